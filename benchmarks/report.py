@@ -1,0 +1,20 @@
+"""One line a figure: what was measured, what stands beside it in the same run, the ratio, and the limit it must keep."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Row:
+    """A figure: `value` in `unit`; `beside` names a peer measured in the same run, `peer` its value; `limit` as text."""
+
+    what: str
+    value: float
+    unit: str
+    beside: str = ""
+    peer: float | None = None
+    limit: str = ""
+
+    def __str__(self):
+        ratio = f"{self.value / self.peer:9.2f}×  of {self.beside} ({self.peer:.4g})" if self.peer else ""
+        limit = f"  [must be {self.limit}]" if self.limit else ""
+        return f"  {self.what:<58} {self.value:>10.4g} {self.unit:<10}{ratio}{limit}"

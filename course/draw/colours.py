@@ -1,0 +1,36 @@
+"""The course's colours: the same thing has the same colour, and a second sign, in every plot, widget and table."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Role:
+    """What a colour stands for: `colour` as `#RRGGBB`, `marker` as matplotlib names it, `sign` as a character for text."""
+
+    colour: str
+    marker: str
+    sign: str
+
+
+#: Contrast of each colour is at least 3:1 on white and on #111 (a test measures it).
+ROLES = {
+    "cpu": Role("#0072B2", "s", "■"),
+    "gpu": Role("#D55E00", "^", "▲"),
+    "ps": Role("#008F6B", "D", "◆"),
+    "worker": Role("#9B6BC7", "o", "●"),
+    "bytes": Role("#7A7A7A", ">", "→"),
+    "waiting": Role("#B08A00", ".", "…"),
+    "error": Role("#C0392B", "x", "✕"),
+}
+
+# Shades by index around the worker colour, each checked for contrast like the others.
+_WORKER_SHADES = ["#9B6BC7", "#7F56B3", "#B565B0", "#8A70D6", "#A0609A", "#7A6FB8"]
+
+
+def worker_colour(index):
+    """Return worker `index`'s shade of the worker colour as `#RRGGBB`; shades repeat after six.
+
+    >>> worker_colour(0)
+    '#9B6BC7'
+    """
+    return _WORKER_SHADES[index % len(_WORKER_SHADES)]

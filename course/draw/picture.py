@@ -1,0 +1,115 @@
+"""A picture in a notebook: inline SVG or HTML that takes the page's text colour and carries its own alt text.
+
+Matplotlib is asked for text in a colour nobody uses, and that colour is then replaced by `currentColor`, so one stored
+picture reads well in the light and in the dark theme.
+"""
+
+import io
+import re
+import threading
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from html import escape
+from importlib.resources import files
+
+_TEXT = "#0a0b0c"  # replaced by currentColor below
+_DRAWING = threading.RLock()  # rcParams are one per process; widget callbacks draw from several threads
+
+STYLE = {
+    "figure.figsize": (7.2, 3.6),  # one column at notebook width
+    "figure.facecolor": "none",
+    "axes.facecolor": "none",
+    "savefig.facecolor": "none",
+    "text.color": _TEXT,
+    "axes.labelcolor": _TEXT,
+    "axes.edgecolor": _TEXT,
+    "axes.titlecolor": _TEXT,
+    "axes.titlelocation": "left",
+    "axes.titlesize": 12,
+    "axes.titleweight": "bold",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": False,
+    "xtick.color": _TEXT,
+    "ytick.color": _TEXT,
+    "grid.color": "#7A7A7A",
+    "grid.alpha": 0.25,
+    "legend.frameon": False,
+    "font.size": 10.5,
+    "font.family": ["sans-serif"],
+    "lines.linewidth": 2.0,
+    "hatch.color": _TEXT,
+    "svg.fonttype": "none",  # text stays text: small, searchable, in the page's font
+    "svg.hashsalt": "course",  # the same figure is the same bytes
+}
+
+
+@dataclass(frozen=True, repr=False)
+class Picture:
+    """HTML that shows itself in a notebook; `alt` says the same in words and is its plain text."""
+
+    html: str
+    alt: str
+
+    def __repr__(self):
+        return f"[picture] {self.alt}"
+
+    def _repr_mimebundle_(self, include=None, exclude=None):
+        return {"text/plain": repr(self), "text/html": self.html}
+
+
+@cache
+def css():
+    """Return the course's style sheet as text."""
+    return (files("course.draw") / "course.css").read_text(encoding="utf-8")
+
+
+def html(body, alt):
+    """Wrap an HTML fragment (trusted: escape what a reader typed) in the course's look and return a `Picture`."""
+    return Picture(f'<div class="course"><style>{css()}</style>{body}</div>', alt)
+
+
+@contextmanager
+def figure(**settings):
+    """Within the `with`, draw in the course's style on the `(figure, axes)` it gives; `settings` go to `subplots`.
+
+    Call `picture(figure, alt)` afterwards to show it. Works in any thread: pyplot's hidden current figure is not used,
+    and matplotlib's settings, which belong to the whole process, are restored at the end.
+    """
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    size = settings.pop("figsize", STYLE["figure.figsize"])
+    with _DRAWING, matplotlib.rc_context(STYLE):
+        drawn = Figure(figsize=size, layout="constrained")
+        yield drawn, drawn.subplots(**settings)
+
+
+def picture(figure, alt):
+    """Return the matplotlib `figure` as a `Picture` of inline SVG; `alt` states in words what it shows."""
+    import matplotlib
+
+    stream = io.StringIO()
+    with _DRAWING, matplotlib.rc_context(STYLE):
+        figure.savefig(stream, format="svg", metadata={"Date": None, "Creator": None}, transparent=True)
+    svg = stream.getvalue()
+    svg = svg[svg.index("<svg") :].replace(_TEXT, "currentColor")
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.S)
+    label = f'<svg role="img" aria-label="{escape(alt, quote=True)}" '
+    return html(svg.replace("<svg ", label, 1), alt)
+
+
+def table(headings, rows, alt, caption=""):
+    """Return a `Picture` of an HTML table; cells are escaped unless they are a `Picture`, numbers are set right-aligned."""
+
+    def cell(value):
+        if isinstance(value, Picture):
+            return f"<td>{value.html}</td>"
+        kind = ' class="number"' if isinstance(value, (int, float)) else ""
+        return f"<td{kind}>{escape(str(value))}</td>"
+
+    head = "".join(f"<th>{escape(str(h))}</th>" for h in headings)
+    body = "".join("<tr>" + "".join(map(cell, row)) + "</tr>" for row in rows)
+    title = f"<caption>{escape(caption)}</caption>" if caption else ""
+    return html(f"<table>{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>", alt)

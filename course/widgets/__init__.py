@@ -1,0 +1,25 @@
+"""The widgets: one a chapter, controls above a picture. They never compute: they call engines and show with `draw`."""
+
+from importlib import import_module
+
+_HOME = {
+    "Explorer": "explorer",
+    "DeviceLog": "device_log",
+    "MatmulSlider": "matmul",
+    "LifePlayer": "life",
+    "SliceMean": "mean",
+    "PiDarts": "pi",
+    "RegressionLab": "regression",
+}
+
+__all__ = list(_HOME)
+
+
+def __getattr__(name):
+    if name in _HOME:
+        return getattr(import_module(f"course.widgets.{_HOME[name]}"), name)
+    raise AttributeError(f"course.widgets has no {name!r}; its widgets are {', '.join(__all__)}")
+
+
+def __dir__():
+    return sorted({*globals(), *__all__})

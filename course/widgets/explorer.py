@@ -1,0 +1,175 @@
+"""What every widget shares: state in traitlets, controls above one picture, a static twin for pages without a kernel."""
+
+import threading
+
+import ipywidgets
+import traitlets
+
+from course.draw import html
+
+
+class Explorer(ipywidgets.VBox):
+    """Controls above a picture; a subclass says what its state is, which engine it calls and how the result looks.
+
+    A subclass declares traits tagged `state=True` and defines
+
+    - `controls()` -> list of ipywidgets, linked to the traits with `self.slider`, `self.choice`, `self.button`;
+    - `compute()` -> result: one engine call, reading the state (runs in a worker thread when `background = True`;
+      long ones look at `self.stopped` between pieces and call `self.progress(fraction)`);
+    - `draw(result)` -> `Picture`: numbers to picture, no computing.
+
+    Setting a trait from Python does what moving the control does, in any thread. `wait()` returns once the picture shows
+    the present state. `static()` returns the same picture as a `Picture`, with no kernel behind it.
+    """
+
+    background = False
+
+    def __init__(self, **state):
+        super().__init__()
+        for name, value in state.items():
+            if not self.has_trait(name):
+                legal = ", ".join(self.state())
+                raise TypeError(f"{type(self).__name__}({name}=…): no such state; it has {legal}.")
+            setattr(self, name, value)
+        self.result = None
+        self._lock = threading.RLock()
+        self._wanted = 0  # number of the newest request
+        self._thread = None
+        self._failure = None
+        self.stopped = threading.Event()
+        self._picture = ipywidgets.HTML()
+        self._progress = ipywidgets.FloatProgress(min=0, max=1, description="working", layout={"visibility": "hidden"})
+        self._stop = ipywidgets.Button(description="Stop", icon="stop", layout={"visibility": "hidden", "width": "90px"})
+        self._stop.on_click(lambda _: self.stop())
+        bar = [ipywidgets.HBox([self._progress, self._stop])] if self.background else []
+        self.children = [*self.controls(), *bar, self._picture]
+        self.observe(lambda _: self.refresh(), names=list(self.state()))
+        self.refresh()
+
+    def state(self):
+        """Return the state as a dict: trait name to value."""
+        return {name: getattr(self, name) for name in sorted(self.trait_names(state=True))}
+
+    def controls(self):
+        """Return the list of controls; a subclass overrides this."""
+        return []
+
+    def slider(self, name, low, high, label, step=1, kind=ipywidgets.IntSlider, **settings):
+        """Return a labelled slider tied to the trait `name`; it reports while it moves unless told otherwise."""
+        control = kind(
+            value=getattr(self, name),
+            min=low,
+            max=high,
+            step=step,
+            description=label,
+            style={"description_width": "initial"},
+            layout={"width": "100%", "max_width": "640px"},
+            **settings,
+        )
+        traitlets.link((self, name), (control, "value"))
+        return control
+
+    def choice(self, name, options, label, kind=ipywidgets.Dropdown):
+        """Return a labelled choice among `options` tied to the trait `name`."""
+        control = kind(
+            options=options, value=getattr(self, name), description=label, style={"description_width": "initial"}
+        )
+        traitlets.link((self, name), (control, "value"))
+        return control
+
+    def button(self, label, action, **settings):
+        """Return a button that calls `action()`."""
+        control = ipywidgets.Button(description=label, **settings)
+        control.on_click(lambda _: action())
+        return control
+
+    def refresh(self):
+        """Compute and draw the present state; a newer request makes an older background one stop and be forgotten."""
+        with self._lock:
+            self._wanted += 1
+            number = self._wanted
+            if not self.background:
+                self._run(number)
+                return
+            self.stopped.set()
+            previous = self._thread
+            self._thread = threading.Thread(target=self._follow, args=(number, previous), daemon=True)
+            self._show_busy(True)
+            self._thread.start()
+
+    def wait(self, timeout=30.0):
+        """Return when the picture shows the present state; raises TimeoutError after `timeout` seconds."""
+        thread = self._thread
+        if thread is not None:
+            thread.join(timeout)
+            if thread.is_alive():
+                raise TimeoutError(f"{type(self).__name__}: still working after {timeout} s; call stop(), or wait longer.")
+        if self._failure is not None:
+            raise self._failure
+        return self
+
+    def stop(self):
+        """Ask a background computation to stop at its next look at `stopped`; the last picture stays."""
+        self.stopped.set()
+
+    def close(self):
+        """Stop what runs, wait for it (5 s at most), and remove the widget. Idempotent."""
+        self.stop()
+        thread = self._thread
+        if thread is not None and thread is not threading.current_thread():
+            thread.join(5)
+        super().close()
+
+    def progress(self, fraction):
+        """Show how far a background computation is, 0 to 1."""
+        self._progress.value = fraction
+
+    def static(self):
+        """Return the picture of the present state as a `Picture` that needs no kernel."""
+        self.wait()
+        result = self.result if self.result is not None else self.compute()
+        return self.draw(result)
+
+    def _follow(self, number, previous):
+        if previous is not None:
+            previous.join()
+        if number == self._wanted:
+            self.stopped.clear()
+            self._run(number)
+
+    def _run(self, number):
+        try:
+            self._failure = None
+            result = self.compute()
+            if number == self._wanted and result is not None:
+                self.result = result
+                self._picture.value = self.draw(result).html
+        except Exception as failure:  # shown in the widget and raised by wait(): a callback has nobody above it
+            self._failure = failure
+            text = f'<p class="wrong">{type(failure).__name__}: {_escaped(failure)}</p>'
+            self._picture.value = html(text, str(failure)).html
+            if not self.background:
+                raise
+        finally:
+            if self.background and number == self._wanted:
+                self._show_busy(False)
+
+    def _show_busy(self, busy):
+        for part in (self._progress, self._stop):
+            part.layout.visibility = "visible" if busy else "hidden"
+        self._progress.value = 0
+
+    def __repr__(self):
+        inside = ", ".join(f"{name}={value!r}" for name, value in self.state().items())
+        return f"{type(self).__name__}({inside})"
+
+    def _repr_mimebundle_(self, **kwargs):
+        bundle = super()._repr_mimebundle_(**kwargs)
+        static = self.static()
+        return {**bundle, "text/plain": repr(self), "text/html": static.html}
+
+
+def _escaped(failure):
+    from html import escape
+
+    return escape(str(failure))

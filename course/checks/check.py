@@ -1,0 +1,100 @@
+"""`check(answer)`: run the exercise's cases against the reader's answer and say what was seen."""
+
+import copy
+import difflib
+import pkgutil
+from dataclasses import dataclass
+from html import escape
+from importlib import import_module
+
+from course.checks.exercise import show
+from course.draw import html
+
+
+@dataclass(frozen=True, repr=False)
+class Verdict:
+    """`state` is "passed", "wrong" or "not yet"; `message` says why. It prints itself and is true when passed."""
+
+    state: str
+    message: str
+
+    def __bool__(self):
+        return self.state == "passed"
+
+    def __repr__(self):
+        return f"{ {'passed': '✓', 'wrong': '✕', 'not yet': '…'}[self.state] } {self.message}".replace("\n", "\n  ")
+
+    def _repr_mimebundle_(self, include=None, exclude=None):
+        kind = {"passed": "ok", "wrong": "wrong", "not yet": "note"}[self.state]
+        body = f'<div class="{kind}" style="white-space: pre-wrap">{escape(self.message)}</div>'
+        return {"text/plain": repr(self), "text/html": html(body, repr(self)).html}
+
+
+def check(answer, exercise=None):
+    """Check an exercise's answer; return a `Verdict`: passed, the smallest counterexample, or "not yet" on a stub.
+
+    `answer` is the function that the exercise asks for, found by its name; for an answer that is a value, name the
+    exercise: `check(238, "total")`. An answer that raises is shown, never passed on: a check does not stop *Run All*.
+    Raises ValueError for an exercise that does not exist.
+    """
+    name = exercise or getattr(answer, "__name__", None)
+    if name is None:
+        raise ValueError(
+            f"check({show(answer)}): an answer that is a value needs its exercise's name, check(value, 'name')."
+        )
+    found = find_exercise(name)
+    if not callable(answer):
+        return _value(found, answer)
+    count = 0
+    for arguments in found.cases():
+        verdict = _one_case(found, answer, arguments, first=count == 0)
+        if verdict is not None:
+            return verdict
+        count += 1
+    return Verdict("passed", f"{name}: {count} cases, all right.")
+
+
+def find_exercise(name):
+    """Return the `Exercise` called `name`; raises ValueError that names the nearest ones."""
+    every = {}
+    package = import_module("course.checks")
+    for module in pkgutil.iter_modules(package.__path__):
+        every.update(getattr(import_module(f"course.checks.{module.name}"), "EXERCISES", {}))
+    if name not in every:
+        near = difflib.get_close_matches(name, every) or sorted(every)
+        raise ValueError(
+            f"check: there is no exercise {name!r}. Name the function as the exercise does: {', '.join(near)}."
+        )
+    return every[name]
+
+
+def _one_case(exercise, answer, arguments, first):
+    # the answer gets its own copy, so that one that changes its input can't change the question
+    call = f"{exercise.name}({', '.join(show(a) for a in arguments)})"
+    try:
+        got = answer(*copy.deepcopy(arguments))
+    except Exception as failure:  # the reader's code may raise anything; it is shown as the counterexample
+        return Verdict("wrong", f"{call} raised {type(failure).__name__}: {failure}{_hint(exercise)}")
+    if got is None or got is ...:
+        text = f"{exercise.name}: still to write." if first else f"{call} returned nothing."
+        return Verdict("not yet" if first else "wrong", text)
+    complaint = exercise.complaint(got, arguments)
+    if complaint is None:
+        return None
+    return Verdict("wrong", f"{call}\ngave {show(got)}; {complaint}.{_hint(exercise)}")
+
+
+def _value(exercise, answer):
+    if answer is None or answer is ...:
+        return Verdict("not yet", f"{exercise.name}: still to answer.")
+    for arguments in exercise.cases():
+        complaint = exercise.complaint(answer, arguments)
+        if complaint is not None:
+            # not the expected value itself: the reader should find it
+            reason = complaint if exercise.accepts else "that is not it"
+            return Verdict("wrong", f"{exercise.name} = {show(answer)}: {reason}.{_hint(exercise)}")
+    return Verdict("passed", f"{exercise.name} = {show(answer)}: right.")
+
+
+def _hint(exercise):
+    return f"\nHint: {exercise.hint}" if exercise.hint else ""

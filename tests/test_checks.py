@@ -1,0 +1,85 @@
+"""The checks themselves: a right answer passes, a wrong one gets its smallest counterexample, a stub is "not yet"."""
+
+import numpy as np
+import pytest
+import torch
+
+from course.checks import Exercise, Verdict, find_exercise, same
+from course.checks import check as check_function
+from course.checks.check import _one_case, _value
+
+double = Exercise("double", lambda: [(n,) for n in range(4)], expected=lambda n: 2 * n, hint="Twice.")
+
+
+def test_a_right_answer_has_no_complaint():
+    assert all(_one_case(double, lambda n: n + n, case, first=True) is None for case in double.cases())
+
+
+def test_a_wrong_answer_gets_the_first_input_that_shows_it():
+    verdicts = [_one_case(double, lambda n: n * n, case, first=False) for case in double.cases()]
+    first = next(v for v in verdicts if v is not None)
+    assert first.state == "wrong" and "double(1)" in first.message and "expected 2" in first.message
+    assert "Hint: Twice." in first.message
+
+
+@pytest.mark.parametrize("empty", [None, ...])
+def test_a_stub_is_not_yet_and_raises_nothing(empty):
+    verdict = _one_case(double, lambda n: empty, (0,), first=True)
+    assert verdict.state == "not yet" and not verdict
+
+
+def test_an_answer_that_raises_is_shown_as_a_counterexample():
+    verdict = _one_case(double, lambda n: 1 // n, (0,), first=True)
+    assert verdict.state == "wrong" and "ZeroDivisionError" in verdict.message
+
+
+def test_an_answer_that_changes_its_input_does_not_change_the_question():
+    total = Exercise("total", lambda: [([1, 2],)], expected=sum)
+    question = ([1, 2],)
+
+    def greedy(numbers):
+        numbers.append(10)
+        return sum(numbers)
+
+    assert "gave 13; expected 3" in _one_case(total, greedy, question, first=True).message
+    assert question == ([1, 2],)
+
+
+def test_a_value_is_checked_without_giving_the_answer_away():
+    answer = Exercise("total", lambda: [()], expected=lambda: 238)
+    assert _value(answer, 238) and _value(answer, None).state == "not yet"
+    wrong = _value(answer, 234)
+    assert wrong.state == "wrong" and "238" not in wrong.message
+
+
+def test_an_unknown_exercise_is_named_with_its_neighbours():
+    with pytest.raises(ValueError, match="no exercise 'nothing_like_it'"):
+        find_exercise("nothing_like_it")
+    with pytest.raises(ValueError, match="needs its exercise's name"):
+        check_function(3)
+
+
+@pytest.mark.parametrize(
+    ("got", "wanted", "equal"),
+    [
+        (torch.ones(2), torch.ones(2), True),
+        (torch.ones(2), torch.ones(2, 1), False),
+        (np.array([1, 2]), torch.tensor([1, 2]), True),
+        (torch.tensor(3), 3, True),
+        (torch.ones(1), 1, False),
+        (0.1 + 0.2, 0.3, True),
+        (float("nan"), float("nan"), True),
+        (1, True, False),
+        ({"a": 1}, {"a": 1.0}, True),
+        ({"a": 1}, {"b": 1}, False),
+        ([1, 2], [1, 2, 3], False),
+        ("1", 1, False),
+    ],
+)
+def test_equal_means_equal_values_and_shapes(got, wanted, equal):
+    assert same(got, wanted) is equal
+
+
+def test_a_verdict_shows_itself_escaped():
+    verdict = Verdict("wrong", "<script>")
+    assert "<script>" not in verdict._repr_mimebundle_()["text/html"] and repr(verdict) == "✕ <script>"

@@ -1,0 +1,213 @@
+"""Make the notebooks from their sources: `python notebooks/build.py [NAME …] [--check]`.
+
+`source/NN_topic.py` (jupytext's percent format) is where a chapter is written; `NN_topic.ipynb` is made here, executed,
+and committed with its outputs. Two runs of an unchanged chapter give the same bytes: cell ids come from the source, no
+time is recorded, no widget state is kept, and a cell tagged `timing` keeps its stored output while its source is
+unchanged.
+"""
+
+import argparse
+import hashlib
+import re
+import sys
+import time
+from pathlib import Path
+
+import jupytext
+import nbformat
+from nbclient import NotebookClient
+
+HERE = Path(__file__).resolve().parent
+SOURCES = HERE / "source"
+WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
+SECONDS_A_CELL = 120  # a deadline, not a budget: a chapter runs in 30 s
+
+
+class BuildError(Exception):
+    """A chapter that can't be published: it names the chapter, the cell, and what to change."""
+
+
+def chapters():
+    """Return the names of all chapters, in reading order."""
+    return sorted(path.stem for path in SOURCES.glob("[0-9][0-9]_*.py"))
+
+
+def read_source(name, solutions=False, folder=SOURCES):
+    """Return chapter `name` as an unexecuted notebook with stable ids.
+
+    Cells tagged `solution` are left out; with `solutions=True` each replaces the `exercise` cell before it instead.
+    """
+    notebook = jupytext.read(Path(folder) / f"{name}.py", fmt="py:percent")
+    notebook.metadata = nbformat.from_dict(
+        {
+            "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
+            "language_info": {"name": "python"},
+        }
+    )
+    notebook.nbformat, notebook.nbformat_minor = 4, 5
+    notebook.cells = _with_solutions(notebook.cells) if solutions else _without(notebook.cells, "solution")
+    seen = set()
+    for cell in notebook.cells:
+        cell.metadata = nbformat.from_dict({"tags": list(_tags(cell))} if _tags(cell) else {})
+        cell["id"] = _stable_id(cell, seen)
+    return notebook
+
+
+def execute(notebook, folder=HERE):
+    """Run every cell of `notebook` in a fresh kernel in `folder`; outputs are written into it. Returns the notebook."""
+    client = NotebookClient(
+        notebook,
+        timeout=SECONDS_A_CELL,
+        kernel_name="python3",
+        record_timing=False,
+        store_widget_state=False,
+        resources={"metadata": {"path": str(folder)}},
+    )
+    return client.execute()
+
+
+def settle(notebook, stored=None):
+    """Make the outputs the same from run to run, in place; unchanged timing cells keep `stored`'s."""
+    kept = {cell["id"]: cell for cell in stored.cells} if stored is not None else {}
+    for cell in notebook.cells:
+        if cell.cell_type != "code":
+            continue
+        cell.metadata.pop("execution", None)
+        before = kept.get(cell["id"])
+        if "timing" in _tags(cell) and before is not None and before.source == cell.source and before.outputs:
+            cell.outputs = before.outputs
+        else:
+            cell.outputs = _one_stream_each([_settled(output) for output in cell.outputs])
+    notebook.metadata.pop("widgets", None)
+    return notebook
+
+
+def refuse(name, notebook):
+    """Raise BuildError when an output would tell one run from another, or one machine: addresses, paths, warnings."""
+    for cell in (c for c in notebook.cells if c.cell_type == "code"):
+        text = nbformat.writes(nbformat.v4.new_notebook(cells=[cell]))
+        problems = {
+            "an object's address (give it a repr)": re.search(r" at 0x[0-9a-f]{6,}", text),
+            "a path of this machine": str(HERE.parent) in text or str(Path.home()) + "/" in text,
+            "a warning or log line on stderr": any(o.get("name") == "stderr" for o in cell.outputs),
+        }
+        found = [what for what, present in problems.items() if present]
+        if found:
+            raise BuildError(
+                f"{name}: the output of this cell holds {' and '.join(found)}:\n\n{cell.source}\n\n{text[-1500:]}"
+            )
+
+
+def text_of(notebook):
+    """Return the notebook as the text that is committed."""
+    return nbformat.writes(notebook, version=4, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+
+
+def build(name, sources=SOURCES, target=HERE):
+    """Make `target/NAME.ipynb` from its source (unchanged, it gives unchanged bytes); return the seconds it ran."""
+    path = Path(target) / f"{name}.ipynb"
+    stored = nbformat.read(path, as_version=4) if path.exists() else None
+    started = time.perf_counter()
+    notebook = settle(execute(read_source(name, folder=sources), folder=target), stored)
+    seconds = time.perf_counter() - started
+    refuse(name, notebook)
+    nbformat.validate(notebook)
+    unfinished = path.with_suffix(".ipynb.part")
+    unfinished.write_text(text_of(notebook), encoding="utf-8")
+    unfinished.replace(path)
+    return seconds
+
+
+def difference(name, sources=SOURCES, target=HERE):
+    """Return None when the notebook was made from its source as it stands, else a sentence that says what to do."""
+    path = Path(target) / f"{name}.ipynb"
+    again = f"run `make notebooks` (or `python notebooks/build.py {name}`) and commit both"
+    if not path.exists():
+        return f"{path.name} is missing: {again}."
+    made, source = nbformat.read(path, as_version=4), read_source(name, folder=sources)
+
+    def parts(notebook):
+        return [(c["id"], c.cell_type, c.source, list(_tags(c))) for c in notebook.cells]
+
+    if parts(made) != parts(source):
+        return f"{path.name} was not made from source/{name}.py as it stands: {again}."
+    if not any(c.get("outputs") for c in made.cells):
+        return f"{path.name} has no outputs: {again}."
+    return None
+
+
+def _tags(cell):
+    return cell.metadata.get("tags", [])
+
+
+def _without(cells, tag):
+    return [cell for cell in cells if tag not in _tags(cell)]
+
+
+def _with_solutions(cells):
+    kept = []
+    for cell in cells:
+        if "solution" in _tags(cell):
+            while kept and "exercise" not in _tags(kept[-1]):
+                raise BuildError(f"a solution follows no exercise cell:\n\n{cell.source}")
+            kept.pop()
+        kept.append(cell)
+    return kept
+
+
+def _stable_id(cell, seen):
+    # ids must be unique, and must not move when another cell changes: a repeated source gets a count
+    count = 0
+    while True:
+        digest = hashlib.sha256(f"{cell.cell_type}\n{cell.source}\n{count}".encode()).hexdigest()[:12]
+        if digest not in seen:
+            seen.add(digest)
+            return digest
+        count += 1
+
+
+def _settled(output):
+    data = output.get("data", {})
+    if WIDGET_VIEW in data:  # a page without a kernel shows the widget's static twin instead
+        del data[WIDGET_VIEW]
+    if output.output_type == "error":
+        output.traceback = [f"{output.ename}: {output.evalue}"]
+    return output
+
+
+def _one_stream_each(outputs):
+    # the kernel flushes when it likes, so one print may arrive in one piece or in several
+    merged = []
+    for output in outputs:
+        if merged and output.output_type == "stream" == merged[-1].output_type and output.name == merged[-1].name:
+            merged[-1].text += output.text
+        else:
+            merged.append(output)
+    return merged
+
+
+def main(arguments):
+    """Build, or with `--check` compare, the named chapters or all of them; returns the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="*", metavar="NAME", help="chapters, such as 03_game_of_life (default: all)")
+    parser.add_argument("--check", action="store_true", help="run nothing; fail where a notebook and its source differ")
+    options = parser.parse_args(arguments)
+    unknown = set(options.names) - set(chapters())
+    if unknown:
+        parser.error(f"no chapter called {', '.join(sorted(unknown))}; there are {', '.join(chapters())}")
+    failed = False
+    for name in options.names or chapters():
+        try:
+            problem = difference(name) if options.check else None
+            if not options.check:
+                print(f"{name}: {build(name):.0f} s", flush=True)
+        except BuildError as error:
+            problem = str(error)
+        if problem:
+            failed = True
+            print(problem, file=sys.stderr, flush=True)
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,105 @@
+"""The pipeline: a source makes the same notebook twice, and a notebook that differs from its source is noticed."""
+
+import nbformat
+import pytest
+
+from notebooks.build import BuildError, build, chapters, difference, read_source
+
+SOURCE = """# %% [markdown]
+# # A small chapter
+
+# %% tags=["nbval-check-output"]
+1 + 1
+
+# %% tags=["timing"]
+import time
+print(time.perf_counter_ns())
+
+# %%
+import ipywidgets
+ipywidgets.IntSlider(value=3)
+
+# %% tags=["raises-exception"]
+1 / 0
+
+# %% tags=["exercise"]
+def double(n):
+    ...
+
+# %% tags=["solution"]
+def double(n):
+    return 2 * n
+
+# %%
+double(4)
+"""
+
+
+@pytest.fixture
+def small(tmp_path):
+    (tmp_path / "source").mkdir()
+    (tmp_path / "source" / "90_small.py").write_text(SOURCE, encoding="utf-8")
+    return {"sources": tmp_path / "source", "target": tmp_path}
+
+
+def test_two_builds_give_the_same_bytes_and_keep_the_timing(small, tmp_path):
+    build("90_small", **small)
+    first = (tmp_path / "90_small.ipynb").read_bytes()
+    build("90_small", **small)
+    assert (tmp_path / "90_small.ipynb").read_bytes() == first
+    assert b"widget-view" not in first and b"solution" not in first and b"ZeroDivisionError" in first
+
+
+def test_a_timing_whose_source_changed_is_taken_again(small, tmp_path):
+    build("90_small", **small)
+    first = nbformat.read(tmp_path / "90_small.ipynb", as_version=4)
+    source = tmp_path / "source" / "90_small.py"
+    source.write_text(SOURCE.replace("print(time", "print('again', time"), encoding="utf-8")
+    assert "was not made from" in difference("90_small", **small)
+    build("90_small", **small)
+    second = nbformat.read(tmp_path / "90_small.ipynb", as_version=4)
+    assert "again" in second.cells[2].outputs[0].text and "again" not in first.cells[2].outputs[0].text
+    assert difference("90_small", **small) is None
+
+
+@pytest.mark.parametrize("change", ["an edited cell", "a removed tag", "no outputs"])
+def test_a_notebook_that_differs_from_its_source_is_noticed(small, tmp_path, change):
+    build("90_small", **small)
+    path = tmp_path / "90_small.ipynb"
+    notebook = nbformat.read(path, as_version=4)
+    if change == "an edited cell":
+        notebook.cells[1].source = "1 + 2"
+    elif change == "a removed tag":
+        notebook.cells[1].metadata.tags = []
+    else:
+        for cell in notebook.cells:
+            cell["outputs"] = [] if cell.cell_type == "code" else cell.get("outputs")
+            if cell.cell_type != "code":
+                del cell["outputs"]
+    nbformat.write(notebook, path)
+    assert "make notebooks" in difference("90_small", **small)
+
+
+@pytest.mark.parametrize(
+    "line", ["object()", "import os; print(os.getcwd())", "import sys; print('w', file=sys.stderr)"]
+)
+def test_an_output_that_tells_one_run_or_machine_from_another_is_refused(tmp_path, line):
+    (tmp_path / "90_bad.py").write_text(f"# %%\n{line}\n", encoding="utf-8")
+    target = tmp_path
+    if "getcwd" in line:  # a path under the project is what must not be stored
+        line = f"print({str(chapters.__globals__['HERE'])!r})"
+        (tmp_path / "90_bad.py").write_text(f"# %%\n{line}\n", encoding="utf-8")
+    with pytest.raises(BuildError, match="90_bad"):
+        build("90_bad", sources=tmp_path, target=target)
+    assert not (tmp_path / "90_bad.ipynb").exists()
+
+
+def test_solutions_stand_where_the_exercises_stood(small):
+    source = read_source("90_small", solutions=True, folder=small["sources"])
+    code = [cell.source for cell in source.cells if cell.cell_type == "code"]
+    assert any("return 2 * n" in text for text in code) and not any("..." in text for text in code)
+
+
+@pytest.mark.parametrize("name", chapters())
+def test_every_committed_notebook_was_made_from_its_source(name):
+    assert difference(name) is None

@@ -1,0 +1,83 @@
+"""Every chapter run top to bottom: compared cells agree, memory stays in the contract, nothing is left behind.
+
+Each runs in a pytest of its own with nbval (cells tagged `nbval-check-output` are compared with the committed
+notebook), while its processes' memory is sampled.
+"""
+
+import subprocess
+import sys
+import time
+
+import nbformat
+import psutil
+import pytest
+
+from notebooks.build import HERE, chapters
+
+MEMORY = 2 * 2**30  # the contract that each chapter states: 2 GB over all its processes
+DEADLINE = 240  # a chapter takes 30 s; this ends one that hangs
+NBVAL = ["-m", "pytest", "--nbval-lax", "--nbval-cell-timeout=120", "-q", "-p", "no:cacheprovider", "--tb=short"]
+OWN_SETTINGS = ["-o", "addopts=", "-o", "filterwarnings=default", "-o", "timeout=0"]
+
+
+def proportional_memory(processes):
+    """Return the PSS in bytes (shared pages counted once) of `processes`; where the system has no PSS, the RSS."""
+    total = 0
+    for process in processes:
+        try:
+            memory = process.memory_full_info()
+        except (psutil.NoSuchProcess, psutil.AccessDenied):
+            continue  # it ended while we looked
+        total += getattr(memory, "pss", None) or memory.rss
+    return total
+
+
+def run_and_watch(path, log):
+    """Run one notebook under nbval; return its exit code, peak bytes of the processes below, seconds, those seen."""
+    started, peak, seen = time.monotonic(), 0, {}
+    with open(log, "w", encoding="utf-8") as output:
+        runner = subprocess.Popen(
+            [sys.executable, *NBVAL, *OWN_SETTINGS, str(path)], cwd=HERE.parent, stdout=output, stderr=subprocess.STDOUT
+        )
+        try:
+            while runner.poll() is None and time.monotonic() - started < DEADLINE:
+                below = psutil.Process(runner.pid).children(recursive=True) if runner.poll() is None else []
+                seen.update((process.pid, process) for process in below)
+                peak = max(peak, proportional_memory(below))
+                time.sleep(0.25)
+        except psutil.NoSuchProcess:
+            runner.wait(10)  # it ended between two looks
+        finally:
+            if runner.poll() is None:
+                runner.kill()
+            runner.wait(10)
+    return runner.returncode, peak, time.monotonic() - started, seen.values()
+
+
+@pytest.mark.notebooks
+@pytest.mark.timeout(DEADLINE + 60)
+@pytest.mark.parametrize("name", chapters())
+def test_a_chapter_runs_agrees_and_leaves_nothing(name, tmp_path, capsys):
+    code, peak, seconds, processes = run_and_watch(HERE / f"{name}.ipynb", tmp_path / "log")
+    with capsys.disabled():
+        print(f"\n  {name}: {seconds:.0f} s with nbval, at most {peak / 2**20:.0f} MB (PSS, contract 2048)", flush=True)
+    assert code == 0, (tmp_path / "log").read_text(encoding="utf-8")[-6000:]
+    assert 0 < peak <= MEMORY
+    _, alive = psutil.wait_procs(list(processes), timeout=5)
+    assert not [f"{p.pid} {p.cmdline()}" for p in alive if p.is_running() and p.status() != psutil.STATUS_ZOMBIE]
+
+
+@pytest.mark.parametrize("name", chapters())
+def test_a_chapter_has_at_least_four_compared_cells_with_output(name):
+    notebook = nbformat.read(HERE / f"{name}.ipynb", as_version=4)
+    compared = [c for c in notebook.cells if "nbval-check-output" in c.metadata.get("tags", []) and c.outputs]
+    assert len(compared) >= 4
+
+
+def test_a_changed_number_in_a_compared_cell_is_noticed(tmp_path):
+    cells = [nbformat.v4.new_code_cell("1 + 1", execution_count=1, metadata={"tags": ["nbval-check-output"]})]
+    cells[0].outputs = [nbformat.v4.new_output("execute_result", {"text/plain": "3"}, execution_count=1)]
+    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=kernel), tmp_path / "wrong.ipynb")
+    code, *_ = run_and_watch(tmp_path / "wrong.ipynb", tmp_path / "log")
+    assert code == 1 and "Cell outputs differ" in (tmp_path / "log").read_text(encoding="utf-8")

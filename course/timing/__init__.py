@@ -1,0 +1,19 @@
+"""How long it takes: a stopwatch that waits, products with their copies apart, and where the GPU starts to win."""
+
+from course.timing.clock import clock_for
+from course.timing.crossover import Crossover, crossover
+from course.timing.matmul import measure_matmul
+from course.timing.record import record_trace
+from course.timing.stopwatch import Timing, measure
+from course.traces import MatmulTiming
+
+__all__ = [
+    "Crossover",
+    "MatmulTiming",
+    "Timing",
+    "clock_for",
+    "crossover",
+    "measure",
+    "measure_matmul",
+    "record_trace",
+]

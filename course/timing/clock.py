@@ -1,0 +1,58 @@
+"""A clock for each kind of device: one that is read only when the device has finished what it was given.
+
+A GPU takes an op, answers "accepted" and works on. A clock read at that moment times the acceptance. Each clock here
+first waits, then reads; the difference of two readings is the work between them.
+"""
+
+import time
+
+import torch
+
+
+def clock_for(device):
+    """Return a function without arguments that waits for `device` (a `torch.device`) and returns seconds.
+
+    CUDA: seconds on the GPU's own clock, by events. MPS and other accelerators: the host's clock after a synchronise.
+    CPU: the host's clock; a CPU op has finished when it returns.
+    """
+    if device.type == "cpu":
+        return time.perf_counter
+    if device.type == "cuda":
+        return EventClock(device)
+    return _synchronised(device)
+
+
+class EventClock:
+    """Seconds on a CUDA device's own clock since this object was made.
+
+    Each reading puts an event behind the work in the current stream, waits for it, and adds the time since the event
+    before: adding up in Python keeps microseconds where one float32 count of milliseconds would lose them in a minute.
+    `cuda` is the module to ask (a test passes a pretend one). For one thread.
+    """
+
+    def __init__(self, device, cuda=torch.cuda):
+        self.device = device
+        self.cuda = cuda
+        self.seconds = 0.0
+        self.last = self._event()
+
+    def __call__(self):
+        event = self._event()
+        self.seconds += self.last.elapsed_time(event) / 1000  # CUDA counts milliseconds
+        self.last = event
+        return self.seconds
+
+    def _event(self):
+        with self.cuda.device(self.device):
+            event = self.cuda.Event(enable_timing=True)
+            event.record()
+            event.synchronize()
+        return event
+
+
+def _synchronised(device):
+    def read():
+        torch.accelerator.synchronize(device)
+        return time.perf_counter()
+
+    return read

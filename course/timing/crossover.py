@@ -1,0 +1,49 @@
+"""`crossover`: from what size on a GPU is worth it, with the copies counted and without."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Crossover:
+    """The smallest size timed at which the GPU wins; None where it never does."""
+
+    without_transfers: int | None
+    with_transfers: int | None
+
+
+def crossover(timings):
+    """Return the `Crossover` of `timings`, a list of `MatmulTiming` of one CPU and one GPU, in any order.
+
+    Only sizes timed on both count; an exact tie is no win. Raises ValueError unless there is one device of each sort
+    and one dtype, with no size twice.
+
+    >>> from course.traces import MatmulTiming
+    >>> cpu = [MatmulTiming(n, "cpu", compute=n) for n in (1, 2, 3, 4)]
+    >>> gpu = [MatmulTiming(n, "gpu", compute=1.5, to_device=1, from_device=1) for n in (1, 2, 3, 4)]
+    >>> crossover(cpu + gpu)
+    Crossover(without_transfers=2, with_transfers=4)
+    """
+    cpu, gpu = _by_size(timings)
+    both = sorted(cpu.keys() & gpu.keys())
+    computes = [n for n in both if gpu[n].compute < cpu[n].compute]
+    totals = [n for n in both if gpu[n].total < cpu[n].total]
+    return Crossover(without_transfers=min(computes, default=None), with_transfers=min(totals, default=None))
+
+
+def _by_size(timings):
+    devices = {t.on_cpu: t.device for t in timings}
+    if len(devices) != 2 or len({(t.device, t.dtype) for t in timings}) != 2 or len({t.dtype for t in timings}) != 1:
+        given = ", ".join(sorted({f"{t.device} {t.dtype}" for t in timings})) or "nothing"
+        raise ValueError(
+            f"crossover(timings): given {given}; it compares one CPU with one GPU in one dtype. "
+            "No GPU here? Use a data sheet: [load_trace('h200-data-sheet').matmul(n) for n in sizes]."
+        )
+    found = {}
+    for timing in timings:
+        sizes = found.setdefault(timing.on_cpu, {})
+        if timing.size in sizes:
+            raise ValueError(
+                f"crossover(timings): size {timing.size} stands twice for {timing.device}; keep one of them."
+            )
+        sizes[timing.size] = timing
+    return found[True], found[False]

@@ -1,0 +1,82 @@
+"""`measure_matmul`: square products on each device, the copies timed apart, all within a budget of seconds."""
+
+import time
+
+import torch
+
+from course.timing.stopwatch import find_device, measure
+from course.traces import MatmulTiming, this_machine
+
+_CALLS = 5  # of one product: the first, one to warm up, three repeats
+
+
+def measure_matmul(sizes, devices=("cpu",), budget=20.0, dtype=torch.float32, generator=None):
+    """Time the product of two random `size` × `size` matrices on each device; return a list of `MatmulTiming`.
+
+    - `sizes`: integers; `devices`: `torch.device`s or their names. The result follows the sizes, device by device.
+    - `budget`: seconds for everything. A slow machine repeats less; a product that would not fit at all (judged from
+      the one before on that device) is left out, so the list may be shorter than asked for.
+    - `generator`: a CPU `torch.Generator` for the matrices.
+
+    `to_device` counts both factors, `from_device` the product; on the CPU both are 0. Raises ValueError for a device
+    that is not here, a size below 1 or a budget of 0.
+    """
+    _check(sizes, budget)
+    places = [find_device(device) for device in devices]
+    deadline = time.perf_counter() + budget
+    work = [(size, place) for size in sizes for place in places]
+    timings, speed = [], {}
+    for number, (size, place) in enumerate(work):
+        left = deadline - time.perf_counter()
+        expected = speed.get(place, 0.0) * size**3  # seconds of one call; 0: nothing known yet
+        if 2 * expected > left:
+            continue
+        timing = _one(size, place, left / (len(work) - number), expected, dtype, generator)
+        speed[place] = timing.compute / size**3
+        timings.append(timing)
+    return timings
+
+
+def _one(size, place, share, expected, dtype, generator):
+    a, b = (torch.rand(size, size, generator=generator).to(dtype) for _ in range(2))
+    there_a, there_b = a.to(place), b.to(place)
+    seconds = max(0.02, min(0.3, share / 4))
+    at_least = 3 if _CALLS * expected < share else 1
+    product = measure(torch.mm, there_a, there_b, seconds=seconds, at_least=at_least)
+    to_device = from_device = 0.0
+    if place.type != "cpu":
+        to_device = measure(_copy, a, b, place, device=place, seconds=seconds).median
+        from_device = measure(torch.Tensor.cpu, there_a @ there_b, seconds=seconds).median
+    return MatmulTiming(
+        size=size,
+        device=str(place),
+        compute=product.median,
+        to_device=to_device,
+        from_device=from_device,
+        first_call=product.first_call,
+        iqr=product.iqr,
+        repeats=product.repeats,
+        threads=product.threads,
+        dtype=str(dtype).removeprefix("torch."),
+        origin=_hardware(place),
+    )
+
+
+def _copy(a, b, place):
+    return a.to(place), b.to(place)
+
+
+def _hardware(place):
+    """The name of the device in words."""
+    if place.type == "cuda":
+        return torch.cuda.get_device_name(place)
+    machine = this_machine()
+    return f"{machine.cpu}, {machine.cores} cores" if place.type == "cpu" else f"{machine.cpu}, {place}"
+
+
+def _check(sizes, budget):
+    wrong = [size for size in sizes if isinstance(size, bool) or not isinstance(size, int) or size < 1]
+    if wrong:
+        raise ValueError(f"measure_matmul(sizes={list(sizes)}): {wrong[0]!r} is no size; give integers of 1 or more.")
+    if budget <= 0:
+        raise ValueError(f"measure_matmul(budget={budget}): give a number of seconds above 0.")

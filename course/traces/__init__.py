@@ -1,0 +1,14 @@
+"""Recorded figures: what other machines took, with hardware, versions and date, so that nobody needs their machine.
+
+Two kinds, never mixed with what your machine measures. A `Trace` was *recorded*: a real machine took these seconds. A
+`DataSheet` holds a vendor's peak figures, from which seconds are *modelled*; nobody measured them. A leaf: it reads and
+checks files, and measures nothing (`course.timing.record_trace` does).
+"""
+
+from course.traces.datasheet import DataSheet
+from course.traces.figures import MatmulTiming
+from course.traces.files import load_trace, names, validate
+from course.traces.machine import Machine, this_machine
+from course.traces.trace import Trace
+
+__all__ = ["DataSheet", "Machine", "MatmulTiming", "Trace", "load_trace", "names", "this_machine", "validate"]

@@ -1,0 +1,65 @@
+"""A vendor's data sheet, and the seconds a product *would* take if the device reached it: modelled, never measured."""
+
+from dataclasses import dataclass
+
+from course.traces.figures import MatmulTiming
+
+BYTES = {"float64": 8, "float32": 4, "bfloat16": 2, "float16": 2}
+
+
+@dataclass(frozen=True)
+class DataSheet:
+    """Peak figures of a device, as its maker states them; a real program reaches a part of each.
+
+    - `peak`: dtype name -> floating-point operations a second; `memory_bandwidth` and `copy_bandwidth` (one way between
+      host and device): bytes a second; `memory`: bytes.
+    - `launch` (seconds to start an op) and `copy_latency` (seconds a copy takes however small) stand on no data sheet:
+      they are assumptions, listed in `assumed`.
+    - `sources`: where the figures were published.
+    """
+
+    name: str
+    hardware: str
+    peak: dict
+    memory: int
+    memory_bandwidth: float
+    copy_bandwidth: float
+    launch: float
+    copy_latency: float
+    assumed: tuple
+    sources: tuple
+
+    @property
+    def origin(self):
+        """The device and where the figures come from, as shown beside every modelled figure."""
+        return f"{self.hardware} data sheet, not measured"
+
+    def matmul(self, size, dtype="float32"):
+        """Return the modelled `MatmulTiming` of one `size` × `size` product.
+
+        The product takes the longer of its arithmetic at `peak` and its reads and writes at `memory_bandwidth`, after
+        one launch. Two copies go in, one comes out, each `copy_latency` plus its bytes at `copy_bandwidth`.
+        Raises ValueError for a dtype that the sheet does not list.
+        """
+        if dtype not in self.peak:
+            legal = ", ".join(self.peak)
+            raise ValueError(f"DataSheet.matmul(dtype={dtype!r}): the {self.hardware} sheet lists {legal}. Use one.")
+        matrix = size * size * BYTES[dtype]
+        copy = self.copy_latency + matrix / self.copy_bandwidth
+        arithmetic, memory = 2 * size**3 / self.peak[dtype], 3 * matrix / self.memory_bandwidth
+        return MatmulTiming(
+            size=size,
+            device="gpu",
+            compute=self.launch + max(arithmetic, memory),
+            to_device=2 * copy,
+            from_device=copy,
+            dtype=dtype,
+            kind="modelled",
+            origin=self.origin,
+        )
+
+    @classmethod
+    def from_document(cls, document):
+        """Build a data sheet from JSON data that `validate` has passed."""
+        fields = {k: v for k, v in document.items() if k not in ("schema", "kind", "assumed", "sources")}
+        return cls(**fields, assumed=tuple(document["assumed"]), sources=tuple(document["sources"]))

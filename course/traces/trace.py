@@ -1,0 +1,66 @@
+"""A trace: what a real machine took on a stated day, as loaded from a file."""
+
+from dataclasses import asdict, dataclass
+
+from course.traces.figures import MatmulTiming
+
+SCHEMA = 1  # raise it when a field changes its meaning; a reader refuses what is newer than it
+
+
+@dataclass(frozen=True)
+class Trace:
+    """Recorded figures of one device: `hardware`, `driver` ("" on a CPU), `software` versions, ISO `date`, `matmul`.
+
+    `matmul` is a tuple of `MatmulTiming`, by dtype and rising size, each labelled "recorded" with hardware and date.
+    """
+
+    name: str
+    hardware: str
+    driver: str
+    software: dict
+    date: str
+    notes: str
+    matmul: tuple
+
+    @property
+    def origin(self):
+        """Hardware and date, as shown beside every figure of the trace."""
+        return f"{self.hardware}, {self.date}"
+
+    def sizes(self, dtype="float32"):
+        """Return the sizes recorded for `dtype`, rising."""
+        return [t.size for t in self.matmul if t.dtype == dtype]
+
+    def at(self, size, dtype="float32"):
+        """Return the `MatmulTiming` of `size`; raises ValueError that names the sizes there are."""
+        for timing in self.matmul:
+            if (timing.size, timing.dtype) == (size, dtype):
+                return timing
+        raise ValueError(
+            f"Trace.at(size={size}, dtype={dtype!r}): {self.name!r} holds {dtype} sizes {self.sizes(dtype)}. "
+            "Use one of these, or record your own with course.timing.record_trace(...)."
+        )
+
+    def document(self):
+        """Return the trace as plain JSON data, the inverse of `from_document`."""
+        skipped = {"kind", "origin"}  # the same for every figure of a trace, so said once
+        rows = [{k: v for k, v in asdict(t).items() if k not in skipped} for t in self.matmul]
+        return {
+            "schema": SCHEMA,
+            "kind": "recorded",
+            "name": self.name,
+            "hardware": self.hardware,
+            "driver": self.driver,
+            "software": dict(self.software),
+            "date": self.date,
+            "notes": self.notes,
+            "matmul": rows,
+        }
+
+    @classmethod
+    def from_document(cls, document):
+        """Build a trace from JSON data that `validate` has passed."""
+        fields = {k: document[k] for k in ("name", "hardware", "driver", "software", "date", "notes")}
+        origin = f"{fields['hardware']}, {fields['date']}"
+        rows = sorted(document["matmul"], key=lambda row: (row["dtype"], row["size"]))
+        return cls(**fields, matmul=tuple(MatmulTiming(**row, kind="recorded", origin=origin) for row in rows))

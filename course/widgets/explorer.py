@@ -34,12 +34,15 @@ class Explorer(ipywidgets.VBox):
         self.result = None
         self._lock = threading.RLock()
         self._wanted = 0  # number of the newest request
+        self._cancelled = 0  # requests up to this number have been told to stop
         self._thread = None
         self._failure = None
         self.stopped = threading.Event()
         self._picture = ipywidgets.HTML()
         self._progress = ipywidgets.FloatProgress(min=0, max=1, description="working", layout={"visibility": "hidden"})
-        self._stop = ipywidgets.Button(description="Stop", icon="stop", layout={"visibility": "hidden", "width": "90px"})
+        self._stop = ipywidgets.Button(
+            description="Stop", icon="stop", layout={"visibility": "hidden", "width": "90px"}
+        )
         self._stop.on_click(lambda _: self.stop())
         bar = [ipywidgets.HBox([self._progress, self._stop])] if self.background else []
         self.children = [*self.controls(), *bar, self._picture]
@@ -103,14 +106,18 @@ class Explorer(ipywidgets.VBox):
         if thread is not None:
             thread.join(timeout)
             if thread.is_alive():
-                raise TimeoutError(f"{type(self).__name__}: still working after {timeout} s; call stop(), or wait longer.")
+                raise TimeoutError(
+                    f"{type(self).__name__}: still working after {timeout} s; call stop(), or wait longer."
+                )
         if self._failure is not None:
             raise self._failure
         return self
 
     def stop(self):
         """Ask a background computation to stop at its next look at `stopped`; the last picture stays."""
-        self.stopped.set()
+        with self._lock:
+            self._cancelled = self._wanted
+            self.stopped.set()
 
     def close(self):
         """Stop what runs, wait for it (5 s at most), and remove the widget. Idempotent."""
@@ -133,9 +140,12 @@ class Explorer(ipywidgets.VBox):
     def _follow(self, number, previous):
         if previous is not None:
             previous.join()
-        if number == self._wanted:
-            self.stopped.clear()
-            self._run(number)
+        with self._lock:
+            if number != self._wanted:
+                return
+            if number > self._cancelled:
+                self.stopped.clear()
+        self._run(number)
 
     def _run(self, number):
         try:

@@ -1,0 +1,144 @@
+"""JupyterLab as a reader meets it: `python -m course lab` on a copy of the course, and a page of Chromium on it."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlsplit
+
+ROOT = Path(__file__).resolve().parents[2]
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    # the browser's own errands (updates, accounts) are not the page's
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+]
+
+
+def find_chromium():
+    """Return the path of an installed Chromium or Chrome, or None."""
+    names = ("chromium", "chromium-browser", "google-chrome", "chrome")
+    return next((found for name in names if (found := shutil.which(name))), None)
+
+
+@contextmanager
+def running_lab(folder, deadline=60):
+    """Start `python -m course lab --no-browser` on a copy of the course in `folder`; yields its address with token."""
+    for part in ("course", "notebooks"):
+        shutil.copytree(ROOT / part, folder / part, ignore=shutil.ignore_patterns("__pycache__", ".ipynb_checkpoints"))
+    server = subprocess.Popen(
+        [sys.executable, "-m", "course", "lab", "--no-browser", "--port", "0"],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        encoding="utf-8",
+    )
+    lines = []
+    reader = threading.Thread(target=lambda: lines.extend(iter(server.stdout.readline, "")), daemon=True)
+    reader.start()
+    try:
+        yield _address(server, lines, deadline)
+    finally:
+        server.terminate()
+        try:
+            server.wait(30)
+        except subprocess.TimeoutExpired:
+            server.kill()
+            server.wait(10)
+        reader.join(10)
+        server.stdout.close()
+
+
+def _address(server, lines, deadline):
+    end = time.monotonic() + deadline
+    while time.monotonic() < end:
+        found = [m.group(0) for line in list(lines) if (m := re.search(r"http://127\.0\.0\.1:\d+/\S*token=\w+", line))]
+        if found:
+            return found[0]
+        if server.poll() is not None:
+            break
+        time.sleep(0.1)
+    raise AssertionError("JupyterLab printed no address:\n" + "".join(lines))
+
+
+@dataclass
+class LabPage:
+    """One JupyterLab tab: what its console said and which other hosts it asked are kept in `errors` and `foreign`."""
+
+    page: object
+    address: str
+    folder: Path
+    errors: list = field(default_factory=list)
+    foreign: list = field(default_factory=list)
+
+    def __post_init__(self):
+        self.page.on("console", lambda m: self.errors.append(m.text) if m.type == "error" else None)
+        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+        self.page.on("request", self._note_request)
+
+    def _note_request(self, request):
+        parts = urlsplit(request.url)
+        if parts.scheme not in ("data", "blob", "about") and parts.hostname not in ("127.0.0.1", "localhost"):
+            self.foreign.append(request.url)
+
+    def open(self, name):
+        """Open `notebooks/NAME.ipynb` and wait until its cells show and its kernel is idle."""
+        parts = urlsplit(self.address)
+        base = f"{parts.scheme}://{parts.netloc}/lab/tree/notebooks/{name}.ipynb?{parts.query}&reset"
+        self.page.goto(base, wait_until="load")
+        self.page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=60_000)
+        self.page.wait_for_selector('.jp-Notebook-ExecutionIndicator[data-status="idle"]', timeout=60_000)
+
+    def run_all(self, name, deadline=120):
+        """Choose *Run All Cells* from the menu, wait for the last cell, save; return the saved notebook as a dict."""
+        path = self.folder / "notebooks" / f"{name}.ipynb"
+        self.page.click('.lm-MenuBar-itemLabel:text-is("Run")')
+        self.page.click('.lm-Menu-itemLabel:text-is("Run All Cells")')
+        self.page.wait_for_selector('.jp-Notebook-ExecutionIndicator[data-status="busy"]', timeout=30_000)
+        self.page.wait_for_selector(
+            '.jp-Notebook-ExecutionIndicator[data-status="idle"]', timeout=deadline * 1000, state="attached"
+        )
+        before = path.stat().st_mtime_ns
+        self.page.keyboard.press("Escape")
+        self.page.keyboard.press("Control+s")
+        end = time.monotonic() + 20
+        while path.stat().st_mtime_ns == before and time.monotonic() < end:
+            time.sleep(0.1)
+        return json.loads(path.read_text(encoding="utf-8"))
+
+
+@contextmanager
+def chromium_page(address, folder, dark=False, size=(1280, 1000)):
+    """Open Chromium with one page on the lab at `address`; yields a `LabPage`."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=find_chromium(), args=FLAGS)
+        try:
+            scheme = "dark" if dark else "light"
+            page = browser.new_page(viewport={"width": size[0], "height": size[1]}, color_scheme=scheme)
+            yield LabPage(page, address, Path(folder))
+        finally:
+            browser.close()
+
+
+def failures(notebook):
+    """Return what went wrong in an executed notebook: unannounced errors, and cells that did not run."""
+    found = []
+    for cell in notebook["cells"]:
+        if cell["cell_type"] != "code" or "raises-exception" in cell["metadata"].get("tags", []):
+            continue
+        found += [f"{o['ename']}: {o['evalue']}" for o in cell["outputs"] if o["output_type"] == "error"]
+        if cell["execution_count"] is None and "".join(cell["source"]).strip():
+            found.append("not run: " + "".join(cell["source"])[:80])
+    return found

@@ -1,0 +1,111 @@
+"""The base of every widget: state moves the picture in any thread, errors show, background work can be stopped."""
+
+import threading
+import time
+
+import pytest
+import traitlets
+
+from course import draw
+from course.widgets import Explorer
+
+
+class Doubler(Explorer):
+    """Twice a number."""
+
+    n = traitlets.Int(1).tag(state=True)
+
+    def controls(self):
+        return [self.slider("n", 0, 10, "n")]
+
+    def compute(self):
+        if self.n == 7:
+            raise ValueError("no <sevens>")
+        return 2 * self.n
+
+    def draw(self, result):
+        return draw.html(f"<p>{result}</p>", alt=str(result))
+
+
+class SlowDoubler(Doubler):
+    """Twice a number, slowly."""
+
+    background = True
+
+    def compute(self):
+        for step in range(50):
+            if self.stopped.wait(0.01):
+                return None
+            self.progress(step / 50)
+        return super().compute()
+
+
+@pytest.fixture(params=[Doubler, SlowDoubler])
+def widget(request):
+    made = request.param(n=3)
+    yield made
+    made.close()
+
+
+def test_state_given_at_the_start_is_drawn(widget):
+    assert widget.wait().result == 6 and "<p>6</p>" in widget.static().html
+    assert repr(widget) == f"{type(widget).__name__}(n=3)"
+
+
+def test_the_control_and_the_attribute_are_one_state(widget):
+    widget.children[0].value = 5
+    assert widget.wait().result == 10 and widget.n == 5
+    widget.n = 4
+    assert widget.wait().result == 8 and widget.children[0].value == 4
+    assert "<p>8</p>" in widget.children[-1].value
+
+
+def test_state_may_change_in_another_thread(widget):
+    thread = threading.Thread(target=lambda: setattr(widget, "n", 9))
+    thread.start()
+    thread.join(10)
+    assert widget.wait().result == 18
+
+
+def test_only_the_newest_request_is_drawn():
+    widget = SlowDoubler(n=1)
+    for n in range(2, 7):
+        widget.n = n
+    assert widget.wait().result == 12
+    widget.close()
+
+
+def test_work_in_the_background_stops_when_asked_and_the_last_picture_stays():
+    widget = SlowDoubler(n=1)
+    widget.wait()
+    widget.n = 2
+    started = time.monotonic()
+    widget.stop()
+    widget.wait()
+    assert time.monotonic() - started < 5 and widget.result == 2
+    widget.close()
+
+
+def test_a_failure_shows_in_the_widget_escaped():
+    widget = SlowDoubler(n=7)
+    with pytest.raises(ValueError, match="sevens"):
+        widget.wait()
+    assert "no &lt;sevens&gt;" in widget.children[-1].value
+    widget.n = 1
+    assert widget.wait().result == 2
+    widget.close()
+
+
+def test_an_unknown_state_is_named():
+    with pytest.raises(TypeError, match="Doubler\\(m=…\\): no such state; it has n"):
+        Doubler(m=3)
+
+
+def test_closing_twice_is_closing_once(widget):
+    widget.close()
+    widget.close()
+
+
+def test_a_page_without_a_kernel_gets_the_static_twin(widget):
+    bundle = widget.wait()._repr_mimebundle_()
+    assert "<p>6</p>" in bundle["text/html"] and bundle["text/plain"] == repr(widget)

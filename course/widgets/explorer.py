@@ -1,4 +1,4 @@
-"""What every widget shares: state in traitlets, controls above one picture, a static twin for pages without a kernel."""
+"""What every widget shares: state in traitlets, controls above one picture, a static twin for a page without a kernel."""
 
 import threading
 
@@ -18,8 +18,8 @@ class Explorer(ipywidgets.VBox):
       long ones look at `self.stopped` between pieces and call `self.progress(fraction)`);
     - `draw(result)` -> `Picture`: numbers to picture, no computing.
 
-    Setting a trait from Python does what moving the control does, in any thread. `wait()` returns once the picture shows
-    the present state. `static()` returns the same picture as a `Picture`, with no kernel behind it.
+    Setting a trait from Python does what moving the control does, in any thread. `wait()` returns once the picture
+    shows the present state. `static()` returns the same picture as a `Picture`, with no kernel behind it.
     """
 
     background = False

@@ -1,0 +1,148 @@
+"""Which tasks a cluster has and where each listens: `{"scheduler": ["host:port"], "ps": [...], "worker": [...]}`."""
+
+import json
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+
+LEGAL = 'the legal form is {"scheduler": ["host:port"], "ps": ["host:port"], "worker": ["host:port", "host:port"]}'
+_JOB = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
+_HOST = re.compile(r"\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?")
+
+
+class ClusterSpec:
+    """The jobs of a cluster, each a list of its tasks' `host:port`; checked once, never changed.
+
+    `jobs`: a mapping from a job's name (free, but `scheduler`, where given, names the scheduler's one address) to its
+    addresses. Raises TypeError or ValueError that names the job and the task at fault.
+
+    >>> spec = ClusterSpec({"ps": ["localhost:2221"], "worker": ["localhost:2222", "localhost:2223"]})
+    >>> spec.jobs
+    ['ps', 'worker']
+    >>> spec.num_tasks("worker"), spec.task_address("worker", 1)
+    (2, 'localhost:2223')
+    """
+
+    def __init__(self, jobs):
+        if isinstance(jobs, ClusterSpec):
+            jobs = jobs.as_dict()
+        self._jobs = _checked(jobs)
+
+    @classmethod
+    def read(cls, path):
+        """Return the spec in the TOML or JSON file `path`; errors name the file and the line."""
+        path = Path(path)
+        readers = {".toml": tomllib.loads, ".json": json.loads}
+        if path.suffix not in readers:
+            raise ValueError(f"ClusterSpec.read({str(path)!r}): the file's name must end in .toml or .json")
+        try:
+            text = path.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            raise FileNotFoundError(f"ClusterSpec.read({str(path)!r}): there is no such file") from None
+        try:
+            return cls(readers[path.suffix](text))
+        except (tomllib.TOMLDecodeError, json.JSONDecodeError) as error:  # both say at which line and column
+            raise ValueError(f"{path}: {error}; {LEGAL}") from None
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"{path}{_line_of(error, text)}: {error}") from None
+
+    @property
+    def jobs(self):
+        """The jobs' names, in the order given."""
+        return list(self._jobs)
+
+    @property
+    def tasks(self):
+        """The tasks' names, such as `/job:worker/task:0`, in the order given; the scheduler is not a task."""
+        return [
+            f"/job:{job}/task:{index}"
+            for job, addresses in self._jobs.items()
+            if job != "scheduler"
+            for index in range(len(addresses))
+        ]
+
+    @property
+    def scheduler(self):
+        """The scheduler's `host:port`, the session target; None where the spec doesn't say."""
+        return self._jobs["scheduler"][0] if "scheduler" in self._jobs else None
+
+    def num_tasks(self, job):
+        """Return how many tasks `job` has; raise ValueError naming the jobs when there is no such job."""
+        return len(self._addresses(job))
+
+    def task_address(self, job, index):
+        """Return the `host:port` of task `index` of `job`; raise ValueError or IndexError saying what there is."""
+        addresses = self._addresses(job)
+        if not 0 <= index < len(addresses):
+            raise IndexError(f"task_address({job!r}, {index}): the tasks of {job} are 0 to {len(addresses) - 1}")
+        return addresses[index]
+
+    def as_dict(self):
+        """Return the spec as a new dictionary of lists."""
+        return {job: list(addresses) for job, addresses in self._jobs.items()}
+
+    def _addresses(self, job):
+        if job not in self._jobs:
+            raise ValueError(f"there is no job {job!r}; the jobs are {', '.join(self._jobs)}")
+        return self._jobs[job]
+
+    def __eq__(self, other):
+        return isinstance(other, ClusterSpec) and self._jobs == other._jobs
+
+    def __hash__(self):
+        return hash(tuple(self._jobs.items()))
+
+    def __repr__(self):
+        return f"ClusterSpec({self.as_dict()})"
+
+
+def _checked(jobs):
+    """Return `jobs` as a dictionary of tuples, or raise an error that says which entry is wrong."""
+    if not isinstance(jobs, Mapping):
+        raise TypeError(f"ClusterSpec(jobs={jobs!r}): a mapping is needed; {LEGAL}")
+    checked, seen = {}, {}
+    for job, addresses in jobs.items():
+        _check_job(job, addresses)
+        for index, address in enumerate(addresses):
+            task = f"{job}[{index}]"
+            _check_address(task, address)
+            if address in seen:
+                raise ValueError(
+                    f"ClusterSpec: {seen[address]} and {task} are both {address!r}; each task needs its own"
+                )
+            seen[address] = task
+        checked[job] = tuple(addresses)
+    if not set(checked) - {"scheduler"}:
+        raise ValueError(f"ClusterSpec: there is no job with tasks; {LEGAL}")
+    if len(checked.get("scheduler", ("one",))) > 1:
+        raise ValueError(
+            f"ClusterSpec: scheduler has {len(checked['scheduler'])} addresses; a cluster has one scheduler"
+        )
+    return checked
+
+
+def _check_job(job, addresses):
+    if not isinstance(job, str) or not _JOB.fullmatch(job):
+        raise ValueError(f"ClusterSpec: a job cannot be called {job!r}; use letters, digits, '_', '-', '.'")
+    if isinstance(addresses, str) or not isinstance(addresses, (list, tuple)):
+        raise TypeError(f"ClusterSpec: {job} is {addresses!r}; it must be a list of 'host:port'")
+    if not addresses:
+        raise ValueError(f"ClusterSpec: {job} has no tasks; give it a 'host:port' or leave the job out")
+
+
+def _check_address(task, address):
+    if not isinstance(address, str):
+        raise TypeError(f"ClusterSpec: {task} is {address!r}; it must be a string 'host:port'")
+    host, _, port = address.rpartition(":")
+    if not _HOST.fullmatch(host):
+        raise ValueError(f"ClusterSpec: {task} is {address!r}; it must be 'host:port', such as 'localhost:2222'")
+    if not port.isascii() or not port.isdigit() or not 1 <= int(port) <= 65535:
+        raise ValueError(f"ClusterSpec: {task} is {address!r}; the port must be a whole number from 1 to 65535")
+
+
+def _line_of(error, text):
+    """Return `:line` of the last place in `text` where the quoted thing that `error` complains of stands, or nothing."""
+    quoted = re.findall(r"'([^']+)'", str(error))
+    lines = [number for number, line in enumerate(text.splitlines(), 1) if quoted and quoted[0] in line]
+    return f":{lines[-1]}" if lines else ""

@@ -1,0 +1,41 @@
+"""Conway's Game of Life: boards, rules, patterns, the registered op, and four engines that agree on every cell.
+
+>>> from course import life
+>>> blinker = life.put(life.empty(5, 5), life.pattern("blinker"), row=2, column=1)
+>>> print(life.to_text(life.step(blinker)))
+.....
+..O..
+..O..
+..O..
+.....
+"""
+
+from course.life.board import empty, from_text, put, random_board, to_text
+from course.life.cycle import Cycle, find_cycle
+from course.life.files import read_pattern, write_pattern
+from course.life.op import step
+from course.life.patterns import pattern, pattern_file, pattern_names
+from course.life.reference import reference_step
+from course.life.rule import Rule
+from course.life.run import ENGINES, frames, run
+
+__all__ = [
+    "ENGINES",
+    "Cycle",
+    "Rule",
+    "empty",
+    "find_cycle",
+    "frames",
+    "from_text",
+    "pattern",
+    "pattern_file",
+    "pattern_names",
+    "put",
+    "random_board",
+    "read_pattern",
+    "reference_step",
+    "run",
+    "step",
+    "to_text",
+    "write_pattern",
+]

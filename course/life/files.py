@@ -1,0 +1,162 @@
+"""Pattern files in the three formats people exchange: RLE (`.rle`), plaintext (`.cells`) and Life 1.06 (`.lif`)."""
+
+import re
+from pathlib import Path
+
+import torch
+
+from course.life.board import check_board
+from course.life.rule import Rule
+
+_LARGEST = 1 << 26  # cells; a file of a few bytes may claim any size
+
+
+def read_pattern(path, rule="B3/S23"):
+    """Return the board, `torch.uint8` (H, W), in the file at `path`; the format is recognised by what it holds.
+
+    A file that names a rule other than `rule` is an error: its pattern would not do what it is known for. Malformed
+    files are a ValueError that names the line and the legal form. Formats: https://conwaylife.com/wiki/File_formats
+    """
+    text = Path(path).read_text(encoding="utf-8", errors="replace")
+    lines = [(number, line.strip()) for number, line in enumerate(text.splitlines(), start=1)]
+    try:
+        board, named = _parse(lines)
+    except _Malformed as wrong:
+        raise ValueError(f"read_pattern({Path(path).name!r}): {wrong}") from None
+    if named is not None and Rule.parse(named) != Rule.parse(rule):
+        raise ValueError(
+            f"read_pattern({Path(path).name!r}): the file is for {named}, not {Rule.parse(rule)}.\n"
+            f"Read it with rule={named!r} and pass the same rule to step or run."
+        )
+    return board
+
+
+def rule_of(path):
+    """Return the rule that the file at `path` names, as text, or "B3/S23" if it names none."""
+    found = re.search(r"^\s*x\s*=.*rule\s*=\s*(\S+)", Path(path).read_text(encoding="utf-8"), re.M)
+    return found.group(1) if found else "B3/S23"
+
+
+def write_pattern(board, path, rule="B3/S23"):
+    """Write `board` to the file at `path`, whose ending chooses the format: `.rle`, `.cells`, or `.lif` / `.life`.
+
+    Only RLE can hold the rule. Life 1.06 lists living cells, so that dead borders are lost in it.
+    """
+    check_board(board, "write_pattern(board=…)")
+    writers = {".rle": _rle_text, ".cells": _cells_text, ".lif": _life106_text, ".life": _life106_text}
+    path = Path(path)
+    if path.suffix not in writers:
+        raise ValueError(f"write_pattern({path.name!r}): the ending must be one of {', '.join(writers)}.")
+    path.write_text(writers[path.suffix](board, Rule.parse(rule)), encoding="utf-8")
+
+
+class _Malformed(ValueError):
+    pass
+
+
+def _parse(lines):
+    """Return (board, rule named in the file or None)."""
+    if lines and lines[0][1].startswith("#Life 1.06"):
+        return _from_life106(lines[1:]), None
+    if any(re.match(r"x\s*=", line) for _, line in lines):
+        return _from_rle([(n, line) for n, line in lines if line and not line.startswith("#")])
+    return _from_cells([(n, line) for n, line in lines if not line.startswith("!")]), None
+
+
+def _from_rle(lines):
+    number, head = lines[0]
+    found = re.fullmatch(r"x\s*=\s*(\d+)\s*,\s*y\s*=\s*(\d+)\s*(?:,\s*rule\s*=\s*(\S+)\s*)?", head)
+    if not found:
+        raise _Malformed(f"line {number} is {head!r}; it must read 'x = 3, y = 3, rule = B3/S23'.")
+    width, height = int(found[1]), int(found[2])
+    board = _blank(height, width, number)
+    row = column = 0
+    for number, line in lines[1:]:
+        position = 0
+        while position < len(line):
+            if line[position].isspace():
+                position += 1
+                continue
+            run = re.compile(r"(\d*)([bo$!])").match(line, position)
+            if not run:
+                raise _Malformed(
+                    f"line {number}, character {position + 1}: {line[position]!r}; "
+                    "legal are b (dead), o (alive), $ (next row), ! (end), each with a count before it."
+                )
+            position = run.end()
+            times, tag = int(run[1] or 1), run[2]
+            if tag == "!":
+                return board, found[3]
+            if tag == "$":
+                row, column = row + times, 0
+                continue
+            if tag == "o" and (row >= height or column + times > width):
+                raise _Malformed(f"line {number}: row {row + 1} has cells beyond the x = {width}, y = {height} of the head.")
+            if tag == "o":
+                board[row, column : column + times] = 1
+            column += times
+    raise _Malformed(f"line {number}: the file ends without '!', the sign that the pattern is complete.")
+
+
+def _from_cells(lines):
+    while lines and not lines[-1][1]:
+        lines = lines[:-1]
+    width = max((len(line) for _, line in lines), default=0)
+    if not width:
+        raise _Malformed("line 1: no cells; a .cells file has lines of '.' and 'O', comments begin with '!'.")
+    board = _blank(len(lines), width, lines[0][0])
+    for row, (number, line) in enumerate(lines):
+        for column, sign in enumerate(line):
+            if sign not in ".O*":
+                raise _Malformed(f"line {number}, character {column + 1}: {sign!r}; legal are '.' (dead) and 'O' (alive).")
+            board[row, column] = sign != "."
+    return board
+
+
+def _from_life106(lines):
+    living = []
+    for number, line in lines:
+        if not line or line.startswith("#"):
+            continue
+        if not re.fullmatch(r"-?\d+\s+-?\d+", line):
+            raise _Malformed(f"line {number} is {line!r}; it must hold two whole numbers, x and y, such as '-1 2'.")
+        column, row = map(int, line.split())
+        living.append((row, column))
+    if not living:
+        return torch.zeros(1, 1, dtype=torch.uint8)
+    top, left = min(row for row, _ in living), min(column for _, column in living)
+    bottom, right = max(row for row, _ in living), max(column for _, column in living)
+    board = _blank(bottom - top + 1, right - left + 1, lines[0][0])
+    for row, column in living:
+        board[row - top, column - left] = 1
+    return board
+
+
+def _blank(height, width, number):
+    if not 0 < height * width <= _LARGEST:
+        raise _Malformed(f"line {number}: a pattern of {height} × {width} cells; legal are 1 to {_LARGEST:,} cells.")
+    return torch.zeros(height, width, dtype=torch.uint8)
+
+
+def _rle_text(board, rule):
+    height, width = board.shape
+    rows = []
+    for row in board.tolist():
+        text = "".join("o" if cell else "b" for cell in row).rstrip("b")
+        rows.append(re.sub(r"(.)\1+", lambda run: f"{len(run[0])}{run[1]}", text))
+    body = re.sub(r"\$\$+", lambda run: f"{len(run[0])}$", "$".join(rows).rstrip("$")) + "!"
+    pieces, line = [], ""
+    for piece in re.findall(r"\d*[bo$!]", body):
+        if len(line) + len(piece) > 70:  # the format's own limit
+            pieces.append(line)
+            line = ""
+        line += piece
+    return f"x = {width}, y = {height}, rule = {rule}\n" + "\n".join([*pieces, line]) + "\n"
+
+
+def _cells_text(board, rule):
+    return "".join("".join("O" if cell else "." for cell in row) + "\n" for row in board.tolist())
+
+
+def _life106_text(board, rule):
+    return "#Life 1.06\n" + "".join(f"{column} {row}\n" for row, column in board.nonzero().tolist())

@@ -1,0 +1,36 @@
+"""The slow specification: a set of living cells, their neighbours counted one by one. Every engine equals this."""
+
+from collections import Counter
+
+import torch
+
+from course.life.board import check_board
+from course.life.rule import Rule
+
+
+def reference_step(board, rule="B3/S23", wrap=True):
+    """Return the next generation of `board` (uint8 (H, W)), a new board, by counting cell by cell in plain Python.
+
+    On a torus one or two cells wide a cell is its neighbour's neighbour more than once, and itself its own: it counts
+    as often as it is met.
+    """
+    check_board(board, "reference_step(board=…)")
+    rule = Rule.parse(rule)
+    height, width = board.shape
+    living = {(r, c) for r in range(height) for c in range(width) if board[r, c]}
+    counts = Counter(cell for place in living for cell in neighbours(place, height, width, wrap))
+    following = torch.zeros_like(board)
+    for row in range(height):
+        for column in range(width):
+            cell = (row, column)
+            following[cell] = counts[cell] in (rule.survive if cell in living else rule.birth)
+    return following
+
+
+def neighbours(cell, height, width, wrap=True):
+    """Return the list of the cells around `cell`: eight on a torus, fewer at the edges of a board that doesn't wrap."""
+    row, column = cell
+    around = [(row + dr, column + dc) for dr in (-1, 0, 1) for dc in (-1, 0, 1) if (dr, dc) != (0, 0)]
+    if wrap:
+        return [(r % height, c % width) for r, c in around]
+    return [(r, c) for r, c in around if 0 <= r < height and 0 <= c < width]

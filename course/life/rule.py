@@ -1,0 +1,59 @@
+"""A rule: how many living neighbours give birth to a cell, and how many keep one alive. `B3/S23` is Conway's."""
+
+import re
+from dataclasses import dataclass
+from functools import cache
+
+
+@dataclass(frozen=True)
+class Rule:
+    """`birth` and `survive` are the counts of living neighbours (0 to 8) after which a dead or living cell lives.
+
+    >>> Rule.parse("B36/S23").birth
+    (3, 6)
+    >>> str(Rule.parse("s32b3"))
+    'B3/S23'
+    """
+
+    birth: tuple[int, ...]
+    survive: tuple[int, ...]
+
+    @staticmethod
+    def parse(text):
+        """Return the rule that `text` names, such as `B3/S23`; a `Rule` is returned as it is."""
+        return text if isinstance(text, Rule) else _parse(text)
+
+    def __str__(self):
+        return f"B{''.join(map(str, self.birth))}/S{''.join(map(str, self.survive))}"
+
+    def apply(self, alive, counts):
+        """Return the next state from `alive` and `counts[k]`, "has k living neighbours", for each k the rule needs.
+
+        Both are booleans or bits: anything with `&`, `|` and `^`, one cell or 64 in a word.
+        """
+        both = [k for k in self.birth if k in self.survive]
+        next_state = alive ^ alive  # all dead
+        for k in both:
+            next_state = next_state | counts(k)
+        for k in self.survive:
+            if k not in both:
+                next_state = next_state | (counts(k) & alive)
+        for k in self.birth:
+            if k not in both:
+                born = counts(k)
+                next_state = next_state | (born ^ (born & alive))
+        return next_state
+
+
+@cache
+def _parse(text):
+    if isinstance(text, str):
+        squeezed = text.upper().replace(" ", "")
+        for form in (r"B(?P<b>[0-8]*)/?S(?P<s>[0-8]*)", r"S(?P<s>[0-8]*)/?B(?P<b>[0-8]*)", r"(?P<s>[0-8]*)/(?P<b>[0-8]*)"):
+            found = re.fullmatch(form, squeezed)
+            if found:
+                return Rule(*(tuple(sorted({int(k) for k in found[side]})) for side in "bs"))
+    raise ValueError(
+        f"rule={text!r}: a rule is B, the counts that give birth, /S, the counts that survive, each digit 0 to 8.\n"
+        "Conway's Game of Life is 'B3/S23', HighLife 'B36/S23', Seeds 'B2/S'."
+    )

@@ -1,0 +1,137 @@
+"""A problem: where the parameters start, which data a worker sees, and how wrong the parameters are on it."""
+
+import time
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+
+_WORD = (1 << 64) - 1
+
+
+class Problem(Protocol):
+    """What `train` needs. A problem travels to the workers once, at the start; it must not keep state between calls."""
+
+    def initial(self) -> dict[str, torch.Tensor]:
+        """Return the first parameters: name to tensor."""
+
+    def batch(self, worker: int, version: int, generator: torch.Generator):
+        """Return the data of one gradient; all randomness comes from `generator`, which (seed, worker, version) fix."""
+
+    def loss(self, parameters: dict[str, torch.Tensor], batch) -> torch.Tensor:
+        """Return the mean loss over the batch: one number, differentiable in the parameters."""
+
+
+def batch_generator(seed, worker, version, generator=None):
+    """Return a CPU generator that is the same for the same (seed, worker, version) on every machine.
+
+    `generator`: one to seed again instead of making a new one.
+    """
+    word = _mixed(_mixed(_mixed(seed & _WORD) ^ worker) ^ version)
+    generator = torch.Generator() if generator is None else generator
+    return generator.manual_seed(word >> 32)  # PyTorch's CPU generator reads 32 bits of its seed
+
+
+def _mixed(word):
+    # splitmix64's finaliser (Steele, Lea, Flood 2014): neighbouring inputs give unrelated outputs
+    word = (word + 0x9E3779B97F4A7C15) & _WORD
+    word = ((word ^ (word >> 30)) * 0xBF58476D1CE4E5B9) & _WORD
+    word = ((word ^ (word >> 27)) * 0x94D049BB133111EB) & _WORD
+    return word ^ (word >> 31)
+
+
+@dataclass(frozen=True)
+class LeastSquares:
+    """The exact answer to a line fit: ordinary least squares, with the standard error of each parameter."""
+
+    slope: float
+    intercept: float
+    slope_error: float
+    intercept_error: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LinearRegression:
+    """Points `(x, y)` around a line; both float32 tensors of shape `(points,)`. A batch is drawn with replacement."""
+
+    x: torch.Tensor
+    y: torch.Tensor
+    slope: float
+    intercept: float
+    batch_size: int
+
+    def __repr__(self):
+        return f"LinearRegression(y = {self.slope:g}·x + {self.intercept:g} + noise, {len(self.x)} points)"
+
+    def initial(self):
+        """Return slope and intercept, both 0."""
+        return {"slope": torch.zeros(()), "intercept": torch.zeros(())}
+
+    def batch(self, worker, version, generator):
+        """Return `batch_size` of the points, as `(x, y)`."""
+        chosen = torch.randint(len(self.x), (self.batch_size,), generator=generator)
+        return self.x[chosen], self.y[chosen]
+
+    def loss(self, parameters, batch):
+        """Return the mean squared distance between the line and the batch's points."""
+        x, y = batch
+        return (parameters["slope"] * x + parameters["intercept"] - y).square().mean()
+
+    def least_squares(self):
+        """Return the best line there is for these points, computed in float64: what training should come close to."""
+        x, y = self.x.double(), self.y.double()
+        spread = (x - x.mean()).square().sum()
+        slope = ((x - x.mean()) * y).sum() / spread
+        intercept = y.mean() - slope * x.mean()
+        variance = (y - slope * x - intercept).square().sum() / (len(x) - 2)
+        slope_error = (variance / spread).sqrt()
+        intercept_error = (variance * (1 / len(x) + x.mean().square() / spread)).sqrt()
+        return LeastSquares(slope.item(), intercept.item(), slope_error.item(), intercept_error.item())
+
+
+def linear_regression(slope=2.0, intercept=10.0, noise=0.33, points=100, batch_size=20, data_seed=0):
+    """Return the classic problem: `y = slope·x + intercept + noise·N(0, 1)` at `points` places from −1 to 1.
+
+    The points are the same for the same `data_seed`. Raises ValueError for fewer than 3 points, an empty batch, or
+    negative noise.
+
+    >>> linear_regression(slope=2, intercept=0.2, noise=0.4, points=101)
+    LinearRegression(y = 2·x + 0.2 + noise, 101 points)
+    """
+    if points < 3 or batch_size < 1 or not noise >= 0:
+        raise ValueError(
+            f"linear_regression(points={points}, batch_size={batch_size}, noise={noise}): "
+            "a line with an error needs points ≥ 3, batch_size ≥ 1 and noise ≥ 0."
+        )
+    x = torch.linspace(-1, 1, points)
+    generator = torch.Generator().manual_seed(data_seed)
+    y = slope * x + intercept + noise * torch.randn(points, generator=generator)
+    return LinearRegression(x, y, float(slope), float(intercept), batch_size)
+
+
+@dataclass(frozen=True)
+class Slowed:
+    """A problem on which one worker takes `seconds` longer for each batch; everything else is the problem's own."""
+
+    problem: Problem
+    worker: int
+    seconds: float
+
+    def initial(self):
+        """Return the problem's first parameters."""
+        return self.problem.initial()
+
+    def batch(self, worker, version, generator):
+        """Return the problem's batch, late if this is the slow worker."""
+        if worker == self.worker:
+            time.sleep(self.seconds)
+        return self.problem.batch(worker, version, generator)
+
+    def loss(self, parameters, batch):
+        """Return the problem's loss."""
+        return self.problem.loss(parameters, batch)
+
+
+def slowed(problem, worker=1, seconds=0.005):
+    """Return the same problem, with worker number `worker` slower by `seconds` a step: to see who waits for whom."""
+    return Slowed(problem, worker, seconds)

@@ -1,0 +1,74 @@
+"""What training gives back: the parameters, and one record of every gradient that was applied."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy
+import torch
+
+#: One applied gradient, as it is kept and sent; the times are seconds since all workers were there, on the server's
+#: clock. Several have the same `step` where a synchronous update used several workers.
+RECORD = numpy.dtype(
+    [("step", "<i8"), ("worker", "<i8"), ("version", "<i8"), ("loss", "<f8"), ("arrived", "<f8"), ("applied", "<f8")]
+)
+
+
+class Step(NamedTuple):
+    """One applied gradient: which update (`step`, from 1), whose, computed at which `version`, with which `loss`."""
+
+    step: int
+    worker: int
+    version: int
+    loss: float
+    arrived: float
+    applied: float
+
+    @property
+    def staleness(self):
+        """Updates by others between this gradient's pull and its push."""
+        return self.step - 1 - self.version
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class TrainingResult:
+    """The outcome of `train`.
+
+    - `parameters`: name to tensor, as they were at the end; `version`: the number of updates applied.
+    - `history`: numpy array of `RECORD`, one row an applied gradient, in order of application.
+    - `dropped`: worker -> gradients refused as too old; `lost`: worker -> why it left before the end.
+    - `stopped_by`: the reason a hook gave, or None when the steps were done. `seconds`: from the moment that all
+      workers were there to the last update.
+    """
+
+    mode: str
+    workers: int
+    parameters: dict[str, torch.Tensor]
+    version: int
+    history: numpy.ndarray
+    seconds: float
+    dropped: dict[int, int] = field(default_factory=dict)
+    lost: dict[int, str] = field(default_factory=dict)
+    stopped_by: str | None = None
+
+    @property
+    def staleness(self):
+        """Staleness of every applied gradient, in order: array of integers."""
+        return self.history["step"] - 1 - self.history["version"]
+
+    def staleness_counts(self):
+        """Return how many gradients had which staleness, as a dict in rising order."""
+        return dict(sorted(Counter(self.staleness.tolist()).items()))
+
+    def of_worker(self, worker):
+        """Return the rows of `history` that are worker number `worker`'s."""
+        return self.history[self.history["worker"] == worker]
+
+    @property
+    def steps_per_second(self):
+        """Updates a second; a synchronous update uses several gradients."""
+        return self.version / self.seconds if self.seconds else float("nan")
+
+    def __repr__(self):
+        stop = f", stopped by: {self.stopped_by}" if self.stopped_by else ""
+        return f"TrainingResult({self.mode}, {self.workers} workers, {self.version} updates{stop})"

@@ -1,0 +1,380 @@
+"""The store, the rules, the problem, the hooks, and one process that plays all the workers."""
+
+import math
+from functools import partial
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from course.training import (
+    Asynchronous,
+    Hook,
+    NonFiniteError,
+    ParameterServer,
+    Push,
+    StopAtStep,
+    StopOnNaN,
+    Synchronous,
+    batch_generator,
+    linear_regression,
+    slowed,
+    train_in_turns,
+)
+
+SGD = partial(torch.optim.SGD, lr=0.02)
+PROBLEM = linear_regression()
+OPTIMIZERS = {
+    "SGD": SGD,
+    "momentum": partial(torch.optim.SGD, lr=0.01, momentum=0.9),
+    "Adagrad": partial(torch.optim.Adagrad, lr=0.8),
+    "Adam": partial(torch.optim.Adam, lr=0.05),
+}
+
+
+def plain(problem, optimizer, steps, workers=1, seed=0):
+    """One process, one loop, no store: the reference. With k workers, each step's batch is the k batches in one."""
+    parameters = {name: value.clone().requires_grad_() for name, value in problem.initial().items()}
+    optimizer = optimizer(list(parameters.values()))
+    for version in range(steps):
+        batches = [problem.batch(w, version, batch_generator(seed, w, version)) for w in range(workers)]
+        loss = problem.loss(parameters, [torch.cat(part) for part in zip(*batches, strict=True)])
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    return {name: value.detach() for name, value in parameters.items()}
+
+
+def counting_store(size=3):
+    """A store whose parameters count the pushes: gradient −1 at learning rate 1 adds 1."""
+    return ParameterServer({"count": torch.zeros(size)}, partial(torch.optim.SGD, lr=1.0))
+
+
+def one(index, size=3):
+    return {"count": -torch.eye(size)[index]}
+
+
+# --- the store -------------------------------------------------------------------------------------------------------
+
+
+def test_a_pull_is_the_newest_version_and_holds_every_push_so_far():
+    store = counting_store()
+    for push in range(5):
+        version, parameters = store.pull()
+        assert version == push
+        assert parameters["count"].tolist() == [push, 0, 0]
+        store.push(one(0), version)
+
+
+def test_a_pull_is_a_copy_that_later_pushes_do_not_change():
+    store = counting_store()
+    _, before = store.pull()
+    store.push(one(0), 0)
+    assert before["count"].tolist() == [0, 0, 0]
+
+
+def test_writing_into_what_was_pulled_does_not_change_the_store():
+    store = counting_store()
+    store.pull().parameters["count"].fill_(99)
+    assert store.pull().parameters["count"].tolist() == [0, 0, 0]
+
+
+def test_a_pull_into_a_buffer_gives_the_same_as_a_fresh_pull():
+    store = counting_store()
+    store.push(one(1), 0)
+    buffer = {"count": torch.full((3,), 7.0)}
+    assert store.pull(into=buffer).version == 1
+    assert torch.equal(buffer["count"], store.pull().parameters["count"])
+
+
+def test_the_store_copies_the_first_parameters():
+    first = torch.zeros(3)
+    store = ParameterServer({"count": first}, partial(torch.optim.SGD, lr=1.0))
+    first.fill_(5)
+    assert store.pull().parameters["count"].tolist() == [0, 0, 0]
+
+
+def test_staleness_is_the_version_at_the_push_less_the_version_at_the_pull():
+    store = counting_store()
+    assert [store.push(one(0), 0), store.push(one(0), 0), store.push(one(0), 1)] == [0, 1, 1]
+    assert store.version == 3
+
+
+def test_push_pull_pushes_first():
+    version, parameters = counting_store().push_pull(one(2), 0)
+    assert version == 1 and parameters["count"].tolist() == [0, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("gradients", "words"),
+    [
+        ({"other": torch.zeros(3)}, "'other'.*'count'"),
+        ({}, "'count'"),
+        ({"count": torch.zeros(2)}, r"\(2,\).*\(3,\)"),
+        ({"count": torch.zeros(3, dtype=torch.float64)}, "float64.*float32"),
+        ({"count": torch.tensor([0.0, math.nan, 0.0])}, "'count' is not finite"),
+        ({"count": torch.tensor([0.0, math.inf, 0.0])}, "'count' is not finite"),
+    ],
+)
+def test_a_bad_push_is_named_and_changes_nothing(gradients, words):
+    store = counting_store()
+    with pytest.raises(ValueError, match=words):
+        store.push(gradients, 0)
+    assert store.version == 0 and store.pull().parameters["count"].tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize("version", [-1, 1])
+def test_a_push_from_a_version_that_does_not_exist_is_refused(version):
+    with pytest.raises(ValueError, match=rf"version={version}.*at version 0"):
+        counting_store().push(one(0), version)
+
+
+@pytest.mark.parametrize("kind", [torch.optim.LBFGS, torch.optim.SparseAdam, lambda parameters: None])
+def test_an_optimiser_that_does_not_take_one_dense_gradient_a_step_is_refused_by_name(kind):
+    with pytest.raises(ValueError, match="LBFGS|SparseAdam|NoneType"):
+        ParameterServer({"w": torch.zeros(2)}, kind)
+
+
+def test_a_store_without_parameters_is_refused():
+    with pytest.raises(ValueError, match="nothing to train"):
+        ParameterServer({}, SGD)
+
+
+# --- the rules -------------------------------------------------------------------------------------------------------
+
+
+def test_too_stale_gradients_are_dropped_and_counted():
+    rule = Asynchronous(counting_store(), max_staleness=1)
+    for _ in range(4):
+        rule.offer(Push(1, rule.store.version, one(1)))
+    assert rule.offer(Push(0, 2, one(0))) == []
+    assert rule.offer(Push(0, 3, one(0))) != []
+    assert dict(rule.dropped) == {0: 1}
+    assert rule.store.pull().parameters["count"].tolist() == [1, 4, 0]
+
+
+def test_a_synchronous_update_waits_for_distinct_workers():
+    rule = Synchronous(counting_store(), workers=2)
+    assert rule.offer(Push(0, 0, one(0))) == [] and rule.is_waiting(0)
+    assert rule.offer(Push(0, 0, one(0))) == [], "the same worker again is not a second worker"
+    assert rule.store.version == 0
+    applied = rule.offer(Push(1, 0, one(1)))
+    assert [push.worker for push in applied] == [0, 1] and not rule.is_waiting(0)
+    assert rule.store.pull().parameters["count"].tolist() == [0.5, 0.5, 0]
+
+
+def test_stragglers_of_n_of_m_are_dropped_and_counted():
+    rule = Synchronous(counting_store(), workers=3, aggregate=2)
+    for worker in (2, 0):
+        rule.offer(Push(worker, 0, one(worker)))
+    assert rule.offer(Push(1, 0, one(1))) == [] and not rule.is_waiting(1)
+    assert dict(rule.dropped) == {1: 1}
+    assert rule.store.pull().parameters["count"].tolist() == [0.5, 0, 0.5]
+
+
+@given(order=st.permutations(range(4)), seed=st.integers(0, 1000))
+def test_the_order_of_arrival_does_not_change_a_bit_of_a_synchronous_update(order, seed):
+    gradients = torch.randn(4, 3, generator=torch.Generator().manual_seed(seed)) * torch.logspace(0, 7, 4)[:, None]
+
+    def after(workers):
+        rule = Synchronous(counting_store(), workers=4)
+        for worker in workers:
+            rule.offer(Push(worker, 0, {"count": gradients[worker]}))
+        return rule.store.pull().parameters["count"]
+
+    assert torch.equal(after(order), after(range(4)))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [{"mode": "both"}, {"mode": "sync", "max_staleness": 1}, {"aggregate": 1}, {"mode": "sync", "aggregate": 0}]
+    + [{"mode": "sync", "workers": 2, "aggregate": 3}, {"max_staleness": -1}],
+)
+def test_a_rule_that_does_not_exist_is_refused(arguments):
+    with pytest.raises(ValueError, match="mode=|aggregate=|max_staleness="):
+        train_in_turns(PROBLEM, optimizer=SGD, **arguments)
+
+
+# --- the problem -----------------------------------------------------------------------------------------------------
+
+
+def test_a_batch_depends_on_seed_worker_and_version_and_on_nothing_else():
+    draws = {
+        key: torch.randint(1 << 30, (4,), generator=batch_generator(*key)).tolist()
+        for key in [(s, w, v) for s in range(3) for w in range(3) for v in range(20)]
+    }
+    assert len({tuple(draw) for draw in draws.values()}) == len(draws)
+    used = torch.Generator()
+    torch.rand(5, generator=used)
+    again = torch.randint(1 << 30, (4,), generator=batch_generator(2, 1, 7, used)).tolist()
+    assert again == draws[2, 1, 7]
+
+
+def test_least_squares_agrees_with_numpy():
+    import numpy
+
+    problem = linear_regression(points=50, data_seed=3)
+    (slope, intercept), covariance = numpy.polyfit(problem.x.numpy(), problem.y.numpy(), 1, cov=True)
+    found = problem.least_squares()
+    assert found.slope == pytest.approx(slope, rel=1e-5) and found.intercept == pytest.approx(intercept, rel=1e-5)
+    assert found.slope_error == pytest.approx(covariance[0, 0] ** 0.5, rel=1e-4)
+    assert found.intercept_error == pytest.approx(covariance[1, 1] ** 0.5, rel=1e-4)
+
+
+@pytest.mark.parametrize("arguments", [{"points": 2}, {"batch_size": 0}, {"noise": -1}, {"noise": math.nan}])
+def test_a_problem_without_an_answer_is_refused(arguments):
+    with pytest.raises(ValueError, match=next(iter(arguments))):
+        linear_regression(**arguments)
+
+
+# --- one process in turns --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_one_asynchronous_worker_is_the_plain_loop_bit_for_bit(name):
+    result = train_in_turns(PROBLEM, optimizer=OPTIMIZERS[name], total_steps=100, seed=5)
+    wanted = plain(PROBLEM, OPTIMIZERS[name], 100, seed=5)
+    assert all(torch.equal(result.parameters[key], wanted[key]) for key in wanted)
+
+
+@settings(deadline=None, max_examples=10)
+@given(workers=st.integers(1, 5), seed=st.integers(0, 2**40))
+def test_k_synchronous_workers_are_one_process_with_the_k_fold_batch_to_rounding(workers, seed):
+    result = train_in_turns(PROBLEM, optimizer=SGD, mode="sync", workers=workers, total_steps=30, seed=seed)
+    wanted = plain(PROBLEM, SGD, 30, workers, seed)
+    assert all(torch.allclose(result.parameters[key], wanted[key], rtol=1e-5) for key in wanted)
+    assert result.version == 30 and len(result.history) == 30 * workers
+    assert result.staleness_counts() == {0: 30 * workers}
+
+
+@pytest.mark.parametrize("workers", [1, 2, 3, 7])
+def test_workers_in_turns_are_workers_less_one_updates_stale(workers):
+    result = train_in_turns(PROBLEM, optimizer=SGD, workers=workers, total_steps=100)
+    assert result.staleness[workers:].tolist() == [workers - 1] * (100 - workers)
+    assert result.history["step"].tolist() == list(range(1, 101))
+
+
+@pytest.mark.parametrize("mode", ["async", "sync"])
+@pytest.mark.parametrize("aggregate", [None, 2])
+def test_slope_and_intercept_come_out_within_two_standard_errors(mode, aggregate):
+    rule = {"mode": mode, "aggregate": aggregate} if mode == "sync" else {}
+    result = train_in_turns(PROBLEM, optimizer=SGD, workers=3, total_steps=2000, **rule)
+    best = PROBLEM.least_squares()
+    assert abs(result.parameters["slope"] - best.slope) < 2 * best.slope_error
+    assert abs(result.parameters["intercept"] - best.intercept) < 2 * best.intercept_error
+
+
+def test_n_of_m_drops_what_the_stragglers_sent():
+    result = train_in_turns(PROBLEM, optimizer=SGD, mode="sync", workers=3, aggregate=2, total_steps=50)
+    assert result.version == 50 and len(result.history) == 100 and sum(result.dropped.values()) > 0
+
+
+def test_a_bound_on_staleness_is_kept():
+    result = train_in_turns(PROBLEM, optimizer=SGD, workers=4, max_staleness=2, total_steps=60)
+    assert max(result.staleness_counts()) <= 2 and sum(result.dropped.values()) > 0
+
+
+def test_a_slowed_problem_is_the_same_problem():
+    slow = slowed(PROBLEM, worker=0, seconds=0.001)
+    results = [train_in_turns(problem, optimizer=SGD, workers=2, total_steps=10) for problem in (PROBLEM, slow)]
+    assert torch.equal(results[0].parameters["slope"], results[1].parameters["slope"])
+
+
+# --- hooks -----------------------------------------------------------------------------------------------------------
+
+
+class Diary(Hook):
+    def __init__(self):
+        self.lines = []
+
+    def begin(self, session):
+        self.lines.append("begin")
+
+    def before_run(self, session):
+        self.lines.append(f"before {session.step + 1}")
+
+    def after_run(self, session, step):
+        self.lines.append(f"after {step.step}")
+
+    def end(self, session):
+        self.lines.append("end")
+
+
+def test_hooks_are_called_at_the_start_around_every_step_and_at_the_end():
+    diary = Diary()
+    train_in_turns(PROBLEM, optimizer=SGD, total_steps=2, hooks=[diary])
+    assert diary.lines == ["begin", "before 1", "after 1", "before 2", "after 2", "end"]
+
+
+def test_a_hook_that_raises_ends_the_others():
+    class Broken(Hook):
+        def after_run(self, session, step):
+            raise RuntimeError("broken hook")
+
+    diary = Diary()
+    with pytest.raises(RuntimeError, match="broken hook"):
+        train_in_turns(PROBLEM, optimizer=SGD, hooks=[diary, Broken()])
+    assert diary.lines[-1] == "end"
+
+
+def test_a_hook_that_was_never_begun_is_not_ended():
+    class Unready(Hook):
+        def begin(self, session):
+            raise RuntimeError("not ready")
+
+    diary = Diary()
+    with pytest.raises(RuntimeError, match="not ready"):
+        train_in_turns(PROBLEM, optimizer=SGD, hooks=[Unready(), diary])
+    assert diary.lines == []
+
+
+@pytest.mark.parametrize("last", [0, 1, 7])
+def test_stop_at_step_is_exact(last):
+    result = train_in_turns(PROBLEM, optimizer=SGD, workers=3, total_steps=20, hooks=[StopAtStep(last)])
+    assert result.version == last
+
+
+def test_a_stop_request_ends_training_with_its_reason():
+    class Enough(Hook):
+        def after_run(self, session, step):
+            if session.parameters()["intercept"] > 5:
+                session.request_stop("halfway")
+
+    result = train_in_turns(PROBLEM, optimizer=SGD, hooks=[Enough()])
+    assert result.stopped_by == "halfway" and 5 < result.parameters["intercept"] < 5.5
+
+
+def test_stop_on_nan_names_the_loss_and_the_step():
+    result = train_in_turns(PROBLEM, optimizer=partial(torch.optim.SGD, lr=5.0), hooks=[StopOnNaN()])
+    first = int(result.history["step"][~torch.isfinite(torch.from_numpy(result.history["loss"].copy()))][0])
+    assert result.stopped_by == f"the loss is not finite at step {first}" and result.version == first
+
+
+class Poisoned:
+    """Its gradient for `b`, and only that, is NaN from version 3 on."""
+
+    def initial(self):
+        return {"a": torch.ones(()), "b": torch.zeros(())}
+
+    def batch(self, worker, version, generator):
+        return version
+
+    def loss(self, parameters, version):
+        # the square root's derivative at 0 is infinite, and 0 × infinity is NaN; the loss itself stays finite
+        return parameters["a"] + ((0 * parameters["b"]).sqrt() if version >= 3 else parameters["b"])
+
+
+def test_stop_on_nan_names_the_gradient_and_the_step():
+    result = train_in_turns(Poisoned(), optimizer=SGD, hooks=[StopOnNaN()])
+    assert result.stopped_by == "the gradient of 'b' is not finite at step 4" and result.version == 3
+
+
+def test_without_the_hook_a_gradient_that_is_not_finite_is_an_error():
+    with pytest.raises(NonFiniteError, match="'b' is not finite at version 3"):
+        train_in_turns(Poisoned(), optimizer=SGD)
+
+
+def test_stop_at_a_negative_step_is_refused():
+    with pytest.raises(ValueError, match="StopAtStep"):
+        StopAtStep(-1)

@@ -1,4 +1,4 @@
-"""What every widget shares: state in traitlets, controls above one picture, a static twin for a page without a kernel."""
+"""What every widget shares: state in traitlets, controls above a picture, a static twin for pages without a kernel."""
 
 import threading
 

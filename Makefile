@@ -1,0 +1,46 @@
+# Two commands matter: `make lab` and `make test`. Both set the course up first, in .venv; the second time takes a moment.
+# PYTHON is the Python that .venv is made with: `make lab PYTHON=python3.12`. Works with GNU make 3.81 (macOS) and later.
+
+PYTHON ?= python3
+# A Python that you name is used, or refused; the default may be replaced by a newer one on the PATH.
+ifneq ($(origin PYTHON),file)
+CHOSEN := --chosen
+endif
+VENV := .venv/bin/python
+INSTALL = @command -v "$(PYTHON)" >/dev/null 2>&1 || { \
+	echo "There is no $(PYTHON) here. Install Python 3.11 or newer, or name yours: make lab PYTHON=python3.12"; exit 1; }; \
+	"$(PYTHON)" install.py $(CHOSEN)
+
+.PHONY: help lab test bench notebooks picture env clean
+
+help:  ## these lines
+	@sed -n 's/^\([a-z]*\):.*## /\1|/p' Makefile | awk -F'|' '{ printf "make %-10s %s\n", $$1, $$2 }'
+
+lab:  ## set up, then open the first chapter in JupyterLab
+	$(INSTALL)
+	@exec $(VENV) -m course lab
+
+test:  ## set up, then check everything that the chapters claim
+	$(INSTALL) --test
+	@$(VENV) -m ruff check .
+	@$(VENV) -m ruff format --check .
+	@$(VENV) -m pytest
+
+bench:  ## set up, then measure each figure beside its rival (one topic: TOPIC=life)
+	$(INSTALL) --test
+	@$(VENV) -m benchmarks $(TOPIC)
+
+notebooks:  ## run every chapter's source and write its notebook
+	$(INSTALL) --test
+	@$(VENV) notebooks/build.py
+
+picture:  ## draw the README's picture again
+	$(INSTALL)
+	@$(VENV) docs/picture.py
+
+env:  ## set up only: .venv with the course in it
+	$(INSTALL)
+
+clean:  ## remove .venv and what tests and builds left
+	rm -rf .venv build dist .pytest_cache .hypothesis .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

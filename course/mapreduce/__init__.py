@@ -1,0 +1,6 @@
+"""Map and reduce on any executor, and the mean of an array in slices: what is joined, and in which order."""
+
+from course.mapreduce.engine import PartError, map_reduce
+from course.mapreduce.slices import PartSum, mean, part_sum, slices
+
+__all__ = ["PartError", "PartSum", "map_reduce", "mean", "part_sum", "slices"]

@@ -1,0 +1,130 @@
+"""Map and reduce: one function for every part, anywhere; the results joined in an order that never changes."""
+
+from concurrent.futures import FIRST_EXCEPTION, CancelledError, wait
+from functools import reduce
+
+
+class PartError(RuntimeError):
+    """A part whose mapper or reducer failed: `part` is its index, `__cause__` what was raised."""
+
+    part = None
+
+
+def map_reduce(mapper, reducer, parts, executor=None, associative=False, timeout=600.0):
+    """Return `mapper` of every part, joined two at a time by `reducer(left, right)`.
+
+    `parts` is an iterable of anything that `mapper` takes. With an `executor` (any `concurrent.futures.Executor`:
+    threads, processes, a cluster's `.executor`) the mapper runs there, all parts at once; joining is done here, always
+    in part order, so that the order of arrival can't change the answer, not even a float's last digit. The results are
+    joined from left to right; with `associative=True` by a tree whose shape depends on the number of parts alone:
+    neighbours first, then pairs of neighbours, which rounds floats less. One part gives `mapper(part)` itself.
+
+    Raises ValueError for no parts (there is nothing to return), PartError that names the part when mapper or reducer
+    fails, TimeoutError when no part ends within `timeout` seconds of another; the parts not begun are then cancelled.
+    A mapper that ran on a process that died may run again: it should give the same answer each time.
+
+    >>> map_reduce(len, lambda a, b: a + b, ["two", "words"])
+    8
+    """
+    for name, function in (("mapper", mapper), ("reducer", reducer)):
+        if not callable(function):
+            raise TypeError(
+                f"map_reduce({name}={function!r}): give a function; mapper takes a part, reducer two results."
+            )
+    parts = list(parts)
+    if not parts:
+        raise ValueError(
+            "map_reduce(parts=[]): there is nothing to reduce. Give one part or more; a part may be empty."
+        )
+    results = _map_here(mapper, parts) if executor is None else _map_on(executor, mapper, parts, timeout)
+    return _joined(_named(reducer), results, associative)
+
+
+def _joined(join, results, associative):
+    pieces = [(index, index, result) for index, result in enumerate(results)]  # first part, last part, result
+    if not associative:
+        return reduce(join, pieces)[2]
+    while len(pieces) > 1:
+        left_over = pieces[-1:] if len(pieces) % 2 else []
+        pieces = [join(*pair) for pair in zip(pieces[::2], pieces[1::2], strict=False)] + left_over
+    return pieces[0][2]
+
+
+def _named(reducer):
+    def join(left, right):
+        try:
+            return left[0], right[1], reducer(left[2], right[2])
+        except Exception as error:  # the reader's code may raise anything; the part's number is what it lacks
+            where = f"joining part {left[0]} to {left[1]} with part {right[0]} to {right[1]}"
+            raise _part_error(right[0], f"reducer {_name(reducer)} failed {where}", error) from error
+
+    return join
+
+
+def _map_here(mapper, parts):
+    for index, part in enumerate(parts):
+        try:
+            yield mapper(part)
+        except Exception as error:  # as above
+            raise _part_error(index, _failed(mapper, parts, index), error) from error
+
+
+def _map_on(executor, mapper, parts, timeout):
+    futures = []
+    try:
+        for part in parts:
+            futures.append(executor.submit(mapper, part))
+        _wait(futures, mapper, parts, timeout)
+        return [future.result() for future in futures]
+    except RuntimeError as error:
+        if isinstance(error, PartError) or len(futures) == len(parts):
+            raise
+        raise RuntimeError(
+            f"map_reduce(executor={type(executor).__name__}): it took {len(futures)} of {len(parts)} parts, then said: "
+            f"{error}. If it is closed, open a new one; executor=None runs the parts here."
+        ) from error
+    finally:
+        for future in futures:  # does nothing to those that are done; matters on an error and on Ctrl-C
+            future.cancel()
+
+
+def _wait(futures, mapper, parts, timeout):
+    pending = futures
+    while pending:
+        done, left = wait(pending, timeout, return_when=FIRST_EXCEPTION)
+        for index, future in enumerate(futures):
+            error = _error_of(future)
+            if error is not None:
+                raise _part_error(index, _failed(mapper, parts, index), error) from error
+        if not done:
+            late = [index for index, future in enumerate(futures) if not future.done()]
+            raise TimeoutError(
+                f"map_reduce(timeout={timeout}): no part ended for {timeout} s; still waiting for {len(late)} of "
+                f"{len(parts)}, the first is part {late[0]}. Look at that task, or allow more seconds."
+            )
+        pending = left
+
+
+def _error_of(future):
+    if not future.done():
+        return None
+    try:
+        return future.exception()
+    except CancelledError as error:
+        return error
+
+
+def _failed(mapper, parts, index):
+    shown = repr(parts[index])
+    shown = shown if len(shown) <= 60 else shown[:60] + "…"
+    return f"mapper {_name(mapper)} failed on part {index} of {len(parts)} ({shown})"
+
+
+def _part_error(index, what, cause):
+    error = PartError(f"map_reduce: {what}: {type(cause).__name__}: {cause}")
+    error.part = index
+    return error
+
+
+def _name(function):
+    return getattr(function, "__name__", type(function).__name__)

@@ -1,0 +1,106 @@
+"""The mean of an array in slices: every slice answers with its sum and its size, because a mean alone has no weight."""
+
+from dataclasses import dataclass
+from numbers import Integral
+
+import numpy as np
+
+from course.mapreduce.engine import map_reduce
+
+
+@dataclass(frozen=True)
+class PartSum:
+    """What a slice answers: the `total` of its `count` numbers, whatever its size. `a + b` joins two slices."""
+
+    total: float
+    count: int
+
+    @property
+    def mean(self):
+        """The mean of these numbers; nan when there are none."""
+        return self.total / self.count if self.count else float("nan")
+
+    def __add__(self, other):
+        return PartSum(self.total + other.total, self.count + other.count)
+
+
+def mean(data, parts=1, executor=None):
+    """Return the mean of all numbers in `data` as a float, worked out slice by slice.
+
+    `data`: a numpy array, torch tensor (any device; moved to the CPU) or sequence of real numbers, of any shape, read
+    in C order and never changed. `parts`: the number of equal slices, or their sizes, which must add up to the size of
+    `data`; slices of unequal size count by their size, an empty one not at all. `executor` as for `map_reduce`: each
+    slice is sent to where it is added up, and two numbers come back.
+
+    Floats are added in float64, so float32 data near 10⁸ keeps its noise; integers are added exactly. A nan gives nan,
+    an inf gives inf, inf with -inf gives nan; a sum past 1.8e308 is inf. Raises ValueError for no numbers and for
+    parts that don't fit, TypeError for data that aren't real numbers.
+
+    >>> mean([1, 2, 3, 10], parts=[3, 1])
+    4.0
+    """
+    values = _as_array(data)
+    if values.size == 0:
+        raise ValueError("mean(data): it has no numbers, and no numbers have no mean. Give at least one.")
+    pieces = slices(values, parts)
+    return map_reduce(part_sum, PartSum.__add__, pieces, executor, associative=True).mean
+
+
+def slices(data, parts):
+    """Return one-dimensional `data` cut in `parts`: a number of slices of (almost) equal size, or the list of sizes.
+
+    >>> slices([1, 2, 3, 4, 5], 2)
+    [[1, 2, 3], [4, 5]]
+    """
+    size = len(data)
+    if isinstance(parts, Integral) and not isinstance(parts, bool):
+        if parts < 1:
+            raise ValueError(
+                f"mean(parts={parts}): the number of slices is 1 or more; or give their sizes, as [90, 10]."
+            )
+        sizes = [size // parts + (index < size % parts) for index in range(parts)]
+    else:
+        sizes = _sizes(parts, size)
+    ends = np.cumsum(sizes).tolist()
+    return [data[end - length : end] for end, length in zip(ends, sizes, strict=True)]
+
+
+def part_sum(values):
+    """Return the `PartSum` of a numpy array or sequence: floats added in float64, integers without any rounding."""
+    values = _as_array(values)
+    if values.dtype.kind == "f":
+        # numpy adds in float64 as it reads; torch.mean(dtype=float64) on float32 is ten times slower
+        return PartSum(float(values.sum(dtype=np.float64)), values.size)
+    if values.dtype.itemsize < 8:
+        return PartSum(int(values.sum(dtype=np.int64)), values.size)
+    # 64-bit integers could overflow when added: the high and the low half can't
+    high, low = values >> 32, values & 0xFFFFFFFF
+    return PartSum((int(high.sum()) << 32) + int(low.sum()), values.size)
+
+
+def _as_array(data):
+    if hasattr(data, "detach"):  # a torch tensor, looked at without importing torch
+        data = data.detach().cpu()
+        data = data.float() if str(data.dtype) == "torch.bfloat16" else data  # numpy has no bfloat16
+        data = data.numpy()
+    values = np.asarray(data)
+    if values.dtype.kind not in "fiub":
+        raise TypeError(
+            f"mean(data): numbers of type {values.dtype} have no mean here; give real numbers (int or float)."
+        )
+    return values.reshape(-1)
+
+
+def _sizes(parts, size):
+    try:
+        sizes = [int(part) for part in parts]
+        whole = all(part == length for part, length in zip(parts, sizes, strict=True))
+    except (TypeError, ValueError):
+        sizes, whole = [], False
+    if not whole or min(sizes, default=-1) < 0 or sum(sizes) != size:
+        half = size // 2
+        raise ValueError(
+            f"mean(parts={parts!r}): give a number of slices, or sizes (0 or more) that add up to the {size} numbers "
+            f"of data, as {[size - half, half]}."
+        )
+    return sizes

@@ -1,0 +1,59 @@
+"""Scrambled Sobol darts: each fills the largest gap left by those before it, so the error falls faster than n^-1/2.
+
+Source: I. M. Sobol (1967); scrambling by a random triangular matrix and a random shift, as J. Matoušek (1998).
+"""
+
+import numpy as np
+
+from course.pi.pseudo import BLOCK
+
+_BITS = 32
+
+
+def points(seed, replicate, size, first, last):
+    """Return points `first` ≤ i < `last` of scrambled Sobol sequence number `replicate`: float64 arrays (x, y) in 0…1.
+
+    `first` begins a block. `size`, the length of the sequence, doesn't matter: a longer one begins with a shorter one.
+    """
+    scramble = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(replicate, 0)))
+    return tuple(_coordinate(_scrambled(plain, scramble), first, last) for plain in (_halves(), _pascal()))
+
+
+def _coordinate(directions_and_shift, first, last):
+    directions, shift = directions_and_shift
+    base = shift
+    for bit in range(_BITS):
+        if first >> bit & 1:  # first is a multiple of the block: only bits above the table's
+            base ^= directions[bit]
+    table = np.zeros(1, np.uint32)
+    for bit in range((min(BLOCK, last - first) - 1).bit_length()):
+        table = np.concatenate([table, table ^ np.uint32(directions[bit])])
+    return ((table[: last - first] ^ np.uint32(base)) + 0.5) / 2.0**_BITS
+
+
+def _halves():
+    # direction numbers of the first coordinate: 1/2, 1/4, 1/8, … as 32-bit fractions
+    return [1 << (_BITS - 1 - bit) for bit in range(_BITS)]
+
+
+def _pascal():
+    # of the second, polynomial x + 1: each is the one before, halved, and itself
+    directions = [1 << (_BITS - 1)]
+    while len(directions) < _BITS:
+        directions.append(directions[-1] ^ directions[-1] >> 1)
+    return directions
+
+
+def _scrambled(directions, generator):
+    # digit j of a direction adds its own column: a one at digit j and random digits below it
+    columns = [1 << low | int(generator.integers(1 << low)) for low in range(_BITS)]
+    shift = int(generator.integers(1 << _BITS))
+    return [_times(columns, direction) for direction in directions], shift
+
+
+def _times(columns, direction):
+    product = 0
+    for low in range(_BITS):
+        if direction >> low & 1:
+            product ^= columns[low]
+    return product

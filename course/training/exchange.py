@@ -26,7 +26,7 @@ class Exchange:
     def join(self, worker):
         """Let `worker` (an index) in; raises ValueError for one that is unknown or already here."""
         with self._changed:
-            if not 0 <= worker < self.workers or worker in self._live:
+            if worker not in range(self.workers) or worker in self._live:
                 state = "already here" if worker in self._live else "not one of this training"
                 raise ValueError(f"worker {worker} is {state}; workers are 0 to {self.workers - 1}, each once.")
             self._live.add(worker)

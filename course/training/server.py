@@ -79,7 +79,7 @@ class Server:
         try:
             if self._closed.is_set():
                 return
-            self._serve_session(channel) if told["role"] == "session" else self._serve_worker(channel, told["worker"])
+            self._serve_session(channel) if told["role"] == "session" else self._serve_worker(channel, told.get("worker"))
         finally:
             channel.close()
             with self._lock:
@@ -88,7 +88,9 @@ class Server:
     def _objection(self, hello, told):
         if hello.kind != "HELO" or hello.number != PROTOCOL:
             return f"this parameter server speaks protocol {PROTOCOL}, not {hello.number}. Use one version of course."
-        if not secrets.compare_digest(str(told.get("token")), self.token):
+        if not isinstance(told, dict) or told.get("role") not in ("session", "worker"):
+            return "a hello says its role: session or worker."
+        if not secrets.compare_digest(str(told.get("token")).encode(), self.token.encode()):
             return "this parameter server serves another training."
         theirs = told.get("layout")
         if theirs is not None and Layout.from_json(theirs) != self._layout:

@@ -1,0 +1,268 @@
+"""Training between real processes: one parameter-server task and two worker tasks."""
+
+import os
+import signal
+import threading
+import time
+from functools import partial
+
+import pytest
+import torch
+
+from course import local_cluster
+from course.training import (
+    Hook,
+    NonFiniteError,
+    StopAtStep,
+    StopOnNaN,
+    TrainingError,
+    linear_regression,
+    slowed,
+    train,
+    train_in_turns,
+)
+
+SGD = partial(torch.optim.SGD, lr=0.02)
+ADAGRAD = partial(torch.optim.Adagrad, lr=0.8)
+PROBLEM = linear_regression()
+CLASSIC_101 = linear_regression(slope=2, intercept=0.2, noise=0.4, points=101)
+FOREVER = 10**9
+WORKER_1 = "/job:worker/task:1"
+
+
+@pytest.fixture(scope="module")
+def cluster(no_leaks_from_this_file):
+    with local_cluster(ps=1, worker=2) as running:
+        yield running
+
+
+@pytest.fixture
+def own_cluster():
+    with local_cluster(ps=1, worker=2) as running:
+        yield running
+
+
+class At(Hook):
+    """Calls a function once, when a step has been told."""
+
+    def __init__(self, step, action):
+        self.step, self.action = step, action
+
+    def after_run(self, session, step):
+        if step.step >= self.step and self.action is not None:
+            action, self.action = self.action, None
+            action()
+
+
+@pytest.mark.parametrize(("problem", "optimizer"), [(PROBLEM, SGD), (CLASSIC_101, ADAGRAD)])
+@pytest.mark.parametrize("mode", ["async", "sync"])
+def test_slope_and_intercept_come_out_within_three_standard_errors(cluster, mode, problem, optimizer):
+    result = train(problem, cluster, optimizer=optimizer, mode=mode, total_steps=1000)
+    best = problem.least_squares()
+    assert result.version == 1000
+    assert abs(result.parameters["slope"] - best.slope) < 3 * best.slope_error
+    assert abs(result.parameters["intercept"] - best.intercept) < 3 * best.intercept_error
+    assert set(result.history["worker"].tolist()) == {0, 1}
+
+
+def test_one_asynchronous_worker_is_the_loop_in_one_process_bit_for_bit(cluster):
+    result = train(PROBLEM, cluster, optimizer=ADAGRAD, workers=1, total_steps=200, seed=4)
+    wanted = train_in_turns(PROBLEM, optimizer=ADAGRAD, total_steps=200, seed=4)
+    assert all(torch.equal(result.parameters[name], wanted.parameters[name]) for name in wanted.parameters)
+    assert result.history["loss"].tolist() == wanted.history["loss"].tolist()
+
+
+def test_two_synchronous_workers_give_the_same_bits_every_time(cluster):
+    results = [train(PROBLEM, cluster, optimizer=SGD, mode="sync", total_steps=100) for _ in range(2)]
+    results.append(train_in_turns(PROBLEM, optimizer=SGD, mode="sync", workers=2, total_steps=100))
+    assert len({(r.parameters["slope"].item(), r.parameters["intercept"].item()) for r in results}) == 1
+    assert all(r.staleness_counts() == {0: 200} for r in results)
+
+
+def test_every_version_is_made_once_and_staleness_is_never_negative(cluster):
+    result = train(PROBLEM, cluster, optimizer=SGD, total_steps=500)
+    assert result.history["step"].tolist() == list(range(1, 501))
+    assert result.staleness.min() >= 0
+    for worker in (0, 1):
+        mine = result.of_worker(worker)
+        # a worker pulls right after its own push: what it computes on is at least as new as that
+        assert (mine["version"][1:] >= mine["step"][:-1]).all()
+
+
+def test_a_slow_worker_holds_up_the_synchronous_steps_and_not_the_asynchronous_ones(cluster):
+    problem = slowed(PROBLEM, worker=1, seconds=0.02)
+    together = train(problem, cluster, optimizer=SGD, mode="sync", total_steps=20)
+    apart = train(problem, cluster, optimizer=SGD, total_steps=200)
+    assert len(together.of_worker(0)) == len(together.of_worker(1)) == 20
+    assert len(apart.of_worker(0)) > 2 * len(apart.of_worker(1))
+
+
+def test_a_straggler_of_n_of_m_is_dropped_and_counted(cluster):
+    problem = slowed(PROBLEM, worker=1, seconds=0.02)
+    result = train(problem, cluster, optimizer=SGD, mode="sync", aggregate=1, total_steps=200)
+    assert result.version == 200 and result.dropped.get(1, 0) > 0
+
+
+def test_hooks_hear_every_step_in_order_here_and_can_pull(cluster):
+    class Diary(Hook):
+        def __init__(self):
+            self.steps, self.ended = [], 0
+
+        def after_run(self, session, step):
+            self.steps.append(step.step)
+            self.thread = threading.current_thread()
+            if step.step == 50:
+                self.pulled = session.parameters()
+
+        def end(self, session):
+            self.ended += 1
+
+    diary = Diary()
+    train(PROBLEM, cluster, optimizer=SGD, total_steps=100, hooks=[diary])
+    assert diary.steps == list(range(1, 101)) and diary.ended == 1
+    assert diary.thread is threading.current_thread()
+    assert diary.pulled.keys() == {"slope", "intercept"}
+
+
+def test_stop_at_step_is_exact_over_processes(cluster):
+    result = train(PROBLEM, cluster, optimizer=SGD, total_steps=FOREVER, hooks=[StopAtStep(123)])
+    assert result.version == 123 and len(result.history) == 123
+
+
+def test_a_learners_hook_stops_training(cluster):
+    class GoodEnough(Hook):
+        def after_run(self, session, step):
+            if step.loss < 1:
+                session.request_stop(f"loss below 1 at step {step.step}")
+
+    result = train(PROBLEM, cluster, optimizer=SGD, total_steps=FOREVER, hooks=[GoodEnough()])
+    assert result.stopped_by.startswith("loss below 1") and result.version < FOREVER
+
+
+def test_divergence_is_stopped_and_named(cluster):
+    too_large = partial(torch.optim.SGD, lr=5.0)
+    result = train(PROBLEM, cluster, optimizer=too_large, total_steps=FOREVER, hooks=[StopOnNaN()])
+    assert "not finite at step" in result.stopped_by
+    with pytest.raises(NonFiniteError, match="gradient of"):
+        train(PROBLEM, cluster, optimizer=too_large, total_steps=FOREVER)
+
+
+def test_no_steps_give_the_first_parameters(cluster):
+    result = train(PROBLEM, cluster, optimizer=SGD, total_steps=0)
+    assert result.version == 0 and result.parameters["slope"] == 0 and len(result.history) == 0
+
+
+class Buggy:
+    def __init__(self, worker):
+        self.bad = worker
+
+    def initial(self):
+        return PROBLEM.initial()
+
+    def batch(self, worker, version, generator):
+        if worker == self.bad:
+            raise ZeroDivisionError("a bug of the reader's")
+        return PROBLEM.batch(worker, version, generator)
+
+    def loss(self, parameters, batch):
+        return PROBLEM.loss(parameters, batch)
+
+
+def test_an_error_in_the_problem_is_told_at_once_and_the_cluster_stays_usable(cluster):
+    with pytest.raises(TrainingError, match="worker 1.*ZeroDivisionError: a bug of the reader's"):
+        train(Buggy(1), cluster, optimizer=SGD, total_steps=FOREVER)
+    assert train(PROBLEM, cluster, optimizer=SGD, total_steps=10).version == 10
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"workers": 3}, "workers=3.*1 to 2"),
+        ({"workers": 0}, "workers=0"),
+        ({"mode": "both"}, "mode='both'"),
+        ({"total_steps": -1}, "total_steps=-1"),
+        ({"problem": object()}, "initial, batch, loss"),
+        ({"optimizer": torch.optim.LBFGS}, "LBFGS"),
+        ({"mode": "sync", "aggregate": 3}, "aggregate=3"),
+    ],
+)
+def test_wrong_arguments_are_named_before_anything_starts(cluster, arguments, words):
+    with pytest.raises(ValueError, match=words):
+        train(**{"problem": PROBLEM, "cluster": cluster, "optimizer": SGD, **arguments})
+
+
+def test_an_interrupt_ends_the_run_and_leaves_the_cluster_usable(cluster):
+    class Interrupt(Hook):
+        def after_run(self, session, step):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train(PROBLEM, cluster, optimizer=SGD, total_steps=FOREVER, hooks=[Interrupt()])
+    started = time.monotonic()
+    assert train(PROBLEM, cluster, optimizer=SGD, total_steps=10).version == 10
+    assert time.monotonic() - started < 5
+
+
+def test_a_cluster_without_a_parameter_server_is_refused():
+    with local_cluster(worker=1) as workers_only, pytest.raises(ValueError, match="a ps task and a worker task"):
+        train(PROBLEM, workers_only, optimizer=SGD)
+
+
+def process_of(cluster, task):
+    with cluster.at(task):
+        return cluster.client.submit(os.getpid, pure=False).result(timeout=10)
+
+
+class SignalAt(At):
+    """Sends a process a signal when a step has been told; `.when` is the time."""
+
+    def __init__(self, step, process, number=signal.SIGKILL):
+        super().__init__(step, self.send)
+        self.process, self.number, self.when = process, number, None
+
+    def send(self):
+        self.when = time.monotonic()
+        os.kill(self.process, self.number)
+
+
+@pytest.mark.faults
+def test_a_killed_worker_loses_only_its_own_step_and_joins_again(own_cluster):
+    class Back(Hook):
+        """Stops when worker 1 has been silent for 0.2 s and is heard again."""
+
+        last = 0.0
+
+        def after_run(self, session, step):
+            if step.worker == 1:
+                if kill.when and step.applied > self.last + 0.2:
+                    session.request_stop("worker 1 is back")
+                self.last = step.applied
+
+    kill = SignalAt(100, process_of(own_cluster, WORKER_1))
+    problem = slowed(PROBLEM, worker=0, seconds=0.002)
+    result = train(problem, own_cluster, optimizer=SGD, total_steps=20_000, hooks=[kill, Back()])
+    assert result.stopped_by == "worker 1 is back"
+    assert result.history["step"].tolist() == list(range(1, result.version + 1))
+    alone = result.history["worker"] == 0
+    assert alone.sum() > 50, "worker 0 went on alone"
+
+
+@pytest.mark.faults
+def test_a_synchronous_run_names_the_worker_that_was_killed(own_cluster):
+    kill = SignalAt(20, process_of(own_cluster, WORKER_1))
+    with pytest.raises(TrainingError, match=r"/job:worker/task:1: connection lost.*needs 2 of its 2"):
+        train(PROBLEM, own_cluster, optimizer=SGD, mode="sync", total_steps=FOREVER, hooks=[kill])
+    assert time.monotonic() - kill.when < 5
+    assert train(PROBLEM, own_cluster, optimizer=SGD, mode="sync", total_steps=10).version == 10
+
+
+@pytest.mark.faults
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
+def test_a_lost_parameter_server_is_named_within_five_seconds(own_cluster, number):
+    lose = SignalAt(20, process_of(own_cluster, "/job:ps/task:0"), number)
+    with pytest.raises(TrainingError, match="/job:ps/task:0, the parameter server, is lost"):
+        train(PROBLEM, own_cluster, optimizer=SGD, total_steps=FOREVER, hooks=[lose])
+    assert time.monotonic() - lose.when < 5
+    if number == signal.SIGSTOP:
+        os.kill(lose.process, signal.SIGCONT)
+    assert train(PROBLEM, own_cluster, optimizer=SGD, total_steps=10).version == 10

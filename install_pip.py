@@ -161,9 +161,9 @@ def follow(process, say, seconds):
         if line is None:
             return lines
         lines.append(line)
-        told = re.match(r"\s*Downloading (?:\S*/)?(\S+) \((\d+.*)\)", line)
+        told = re.match(r"\s*Downloading (?:\S*/)?([^-\s]+)-([^-\s]+)\S* \((\d+.*)\)", line)
         if told:
-            say(f"  downloading {told.group(1)} ({told.group(2)})")
+            say("  downloading {} {} ({})".format(*told.groups()))
         elif line.startswith("Installing collected packages"):
             say(f"  unpacking {line.count(',') + 1} packages")
 

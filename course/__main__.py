@@ -12,6 +12,20 @@ def main():
 
 
 @main.command()
+@click.option("--browser/--no-browser", default=None, help="Open a browser; by default where there is a display.")
+@click.option("--port", type=click.IntRange(0, 65535), help="8888 or the next free one by default; 0: any free one.")
+def lab(browser, port):
+    """Open JupyterLab on the first chapter, on this machine only; Ctrl-C stops it."""
+    from course.lab import LabError
+    from course.lab import lab as open_lab
+
+    try:
+        open_lab(browser, port)
+    except LabError as error:
+        raise click.ClickException(str(error)) from error
+
+
+@main.command()
 @click.option("--samples", default="1e7", show_default=True, help="How many darts; 1e9 is a number too.")
 @click.option("--workers", default=1, show_default=True, type=click.IntRange(min=1), help="Processes that throw.")
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0))

@@ -1,0 +1,116 @@
+"""JupyterLab on the course's first page: on this machine only, with its token, asking nothing of any other host.
+
+The reader's own JupyterLab stays as it is: their settings are read, but the course's configuration and its open tabs
+are kept apart from theirs.
+"""
+
+import os
+import socket
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+FIRST = Path("notebooks", "00_start_here.ipynb")
+#: No news, no update check, no extension catalogue; the first page.
+CONFIG = Path(__file__).resolve().parent / "lab_config"
+
+
+class LabError(RuntimeError):
+    """JupyterLab can't be opened: the text says why and what to do."""
+
+
+def lab(browser=None, port=None, root=ROOT):
+    """Open JupyterLab on `root`/notebooks/00_start_here.ipynb and return when it is stopped (Ctrl-C, or SIGTERM).
+
+    `browser`: open one? None means where there is a display; the address, with its token, is printed in any case.
+    `port`: 0 takes any free one; None takes 8888, or the next free one. Raises `LabError` where JupyterLab is not
+    installed, the notebook is not there, or the port is taken.
+    """
+    root = Path(root).resolve()
+    check_ready(root, port)
+    arguments = options(root, has_display() if browser is None else browser, port)
+    use_course_config()
+    from jupyterlab.labapp import LabApp  # reads the configuration's path when it is imported
+
+    signed = trust(root)
+    print(f"Trusting the outputs of the course's {signed} notebooks, so that their pictures show.")
+    print(f"Opening {FIRST.as_posix()} in JupyterLab. Ctrl-C here stops it and its kernels.", flush=True)
+    LabApp.launch_instance(arguments)
+
+
+def check_ready(root, port):
+    """Raise `LabError` for what would only fail later, and less plainly."""
+    try:
+        import jupyterlab  # noqa: F401
+    except ImportError:
+        raise LabError(
+            "JupyterLab is not installed in this Python "
+            f"({sys.executable}). Set the course up with `make env`, or `conda env create -f environment.yml`."
+        ) from None
+    if not (root / FIRST).is_file():
+        raise LabError(
+            f"{root / FIRST} is not there. Run this in a clone of the course; `make notebooks` builds missing chapters."
+        )
+    if port and not is_free(port):
+        raise LabError(
+            f"--port {port}: something listens there already. Give another port, or --port 0 for any free one."
+        )
+
+
+def is_free(port):
+    """Tell whether 127.0.0.1:`port` can be listened on, by the same means as the server."""
+    with socket.socket() as trial:
+        if os.name != "nt":  # on Windows the option would let us share a port that is in use
+            trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            trial.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+        return True
+
+
+def has_display():
+    """Tell whether a browser opened here would be seen."""
+    if os.environ.get("SSH_CONNECTION") and not os.environ.get("DISPLAY"):
+        return False
+    if sys.platform in ("darwin", "win32"):
+        return True
+    return any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"))
+
+
+def options(root, browser, port):
+    """Return JupyterLab's command line; what stands here wins over the reader's own configuration files."""
+    chosen = {
+        "ServerApp.root_dir": root,
+        "ServerApp.ip": "127.0.0.1",
+        "ServerApp.port": 8888 if port is None else port,
+        "ServerApp.port_retries": 50 if port is None else 0,
+        "ServerApp.open_browser": bool(browser),
+        "ServerApp.answer_yes": True,  # Ctrl-C stops at once, without a question
+        "ServerApp.allow_root": True,  # containers; it is reached from this machine only, and with the token
+        "ServerApp.log_level": "ERROR",
+        "LabApp.log_level": "ERROR",
+        # Their own "default" workspace would open tabs of other projects here, and ours there.
+        "LabApp.workspaces_dir": root / ".jupyter" / "workspaces",
+    }
+    return [f"--{name}={value}" for name, value in chosen.items()]
+
+
+def use_course_config():
+    """Put the course's configuration before the reader's own, for this process and its kernels."""
+    earlier = os.environ.get("JUPYTER_CONFIG_PATH")
+    os.environ["JUPYTER_CONFIG_PATH"] = os.pathsep.join([str(CONFIG), *([earlier] if earlier else [])])
+
+
+def trust(root):
+    """Sign the published chapters as `jupyter trust` does, and return how many: JupyterLab strips others' HTML."""
+    import nbformat
+    from nbformat.sign import NotebookNotary
+
+    notary = NotebookNotary()
+    # Only chapters that have a source of ours: a notebook that someone put beside them is not signed.
+    published = [root / "notebooks" / f"{source.stem}.ipynb" for source in (root / "notebooks" / "source").glob("*.py")]
+    present = [path for path in published if path.is_file()]
+    for path in present:
+        notary.sign(nbformat.read(path, as_version=4))
+    return len(present)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Certificate:
-    """A self-signed certificate and its private key, both as PEM text; it is also the authority that vouches for itself."""
+    """A certificate that vouches for itself, and its private key, both as PEM text."""
 
     certificate: str
     key: str = field(repr=False)

@@ -3,54 +3,99 @@
 import threading
 import weakref
 
-from course.cluster.executor import ClusterExecutor
-from course.cluster.pin import parse_pin, pinned
+from course.cluster.executor import ClusterExecutor, OpenWork
+from course.cluster.pin import check_task, parse_pin, pinned
+from course.cluster.spec import ClusterSpec
 
 
 class Cluster:
-    """Tasks that run elsewhere, by name; made by `local_cluster` (which owns its processes) and `connect` (which doesn't).
+    """Tasks that run elsewhere, by name: `local_cluster` makes one with its processes, `connect` joins a running one.
 
-    `client`: Dask's; `executor`: a `concurrent.futures.Executor`; `tasks`: the tasks' names. Safe to use from several
-    threads, but a pin (`at`) holds only in the thread that entered it.
+    Usable from several threads, but a pin (`at`) holds only in the thread that entered it. Closes by `close()`, at the
+    end of a `with`, when nobody refers to it or its executor any more, and when Python ends.
     """
 
-    def __init__(self, client, tasks, runtime=None):
-        self._tasks, self._runtime = list(tasks), runtime
-        self._client = client
-        self._open = [True]  # shared with the executor, which must not keep the cluster alive
-        self._executor = ClusterExecutor(client, _Gate(self._open))
-        # A cell that is run twice forgets its first cluster: that one then closes itself.
-        self._closing = weakref.finalize(self, _close, client, self._executor, runtime, self._open)
+    def __init__(self, client, runtime):
+        self._client, self._runtime = client, runtime
+        self._work = OpenWork()
+        runtime.watch(client, self._work)
+        # A cell that runs twice forgets its first cluster, which then closes itself. (A client alone cannot keep it.)
+        self._closing = weakref.finalize(self, _close, client, runtime, self._work)
 
     @property
     def tasks(self):
         """The tasks' names, such as `/job:worker/task:0`."""
-        return list(self._tasks)
+        return list(self._runtime.tasks)
+
+    @property
+    def spec(self):
+        """The `ClusterSpec` with the address of every task, and the scheduler's."""
+        jobs = {"scheduler": [self._runtime.session_target.partition("://")[2]]}
+        for task in self.tasks:
+            jobs.setdefault(_job(task), []).append(self._runtime.address(task))
+        return ClusterSpec(jobs)
+
+    @property
+    def session_target(self):
+        """The scheduler's address (`tls://127.0.0.1:40001`): what a client or another task connects to."""
+        return self._runtime.session_target
 
     @property
     def client(self):
-        """Dask's client; raises RuntimeError once the cluster is closed."""
-        self._check_open("client")
+        """Dask's client; raises RuntimeError once the cluster is closed. Keep the cluster as long as you use it."""
+        self._work.check("cluster.client")
         return self._client
 
     @property
     def executor(self):
-        """The executor whose functions run on the tasks; raises RuntimeError once the cluster is closed."""
-        self._check_open("executor")
-        return self._executor
+        """A `concurrent.futures.Executor` whose functions run on the tasks; RuntimeError once the cluster is closed."""
+        self._work.check("cluster.executor")
+        return ClusterExecutor(self, self._client, self._work)
+
+    @property
+    def dashboard_link(self):
+        """Where Dask's dashboard answers, as a URL or a path below JupyterHub's; None when it is off, as by default."""
+        return self._runtime.dashboard_link
 
     def at(self, place):
-        """Pin the work described or submitted inside the `with` to a task (`/job:worker/task:1`), or to a device of it.
+        """Pin the work described or submitted inside the `with` to a task, or to a device of it.
 
-        Holds for `dask.delayed`, `client.submit` and `executor.submit` in the calling thread. Raises ValueError with the
-        cluster's tasks when there is no such task.
+        `place`: `/job:worker/task:1`, or `/job:worker/task:1/cpu:0`: PyTorch's operations in the work then run on that
+        device of the task. Holds for `dask.delayed`, `client.submit` and `executor.submit`, in the calling thread only.
+        Raises ValueError with the cluster's tasks, at once, when there is no such task.
         """
-        self._check_open("at")
-        return pinned(parse_pin(place, self._tasks))
+        self._work.check("cluster.at")
+        return pinned(parse_pin(place, self.tasks))
+
+    def devices(self):
+        """Return the devices of every task, as a list of `course.devices.Device` with full names."""
+        self._work.check("cluster.devices")
+        from course.cluster.inventory import devices
+
+        return devices(self)
+
+    def kill(self, task):
+        """End the process of `task` at once (SIGKILL), to see what happens; a local cluster replaces it."""
+        self._runtime.kill(self._checked("kill", task))
+
+    def restart(self, task=None):
+        """End the process of `task`, or of every task, and wait for its successor, on the same port; frees a busy task.
+
+        Raises RuntimeError when the successor cannot start.
+        """
+        self._runtime.restart(self.tasks if task is None else [self._checked("restart", task)])
+
+    def log(self, task):
+        """Return what the functions on `task` printed, and its last words when it died, as text."""
+        return self._runtime.log(self._checked("log", task))
 
     def close(self):
-        """End the cluster and everything that `local_cluster` opened; a second call does nothing."""
+        """End the cluster, its unfinished work, and all that `local_cluster` opened; a second call does nothing."""
         self._closing()
+
+    def _checked(self, method, task):
+        self._work.check(f"cluster.{method}")
+        return check_task(task, self.tasks, f"cluster.{method}")
 
     def __enter__(self):
         return self
@@ -58,31 +103,37 @@ class Cluster:
     def __exit__(self, *_):
         self.close()
 
-    def _check_open(self, where):
-        _Gate(self._open)(f"cluster.{where}")
-
     def __repr__(self):
-        jobs = {}
-        for task in self._tasks:
-            job = task.split("/")[1].removeprefix("job:")
-            jobs[job] = jobs.get(job, 0) + 1
-        return f"Cluster({', '.join(f'{job}={count}' for job, count in jobs.items())})"
+        jobs = [_job(task) for task in self.tasks]
+        return f"Cluster({', '.join(f'{job}={jobs.count(job)}' for job in dict.fromkeys(jobs))})"
+
+    def _repr_mimebundle_(self, include=None, exclude=None):
+        from course.draw import ROLES, table
+
+        # Ports and process ids differ from run to run; a stored notebook must not.
+        signs = {job: role.sign for job, role in ROLES.items() if job in ("ps", "worker")}
+        rows = [
+            (f"{signs.get(_job(task), '○')} {task}", _job(task), int(task.rpartition(":")[2])) for task in self.tasks
+        ]
+        shown = table(["task", "job", "index"], rows, alt=repr(self), caption=f"{len(rows)} tasks, a process each")
+        return {"text/plain": repr(self), "text/html": shown.html}
 
 
-class _Gate:
-    """Raises when the cluster is closed."""
-
-    def __init__(self, is_open):
-        self._is_open = is_open
-
-    def __call__(self, where):
-        if not self._is_open[0]:
-            raise RuntimeError(f"{where}: this cluster is closed; start a new one with local_cluster()")
+def _job(task):
+    return task.split("/")[1].removeprefix("job:")
 
 
-def _close(client, executor, runtime, is_open):
-    is_open[0] = False
-    executor.fail_pending("the cluster was closed before this work was done")
-    client.close(timeout=2)
-    if runtime:
+def _close(client, runtime, work):
+    """Close everything; no reference to the cluster may be in here, or it would never be forgotten."""
+    work.close("this cluster is closed; start a new one with local_cluster()")
+    if runtime.in_loop():  # forgotten in the middle of the loop's own work, which we would wait for here
+        threading.Thread(target=_shut, args=(client, runtime), name="closing a cluster").start()
+    else:
+        _shut(client, runtime)
+
+
+def _shut(client, runtime):
+    try:
+        client.close(timeout=2)
+    finally:
         runtime.close()

@@ -5,57 +5,79 @@ import functools
 import threading
 
 
-class ClusterExecutor(concurrent.futures.Executor):
-    """Runs functions on the tasks of a cluster; pinned where `cluster.at` surrounds `submit`, in the calling thread.
+class OpenWork:
+    """What has been submitted and is not done, and why nothing more can be (`closed`, None while the cluster lives)."""
 
-    A future waits as long as its function runs, and no longer than the cluster lives: when the cluster closes or its
-    scheduler is lost, every future that is not done fails with a RuntimeError that says so. A task that dies is
-    replaced and its functions run again, so a function must not count on running once. `shutdown` leaves the cluster up.
-    """
-
-    def __init__(self, client, check_open):
-        self._client, self._check_open = client, check_open
-        self._pending = {}  # ours -> Dask's: a Dask future that nobody holds is cancelled
+    def __init__(self):
+        self.closed = None
+        self._pending = {}  # our future -> Dask's: Dask cancels a future that nobody holds
         self._lock = threading.Lock()
-        self._shut = False
 
-    def submit(self, fn, /, *args, **kwargs):
-        """Return a future of `fn(*args, **kwargs)`, which runs on a task; Dask futures among `args` become values."""
-        if self._shut:
-            raise RuntimeError("executor.submit: the executor is shut down; the cluster's own is cluster.executor")
-        self._check_open("executor.submit")
-        call = functools.partial(fn, **kwargs) if kwargs else fn
-        theirs = self._client.submit(call, *args, pure=False)
-        ours = concurrent.futures.Future()
+    def check(self, where):
+        """Raise RuntimeError when the cluster is closed or lost."""
+        if self.closed:
+            raise RuntimeError(f"{where}: {self.closed}")
+
+    def add(self, ours, theirs):
         with self._lock:
             self._pending[ours] = theirs
-        ours.add_done_callback(self._forget)
-        self._client.loop.add_callback(_settle, theirs, ours)
-        return ours
 
-    def _forget(self, ours):
+    def remove(self, ours):
         with self._lock:
-            theirs = self._pending.pop(ours, None)
-        if ours.cancelled() and theirs is not None and not theirs.done():
-            self._client.loop.add_callback(functools.partial(theirs.cancel, asynchronous=True))
+            return self._pending.pop(ours, None)
 
-    def fail_pending(self, reason):
-        """Fail every future that is not done with `RuntimeError(reason)`."""
+    def close(self, reason):
+        """Take no more work, and fail every future that is not done, with `RuntimeError(reason)`."""
+        self.closed = self.closed or reason
         with self._lock:
             pending = list(self._pending)
         for ours in pending:
             _finish(ours, error=RuntimeError(reason))
 
+
+class ClusterExecutor(concurrent.futures.Executor):
+    """Runs functions on a cluster's tasks; pinned where `cluster.at` surrounds `submit`, in the thread that calls it.
+
+    A future waits as long as its function runs, and no longer than the cluster lives: when the cluster is closed or
+    its scheduler lost, each future that is not done fails with a RuntimeError that says so. A task that dies is
+    replaced and its functions run again, so a function may run more than once. `shutdown` leaves the cluster up.
+    """
+
+    def __init__(self, cluster, client, work):
+        self._cluster = cluster  # keeps it alive: `local_cluster().executor` alone is enough to work with
+        self._client, self._work = client, work
+        self._mine = set()
+        self._shut = False
+
+    def submit(self, fn, /, *args, **kwargs):
+        """Return a future of `fn(*args, **kwargs)`, which runs on a task; Dask futures among `args` become values."""
+        if self._shut:
+            raise RuntimeError("executor.submit: this executor is shut down; take cluster.executor again")
+        self._work.check("executor.submit")
+        call = functools.partial(fn, **kwargs) if kwargs else fn
+        theirs = self._client.submit(call, *args, pure=False)
+        ours = concurrent.futures.Future()
+        self._work.add(ours, theirs)
+        self._mine.add(ours)
+        ours.add_done_callback(self._forget)
+        self._client.loop.add_callback(_settle, theirs, ours)
+        return ours
+
+    def _forget(self, ours):
+        self._mine.discard(ours)
+        theirs = self._work.remove(ours)
+        if ours.cancelled() and theirs is not None:
+            self._client.loop.add_callback(self._client._cancel, [theirs])
+
     def shutdown(self, wait=True, *, cancel_futures=False):
-        """Take no more work; wait for, or cancel, what was submitted."""
+        """Take no more work; wait for what was submitted, or cancel it."""
         self._shut = True
-        with self._lock:
-            pending = list(self._pending)
+        mine = set(self._mine)
         if cancel_futures:
-            for ours in pending:
+            for ours in mine:
                 ours.cancel()
         if wait:
-            concurrent.futures.wait(pending)
+            concurrent.futures.wait(mine)
 
 
 async def _settle(theirs, ours):
@@ -64,14 +86,14 @@ async def _settle(theirs, ours):
     if theirs.status == "finished":
         _finish(ours, outcome)
     elif theirs.status == "cancelled":
-        _finish(ours, error=RuntimeError("the cluster dropped this work: it was cancelled, or the scheduler is gone"))
+        _finish(ours, error=RuntimeError("this work was cancelled, or the connection to the scheduler was lost"))
     else:
-        kind, error, traceback = outcome
+        _, error, traceback = outcome
         _finish(ours, error=_explained(error).with_traceback(traceback))
 
 
 def _finish(ours, result=None, error=None):
-    """Settle the future `ours` unless it already is: closing, cancelling and finishing may race."""
+    """Settle the future `ours` unless it already is: finishing, cancelling and closing may race."""
     try:
         if error is None:
             ours.set_result(result)
@@ -82,11 +104,13 @@ def _finish(ours, result=None, error=None):
 
 
 def _explained(error):
+    """Return Dask's "KilledWorker" as an error that says what happened; any other error as it is."""
     from distributed.scheduler import KilledWorker
 
     if not isinstance(error, KilledWorker):
         return error
+    name = error.last_worker.name
     return RuntimeError(
-        f"{error.last_worker.name} died, the last of {error.allowed_failures + 1} tasks' processes to do so while running "
-        f"{error.task}; the function itself may end its process. See cluster.log({error.last_worker.name!r})."
+        f"{name} died while it ran {error.task}, as {error.allowed_failures} processes did before it, so the function "
+        f"is given up: it may end its own process. cluster.log({name!r}) has the last words."
     )

@@ -16,7 +16,7 @@ _ONE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THR
 
 
 def launch(settings):
-    """Start the process of the task that `settings` describe; return its handle (`.pid`, `.exit_code()`, `.signal()`)."""
+    """Start a process for the task that `settings` describe; its handle has `pid`, `exit_code()` and `signal(number)`."""
     if sys.platform == "linux":
         return _Forked(_server(), settings)
     return _Spawned(settings)

@@ -3,11 +3,9 @@
 import difflib
 import re
 from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass
 
-_FORM = re.compile(r"(/job:[A-Za-z_][A-Za-z0-9_.-]*/task:\d+)(/.+)?")
-_CURRENT = ContextVar("course.cluster.pin", default=None)
+_FORM = re.compile(r"(/job:[^/:\s]+/task:\d+)(/.+)?")
 
 
 @dataclass(frozen=True)
@@ -18,19 +16,26 @@ class Pin:
     device: str | None = None
 
 
-def parse_pin(place, tasks, where="at"):
+def parse_pin(place, tasks):
     """Return the `Pin` that `place` names; raise ValueError, at once, when it is no name or names none of `tasks`."""
-    form = _FORM.fullmatch(place) if isinstance(place, str) else None
-    task = form[1] if form else place
-    if form is None or task not in tasks:
-        near = difflib.get_close_matches(str(task), tasks, n=1)
-        hint = f" Did you mean {near[0]}?" if near else ""
-        raise ValueError(f"{where}({place!r}): the tasks of this cluster are {', '.join(tasks)}.{hint}")
-    if form[2]:
-        from course.devices import DeviceName  # loads torch: only where a device is asked for
+    form = _FORM.fullmatch(str(place))
+    if form is None:
+        check_task(str(place), tasks, "cluster.at")
+    task = check_task(form[1], tasks, "cluster.at")
+    if form[2] is None:
+        return Pin(task)
+    from course.devices import DeviceName  # loads torch: only where a device is asked for
 
-        return Pin(task, str(DeviceName.parse(form[2])))
-    return Pin(task)
+    return Pin(task, str(DeviceName.parse(form[2])))
+
+
+def check_task(task, tasks, where):
+    """Return `task` if it is among `tasks`; raise ValueError that names them otherwise."""
+    if task in tasks:
+        return task
+    near = difflib.get_close_matches(str(task), tasks, n=1)
+    advice = f"Did you mean {near[0]!r}?" if near else f"Write it in full, as {tasks[-1]!r}."
+    raise ValueError(f"{where}({task!r}): the tasks of this cluster are {', '.join(tasks)}. {advice}")
 
 
 @contextmanager
@@ -40,15 +45,6 @@ def pinned(pin):
 
     notes = {"workers": [pin.task], "allow_other_workers": False}
     if pin.device:
-        notes["executor"] = pin.device  # each task keeps one placing executor a device; see course.cluster.placing
-    token = _CURRENT.set(pin)
-    try:
-        with dask.annotate(**notes):
-            yield pin
-    finally:
-        _CURRENT.reset(token)
-
-
-def current_pin():
-    """Return the `Pin` of the innermost `cluster.at` around the caller in its own thread, or None."""
-    return _CURRENT.get()
+        notes["executor"] = pin.device  # a task keeps an executor for each device: see course.cluster.placing
+    with dask.annotate(**notes):
+        yield pin

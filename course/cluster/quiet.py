@@ -1,17 +1,17 @@
-"""Dask talks to operators; a notebook is for learners: raise its log levels and limits, unless its user chose them."""
+"""Dask's log lines and advice are for those who run clusters; keep them out of a notebook, unless its user set them."""
 
 import logging
 
 import dask
+import distributed  # noqa: F401  sets the levels and the defaults that are looked at below
 
-_DEFAULTS = {
-    "distributed.admin.large-graph-warning-threshold": "1GB",  # a slice of data in a submit is the lesson, not a fault
-    "distributed.scheduler.work-stealing-interval": "100ms",
-    "distributed.comm.retry.count": 0,
-}
+_ADVICE = "distributed.admin.large-graph-warning-threshold"
 
 
 def quiet():
-    """Quieten Dask in this process: log lines below an error, and advice that a course about this need not repeat."""
-    for name in ("distributed", "distributed.client", "distributed.scheduler", "tornado.application"):
-        logging.getLogger(name).setLevel(logging.CRITICAL)
+    """Silence, in this process, what Dask's configuration leaves at its default: log lines, advice on large arguments."""
+    if not (dask.config.get("logging", None) or dask.config.get("distributed.logging", None)):
+        for name in ("distributed", "distributed.client"):
+            logging.getLogger(name).setLevel(logging.CRITICAL)
+    if dask.config.get(_ADVICE) == "10MB":
+        dask.config.set({_ADVICE: "1GB"})  # handing a slice of the data to a task is the lesson here, not a mistake

@@ -142,7 +142,7 @@ def _check_address(task, address):
 
 
 def _line_of(error, text):
-    """Return `:line` of the last place in `text` where the quoted thing that `error` complains of stands, or nothing."""
+    """Return `:line` of the last line of `text` with the quoted thing that `error` complains of, or nothing."""
     quoted = re.findall(r"'([^']+)'", str(error))
     lines = [number for number, line in enumerate(text.splitlines(), 1) if quoted and quoted[0] in line]
     return f":{lines[-1]}" if lines else ""

@@ -6,6 +6,7 @@ import signal
 import sys
 from dataclasses import dataclass
 
+import dask
 from distributed import Worker
 
 from course.cluster.certificates import Certificate, security
@@ -16,8 +17,10 @@ from course.cluster.placing import Executors
 class TaskSettings:
     """Everything that a task's process must know; plain data, sent to it as JSON.
 
-    `threads`: for PyTorch's operations inside one function; `scratch`: the folder for spilled data; `log`: the file for
-    what the task prints; `path`, `folder`: where Python looks for modules and for files, as in the owner's process.
+    `scheduler`: its address; `host`, `port`: where to listen (0: any port); `threads`: for PyTorch's operations inside
+    one function; `scratch`: the folder for spilled data; `patience`: seconds to find the scheduler in; `certificate`:
+    None for plain TCP. For a process that `local_cluster` starts, `log`: the file for what it prints; `path`, `folder`,
+    `environment`: where Python looks for modules, for files, and its environment, as in the owner's process.
     """
 
     name: str
@@ -26,10 +29,12 @@ class TaskSettings:
     port: int
     threads: int
     scratch: str
+    patience: float = 30.0
     certificate: Certificate | None = None
     log: str | None = None
     path: tuple[str, ...] = ()
     folder: str | None = None
+    environment: dict[str, str] | None = None
 
 
 def task_settings(data):
@@ -39,17 +44,18 @@ def task_settings(data):
 
 
 def run_task(settings):
-    """Run one task until it is told to stop; return the exit code of its process."""
+    """Run the task of a local cluster until it is told to stop; return the exit code of its process."""
+    if settings.environment is not None:
+        os.environ.clear()
+        os.environ.update(settings.environment)
     if settings.path:
         sys.path[:] = settings.path
     if settings.folder and os.path.isdir(settings.folder):
         os.chdir(settings.folder)
     if settings.log:
         _write_to(settings.log)
-    import torch
-
-    torch.set_num_threads(settings.threads)
-    return asyncio.run(_serve(settings))
+    asyncio.run(serve_task(settings))
+    return 0
 
 
 def _write_to(log):
@@ -60,11 +66,11 @@ def _write_to(log):
         os.dup2(source, ours)
     os.close(target)
     os.close(nothing)
-    sys.stdout.reconfigure(line_buffering=True)
+    sys.stdout.reconfigure(line_buffering=True)  # a killed task's last line is the one that matters
 
 
 class TaskWorker(Worker):
-    """A Dask worker without its status page: one open port less a task."""
+    """A Dask worker with an executor for each device, and without a status page (one open port less)."""
 
     def __init__(self, *args, **settings):
         super().__init__(*args, **settings)
@@ -74,24 +80,49 @@ class TaskWorker(Worker):
         self.http_server = None
 
 
-async def _serve(settings, announce=None):
-    worker = TaskWorker(
-        settings.scheduler,
-        name=settings.name,
-        nthreads=1,
-        host=settings.host,
-        port=settings.port,
-        protocol="tls" if settings.certificate else "tcp",
-        security=security(settings.certificate),
-        local_directory=settings.scratch,
-        death_timeout=30,  # seconds to find the scheduler in
-    )
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        if sys.platform != "win32":
-            loop.add_signal_handler(number, lambda: asyncio.ensure_future(worker.close()))
-    await worker
-    if announce:
-        announce(worker)
-    await worker.finished()
-    return 0
+async def serve_task(settings, ready=None):
+    """Join the scheduler, call `ready(worker)`, and serve until SIGTERM, Ctrl-C or the scheduler's end.
+
+    Return True when it was told to stop, False when the scheduler went away; raise OSError or TimeoutError when there
+    is no scheduler within `settings.patience` seconds.
+    """
+    import torch
+
+    torch.set_num_threads(settings.threads)
+    # Dask samples every stack 100 times a second for a dashboard page; here that would disturb what is being timed.
+    with dask.config.set({"distributed.worker.profile.enabled": False}):
+        worker = TaskWorker(
+            settings.scheduler,
+            name=settings.name,
+            nthreads=1,
+            host=settings.host,
+            port=settings.port,
+            protocol=settings.scheduler.partition("://")[0],
+            security=security(settings.certificate),
+            local_directory=settings.scratch,
+            death_timeout=settings.patience,
+        )
+        stop = stop_signal()
+        await worker
+        if ready:
+            ready(worker)
+        return await until(stop, worker)
+
+
+def stop_signal():
+    """Return an `asyncio.Event` that SIGTERM and SIGINT set; on Windows, Ctrl-C raises KeyboardInterrupt instead."""
+    stop = asyncio.Event()
+    if sys.platform != "win32":
+        for number in (signal.SIGTERM, signal.SIGINT):
+            asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    return stop
+
+
+async def until(stop, server):
+    """Wait for `stop` or for the Dask `server` to finish by itself; close it; say whether it was `stop`."""
+    waits = [asyncio.ensure_future(stop.wait()), asyncio.ensure_future(server.finished())]
+    await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+    for wait in waits:
+        wait.cancel()
+    await server.close()
+    return stop.is_set()

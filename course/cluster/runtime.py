@@ -1,0 +1,147 @@
+"""What `local_cluster` opens and must close: an event loop, the scheduler, the tasks' processes, a private folder."""
+
+import asyncio
+import os
+import shutil
+import signal
+import sys
+import tempfile
+from pathlib import Path
+
+from dask.system import CPU_COUNT  # knows about containers' limits
+from distributed import Scheduler
+from distributed.utils import LoopRunner
+
+from course.cluster.certificates import new_certificate, security
+from course.cluster.launch import preload
+from course.cluster.supervisor import Supervisor
+from course.cluster.task import TaskSettings
+
+HOST = "127.0.0.1"
+#: How many processes may die under one function before Dask gives it up; by default 3, few where killing is a lesson.
+_DEATHS_OF_WORK = 10
+
+
+class LocalRuntime:
+    """The processes behind a local cluster. `ports`: job -> the port of each task, 0 for any."""
+
+    def __init__(self, ports, dashboard):
+        self._ports, self._dashboard = ports, dashboard
+        self.tasks = [f"/job:{job}/task:{i}" for job in ports if job != "scheduler" for i in range(len(ports[job]))]
+        self._certificate = new_certificate(days=30)
+        self.security = security(self._certificate)
+        self._runner = LoopRunner()
+        self._starting = self._scheduler = self._supervisor = self._folder = None
+
+    def start(self):
+        """Start everything and wait until every task has joined."""
+        preload()
+        self._folder = Path(tempfile.mkdtemp(prefix="course-cluster-"))
+        self._runner.start()
+        self.loop = self._runner.loop
+        self._runner.run_sync(self._start)
+
+    async def _start(self):
+        self._starting = asyncio.current_task()
+        self._scheduler = await LocalScheduler(
+            self._dashboard,
+            host=HOST,
+            port=self._ports.get("scheduler", [0])[0],
+            protocol="tls",
+            security=self.security,
+            allowed_failures=_DEATHS_OF_WORK,
+        )
+        self._supervisor = Supervisor(self._scheduler, self._settings())
+        await self._supervisor.start()
+
+    def _settings(self):
+        ports = [port for job, ports in self._ports.items() if job != "scheduler" for port in ports]
+        return [
+            TaskSettings(
+                name=name,
+                scheduler=self._scheduler.address,
+                host=HOST,
+                port=port,
+                threads=max(1, CPU_COUNT // len(self.tasks)),
+                scratch=str(self._folder),
+                certificate=self._certificate,
+                log=str(self._log_file(name)),
+                path=tuple(map(str, sys.path)),
+                folder=os.getcwd(),
+                environment=dict(os.environ),
+            )
+            for name, port in zip(self.tasks, ports, strict=True)
+        ]
+
+    @property
+    def session_target(self):
+        return self._scheduler.address
+
+    @property
+    def dashboard_link(self):
+        if not self._dashboard:
+            return None
+        port = self._scheduler.http_server.port
+        prefix = os.environ.get("JUPYTERHUB_SERVICE_PREFIX")  # behind a hub, only its proxy reaches our loopback
+        return f"{prefix.rstrip('/')}/proxy/{port}/status" if prefix else f"http://{HOST}:{port}/status"
+
+    def address(self, task):
+        return f"{HOST}:{self._supervisor.settings[task].port}"
+
+    def log(self, task):
+        path = self._log_file(task)
+        return path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
+
+    def _log_file(self, task):
+        return self._folder / (task.strip("/").replace("/", "-").replace(":", "-") + ".log")
+
+    def kill(self, task):
+        self._runner.run_sync(self._supervisor.signal, task, signal.SIGTERM if os.name == "nt" else signal.SIGKILL)
+
+    def restart(self, tasks):
+        self._runner.run_sync(self._supervisor.restart, tasks)
+
+    def watch(self, client, work):
+        """Do nothing: the scheduler lives in this process, and ends with it."""
+
+    def in_loop(self):
+        """Say whether the caller runs in the event loop's own thread, where it must not wait for the loop."""
+        return self._runner.is_started() and self._runner.loop.asyncio_loop == _running_loop()
+
+    def close(self):
+        """End the tasks, the scheduler and the loop; remove the folder. May be called again."""
+        try:
+            if self._runner.is_started():
+                self._runner.run_sync(self._stop)
+        finally:
+            self._runner.stop()
+            if self._folder:
+                shutil.rmtree(self._folder, ignore_errors=True)
+
+    async def _stop(self):
+        if self._starting and not self._starting.done():  # an interrupt got local_cluster() while it waited
+            self._starting.cancel()
+        # The tasks first, and at once: a scheduler that closes waits for workers that say goodbye.
+        if self._supervisor:
+            await self._supervisor.stop()
+        if self._scheduler:
+            await self._scheduler.close()
+
+
+class LocalScheduler(Scheduler):
+    """A Dask scheduler that serves no web page unless `dashboard` is true."""
+
+    def __init__(self, dashboard, **settings):
+        super().__init__(dashboard=dashboard, dashboard_address=f"{HOST}:0" if dashboard else None, **settings)
+
+    def start_http_server(self, routes, dashboard_address, default_port=0, ssl_options=None):
+        self.http_server = None
+        if dashboard_address:
+            super().start_http_server(routes, dashboard_address, default_port, ssl_options)
+
+
+def _running_loop():
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None

@@ -3,7 +3,35 @@
 A leaf: it takes numbers and dataclasses, never an engine, and loads matplotlib only when something is drawn.
 """
 
+from course.draw.animation import animate, film
 from course.draw.colours import ROLES, Role, worker_colour
+from course.draw.crossover import copy_share, crossover
+from course.draw.darts import darts, error_law
+from course.draw.lanes import lanes
 from course.draw.picture import Picture, css, figure, html, picture, table
+from course.draw.slices import SliceMeans, slice_means
+from course.draw.timeline import timeline
+from course.draw.training import training
 
-__all__ = ["ROLES", "Picture", "Role", "css", "figure", "html", "picture", "table", "worker_colour"]
+__all__ = [
+    "ROLES",
+    "Picture",
+    "Role",
+    "SliceMeans",
+    "animate",
+    "copy_share",
+    "crossover",
+    "css",
+    "darts",
+    "error_law",
+    "figure",
+    "film",
+    "html",
+    "lanes",
+    "picture",
+    "slice_means",
+    "table",
+    "timeline",
+    "training",
+    "worker_colour",
+]

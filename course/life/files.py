@@ -91,7 +91,9 @@ def _from_rle(lines):
                 row, column = row + times, 0
                 continue
             if tag == "o" and (row >= height or column + times > width):
-                raise _Malformed(f"line {number}: row {row + 1} has cells beyond the x = {width}, y = {height} of the head.")
+                raise _Malformed(
+                    f"line {number}: row {row + 1} has cells beyond the x = {width}, y = {height} of the head."
+                )
             if tag == "o":
                 board[row, column : column + times] = 1
             column += times
@@ -108,7 +110,9 @@ def _from_cells(lines):
     for row, (number, line) in enumerate(lines):
         for column, sign in enumerate(line):
             if sign not in ".O*":
-                raise _Malformed(f"line {number}, character {column + 1}: {sign!r}; legal are '.' (dead) and 'O' (alive).")
+                raise _Malformed(
+                    f"line {number}, character {column + 1}: {sign!r}; legal are '.' (dead) and 'O' (alive)."
+                )
             board[row, column] = sign != "."
     return board
 

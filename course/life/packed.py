@@ -62,9 +62,9 @@ def unpack(words, count):
 def run_words(words, generations, rule, wrap, count):
     """Advance the packed board `words` (changed in place) and return it.
 
-    Each pass surrounds the board with `k` ghost cells, copies of what lies beyond the edge, and computes `k` generations
-    before it looks at the edges again: wrong values creep in from the rim by one cell a generation and stop short of
-    the board. A board that doesn't wrap must have its outside killed after every generation, so there k is 1.
+    Each pass surrounds the board with `k` ghost cells, copies of what lies beyond the edge, and computes `k`
+    generations before it looks at the edges again: wrong values creep in from the rim by one cell a generation and stop
+    short of the board. A board that doesn't wrap must have its outside killed every time, so there k is 1.
     """
     scratch = Scratch()
     while generations:

@@ -49,7 +49,11 @@ class Rule:
 def _parse(text):
     if isinstance(text, str):
         squeezed = text.upper().replace(" ", "")
-        for form in (r"B(?P<b>[0-8]*)/?S(?P<s>[0-8]*)", r"S(?P<s>[0-8]*)/?B(?P<b>[0-8]*)", r"(?P<s>[0-8]*)/(?P<b>[0-8]*)"):
+        for form in (
+            r"B(?P<b>[0-8]*)/?S(?P<s>[0-8]*)",
+            r"S(?P<s>[0-8]*)/?B(?P<b>[0-8]*)",
+            r"(?P<s>[0-8]*)/(?P<b>[0-8]*)",
+        ):
             found = re.fullmatch(form, squeezed)
             if found:
                 return Rule(*(tuple(sorted({int(k) for k in found[side]})) for side in "bs"))

@@ -1,0 +1,87 @@
+"""Chapter 03's exercises: counting neighbours, another rule and a repeated state."""
+
+import torch
+
+from course.checks.exercise import Exercise
+from course.life import from_text, random_board, reference_step
+from course.life.reference import neighbours
+
+
+def _boards():
+    """Yield boards from the smallest up: one cell, one at an edge, a blinker, then random ones of odd sizes."""
+    yield torch.zeros(3, 3, dtype=torch.uint8)
+    yield from_text("...\n.O.\n...")  # a cell is not its own neighbour
+    for corner in ((0, 0), (0, 3), (3, 0), (3, 3)):
+        board = torch.zeros(4, 4, dtype=torch.uint8)
+        board[corner] = 1  # its neighbours lie beyond the edge
+        yield board
+    yield from_text(".....\n.....\n.OOO.\n.....\n.....")
+    generator = torch.Generator().manual_seed(3)
+    for height, width in ((3, 4), (5, 3), (4, 7), (8, 8), (9, 13)):
+        yield random_board(height, width, 0.4, generator)
+
+
+def _single():
+    return ((board,) for board in _boards())
+
+
+def _count(board):
+    height, width = board.shape
+    return [
+        [sum(int(board[cell]) for cell in neighbours((row, column), height, width)) for column in range(width)]
+        for row in range(height)
+    ]
+
+
+def _count_tensor(board):
+    return torch.tensor(_count(board), dtype=torch.uint8)
+
+
+def _repeats():
+    """Yield (board, limit): a still life, oscillators, a board that dies, a limit too low to find the repeat."""
+    block = from_text("....\n.OO.\n.OO.\n....")
+    blinker = from_text(".....\n.....\n.OOO.\n.....\n.....")
+    glider = from_text(".O...\n..O..\nOOO..\n.....\n.....")
+    yield block, 5
+    yield blinker, 5
+    yield from_text("O..\n...\n..."), 5
+    yield glider, 40
+    yield glider, 10
+    yield random_board(6, 6, 0.4, torch.Generator().manual_seed(2)), 100
+
+
+def _first_repeat(board, limit):
+    """Compare every generation with all before it, kept whole: slow, and nothing can go wrong."""
+    every = [board]
+    for generation in range(1, limit + 1):
+        board = reference_step(board)
+        for start, before in enumerate(every):
+            if torch.equal(board, before):
+                return start, generation - start
+        every.append(board)
+    return ()
+
+
+EXERCISES = {
+    exercise.name: exercise
+    for exercise in [
+        Exercise(
+            "count_neighbours",
+            _single,
+            _count_tensor,
+            hint="board.roll(1, dims=0) moves every row down by one, the last to the top: eight such boards, summed.",
+        ),
+        Exercise(
+            "highlife_step",
+            _single,
+            lambda board: reference_step(board, "B36/S23"),
+            hint="a dead cell is born with 3 or with 6 neighbours; a living one survives with 2 or 3, never with 6.",
+        ),
+        Exercise(
+            "first_repeat",
+            _repeats,
+            _first_repeat,
+            hint="a dictionary from a board's bytes (board.numpy().tobytes()) to the generation that first had them.",
+        ),
+    ]
+}

@@ -47,5 +47,58 @@ def pi(samples, workers, seed, method):
         raise click.UsageError(str(error)) from error
 
 
+@main.command()
+@click.argument("device", metavar="cpu|gpu|NAME")
+@click.argument("sizes", nargs=-1, required=True, type=click.IntRange(min=1))
+@click.option("--budget", default=20.0, show_default=True, help="Seconds to spend at most.")
+def matmul(device, sizes, budget):
+    """Time products of SIZE by SIZE matrices: copies apart from the product, the first call apart from the rest."""
+    from course.timing.command import report
+
+    try:
+        for line in report(device, sizes, budget):
+            click.echo(line)
+    except ValueError as error:
+        raise click.ClickException(str(error)) from error
+
+
+@main.command()
+@click.option(
+    "--spec", required=True, metavar="FILE", help="The cluster's spec, a TOML or JSON file with a scheduler in it."
+)
+@click.option("--job", required=True, help="The task's job, as in the spec; `scheduler` runs the scheduler.")
+@click.option("--index", default=0, show_default=True, type=click.IntRange(min=0), help="Which task of the job.")
+@click.option("--certificate", metavar="FILE", help="The cluster's certificate; the spec's name with .pem by default.")
+@click.option(
+    "--insecure", is_flag=True, help="Plain TCP instead of TLS: whoever reaches the port can run code as you."
+)
+@click.option("--patience", default=60.0, show_default=True, help="Seconds to wait for the scheduler.")
+def task(spec, job, index, certificate, insecure, patience):
+    """Start one task of a cluster on this machine and join it; SIGTERM or Ctrl-C ends it."""
+    from course.cluster import ClusterSpec
+    from course.cluster.certificates import read_certificate
+    from course.cluster.serve import serve
+
+    try:
+        jobs = ClusterSpec.read(spec)
+        pair = None if insecure else read_certificate(certificate or f"{spec.rpartition('.')[0]}.pem")
+        raise SystemExit(serve(jobs, job, index, pair, patience))
+    except (ValueError, TypeError, IndexError, OSError) as error:
+        raise click.ClickException(str(error)) from None
+
+
+@main.command()
+@click.argument("file")
+def certificate(file):
+    """Write to the new FILE the certificate that every task of one cluster holds; give copies to nobody else."""
+    from course.cluster.certificates import write_certificate
+
+    try:
+        write_certificate(file)
+    except OSError as error:
+        raise click.ClickException(str(error)) from None
+    click.echo(f"{file}: certificate and key, valid for a year, readable by you only")
+
+
 if __name__ == "__main__":
     main(prog_name="python -m course")

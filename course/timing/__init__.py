@@ -4,7 +4,7 @@ from course.timing.clock import clock_for
 from course.timing.crossover import Crossover, crossover
 from course.timing.matmul import measure_matmul
 from course.timing.record import record_trace
-from course.timing.stopwatch import Timing, measure
+from course.timing.stopwatch import Timing, in_words, measure
 from course.traces import MatmulTiming
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "Timing",
     "clock_for",
     "crossover",
+    "in_words",
     "measure",
     "measure_matmul",
     "record_trace",

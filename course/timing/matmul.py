@@ -4,19 +4,20 @@ import time
 
 import torch
 
-from course.timing.stopwatch import find_device, measure
-from course.traces import MatmulTiming, this_machine
+from course.timing.stopwatch import measure
+from course.timing.where import find_device
+from course.traces import MatmulTiming
 
 _CALLS = 5  # of one product: the first, one to warm up, three repeats
 
 
-def measure_matmul(sizes, devices=("cpu",), budget=20.0, dtype=torch.float32, generator=None):
+def measure_matmul(sizes, devices=("/cpu:0",), budget=20.0, dtype=torch.float32, generator=None, watch=None):
     """Time the product of two random `size` × `size` matrices on each device; return a list of `MatmulTiming`.
 
-    - `sizes`: integers; `devices`: `torch.device`s or their names. The result follows the sizes, device by device.
+    - `sizes`: integers; `devices`: their names, or `torch.device`s. The result follows the sizes, device by device.
     - `budget`: seconds for everything. A slow machine repeats less; a product that would not fit at all (judged from
       the one before on that device) is left out, so the list may be shorter than asked for.
-    - `generator`: a CPU `torch.Generator` for the matrices.
+    - `generator`: a CPU `torch.Generator` for the matrices; `watch` as in `measure`.
 
     `to_device` counts both factors, `from_device` the product; on the CPU both are 0. Raises ValueError for a device
     that is not here, a size below 1 or a budget of 0.
@@ -31,25 +32,25 @@ def measure_matmul(sizes, devices=("cpu",), budget=20.0, dtype=torch.float32, ge
         expected = speed.get(place, 0.0) * size**3  # seconds of one call; 0: nothing known yet
         if 2 * expected > left:
             continue
-        timing = _one(size, place, left / (len(work) - number), expected, dtype, generator)
+        timing = _one(size, place, left / (len(work) - number), expected, dtype, generator, watch)
         speed[place] = timing.compute / size**3
         timings.append(timing)
     return timings
 
 
-def _one(size, place, share, expected, dtype, generator):
+def _one(size, place, share, expected, dtype, generator, watch):
     a, b = (torch.rand(size, size, generator=generator).to(dtype) for _ in range(2))
-    there_a, there_b = a.to(place), b.to(place)
+    there_a, there_b = a.to(place.device), b.to(place.device)
     seconds = max(0.02, min(0.3, share / 4))
     at_least = 3 if _CALLS * expected < share else 1
-    product = measure(torch.mm, there_a, there_b, seconds=seconds, at_least=at_least)
+    product = measure(torch.mm, there_a, there_b, seconds=seconds, at_least=at_least, watch=watch)
     to_device = from_device = 0.0
-    if place.type != "cpu":
-        to_device = measure(_copy, a, b, place, device=place, seconds=seconds).median
+    if place.device.type != "cpu":
+        to_device = measure(_copy, a, b, place.device, device=place.device, seconds=seconds).median
         from_device = measure(torch.Tensor.cpu, there_a @ there_b, seconds=seconds).median
     return MatmulTiming(
         size=size,
-        device=str(place),
+        device=place.name,
         compute=product.median,
         to_device=to_device,
         from_device=from_device,
@@ -58,20 +59,12 @@ def _one(size, place, share, expected, dtype, generator):
         repeats=product.repeats,
         threads=product.threads,
         dtype=str(dtype).removeprefix("torch."),
-        origin=_hardware(place),
+        origin=place.hardware,
     )
 
 
-def _copy(a, b, place):
-    return a.to(place), b.to(place)
-
-
-def _hardware(place):
-    """The name of the device in words."""
-    if place.type == "cuda":
-        return torch.cuda.get_device_name(place)
-    machine = this_machine()
-    return f"{machine.cpu}, {machine.cores} cores" if place.type == "cpu" else f"{machine.cpu}, {place}"
+def _copy(a, b, device):
+    return a.to(device), b.to(device)
 
 
 def _check(sizes, budget):

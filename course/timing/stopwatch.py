@@ -7,6 +7,7 @@ import torch
 from torch.utils.benchmark import Timer
 
 from course.timing.clock import clock_for
+from course.timing.where import find_device
 
 
 @dataclass(frozen=True, repr=False)
@@ -47,12 +48,14 @@ class Timing:
         return f"{in_words(self.median)} ± {in_words(self.iqr)} (median of {self.repeats}, {self.device}, {threads})"
 
 
-def measure(fn, *args, device=None, threads=None, seconds=0.3, at_least=3):
+def measure(fn, *args, device=None, threads=None, seconds=0.3, at_least=3, watch=None):
     """Time `fn(*args)` in its steady state and return a `Timing`.
 
-    - `device`: what to wait for, as a `torch.device` or its name; by default where the first tensor of `args` lives.
+    - `device`: what to wait for, by name (`/gpu:0`, "cuda") or as a `torch.device`; by default where the first tensor
+      of `args` lives.
     - `threads`: CPU threads for torch during the measurement (restored after), by default what is set.
     - `seconds`: how long to repeat for; a call that is long is still repeated `at_least` times.
+    - `watch(fraction)`: called after each repeat with how much is done; what it raises ends the measurement.
 
     The first call is timed apart, one more warms up, then `torch.utils.benchmark` repeats. Raises ValueError for a
     device this machine has not, or for limits below what can be measured.
@@ -60,7 +63,7 @@ def measure(fn, *args, device=None, threads=None, seconds=0.3, at_least=3):
     if at_least < 1 or seconds <= 0:
         raise ValueError(f"measure(seconds={seconds}, at_least={at_least}): give seconds > 0 and at_least ≥ 1.")
     where = find_device(device, args)
-    clock = clock_for(where)
+    clock = clock_for(where.device)
     with _threads(threads):
         start = clock()
         fn(*args)
@@ -68,49 +71,34 @@ def measure(fn, *args, device=None, threads=None, seconds=0.3, at_least=3):
         count = torch.get_num_threads()
         timer = Timer("fn(*args)", timer=clock, globals={"fn": fn, "args": args}, num_threads=count)
         # a later call is rarely slower than the first, so this many seconds hold at_least repeats
-        measurement = timer.blocked_autorange(min_run_time=max(seconds, (at_least - 0.5) * first_call))
-    return Timing(tuple(sorted(measurement.times)), first_call, measurement.number_per_run, count, str(where))
-
-
-def find_device(device, args=()):
-    """Return the `torch.device` meant by `device`, or the home of the first tensor in `args`, or the CPU.
-
-    Raises ValueError when this machine has no such device.
-    """
-    if device is None:
-        homes = [a.device for a in args if isinstance(a, torch.Tensor)]
-        return homes[0] if homes else torch.device("cpu")
-    here = available()
-    try:
-        found = torch.device(device)
-    except (RuntimeError, TypeError):
-        found = None
-    if found is None or found.type not in here or (found.index or 0) >= here[found.type]:
-        legal = ", ".join(f"{kind}:{i}" if count > 1 else kind for kind, count in here.items() for i in range(count))
-        raise ValueError(
-            f"measure(device={str(device)!r}): this machine has {legal}. Use one of these, "
-            "or look at a recorded trace: course.traces.names()."
-        )
-    return found
-
-
-def available():
-    """Return the kinds of device of this machine and how many there are of each: {"cpu": 1, "cuda": 2}."""
-    found = {"cpu": 1}
-    if torch.accelerator.is_available():
-        found[torch.accelerator.current_accelerator().type] = torch.accelerator.device_count()
-    return found
+        enough = max(seconds, (at_least - 0.5) * first_call)
+        measurement = timer.blocked_autorange(_reporter(watch, enough), min_run_time=enough)
+    return Timing(tuple(sorted(measurement.times)), first_call, measurement.number_per_run, count, where.name)
 
 
 def in_words(seconds):
     """Return `seconds` with a unit that suits its size.
 
-    >>> in_words(0.0000123), in_words(0.0456), in_words(7.0)
-    ('12.3 µs', '45.6 ms', '7.00 s')
+    >>> in_words(0.0000123), in_words(0.119), in_words(7.0)
+    ('12.3 µs', '119 ms', '7.00 s')
     """
     for unit, scale in (("s", 1), ("ms", 1e-3), ("µs", 1e-6)):
         if seconds >= scale or unit == "µs":
-            return f"{seconds / scale:#.3g} {unit}"
+            return f"{f'{seconds / scale:#.3g}'.rstrip('.')} {unit}"
+
+
+def _reporter(watch, enough):
+    """What the benchmark calls after each repeat, so that `watch` hears a fraction; None when nobody watches."""
+    if watch is None:
+        return None
+    spent = 0.0
+
+    def report(_, seconds):
+        nonlocal spent
+        spent += seconds
+        watch(min(1.0, spent / enough))
+
+    return report
 
 
 @contextmanager

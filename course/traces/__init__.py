@@ -8,7 +8,6 @@ checks files, and measures nothing (`course.timing.record_trace` does).
 from course.traces.datasheet import DataSheet
 from course.traces.figures import MatmulTiming
 from course.traces.files import load_trace, names, validate
-from course.traces.machine import Machine, this_machine
 from course.traces.trace import Trace
 
-__all__ = ["DataSheet", "Machine", "MatmulTiming", "Trace", "load_trace", "names", "this_machine", "validate"]
+__all__ = ["DataSheet", "MatmulTiming", "Trace", "load_trace", "names", "validate"]

@@ -49,7 +49,7 @@ class DataSheet:
         arithmetic, memory = 2 * size**3 / self.peak[dtype], 3 * matrix / self.memory_bandwidth
         return MatmulTiming(
             size=size,
-            device="gpu",
+            device="/gpu:0",
             compute=self.launch + max(arithmetic, memory),
             to_device=2 * copy,
             from_device=copy,

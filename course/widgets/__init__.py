@@ -4,6 +4,7 @@ from importlib import import_module
 
 _HOME = {
     "Explorer": "explorer",
+    "ChapterOutlook": "outlook",
     "DeviceLog": "device_log",
     "MatmulSlider": "matmul",
     "LifePlayer": "life",

@@ -1,0 +1,88 @@
+"""When is the GPU worth it? Two pictures: seconds over size with the crossover, and where the GPU's seconds go."""
+
+from course.draw.colours import ROLES
+from course.draw.picture import figure, picture
+
+
+def crossover(timings, found):
+    """Return a `Picture` of seconds over size for `timings` (`MatmulTiming` of one CPU and one GPU).
+
+    `found` is their `Crossover`; its size with copies included makes the title. Lines that were not measured on this
+    machine are dashed and say what they are.
+    """
+    cpu = sorted((t for t in timings if t.on_cpu), key=lambda t: t.size)
+    gpu = sorted((t for t in timings if not t.on_cpu), key=lambda t: t.size)
+    wins = found.with_transfers
+    title = f"The GPU wins from n = {wins}, copies included" if wins else "The GPU never wins at these sizes"
+    if gpu[0].kind != "measured":
+        title += f" ({gpu[0].kind})"
+    with figure(figsize=(7.2, 4.2)) as (drawn, axes):
+        axes.set(xscale="log", yscale="log", xlabel="matrix size n (n × n)", ylabel="seconds a product")
+        _line(axes, cpu, [t.compute for t in cpu], "cpu", "CPU", 2.0)
+        _line(axes, gpu, [t.total for t in gpu], "gpu", "GPU with copies", 2.0)
+        _line(axes, gpu, [t.compute for t in gpu], "gpu", "GPU, product alone", 1.0)
+        sizes = [t.size for t in gpu]
+        axes.fill_between(
+            sizes,
+            [t.compute for t in gpu],
+            [t.total for t in gpu],
+            facecolor=(ROLES["bytes"].colour, 0.25),
+            linewidth=0,
+        )
+        if wins:
+            axes.axvline(wins, ymax=0.7, color=ROLES["bytes"].colour, linewidth=1, linestyle=":")
+        axes.set_xlim(right=max(t.size for t in timings) * 12)  # room for the labels on the lines
+        shown = [n for n in (16, 64, 192, 512, 1500, 4500) if n <= max(sizes)]
+        axes.set_xticks(shown, labels=[str(n) for n in shown], minor=False)
+        axes.minorticks_off()
+        axes.set_title(title)
+        axes.annotate(
+            f"CPU {cpu[0].label}\nGPU {gpu[0].label}",
+            (0.02, 0.98),
+            xycoords="axes fraction",
+            va="top",
+            fontsize=9,
+        )
+    alt = f"{title}. CPU {cpu[0].label}; GPU {gpu[0].label}."
+    return picture(drawn, alt)
+
+
+def copy_share(timings):
+    """Return a `Picture` of where a GPU's seconds go at each size: in, product, out, as parts of the whole."""
+    share = 1 - timings[0].compute / timings[0].total
+    title = f"At n = {timings[0].size} the GPU's product waits for copies {share:.0%} of the time"
+    with figure(figsize=(7.2, 0.6 * len(timings) + 1.3)) as (drawn, axes):
+        for row, timing in enumerate(timings):
+            left = 0.0
+            for seconds, role, hatch in (
+                (timing.to_device, "bytes", "///"),
+                (timing.compute, "gpu", "..."),
+                (timing.from_device, "bytes", "\\\\\\"),
+            ):
+                part = seconds / timing.total
+                colour = ROLES[role].colour
+                face = (colour, 0.35)  # hatched and dashed as well: nobody measured this here
+                axes.barh(row, part, left=left, facecolor=face, edgecolor=colour, hatch=hatch, linestyle="--")
+                left += part
+        for place, word in zip(_middles(timings[0]), ("to the GPU", "product", "back"), strict=True):
+            axes.annotate(word, (place, -0.62), ha="center", va="bottom", annotation_clip=False)
+        axes.set_yticks(range(len(timings)), labels=[f"n = {t.size}" for t in timings])
+        axes.set_ylim(len(timings) - 0.5, -1.0)
+        axes.set_xlabel(f"part of the seconds ({timings[0].label})")
+        axes.set_title(title)
+    return picture(drawn, f"{title}. {timings[0].label}.")
+
+
+def _line(axes, timings, seconds, role, name, width):
+    """One labelled line; dashed unless the figures are of this machine, now."""
+    style = "-" if timings[0].kind == "measured" else "--"
+    colour, marker = ROLES[role].colour, ROLES[role].marker
+    axes.plot([t.size for t in timings], seconds, style, color=colour, marker=marker, markersize=5, linewidth=width)
+    text, end = f"{name} ({timings[0].kind})", (timings[-1].size, seconds[-1])
+    axes.annotate(text, end, xytext=(8, 0), textcoords="offset points", color=colour, va="center", fontsize=9)
+
+
+def _middles(timing):
+    """The middles of the three parts, between 0 and 1."""
+    first, second = timing.to_device / timing.total, timing.compute / timing.total
+    return first / 2, first + second / 2, (1 + first + second) / 2

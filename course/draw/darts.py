@@ -1,0 +1,58 @@
+"""Darts at a quarter disc, and the estimate of pi closing in as darts are added."""
+
+from math import pi
+
+from course.draw.colours import ROLES
+from course.draw.picture import figure, html, picture
+
+
+def darts(x, y, running):
+    """Return a `Picture`: the darts (`x`, `y`, a few thousand at most) and the estimates `running` with their band.
+
+    `running`: objects with `.samples`, `.value` and `.standard_error`, in order of samples; the last is the answer.
+    """
+    last = running[-1]
+    inside = x * x + y * y < 1
+    finding = _finding(last)
+    with figure(ncols=2, width_ratios=[1, 1.5], figsize=(7.2, 3.3)) as (fig, (square, path)):
+        square.scatter(x[inside], y[inside], s=4, marker="o", color=ROLES["worker"].colour, linewidths=0)
+        square.scatter(x[~inside], y[~inside], s=7, marker="x", color=ROLES["bytes"].colour, linewidths=0.7)
+        square.set(aspect="equal", xlim=(0, 1), ylim=(0, 1), xticks=[0, 1], yticks=[0, 1])
+        shown = "all darts" if len(x) == last.samples else f"{len(x):,} of the {last.samples:,} darts"
+        square.set_xlabel(shown)
+        samples = [e.samples for e in running]
+        low, high = ([pi + sign * 2 * e.standard_error for e in running] for sign in (-1, 1))
+        path.fill_between(samples, low, high, color=ROLES["waiting"].colour, alpha=0.3, linewidth=0)
+        path.axhline(pi, color=ROLES["waiting"].colour, linewidth=1)
+        path.plot(samples, [e.value for e in running], "o-", color=ROLES["worker"].colour, markersize=4, linewidth=1)
+        path.set(xscale="log", xlabel="darts", ylabel="estimate", title="π ± 2 standard errors, and the estimate")
+        path.title.set_fontsize(10.5)
+    alt = f"Darts at a quarter disc; {finding}"
+    body = picture(fig, alt).html + f'<div class="figure">{last.value:.6g} ± {last.standard_error:.1g}</div>'
+    return html(f'{body}<p class="note">{finding}</p>', alt)
+
+
+def error_law(samples, errors, title):
+    """Return a `Picture` of typical errors against samples, both logarithmic, a line a method.
+
+    `errors`: method's name -> list of root-mean-square errors, one for each of `samples`; `title`: the finding.
+    """
+    styles = [("o-", "worker"), ("D--", "ps"), ("s:", "cpu")]
+    with figure() as (fig, ax):
+        for (line, role), (name, values) in zip(styles, errors.items(), strict=False):
+            ax.plot(samples, values, line, color=ROLES[role].colour, markersize=5)
+            ax.annotate(
+                name, (samples[-1], values[-1]), xytext=(7, -3), textcoords="offset points", color=ROLES[role].colour
+            )
+        ax.set(xscale="log", yscale="log", xlabel="darts", ylabel="root-mean-square error of pi", title=title)
+        ax.margins(x=0.16)
+    return picture(fig, f"{title}: error of pi against darts, both on logarithmic axes, for {', '.join(errors)}.")
+
+
+def _finding(estimate):
+    distance = abs(estimate.value - pi) / estimate.standard_error
+    where = "inside" if distance <= 2 else "outside"
+    return (
+        f"{estimate.samples:,} darts: {abs(estimate.value - pi):.1g} from π, {distance:.1f} standard errors; "
+        f"{where} the band, which holds about 19 of 20 estimates."
+    )

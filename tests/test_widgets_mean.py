@@ -1,0 +1,79 @@
+"""SliceMean: the cut moves both means, the average of means errs where the slices are unequal, the picture says so."""
+
+import threading
+
+import pytest
+import traitlets
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from course.draw import SliceMeans, slice_means
+from course.widgets import SliceMean
+
+
+@pytest.fixture
+def widget():
+    made = SliceMean(values=[1.0, 2.0, 3.0, 10.0], cut=3)
+    yield made
+    made.close()
+
+
+def test_a_cut_gives_both_means_and_both_ways_to_join_them(widget):
+    assert widget.result.means == (2.0, 10.0)
+    assert widget.result.naive == 6.0 and widget.result.weighted == 4.0
+    assert "off by +2" in widget.static().html
+
+
+def test_in_the_middle_averaging_the_means_is_right(widget):
+    widget.cut = 2
+    assert widget.result.naive == widget.result.weighted == 4.0
+    assert "happens to be right" in widget.static().html
+
+
+@pytest.mark.parametrize("cut", [0, 4])
+def test_an_empty_slice_has_no_mean_and_does_not_change_the_answer(widget, cut):
+    widget.cut = cut
+    assert widget.result.weighted == 4.0
+    assert "empty slice has no mean" in widget.static().html
+
+
+def test_the_slider_and_the_attribute_are_one_state(widget):
+    (slider,) = widget.controls()[:1]
+    slider.value = 1
+    assert widget.cut == 1
+    assert slider.description == "Cut before number" and slider.max == 4
+
+
+def test_the_cut_may_be_moved_from_another_thread(widget):
+    thread = threading.Thread(target=setattr, args=(widget, "cut", 1))
+    thread.start()
+    thread.join(10)
+    assert widget.wait().result.sizes == (1, 3)
+
+
+def test_a_cut_outside_the_data_is_refused_with_the_legal_range(widget):
+    with pytest.raises(traitlets.TraitError, match="give 0 to 4"):
+        widget.cut = 5
+    with pytest.raises(traitlets.TraitError):
+        widget.cut = -1
+    assert widget.cut == 3
+
+
+def test_shorter_data_pull_the_cut_along(widget):
+    widget.values = [1.0, 3.0]
+    assert widget.cut == 2 and widget.result.weighted == 2.0
+
+
+def test_the_stored_picture_needs_no_kernel_and_says_the_finding_in_words(widget):
+    bundle = widget._repr_mimebundle_()
+    assert "<svg" in bundle["text/html"] and "off by +2" in bundle["text/html"]
+    assert bundle["text/plain"] == "SliceMean(cut=3, values=[1.0, 2.0, 3.0, 10.0])"
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=20), st.floats(0, 1))
+def test_any_data_and_any_cut_can_be_drawn(values, share):
+    cut = round(share * len(values))
+    means = tuple(sum(part) / len(part) if part else float("nan") for part in (values[:cut], values[cut:]))
+    result = SliceMeans(tuple(values), (cut, len(values) - cut), means, sum(values) / len(values))
+    assert "<svg" in slice_means(result).html

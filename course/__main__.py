@@ -26,6 +26,14 @@ def lab(browser, port):
 
 
 @main.command()
+def devices():
+    """List this machine's devices: name, memory, what it is."""
+    from course.devices import list_devices
+
+    click.echo(str(list_devices()))
+
+
+@main.command()
 @click.option("--samples", default="1e7", show_default=True, help="How many darts; 1e9 is a number too.")
 @click.option("--workers", default=1, show_default=True, type=click.IntRange(min=1), help="Processes that throw.")
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0))

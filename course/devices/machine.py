@@ -1,0 +1,116 @@
+"""The devices of this machine: a list that names each one, says how much memory it has and what it is."""
+
+import os
+import platform
+import subprocess
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import psutil
+import torch
+
+from course.devices.names import DeviceName
+from course.draw import table
+
+
+@dataclass(frozen=True)
+class Device:
+    """A device: `name` in full, `kind` (`cpu`, `gpu`, `mps`), `memory` in bytes, `description` in words.
+
+    `simulated` says that no such hardware is there. The repr shows name and kind only: it is the same on every machine.
+    """
+
+    name: str
+    kind: str
+    memory: int = field(repr=False)
+    description: str = field(repr=False)
+    simulated: bool = field(default=False, repr=False)
+
+    def __str__(self):
+        return self.name
+
+
+class DeviceList(list):
+    """A list of `Device`; `print` shows it as aligned text, a notebook as a table."""
+
+    def __str__(self):
+        rows = [("name", "memory", "description"), *((d.name, _gib(d.memory), _described(d)) for d in self)]
+        widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
+        return "\n".join(f"{n:<{widths[0]}}  {m:>{widths[1]}}  {text}" for n, m, text in rows)
+
+    def _repr_mimebundle_(self, include=None, exclude=None):
+        rows = [(d.name, d.kind, _gib(d.memory), _described(d)) for d in self]
+        words = ", ".join(d.name for d in self)
+        shown = table(["device", "kind", "memory", "description"], rows, f"The devices of this machine: {words}")
+        return {"text/plain": repr(self), "text/html": shown.html}
+
+
+def list_devices(job=None, task=None):
+    """Return this machine's devices as a `DeviceList`: the CPU first, then CUDA GPUs in order, then Apple's MPS.
+
+    `job` and `task`, where given, go in front of every name, as in `/job:worker/task:1/cpu:0`. `memory` is bytes: of
+    the CPU what this process may use (a container's limit counts), of a GPU all of its own. Looks only at this
+    machine; a cluster's devices are `cluster.devices()`.
+
+    >>> list_devices()[0]
+    Device(name='/cpu:0', kind='cpu')
+    >>> list_devices("worker", 1)[0].name
+    '/job:worker/task:1/cpu:0'
+    """
+    found = [_cpu(), *_gpus(), *_mps()]
+    named = [(replace(DeviceName.parse(device.name), job=job, task=task), device) for device in found]
+    return DeviceList(replace(device, name=str(name)) for name, device in named)
+
+
+def _cpu():
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    plural = "" if cores == 1 else "s"
+    return Device("/cpu:0", "cpu", _cpu_memory(), f"{_cpu_model()}, {cores} core{plural}")
+
+
+def _gpus():
+    if not torch.cuda.is_available():
+        return []
+    every = [torch.cuda.get_device_properties(index) for index in range(torch.cuda.device_count())]
+    return [
+        Device(f"/gpu:{index}", "gpu", p.total_memory, f"{p.name}, compute capability {p.major}.{p.minor}")
+        for index, p in enumerate(every)
+    ]
+
+
+def _mps():
+    if not torch.backends.mps.is_available():
+        return []
+    return [Device("/mps:0", "mps", torch.mps.recommended_max_memory(), "Apple GPU, memory shared with the CPU")]
+
+
+def _cpu_memory():
+    """Return the bytes that this process may use: the machine's, or its container's limit where that is lower."""
+    limits = [psutil.virtual_memory().total]
+    for path in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
+        try:
+            limits.append(int(Path(path).read_text()))
+        except (OSError, ValueError):
+            continue  # no such control group here, or it says "max": no limit
+    return min(limits)
+
+
+def _cpu_model():
+    """Return the processor's name as the system gives it, or its architecture where it gives none."""
+    if platform.system() == "Linux":
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+        models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+        return models[0] if models else platform.machine()
+    if platform.system() == "Darwin":
+        asked = ["sysctl", "-n", "machdep.cpu.brand_string"]
+        answer = subprocess.run(asked, capture_output=True, text=True, timeout=1, check=False)
+        return answer.stdout.strip() or platform.machine()
+    return platform.processor() or platform.machine()
+
+
+def _gib(count):
+    return f"{count / 2**30:.1f} GiB"
+
+
+def _described(device):
+    return f"{device.description} (simulated)" if device.simulated else device.description

@@ -1,0 +1,50 @@
+"""Bringing a call's inputs to a device, through `.to`, so that autograd records the way back."""
+
+import torch
+
+from course.devices.notes import noted
+from course.devices.rules import target
+
+
+def bring(args, kwargs, device, op):
+    """Return `(args, kwargs, moved)`: the call's inputs on `device`, each tensor moved once, and the bytes of each
+    move.
+
+    `op` is the op they are moved for, as the log tells it. Tensors that are there already, and all that isn't a tensor,
+    are passed on as they are; lists, tuples and dicts are copied where something in them moves.
+    """
+    moved = {}
+
+    def go(value):
+        if isinstance(value, torch.Tensor):
+            if value.device == device:
+                return value
+            if id(value) not in moved:
+                moved[id(value)] = value.to(device)
+            return moved[id(value)]
+        if type(value) in (list, tuple):
+            return type(value)(map(go, value))
+        if type(value) is dict:
+            return {key: go(inside) for key, inside in value.items()}
+        return value
+
+    with noted(f"for {op}"):
+        args, kwargs = go(tuple(args)), go(kwargs)
+    return args, kwargs, [tensor.numel() * tensor.element_size() for tensor in moved.values()]
+
+
+def tensors_in(value):
+    """Return the tensors in nested tuples, lists and dicts, in order."""
+    if isinstance(value, torch.Tensor):
+        return [value]
+    if isinstance(value, dict):
+        value = value.values()
+    elif not isinstance(value, (list, tuple)):
+        return []
+    return [tensor for inside in value for tensor in tensors_in(inside)]
+
+
+def target_of(plan, args, kwargs):
+    """Return the first tensor that the call writes to, or None when it writes to none."""
+    written = tensors_in(target(plan, args, kwargs))
+    return written[0] if written else None

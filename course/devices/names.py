@@ -1,0 +1,153 @@
+"""Device names: `/job:worker/task:1/gpu:0` in full, `/gpu:0` in short, and the spellings of TensorFlow and torch."""
+
+import difflib
+import re
+from dataclasses import dataclass
+from functools import cache, total_ordering
+
+#: kind in a name -> type of torch's device. `meta` keeps shapes and no numbers; it exists on every machine.
+KINDS = {"cpu": "cpu", "gpu": "cuda", "mps": "mps", "meta": "meta"}
+
+GRAMMAR = (
+    "/job:JOB/task:T/KIND:I with any of the parts left out and KIND one of cpu, gpu, mps, meta: '/gpu:1', "
+    "'/job:worker/task:0', '/job:worker/task:0/gpu:0'. TensorFlow's '/device:GPU:0' and torch's 'cuda:1' are read too"
+)
+
+_JOB = r"[^/:\s]+"
+# TensorFlow writes /replica:0 between job and task; it has been 0 in every program since graphs were replicated by
+# hand.
+_NAME = re.compile(
+    rf"(?:/job:(?P<job>{_JOB}))?(?:/replica:0)?(?:/task:(?P<task>[0-9]+))?"
+    r"(?:/(?:device:)?(?P<kind>[a-z]+)(?::(?P<index>[0-9]+))?)?",
+    re.IGNORECASE,
+)
+_SPELLINGS = {"cuda": "gpu", **{kind: kind for kind in KINDS}}
+
+
+@total_ordering
+@dataclass(frozen=True, repr=False)
+class DeviceName:
+    """Which device of which task: `job`, `task`, `kind` (`cpu`, `gpu`, `mps`, `meta`) and `index`; None where left out.
+
+    Immutable, hashable and ordered (job, task, kind, index; what is left out comes first). A name says nothing about
+    whether the device exists.
+    """
+
+    job: str | None = None
+    task: int | None = None
+    kind: str | None = None
+    index: int | None = None
+
+    def __post_init__(self):
+        if self.job is not None and not re.fullmatch(_JOB, self.job):
+            raise ValueError(f"DeviceName(job={self.job!r}): a job's name has no '/', ':' or space; say job='worker'.")
+        for field, value in (("task", self.task), ("index", self.index)):
+            if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 0):
+                raise ValueError(f"DeviceName({field}={value!r}): count from 0; say {field}=0.")
+        if self.kind is not None and self.kind not in KINDS:
+            raise ValueError(f"DeviceName(kind={self.kind!r}): the kinds are {', '.join(KINDS)}.")
+        if (self.kind is None) != (self.index is None):
+            raise ValueError(f"DeviceName(kind={self.kind!r}, index={self.index!r}): give both, or neither for a task.")
+        if (self.job, self.task, self.kind) == (None, None, None):
+            raise ValueError(f"DeviceName(): a name needs at least one part. The grammar is {GRAMMAR}.")
+
+    @classmethod
+    def parse(cls, text):
+        """Return the `DeviceName` that `text` spells; a `DeviceName` or a `torch.device` is taken too.
+
+        A kind without an index is the first of its kind, and a torch name may do without the slash. Raises ValueError
+        with the grammar and the nearest legal name.
+
+        >>> DeviceName.parse("/job:worker/task:1/device:GPU:0")
+        DeviceName('/job:worker/task:1/gpu:0')
+        >>> str(DeviceName.parse("cuda:1"))
+        '/gpu:1'
+        >>> DeviceName.parse("cuda:1").torch
+        device(type='cuda', index=1)
+        """
+        if isinstance(text, cls):
+            return text
+        written = str(text)
+        slashed = written if written.startswith("/") else f"/{written}"
+        match = _NAME.fullmatch(slashed)
+        kind = match and match["kind"] and _SPELLINGS.get(match["kind"].lower())
+        if match is None or (match["kind"] and kind is None) or not any(match.groupdict().values()):
+            raise ValueError(f"DeviceName.parse({written!r}): not a device name. {_advice(slashed)}")
+        task = None if match["task"] is None else int(match["task"])
+        return cls(match["job"], task, kind, int(match["index"] or 0) if kind else None)
+
+    @property
+    def torch(self):
+        """The `torch.device` of the device part. Raises ValueError for a task's name and past torch's last index,
+        127."""
+        import torch
+
+        if self.kind is None:
+            raise ValueError(f"DeviceName({str(self)!r}).torch: a task, not a device; add one, as in '{self}/cpu:0'.")
+        if self.index > 127:  # torch keeps the index in 8 bits and wraps: torch.device("cuda", 300) is cuda:44
+            raise ValueError(f"DeviceName({str(self)!r}).torch: torch counts the devices of a kind from 0 to 127.")
+        # torch names the one CPU and meta without an index: torch.device("cpu") != torch.device("cpu", 0).
+        single = self.kind in ("cpu", "meta") and self.index == 0
+        return torch.device(KINDS[self.kind]) if single else torch.device(KINDS[self.kind], self.index)
+
+    @property
+    def local(self):
+        """The device part alone (`/gpu:0`), as a task calls its own device; None when the name is only a task's."""
+        return None if self.kind is None else DeviceName(kind=self.kind, index=self.index)
+
+    def __str__(self):
+        job = "" if self.job is None else f"/job:{self.job}"
+        task = "" if self.task is None else f"/task:{self.task}"
+        device = "" if self.kind is None else f"/{self.kind}:{self.index}"
+        return job + task + device
+
+    def __repr__(self):
+        return f"DeviceName({str(self)!r})"
+
+    def __lt__(self, other):
+        if not isinstance(other, DeviceName):
+            return NotImplemented
+        return self._key() < other._key()
+
+    def _key(self):
+        return tuple((part is not None, part) for part in (self.job, self.task, self.kind, self.index))
+
+
+def _advice(text):
+    """Return the nearest legal name and the grammar, as sentences."""
+    return f"Nearest legal name: {_nearest(text)!r}. The grammar is {GRAMMAR}."
+
+
+def _nearest(text):
+    """Return the legal name most like `text`: each part is kept, mended or dropped."""
+    job = re.search(rf"job[:=\s]*({_JOB})", text, re.IGNORECASE)
+    task = re.search(r"task[:=/\s]*([0-9]+)", text, re.IGNORECASE)
+    rest = re.sub(rf"/?(job[:=\s]*{_JOB}|(task|replica)[:=/\s]*[0-9]*|device:?)", "", text, flags=re.IGNORECASE)
+    letters = re.search(r"[a-z]+", rest, re.IGNORECASE)
+    number = re.search(r"[0-9]+", rest)
+    kind = None
+    if letters:
+        close = difflib.get_close_matches(letters.group().lower(), _SPELLINGS, n=1, cutoff=0.3)
+        kind = _SPELLINGS[close[0]] if close else "cpu"
+    elif not job and not task:
+        kind = "cpu"
+    return str(
+        DeviceName(
+            job.group(1) if job else None,
+            int(task.group(1)) if task else None,
+            kind,
+            (int(number.group()) if number else 0) if kind else None,
+        )
+    )
+
+
+@cache
+def name_of(device):
+    """Return the name of a `torch.device` as text: `/cpu:0`, `/gpu:1`; a device outside the grammar keeps torch's name.
+
+    >>> name_of("cuda:1")
+    '/gpu:1'
+    """
+    kind, _, index = str(device).partition(":")
+    kinds = {of_torch: kind for kind, of_torch in KINDS.items()}
+    return f"/{kinds.get(kind, kind)}:{index or 0}"

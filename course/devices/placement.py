@@ -1,0 +1,173 @@
+"""Placement: say where ops run, block by block, function by function, or op by op."""
+
+import functools
+import inspect
+import threading
+from dataclasses import dataclass
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+from course.devices import moves
+from course.devices.missing import missing_kernel, resolve
+from course.devices.names import DeviceName, name_of
+from course.devices.notes import noted
+from course.devices.rules import Rule, plan_for
+
+
+@dataclass(frozen=True)
+class Op:
+    """What a device function is asked about: the op's `name` as you wrote it (`matmul`) and its tensor `inputs`."""
+
+    name: str
+    inputs: tuple[torch.Tensor, ...]
+
+
+def place(device, soft=False):
+    """Return a `Placement`: ops inside `with place("/gpu:0"):`, or inside a function decorated with it, run there.
+
+    `device` is a name (`/gpu:0`, `cuda:0`), a `DeviceName`, a `Device`, a `torch.device`, or a function that takes an
+    `Op` and returns one of these, or None to leave the op where its inputs are. Inner placements win. Inputs that lie
+    elsewhere are moved through torch's differentiable `.to`, so that each gradient comes back to its leaf's own device;
+    the moves are counted in `.moves` and `.bytes_moved`, and a `log_placement` shows each one.
+
+    Not moved: views and attribute getters (they compute nothing), ops that write to a tensor (`add_`, `x[0] = 1`,
+    `out=` run where it lies), and calls that say `device=` or `.to(…)` themselves. Backward ops run where their
+    forward ops did.
+
+    A device that this machine lacks is a ValueError at once, an op that the device lacks a NotImplementedError that
+    names both; with `soft=True` both run on the CPU, and the log says so. Holds for the thread that enters it; a
+    placement may be entered again, nested, and in other threads.
+
+    >>> import torch
+    >>> with place("/cpu:0"):
+    ...     place_of_sum = (torch.ones(2) + 1).device
+    >>> place_of_sum
+    device(type='cpu')
+    """
+    return Placement(device, soft)
+
+
+class _Innermost(threading.local):
+    placements = ()
+
+
+_INNERMOST = _Innermost()
+_PLANS = {}  # function of torch -> Plan; some hundred at most: torch's own functions
+
+
+class Placement(TorchFunctionMode):
+    """Ops run on `device`; made by `place`. `moves` and `bytes_moved` count the inputs moved so far, by all threads."""
+
+    def __init__(self, device, soft=False):
+        super().__init__()
+        self.device = device
+        self.soft = soft
+        self.moves = 0
+        self.bytes_moved = 0
+        self._counting = threading.Lock()
+        self._resolved = functools.cache(functools.partial(resolve, soft=soft))
+        self._fixed, self._note = (None, "") if callable(device) else self._resolved(device)
+
+    def __enter__(self):
+        super().__enter__()
+        _INNERMOST.placements = (*_INNERMOST.placements, self)
+        return self
+
+    def __exit__(self, *error):
+        _INNERMOST.placements = _INNERMOST.placements[:-1]
+        return super().__exit__(*error)
+
+    def __call__(self, function):
+        """Decorate `function`: its body runs placed. Not for generators, whose bodies run after the call."""
+        if inspect.isgeneratorfunction(function) or inspect.iscoroutinefunction(function):
+            raise TypeError(
+                f"place(…)({function.__name__}): a generator's or coroutine's body runs after the call has returned. "
+                "Use `with place(…):` inside it."
+            )
+
+        @functools.wraps(function)
+        def placed(*args, **kwargs):
+            with self:
+                return function(*args, **kwargs)
+
+        return placed
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        # An outer placement sees the ops of an inner one too, after it: they are placed already.
+        if not _INNERMOST.placements or _INNERMOST.placements[-1] is not self:
+            return func(*args, **kwargs)
+        plan = _PLANS.get(func)
+        if plan is None:
+            plan = _PLANS[func] = plan_for(func)
+        rule = plan.rule
+        if rule is Rule.STAYS:
+            return func(*args, **kwargs)
+        if rule is Rule.MOVES and self._fixed is not None and not kwargs and not self._note:
+            for arg in args:  # the common case: a few tensors, all of them here already
+                if isinstance(arg, torch.Tensor):
+                    if arg.device != self._fixed:
+                        break
+                elif isinstance(arg, (list, tuple, dict)):
+                    break
+            else:
+                return self._run(plan, func, args, kwargs, self._fixed)
+        return self._place(plan, func, args, kwargs)
+
+    def _place(self, plan, func, args, kwargs):
+        """Find the call's device, move there what lies elsewhere, run it."""
+        device, note = self._choose(plan, args, kwargs)
+        if device is None:
+            return func(*args, **kwargs)
+        if plan.rule is Rule.MAKES:
+            kwargs = {**kwargs, "device": device}
+        else:
+            args, kwargs, moved = moves.bring(args, kwargs, device, plan.name)
+            self._count(moved)
+        if not note:
+            return self._run(plan, func, args, kwargs, device)
+        with noted(note):
+            return self._run(plan, func, args, kwargs, device)
+
+    def _choose(self, plan, args, kwargs):
+        """Return the device that the call runs on and a note for the log; None when it stays where it is."""
+        if kwargs.get("device") is not None:
+            return None, ""
+        if plan.rule is Rule.INDEXES and not moves.tensors_in(args[1:]):
+            return None, ""
+        target = moves.target_of(plan, args, kwargs)
+        if target is not None:
+            return target.device, ""
+        if self._fixed is not None:
+            return self._fixed, self._note
+        chosen = self.device(Op(plan.name, tuple(moves.tensors_in((args, kwargs)))))
+        return (None, "") if chosen is None else self._resolved(chosen)
+
+    def _run(self, plan, func, args, kwargs, device):
+        try:
+            return func(*args, **kwargs)
+        except NotImplementedError as error:
+            if device.type == "cpu" or not missing_kernel(error):
+                raise
+            name = name_of(device)
+            if not self.soft:
+                raise NotImplementedError(
+                    f"place(device={name!r}): the op {plan.name!r} has no kernel there.\n"
+                    f"Run it under place('/cpu:0'), or pass soft=True to run such ops on the CPU."
+                ) from error
+        args, kwargs, moved = moves.bring(args, kwargs, torch.device("cpu"), plan.name)
+        self._count(moved)
+        with noted(f"asked for {name}: no kernel"):
+            return func(*args, **kwargs)
+
+    def _count(self, moved):
+        if moved:
+            with self._counting:
+                self.moves += len(moved)
+                self.bytes_moved += sum(moved)
+
+    def __repr__(self):
+        device = self.device if callable(self.device) else str(DeviceName.parse(self.device))
+        shown = getattr(device, "__name__", repr(device))
+        return f"place({shown}{', soft=True' if self.soft else ''})"

@@ -5,7 +5,10 @@ may read for tasks started by hand.
 """
 
 import datetime
+import os
+import re
 from dataclasses import dataclass, field
+from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,41 @@ def new_certificate(days=365):
             serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
         ).decode(),
     )
+
+
+def write_certificate(path, days=365):
+    """Write a new certificate and its key to the new file `path`, which only its owner may read; return it."""
+    made = new_certificate(days)
+    try:
+        target = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        raise FileExistsError(f"write_certificate({str(path)!r}): the file exists; remove it or name another") from None
+    with os.fdopen(target, "w", encoding="ascii") as file:
+        file.write(made.certificate + made.key)
+    return made
+
+
+def read_certificate(path):
+    """Return the `Certificate` in the file `path`; raise ValueError when it is none, or when others may read it."""
+    path = Path(path)
+    try:
+        text, mode = path.read_text(encoding="ascii", errors="replace"), path.stat().st_mode
+    except FileNotFoundError:
+        raise FileNotFoundError(
+            f"certificate {str(path)!r}: there is no such file. Make one by `python -m course certificate {path}` and "
+            "give a copy to every task of the cluster."
+        ) from None
+    if os.name == "posix" and mode & 0o077:
+        raise ValueError(f"certificate {str(path)!r}: others may read the key in it; say `chmod 600 {path}`")
+    found = dict(
+        reversed(block) for block in re.findall(r"(-----BEGIN ([A-Z ]+)-----.*?-----END \2-----\n?)", text, re.S)
+    )
+    if not {"CERTIFICATE", "PRIVATE KEY"} <= found.keys():
+        raise ValueError(
+            f"certificate {str(path)!r}: it must hold a CERTIFICATE and a PRIVATE KEY in PEM form, as "
+            "`python -m course certificate FILE` writes them"
+        )
+    return Certificate(found["CERTIFICATE"], found["PRIVATE KEY"])
 
 
 def security(certificate):

@@ -18,9 +18,9 @@ class Cluster:
     def __init__(self, client, runtime):
         self._client, self._runtime = client, runtime
         self._work = OpenWork()
-        runtime.watch(client, self._work)
+        unwatch = runtime.watch(client, self._work)
         # A cell that runs twice forgets its first cluster, which then closes itself. (A client alone cannot keep it.)
-        self._closing = weakref.finalize(self, _close, client, runtime, self._work)
+        self._closing = weakref.finalize(self, _close, client, runtime, unwatch, self._work)
 
     @property
     def tasks(self):
@@ -123,9 +123,10 @@ def _job(task):
     return task.split("/")[1].removeprefix("job:")
 
 
-def _close(client, runtime, work):
+def _close(client, runtime, unwatch, work):
     """Close everything; no reference to the cluster may be in here, or it would never be forgotten."""
     work.close("this cluster is closed; start a new one with local_cluster()")
+    unwatch()
     if runtime.in_loop():  # forgotten in the middle of the loop's own work, which we would wait for here
         threading.Thread(target=_shut, args=(client, runtime), name="closing a cluster").start()
     else:

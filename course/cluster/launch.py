@@ -16,7 +16,7 @@ _ONE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THR
 
 
 def launch(settings):
-    """Start a process for the task that `settings` describe; its handle has `pid`, `exit_code()` and `signal(number)`."""
+    """Start a process for the task in `settings`; its handle has `pid`, `exit_code()` and `signal(number)`."""
     if sys.platform == "linux":
         return _Forked(_server(), settings)
     return _Spawned(settings)

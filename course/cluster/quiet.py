@@ -9,7 +9,7 @@ _ADVICE = "distributed.admin.large-graph-warning-threshold"
 
 
 def quiet():
-    """Silence, in this process, what Dask's configuration leaves at its default: log lines, advice on large arguments."""
+    """Silence, in this process, what Dask's configuration leaves as it came: log lines, advice on large arguments."""
     if not (dask.config.get("logging", None) or dask.config.get("distributed.logging", None)):
         for name in ("distributed", "distributed.client"):
             logging.getLogger(name).setLevel(logging.CRITICAL)

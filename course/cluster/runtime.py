@@ -102,7 +102,8 @@ class LocalRuntime:
         self._runner.run_sync(self._supervisor.restart, tasks)
 
     def watch(self, client, work):
-        """Do nothing: the scheduler lives in this process, and ends with it."""
+        """Return what ends the watching of the scheduler: nothing, as it lives in this process and ends with it."""
+        return lambda: None
 
     def in_loop(self):
         """Say whether the caller runs in the event loop's own thread, where it must not wait for the loop."""

@@ -67,6 +67,13 @@ class ClusterSpec:
         """The scheduler's `host:port`, the session target; None where the spec doesn't say."""
         return self._jobs["scheduler"][0] if "scheduler" in self._jobs else None
 
+    def local_share(self, address):
+        """Return how many tasks listen on the same host as `address`: they share its cores."""
+        host = address.rpartition(":")[0]
+        return sum(
+            one.rpartition(":")[0] == host for job in self._jobs for one in self._jobs[job] if job != "scheduler"
+        )
+
     def num_tasks(self, job):
         """Return how many tasks `job` has; raise ValueError naming the jobs when there is no such job."""
         return len(self._addresses(job))

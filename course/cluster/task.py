@@ -54,8 +54,12 @@ def run_task(settings):
         os.chdir(settings.folder)
     if settings.log:
         _write_to(settings.log)
-    asyncio.run(serve_task(settings))
+    asyncio.run(_serve(settings))
     return 0
+
+
+async def _serve(settings):
+    await serve_task(settings, stop_signal())
 
 
 def _write_to(log):
@@ -80,8 +84,8 @@ class TaskWorker(Worker):
         self.http_server = None
 
 
-async def serve_task(settings, ready=None):
-    """Join the scheduler, call `ready(worker)`, and serve until SIGTERM, Ctrl-C or the scheduler's end.
+async def serve_task(settings, stop, ready=None):
+    """Join the scheduler, call `ready(worker)`, and serve until `stop` (an `asyncio.Event`) is set or the scheduler ends.
 
     Return True when it was told to stop, False when the scheduler went away; raise OSError or TimeoutError when there
     is no scheduler within `settings.patience` seconds.
@@ -102,11 +106,14 @@ async def serve_task(settings, ready=None):
             local_directory=settings.scratch,
             death_timeout=settings.patience,
         )
-        stop = stop_signal()
-        await worker
-        if ready:
-            ready(worker)
-        return await until(stop, worker)
+        try:
+            if await stopped_before(stop, worker.start()):
+                return True
+            if ready:
+                ready(worker)
+            return await stopped_before(stop, worker.finished())
+        finally:
+            await worker.close(timeout=2, executor_wait=False)  # a function that still runs must not hold us up
 
 
 def stop_signal():
@@ -118,11 +125,13 @@ def stop_signal():
     return stop
 
 
-async def until(stop, server):
-    """Wait for `stop` or for the Dask `server` to finish by itself; close it; say whether it was `stop`."""
-    waits = [asyncio.ensure_future(stop.wait()), asyncio.ensure_future(server.finished())]
-    await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-    for wait in waits:
-        wait.cancel()
-    await server.close()
-    return stop.is_set()
+async def stopped_before(stop, work):
+    """Wait for the awaitable `work` or for `stop`, whichever is first; say whether it was `stop`; raise what `work` does."""
+    doing, stopping = asyncio.ensure_future(work), asyncio.ensure_future(stop.wait())
+    await asyncio.wait([doing, stopping], return_when=asyncio.FIRST_COMPLETED)
+    stopping.cancel()
+    if doing.done():
+        doing.result()
+        return False
+    doing.cancel()
+    return True

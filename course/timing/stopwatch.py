@@ -55,7 +55,7 @@ def measure(fn, *args, device=None, threads=None, seconds=0.3, at_least=3, watch
       of `args` lives.
     - `threads`: CPU threads for torch during the measurement (restored after), by default what is set.
     - `seconds`: how long to repeat for; a call that is long is still repeated `at_least` times.
-    - `watch(fraction)`: called after each repeat with how much is done; what it raises ends the measurement.
+    - `watch(fraction)`: called after the first call and each repeat with how much is done; what it raises ends all.
 
     The first call is timed apart, one more warms up, then `torch.utils.benchmark` repeats. Raises ValueError for a
     device this machine has not, or for limits below what can be measured.
@@ -68,6 +68,8 @@ def measure(fn, *args, device=None, threads=None, seconds=0.3, at_least=3, watch
         start = clock()
         fn(*args)
         first_call = clock() - start
+        if watch is not None:
+            watch(0.0)
         count = torch.get_num_threads()
         timer = Timer("fn(*args)", timer=clock, globals={"fn": fn, "args": args}, num_threads=count)
         # a later call is rarely slower than the first, so this many seconds hold at_least repeats

@@ -1,6 +1,8 @@
 """What every widget shares: state in traitlets, controls above a picture, a static twin for pages without a kernel."""
 
+import atexit
 import threading
+import weakref
 
 import ipywidgets
 import traitlets
@@ -47,6 +49,9 @@ class Explorer(ipywidgets.VBox):
         bar = [ipywidgets.HBox([self._progress, self._stop])] if self.background else []
         self.children = [*self.controls(), *bar, self._picture]
         self.observe(lambda _: self.refresh(), names=list(self.state()))
+        if self.background:
+            # a thread still inside torch while Python shuts down aborts the process
+            atexit.register(_finish, weakref.ref(self))
         self.refresh()
 
     def state(self):
@@ -177,6 +182,13 @@ class Explorer(ipywidgets.VBox):
         bundle = super()._repr_mimebundle_(**kwargs)
         static = self.static()
         return {**bundle, "text/plain": repr(self), "text/html": static.html}
+
+
+def _finish(reference):
+    """Close the widget at the end of the process, if it still lives."""
+    widget = reference()
+    if widget is not None:
+        widget.close()
 
 
 def _escaped(failure):

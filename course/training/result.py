@@ -71,4 +71,5 @@ class TrainingResult:
 
     def __repr__(self):
         stop = f", stopped by: {self.stopped_by}" if self.stopped_by else ""
-        return f"TrainingResult({self.mode}, {self.workers} workers, {self.version} updates{stop})"
+        workers = "1 worker" if self.workers == 1 else f"{self.workers} workers"
+        return f"TrainingResult({self.mode}, {workers}, {self.version} updates{stop})"

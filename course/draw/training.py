@@ -1,0 +1,68 @@
+"""A training, drawn: the line through its points, the loss of each worker, and how stale the gradients were."""
+
+import numpy as np
+
+from course.draw.colours import ROLES, worker_colour
+from course.draw.picture import figure, picture
+
+_MARKS = ["o", "s", "^", "D", "v", "P"]  # the second sign of a worker's points, beside its shade
+_POINTS = 400  # dots drawn for one worker at most: more hide one another
+
+
+def training(history, title, points=None, line=None, best=None, alt=""):
+    """Return a `Picture` of one training: loss per worker, staleness, and, given `points`, the fitted line.
+
+    `history`: rows with `step`, `worker`, `version`, `loss`, such as `TrainingResult.history`. `points`: `(x, y)`;
+    `line`, `best`: `(slope, intercept)` of the fitted line and of least squares.
+    """
+    panels = 3 if points is not None else 2
+    with figure(ncols=panels, figsize=(7.2 if panels == 2 else 8.4, 3.2)) as (fig, axes):
+        if points is not None:
+            _fit(axes[0], points, line, best)
+        _losses(axes[-2], history)
+        _staleness(axes[-1], history)
+        fig.suptitle(title, x=0.01, ha="left", fontsize=12, fontweight="bold")
+    return picture(fig, f"{title}. {alt}".strip())
+
+
+def _fit(ax, points, line, best):
+    x, y = points
+    text = ax.xaxis.label.get_color()  # the page's own: these two belong to no role
+    ends = [float(min(x)), float(max(x))]
+    ax.plot(x, y, ".", color=text, alpha=0.5, markersize=4)
+    if best is not None:
+        ax.plot(ends, [best[0] * at + best[1] for at in ends], "--", color=text, label="least squares")
+    if line is not None:
+        ax.plot(ends, [line[0] * at + line[1] for at in ends], color=ROLES["ps"].colour, label="trained")
+    ax.set(xlabel="x", ylabel="y")
+    ax.legend(loc="upper left", fontsize=9, handlelength=1.6)
+
+
+def _losses(ax, history):
+    for worker in sorted(set(history["worker"].tolist())):
+        mine = history[(history["worker"] == worker) & np.isfinite(history["loss"])]
+        mine = mine[:: max(1, len(mine) // _POINTS)]
+        ax.plot(
+            mine["step"],
+            mine["loss"],
+            _MARKS[worker % len(_MARKS)],
+            color=worker_colour(worker),
+            markersize=2.5,
+            alpha=0.8,
+            label=f"worker {worker}",
+        )
+    if len(history):
+        ax.set_yscale("log")
+        ax.legend(loc="upper right", fontsize=9, markerscale=2, handletextpad=0.1)
+    ax.set(xlabel="update", ylabel="loss of the batch")
+
+
+def _staleness(ax, history):
+    stale = history["step"] - 1 - history["version"]
+    values = sorted(set(stale.tolist()))
+    shares = [100 * float((stale == value).mean()) for value in values]
+    drawn = ax.bar(
+        [str(value) for value in values], shares, color=ROLES["waiting"].colour, hatch="..", edgecolor="none"
+    )
+    ax.bar_label(drawn, [f"{share:.0f}" if share >= 1 else "<1" for share in shares], fontsize=8.5)
+    ax.set(xlabel="staleness (updates)", ylabel="% of the gradients")

@@ -1,0 +1,480 @@
+# %% [markdown]
+# # Many workers, one set of parameters
+#
+# **Three workers don't wait for each other: is the answer still right?**
+#
+# Each worker asks a *parameter server* for the parameters, computes a gradient, and sends it back. While it computed,
+# the others have moved the parameters on. Its gradient is late. You will measure how late, and what that costs.
+#
+# | | |
+# |---|---|
+# | You will | write a parameter server in ten lines; train between real processes; measure staleness; write a hook |
+# | Time | 60 minutes |
+# | You need | chapter 04 (tasks and clusters); what a gradient is |
+# | The machine | 2 cores, 2 GB, under 30 s for *Run All*; no GPU needed; nothing is downloaded |
+
+# %%
+from functools import partial
+
+import torch
+
+from course import draw, local_cluster, training
+from course.checks import check
+
+# %% [markdown]
+# ## The problem, and its exact answer
+#
+# The problem is the oldest one: points around the line *y* = 2*x* + 10, with noise of size 0.33. It is small on
+# purpose.
+# Ordinary least squares gives the best slope and intercept in one formula, so you can say how wrong training is.
+
+# %% tags=["nbval-check-output"]
+problem = training.linear_regression(slope=2, intercept=10, noise=0.33, points=100)
+best = problem.least_squares()
+print(problem)
+print(f"slope     {best.slope:.3f} ± {best.slope_error:.3f}")
+print(f"intercept {best.intercept:.3f} ± {best.intercept_error:.3f}")
+
+# %% [markdown]
+# The number after ± is the *standard error*: with other noise, the best slope itself would move by about that much. An
+# answer within three of them is as good as these 100 points allow. This is the chapter's ruler:
+
+# %%
+def off(parameters):
+    """How far parameters are from the best line, in standard errors."""
+    slope = abs(parameters["slope"].item() - best.slope) / best.slope_error
+    intercept = abs(parameters["intercept"].item() - best.intercept) / best.intercept_error
+    return max(slope, intercept)
+
+# %% [markdown]
+# Commit yourself before you go on. Three processes train this line, 2,000 updates in all, and none of them waits for
+# another. How many standard errors will the worse of the two parameters be off? Put your number here.
+
+# %%
+prediction = None  # for example 0.5, 3 or 100
+
+# %% [markdown]
+# ## One process, no server
+#
+# First without any of it. A problem has three parts: `initial()` gives the first parameters, `batch(worker, version,
+# generator)` draws data, `loss(parameters, batch)` says how wrong the parameters are on them. This is plain stochastic
+# gradient descent, 500 steps of it.
+
+# %% tags=["nbval-check-output"]
+def plain_sgd(steps, learning_rate=0.02):
+    parameters = {name: value.requires_grad_() for name, value in problem.initial().items()}
+    for step in range(steps):
+        batch = problem.batch(0, step, training.batch_generator(seed=0, worker=0, version=step))
+        gradients = torch.autograd.grad(problem.loss(parameters, batch), list(parameters.values()))
+        with torch.no_grad():
+            for parameter, gradient in zip(parameters.values(), gradients, strict=True):
+                parameter -= learning_rate * gradient
+    return {name: parameter.detach() for name, parameter in parameters.items()}
+
+
+alone = plain_sgd(500)
+print({name: round(value.item(), 1) for name, value in alone.items()}, "within 3 standard errors:", off(alone) < 3)
+
+# %% [markdown]
+# The randomness of a batch comes from three numbers only: the seed, the worker, and the version of the parameters.
+# Whoever computes that gradient, on whichever machine, draws the same points. You will need this to compare answers
+# bit by bit.
+#
+# ## A parameter server in ten lines
+#
+# Now cut the loop in two. One side keeps the parameters and applies gradients. The other side asks for parameters
+# (*pull*), computes, and sends gradients (*push*). The parameters also get a *version*, which counts the updates.
+
+# %%
+class Store:
+    def __init__(self, w, learning_rate):
+        self.w, self.learning_rate, self.version = w, learning_rate, 0
+
+    def pull(self):
+        return self.version, self.w
+
+    def push(self, gradient, pulled_version):
+        staleness = self.version - pulled_version
+        self.w = self.w - self.learning_rate * gradient
+        self.version += 1
+        return staleness
+
+# %% [markdown]
+# Two workers pull, and only then do both push. The loss is *w*², so the gradient is 2*w*, and every step should halve
+# *w*.
+
+# %% tags=["nbval-check-output"]
+store = Store(w=8.0, learning_rate=0.25)
+version_a, w_a = store.pull()
+version_b, w_b = store.pull()
+print("a's push is", store.push(2 * w_a, version_a), "updates late; w =", store.w)
+print("b's push is", store.push(2 * w_b, version_b), "update late;  w =", store.w)
+
+# %% [markdown]
+# Two steps in turn would have given 8 → 4 → 2. Worker b's gradient belonged to *w* = 8, but it was applied at *w* = 4,
+# and *w* went to 0: a step as long as the first, from a place where a shorter one was right. The number of updates
+# between a pull and its push is the *staleness* of the gradient. Here it was 1.
+#
+# `training.ParameterServer` is the same idea with named tensors and any `torch.optim` optimiser on the server's side.
+
+# %% tags=["nbval-check-output"]
+server = training.ParameterServer(problem.initial(), partial(torch.optim.SGD, lr=0.1))
+version, parameters = server.pull()
+one = {"slope": torch.tensor(-10.0), "intercept": torch.tensor(-100.0)}
+print("staleness", server.push(one, version), "then", server.push(one, version))
+print(server)
+print("pulled at the start:", parameters)
+print("pulled now:         ", server.pull().parameters)
+
+# %% [markdown]
+# What you pulled stays what it was: a pull is a *copy*. If it were the store's own tensor, another worker's push would
+# change it under your hands in the middle of a gradient.
+#
+# The store refuses what it can't apply, and says why. The parameters are then as they were.
+
+# %% tags=["nbval-check-output"]
+wrong = [{"slope": torch.tensor(1.0)}, {**one, "slope": torch.zeros(2)}, {**one, "slope": torch.tensor(torch.nan)}]
+for gradients in wrong:
+    try:
+        server.push(gradients, server.version)
+    except ValueError as error:
+        print(error)
+
+# %% [markdown]
+# ## Three workers, in turns
+#
+# Before real processes, play three workers in one. Each pulls, then the other two get their turn, then it pushes.
+# Nothing here depends on luck, so you can say in advance how stale every gradient is.
+
+# %% tags=["nbval-check-output"]
+server = training.ParameterServer(problem.initial(), partial(torch.optim.SGD, lr=0.02))
+pulled = [server.pull() for worker in range(3)]
+late = []
+for step in range(2000):
+    worker = step % 3
+    version, parameters = pulled[worker]
+    batch = problem.batch(worker, version, training.batch_generator(0, worker, version))
+    leaves = {name: value.requires_grad_() for name, value in parameters.items()}
+    gradients = torch.autograd.grad(problem.loss(leaves, batch), list(leaves.values()))
+    late.append(server.push(dict(zip(leaves, gradients, strict=True)), version))
+    pulled[worker] = server.pull()
+print("staleness of the first pushes:", late[:8], "and of the last:", late[-3:])
+print("within 3 standard errors:", off(server.pull().parameters) < 3)
+
+# %% [markdown]
+# From the third push on, every gradient is two updates late, because two other workers came in between. The line is
+# found
+# all the same. `training.train_in_turns` is this loop with hooks and rules; it agrees with yours to the last bit.
+
+# %% tags=["nbval-check-output"]
+SGD = partial(torch.optim.SGD, lr=0.02)
+in_turns = training.train_in_turns(problem, optimizer=SGD, workers=3, total_steps=2000)
+mine = server.pull().parameters
+print(in_turns)
+print("same bits:", all(torch.equal(in_turns.parameters[name], mine[name]) for name in mine))
+print("staleness → gradients:", in_turns.staleness_counts())
+
+# %% [markdown]
+# ## Real processes
+#
+# Now each role gets a process. One task keeps the store, three compute. Starting, placing and watching them is Dask's
+# work, as in chapter 04. The gradients themselves take a shorter way: a socket from each worker to the store, encrypted
+# with the cluster's own certificates, that carries only raw numbers.
+
+# %% tags=["nbval-check-output"]
+cluster = local_cluster(ps=1, worker=3)
+cluster.tasks
+
+# %% tags=["nbval-check-output"]
+result = training.train(problem, cluster, optimizer=SGD, mode="async", total_steps=2000)
+print(result)
+print("within 3 standard errors:", off(result.parameters) < 3)
+print("gradients applied:", len(result.history), "by workers", sorted(set(result.history["worker"].tolist())))
+
+# %% [markdown]
+# So the answer is right, although nobody waited. Compare it with what you committed to.
+
+# %% tags=["timing"]
+print(f"off by {off(result.parameters):.2f} standard errors; you said {prediction}")
+print(f"{result.steps_per_second:,.0f} updates a second; staleness → gradients: {result.staleness_counts()}")
+
+# %% [markdown]
+# The staleness is now a matter of luck. It is around the number of *other* workers, with a tail: whenever the machine
+# gives one process more time, the gradients of the rest grow older.
+
+# %% tags=["timing"]
+fitted = (result.parameters["slope"].item(), result.parameters["intercept"].item())
+draw.training(
+    result.history,
+    "Three workers that never wait find the line",
+    points=(problem.x.numpy(), problem.y.numpy()),
+    line=fitted,
+    best=(best.slope, best.intercept),
+    alt="The trained line lies on the line of least squares; the workers' losses fall together; "
+    "most gradients are one to three updates late.",
+)
+
+# %% [markdown]
+# The losses of the three workers fall on one curve. No worker is ahead: they share the parameters, and only the batches
+# differ.
+#
+# How do you know that the processes compute the same thing as your loop? Take luck away. With one worker there is
+# nobody
+# to be late for, and the result must be plain gradient descent, bit for bit.
+
+# %% tags=["nbval-check-output"]
+single = training.train(problem, cluster, optimizer=SGD, workers=1, total_steps=500)
+print("staleness → gradients:", single.staleness_counts())
+print("same bits as plain_sgd:", all(torch.equal(single.parameters[name], alone[name]) for name in alone))
+
+# %% [markdown]
+# ## Waiting for each other
+#
+# The other rule is *synchronous*: collect one gradient from every worker, all computed at the same version, average
+# them,
+# and make one update of that. Nothing is stale. The sum is made in the order of the workers, not in the order of
+# arrival,
+# because float addition depends on the order.
+
+# %% tags=["nbval-check-output"]
+together = training.train(problem, cluster, optimizer=SGD, mode="sync", total_steps=500)
+again = training.train_in_turns(problem, optimizer=SGD, mode="sync", workers=3, total_steps=500)
+same = [torch.equal(together.parameters[name], again.parameters[name]) for name in again.parameters]
+print(together, together.staleness_counts())
+print("gradients applied:", len(together.history))
+print("same bits in one process:", all(same))
+print("within 3 standard errors:", off(together.parameters) < 3)
+
+# %% [markdown]
+# Four processes and one process agree to the last bit, run after run. An update is the mean of three batches of 20
+# points, that is, one batch of 60. The price is the wait.
+
+# %% tags=["timing"]
+draw.table(
+    ["rule", "updates", "gradients", "updates a second", "off (standard errors)"],
+    [
+        [name, run.version, len(run.history), f"{run.steps_per_second:,.0f}", f"{off(run.parameters):.2f}"]
+        for name, run in [("asynchronous", result), ("synchronous", together)]
+    ],
+    "Asynchronous and synchronous side by side: both find the line; the asynchronous run makes more updates a second.",
+)
+
+# %% [markdown]
+# ## Who waits, and for how long?
+#
+# Make worker 1 slow: 10 ms more for each batch, as if it shared its machine with somebody. Predict what that does to
+# worker 0 under each rule.
+
+# %% tags=["nbval-check-output"]
+slow = training.slowed(problem, worker=1, seconds=0.010)
+apart = training.train(slow, cluster, optimizer=SGD, workers=2, total_steps=600)
+joined = training.train(slow, cluster, optimizer=SGD, workers=2, mode="sync", total_steps=60)
+shares = [len(apart.of_worker(1)) / len(apart.history), len(joined.of_worker(1)) / len(joined.history)]
+print("the slow worker's share of the gradients, asynchronous: under a third:", shares[0] < 1 / 3)
+print(f"the slow worker's share of the gradients, synchronous:  {shares[1]:.0%}")
+print("oldest gradient, synchronous:", max(joined.staleness_counts()))
+
+# %% tags=["timing"]
+draw.timeline(
+    {"asynchronous: nobody waits": apart.history, "synchronous: the quick one waits": joined.history},
+    "A slow worker slows only itself, or everybody",
+    milliseconds=60,
+)
+
+# %% [markdown]
+# Asynchronously, worker 0 fills its row and makes nearly all the updates; each gradient of worker 1 is many updates old
+# when it arrives. Synchronously, worker 0 waits most of its time, and every update takes as long as the slowest worker.
+# Between the two lie the middle ways: `max_staleness=` drops gradients that are too old, and `aggregate=` makes a
+# synchronous step of the first few workers and drops the rest.
+
+# %% [markdown]
+# ## When late gradients are wrong
+#
+# Late gradients did no harm so far, because each update was small: after two of them the slope of the loss was still
+# about the same. Take longer steps. One worker is happy with a learning rate of 0.4. What will three workers do?
+
+# %% tags=["nbval-check-output"]
+LONG = partial(torch.optim.SGD, lr=0.4)
+for workers in (1, 2, 3):
+    hooks = [training.StopOnNaN()]
+    run = training.train_in_turns(problem, optimizer=LONG, workers=workers, total_steps=2000, hooks=hooks)
+    print(f"workers: {workers}, staleness {workers - 1}: {run.version} updates,", run.stopped_by or "no trouble")
+
+# %% [markdown]
+# Three workers overshoot, see it two updates too late, correct too much, and so on until the numbers overflow.
+# `StopOnNaN` names what overflowed, and when. Theory agrees: with staleness *d*, gradient descent on a parabola of
+# curvature *c* is stable up to a learning rate of (2/*c*)·sin(π/(4*d* + 2)). Here *c* = 2 for the intercept.
+
+# %% tags=["nbval-check-output"]
+for staleness in (0, 1, 2, 9):
+    limit = 2 / 2 * torch.sin(torch.tensor(torch.pi / (4 * staleness + 2))).item()
+    print(f"staleness {staleness}: stable below a learning rate of {limit:.2f}")
+
+# %% [markdown]
+# 0.4 lies between the limits for one late update and for two. So this is the honest answer to the chapter's question:
+# *right, if the learning rate leaves room for the staleness.* More workers mean more staleness, and a smaller step.
+#
+# ## Hooks
+#
+# A *hook* is code of yours that training calls: `begin` once, `before_run` and `after_run` around every step, `end`
+# once.
+# It runs here, in the notebook's process, so it can print and collect. It may ask to stop. This one reports, and stops
+# when the intercept is close.
+
+# %% tags=["nbval-check-output"]
+class Report(training.Hook):
+    def after_run(self, session, step):
+        if step.step % 50 == 0:
+            intercept = session.parameters()["intercept"].item()
+            print(f"step {step.step}: intercept {intercept:.1f}")
+            if intercept > 9:
+                session.request_stop("intercept above 9")
+
+    def end(self, session):
+        print("end:", session.stop_reason)
+
+
+training.train_in_turns(problem, optimizer=SGD, total_steps=2000, hooks=[Report()])
+
+# %% [markdown]
+# On the cluster the workers don't wait for hooks: a hook hears of each step a moment after it was made, in order, and a
+# request to stop takes effect some updates later. `StopAtStep` is exact there too, because the store itself counts.
+
+# %% tags=["nbval-check-output"]
+class Counter(training.Hook):
+    heard = 0
+
+    def after_run(self, session, step):
+        self.heard += 1
+
+
+counter = Counter()
+print(training.train(problem, cluster, optimizer=SGD, total_steps=10**9, hooks=[counter, training.StopAtStep(700)]))
+print("steps heard:", counter.heard)
+
+# %% [markdown]
+# ## Play with it
+#
+# Choose the number of workers, the rule, the learning rate, and whether one worker is slow. Each change trains again on
+# real processes. Find the learning rate at which one worker still finds the line and three do not.
+
+# %% tags=["timing"]
+cluster.close()
+from course.widgets import RegressionLab
+
+RegressionLab(workers=3, mode="async", learning_rate=0.02, steps=1000)
+
+# %% [markdown]
+# ## Exercises
+#
+# **1. A push.** The store holds one number `w` at `version`. A gradient arrives that was computed at `pulled_version`.
+# Return the new `w`, the new version, and the staleness of this push.
+#
+# <details><summary>Hint</summary>Gradient descent subtracts. The staleness is counted before the version
+# rises.</details>
+
+# %% tags=["exercise"]
+def push(w, version, gradient, pulled_version, learning_rate):
+    ...
+
+# %% tags=["solution"]
+def push(w, version, gradient, pulled_version, learning_rate):
+    return w - learning_rate * gradient, version + 1, version - pulled_version
+
+# %% tags=["nbval-check-output"]
+check(push)
+
+# %% [markdown]
+# **2. Staleness from a log.** A store that started at version 0 wrote down, for each push in the order of arrival, the
+# version that its gradient came from: `[0, 0, 1]`. Return the staleness of each: `[0, 1, 1]`.
+#
+# <details><summary>Hint</summary>How many pushes came before this one? That is the version at which it was
+# applied.</details>
+
+# %% tags=["exercise"]
+def staleness(pulled_versions):
+    ...
+
+# %% tags=["solution"]
+def staleness(pulled_versions):
+    return [applied_at - pulled for applied_at, pulled in enumerate(pulled_versions)]
+
+# %% tags=["nbval-check-output"]
+check(staleness)
+
+# %% [markdown]
+# **3. A synchronous mean.** Pushes arrive as `(worker, pulled_version, gradient)`. Return the mean gradient of the
+# first
+# `needed` *distinct* workers whose gradient belongs to `version`. Anything older, a worker's second push, and whatever
+# comes after the first `needed` don't count.
+#
+# <details><summary>Hint</summary>Collect in a dict from worker to gradient; stop when it holds `needed`
+# entries.</details>
+
+# %% tags=["exercise"]
+def synchronous_mean(pushes, version, needed):
+    ...
+
+# %% tags=["solution"]
+def synchronous_mean(pushes, version, needed):
+    chosen = {}
+    for worker, pulled_version, gradient in pushes:
+        if pulled_version == version and len(chosen) < needed:
+            chosen.setdefault(worker, gradient)
+    return sum(gradient for _, gradient in sorted(chosen.items())) / needed
+
+# %% tags=["nbval-check-output"]
+check(synchronous_mean)
+
+# %% [markdown]
+# **4. A hook.** Return a hook that asks to stop as soon as a step's loss is below `limit`. It takes a class of three
+# lines, derived from `training.Hook`.
+#
+# <details><summary>Hint</summary>`after_run(self, session, step)` may read `step.loss` and call
+# `session.request_stop("why")`.</details>
+
+# %% tags=["exercise"]
+def loss_below(limit):
+    ...
+
+# %% tags=["solution"]
+def loss_below(limit):
+    class LossBelow(training.Hook):
+        def after_run(self, session, step):
+            if step.loss < limit:
+                session.request_stop(f"loss below {limit} at step {step.step}")
+
+    return LossBelow()
+
+# %% tags=["nbval-check-output"]
+check(loss_below)
+
+# %% [markdown]
+# ## What this does not show
+#
+# - One line with two parameters says nothing about large models: there, moving the parameters takes most of the time,
+#   and how much staleness does no harm is a matter of trying.
+# - All processes were on one machine. Between machines a push takes longer, so more updates fit in between, and
+#   gradients grow staler.
+# - The parameters lived in one process, and only there. If it dies, training ends with an error that names it; saving
+#   them and going on afterwards belongs to a later version of this chapter.
+# - When a worker dies, an asynchronous run goes on with the others, and a synchronous one that needs it stops with an
+#   error. Nothing here was killed.
+#
+# ## Key points
+#
+# - A parameter server keeps parameters and a version; workers pull, compute, push.
+# - Staleness is the version at the push less the version at the pull. Measure it.
+# - Asynchronous: nobody waits, gradients are late, and the answer is right while the learning rate leaves room.
+# - Synchronous: nothing is late, everybody waits for the slowest, and the answer is the same to the last bit.
+# - Randomness tied to (seed, worker, version) is what makes distributed training comparable at all.
+#
+# ## Sources
+#
+# - M. Li and others, [Scaling Distributed Machine Learning with the Parameter
+#   Server](https://www.usenix.org/conference/osdi14/technical-sessions/presentation/li_mu), OSDI 2014.
+# - B. Recht, C. Ré, S. Wright, F. Niu, [Hogwild!](https://arxiv.org/abs/1106.5730), 2011: training without locks.
+# - J. Chen and others, [Revisiting Distributed Synchronous SGD](https://arxiv.org/abs/1604.00981), 2016: backup
+# workers,
+#   and dropping the slowest.
+# - The classic TensorFlow 1 tutorials on distributed regression, whose problems these are.

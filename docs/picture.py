@@ -23,8 +23,8 @@ COLUMNS = (150, 425, 712)  # left edges
 ROWS = (104, 242, 372)  # top edges
 ALT = (
     "Three machines and three questions. Where does it run? On one CPU; on a CPU and a GPU; on a parameter server and "
-    "three workers. What moves? Nothing; 72 MB there and 36 MB back; 8 bytes each way, each step. Who waits? Nobody; the CPU and "
-    "the GPU, each for the other; every worker, for the slowest."
+    "three workers. What moves? Nothing; 72 MB there and 36 MB back; 8 bytes each way, each step. Who waits? Nobody; "
+    "the CPU and the GPU, each for the other; every worker, for the slowest."
 )
 
 

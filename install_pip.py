@@ -181,7 +181,7 @@ def explained(output):
     if missing:
         version = "{}.{}".format(*sys.version_info[:2])
         return PipFailed(
-            f"the package index has no {missing.group(1)} for Python {version} on {sys.platform}. Try another Python "
-            "(make lab PYTHON=python3.12), or conda (environment.yml)."
+            f"the package index has no {missing.group(1)} for Python {version} on {sys.platform}, or can't be reached. "
+            "Check the network, or try another Python (make lab PYTHON=python3.12) or conda (environment.yml)."
         )
     return PipFailed(f"pip failed. Its last words:\n{output.strip()[-1500:]}")

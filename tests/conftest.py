@@ -1,15 +1,17 @@
 """What every test shares: a test that leaves a process, a listening port or a thread behind fails, by name."""
 
+import contextlib
+import socket
 import threading
 import time
 
 import psutil
 import pytest
 
-#: Outlive their makers by design: the fork server and multiprocessing's tracker of shared resources (one each), and
-#: Dask's pools for (de)serialising and its event-loop-wide helpers.
-ALLOWED_PROCESSES = ("multiprocessing.forkserver", "multiprocessing.resource_tracker")
-ALLOWED_THREADS = ("Dask-Offload", "AsyncProcess", "Profile", "IO loop", "asyncio_", "pymp-", "TokioRuntime")
+#: Outlive their makers by design, one each in a process: the fork server (ours, and multiprocessing's), the tracker of
+#: shared resources, and the thread in which Dask packs large messages.
+ALLOWED_PROCESSES = ("course.cluster.forkserver", "multiprocessing.forkserver", "multiprocessing.resource_tracker")
+ALLOWED_THREADS = ("Dask-Offload",)
 
 
 def leftovers():
@@ -25,12 +27,12 @@ def leftovers():
             ports |= {c.laddr.port for c in process.net_connections("inet") if c.status == psutil.CONN_LISTEN}
         except (psutil.NoSuchProcess, psutil.AccessDenied):
             continue  # it ended while we looked
-    threads = {t.name for t in threading.enumerate() if not t.name.startswith(ALLOWED_THREADS)}
+    threads = {(t.ident, t.name) for t in threading.enumerate() if not t.name.startswith(ALLOWED_THREADS)}
     return processes, ports, threads
 
 
 def check_leaks(before, patience=5.0):
-    """Wait up to `patience` seconds for everything that was not there `before` to go; fail with the names of the rest."""
+    """Wait up to `patience` seconds for all that was not there `before` to go; fail with the names of the rest."""
     deadline = time.monotonic() + patience
     while True:
         left = [now - then for now, then in zip(leftovers(), before, strict=True)]
@@ -54,3 +56,17 @@ def no_leaks(no_leaks_from_this_file):
     before = leftovers()
     yield
     check_leaks(before)
+
+
+@pytest.fixture
+def free_ports():
+    """A function that returns `count` ports of 127.0.0.1 on which nobody listens now."""
+
+    def find(count):
+        with contextlib.ExitStack() as held:
+            sockets = [held.enter_context(socket.socket()) for _ in range(count)]
+            for one in sockets:
+                one.bind(("127.0.0.1", 0))
+            return [one.getsockname()[1] for one in sockets]
+
+    return find

@@ -83,6 +83,7 @@ class Cluster:
 
         Raises RuntimeError when the successor cannot start.
         """
+        self._work.check("cluster.restart")
         self._runtime.restart(self.tasks if task is None else [self._checked("restart", task)])
 
     def log(self, task):

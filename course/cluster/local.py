@@ -5,7 +5,7 @@ from distributed import Client
 from course.cluster.cluster import Cluster
 from course.cluster.quiet import quiet
 from course.cluster.runtime import LocalRuntime
-from course.cluster.spec import ClusterSpec
+from course.cluster.spec import ClusterSpec, check_job
 from course.cluster.supervisor import PATIENCE
 
 _LOOPBACK = ("localhost", "127.0.0.1")
@@ -35,6 +35,7 @@ def local_cluster(spec=None, /, *, dashboard=False, **jobs):
 def _any_ports(jobs):
     """Return job -> port of each task (0: any free one)."""
     for job, count in jobs.items():
+        check_job(job)
         if job == "scheduler":
             raise ValueError(f"local_cluster(scheduler={count!r}): every cluster has one scheduler; leave it out")
         if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= 100:

@@ -9,7 +9,7 @@ from dask.system import CPU_COUNT
 from course.cluster.certificates import security
 from course.cluster.quiet import quiet
 from course.cluster.runtime import LocalScheduler
-from course.cluster.task import TaskSettings, serve_task, stop_signal, stopped_before
+from course.cluster.task import TaskSettings, root, serve_task, stop_signal, stopped_before
 
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 
@@ -69,14 +69,8 @@ async def _serve_worker(settings, say):
         except (OSError, TimeoutError, ValueError) as error:
             say(
                 f"{settings.name} did not join {settings.scheduler} within {settings.patience:g} s: "
-                f"{_root(error) or type(error).__name__}. Is the scheduler up, with the same certificate?",
+                f"{root(error) or type(error).__name__}. Is the scheduler up, with the same certificate?",
                 file=sys.stderr,
             )
             return 1
         say(f"{settings.name} lost its scheduler; it waits {settings.patience:g} s for it to return", flush=True)
-
-
-def _root(error):
-    while error.__cause__ is not None:
-        error = error.__cause__
-    return error

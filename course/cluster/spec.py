@@ -43,7 +43,8 @@ class ClusterSpec:
         try:
             return cls(readers[path.suffix](text))
         except (tomllib.TOMLDecodeError, json.JSONDecodeError) as error:  # both say at which line and column
-            raise ValueError(f"{path}: {error}; {LEGAL}") from None
+            last = f"at line {len(text.splitlines())}, the last"
+            raise ValueError(f"{path}: {str(error).replace('at end of document', last)}; {LEGAL}") from None
         except (TypeError, ValueError) as error:
             raise type(error)(f"{path}{_line_of(error, text)}: {error}") from None
 
@@ -110,7 +111,8 @@ def _checked(jobs):
         raise TypeError(f"ClusterSpec(jobs={jobs!r}): a mapping is needed; {LEGAL}")
     checked, seen = {}, {}
     for job, addresses in jobs.items():
-        _check_job(job, addresses)
+        check_job(job)
+        _check_addresses(job, addresses)
         for index, address in enumerate(addresses):
             task = f"{job}[{index}]"
             _check_address(task, address)
@@ -129,9 +131,13 @@ def _checked(jobs):
     return checked
 
 
-def _check_job(job, addresses):
+def check_job(job):
+    """Raise ValueError unless `job` can be a job's name."""
     if not isinstance(job, str) or not _JOB.fullmatch(job):
         raise ValueError(f"ClusterSpec: a job cannot be called {job!r}; use letters, digits, '_', '-', '.'")
+
+
+def _check_addresses(job, addresses):
     if isinstance(addresses, str) or not isinstance(addresses, (list, tuple)):
         raise TypeError(f"ClusterSpec: {job} is {addresses!r}; it must be a list of 'host:port'")
     if not addresses:
@@ -149,7 +155,11 @@ def _check_address(task, address):
 
 
 def _line_of(error, text):
-    """Return `:line` of the last line of `text` with the quoted thing that `error` complains of, or nothing."""
-    quoted = re.findall(r"'([^']+)'", str(error))
-    lines = [number for number, line in enumerate(text.splitlines(), 1) if quoted and quoted[0] in line]
-    return f":{lines[-1]}" if lines else ""
+    """Return `:line` of the last line of `text` with the address, or else the job, that `error` complains of."""
+    said = str(error)
+    words = re.findall(r"'([^']+)'", said) + re.findall(r"ClusterSpec: ([A-Za-z0-9_.-]+)", said)
+    for word in words:
+        lines = [number for number, line in enumerate(text.splitlines(), 1) if word in line]
+        if lines:
+            return f":{lines[-1]}"
+    return ""

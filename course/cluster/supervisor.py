@@ -68,6 +68,8 @@ class Supervisor:
             if time.monotonic() > deadline:
                 raise RuntimeError(f"{missing[0]} did not join within {PATIENCE:.0f} s; {self._last_words(missing[0])}")
             await asyncio.sleep(0.005)
+        for name in names:
+            self._keep_port(name)
 
     def _is_joined(self, name):
         """Say whether the process that we started for `name` is the one that the scheduler knows."""

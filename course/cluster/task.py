@@ -1,6 +1,7 @@
 """What runs inside a task's process: a Dask worker with a task's name, a fixed port, and a fair share of the cores."""
 
 import asyncio
+import faulthandler
 import os
 import signal
 import sys
@@ -11,6 +12,7 @@ from distributed import Worker
 
 from course.cluster.certificates import Certificate, security
 from course.cluster.placing import Executors
+from course.cluster.quiet import quiet
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,13 @@ def run_task(settings):
         os.chdir(settings.folder)
     if settings.log:
         _write_to(settings.log)
-    asyncio.run(_serve(settings))
+    faulthandler.enable()  # a crash in C leaves its stack in the log
+    quiet()
+    try:
+        asyncio.run(_serve(settings))
+    except (OSError, TimeoutError, RuntimeError, ValueError) as error:
+        print(f"{settings.name} cannot join {settings.scheduler}: {root(error)}")
+        return 1
     return 0
 
 
@@ -85,7 +93,7 @@ class TaskWorker(Worker):
 
 
 async def serve_task(settings, stop, ready=None):
-    """Join the scheduler, call `ready(worker)`, and serve until `stop` (an `asyncio.Event`) is set or the scheduler ends.
+    """Join the scheduler, call `ready(worker)`, and serve until the event `stop` is set or the scheduler ends.
 
     Return True when it was told to stop, False when the scheduler went away; raise OSError or TimeoutError when there
     is no scheduler within `settings.patience` seconds.
@@ -116,6 +124,13 @@ async def serve_task(settings, stop, ready=None):
             await worker.close(timeout=2, executor_wait=False)  # a function that still runs must not hold us up
 
 
+def root(error):
+    """Return the error that `error` came from in the end, as Dask wraps one in another."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return error
+
+
 def stop_signal():
     """Return an `asyncio.Event` that SIGTERM and SIGINT set; on Windows, Ctrl-C raises KeyboardInterrupt instead."""
     stop = asyncio.Event()
@@ -126,7 +141,7 @@ def stop_signal():
 
 
 async def stopped_before(stop, work):
-    """Wait for the awaitable `work` or for `stop`, whichever is first; say whether it was `stop`; raise what `work` does."""
+    """Wait for the awaitable `work` or for `stop`; say whether `stop` came first; raise what `work` raises."""
     doing, stopping = asyncio.ensure_future(work), asyncio.ensure_future(stop.wait())
     await asyncio.wait([doing, stopping], return_when=asyncio.FIRST_COMPLETED)
     stopping.cancel()

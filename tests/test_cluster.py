@@ -1,0 +1,345 @@
+"""course.cluster: tasks by name, work that lands where it is pinned, errors at once, nothing left behind."""
+
+import os
+import threading
+import time
+import warnings
+from concurrent.futures import Future
+
+import dask
+import pytest
+from distributed import get_worker
+
+from course.cluster import ClusterSpec, local_cluster
+
+TASKS = ["/job:ps/task:0", "/job:worker/task:0", "/job:worker/task:1"]
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with local_cluster(ps=1, worker=2) as made:
+        yield made
+
+
+def where():
+    """The name of the task that runs this."""
+    return get_worker().name
+
+
+def test_tasks_are_workers_by_name_each_in_its_own_process(cluster):
+    assert cluster.tasks == TASKS
+    assert sorted(cluster.client.run(lambda dask_worker: dask_worker.name).values()) == TASKS
+    assert len(set(cluster.client.run(os.getpid).values()) | {os.getpid()}) == 4
+
+
+def test_without_arguments_there_are_one_ps_and_two_workers():
+    with local_cluster() as made:
+        assert made.tasks == TASKS
+
+
+def test_job_names_are_free():
+    with local_cluster(local=2) as made:
+        assert made.tasks == ["/job:local/task:0", "/job:local/task:1"]
+        with made.at("/job:local/task:1"):
+            assert made.executor.submit(where).result(timeout=10) == "/job:local/task:1"
+
+
+def test_two_tasks_make_238_of_2(cluster):
+    with cluster.at("/job:worker/task:0"):
+        first = dask.delayed(lambda x: (x + 300, where()))(2)
+    with cluster.at("/job:worker/task:1"):
+        second = dask.delayed(lambda pair: (pair[0] - 66 + 2, where()))(first)
+    assert dask.compute(first, second) == ((302, "/job:worker/task:0"), (238, "/job:worker/task:1"))
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_submitted_and_mapped_work_lands_where_it_is_pinned(cluster, task):
+    with cluster.at(task):
+        futures = [cluster.client.submit(where, pure=False) for _ in range(4)]
+        ours = [cluster.executor.submit(where) for _ in range(4)]
+        mapped = cluster.executor.map(lambda _: where(), range(4))
+    assert cluster.client.gather(futures) == [task] * 4
+    assert [one.result(timeout=10) for one in ours] == [task] * 4
+    assert list(mapped) == [task] * 4
+
+
+def test_a_pin_ends_with_its_block_and_the_inner_one_wins(cluster):
+    with cluster.at(TASKS[0]):
+        with cluster.at(TASKS[1]):
+            assert cluster.executor.submit(where).result(timeout=10) == TASKS[1]
+        assert cluster.executor.submit(where).result(timeout=10) == TASKS[0]
+    assert dask.get_annotations() == {}
+
+
+def test_a_pin_holds_only_in_the_thread_that_entered_it(cluster):
+    seen = {}
+
+    def elsewhere():
+        seen["pin"] = dask.get_annotations().get("workers")
+        with cluster.at(TASKS[2]):
+            seen["task"] = cluster.executor.submit(where).result(timeout=10)
+
+    with cluster.at(TASKS[0]):
+        thread = threading.Thread(target=elsewhere)
+        thread.start()
+        thread.join(20)
+        assert cluster.executor.submit(where).result(timeout=10) == TASKS[0]
+    assert seen == {"pin": None, "task": TASKS[2]}
+
+
+def test_a_device_in_the_pin_places_the_ops_there(cluster):
+    def device_of_a_product():
+        import torch
+
+        a = torch.ones(2, 2)
+        return str((a @ a).device), where()
+
+    with cluster.at("/job:worker/task:1/device:META:0"):
+        ours = cluster.executor.submit(device_of_a_product)
+        theirs = cluster.client.submit(device_of_a_product, pure=False)
+        delayed = dask.delayed(device_of_a_product)()
+    expected = ("meta", "/job:worker/task:1")
+    assert ours.result(timeout=20) == theirs.result(timeout=20) == delayed.compute() == expected
+    with cluster.at("/job:worker/task:1/cpu:0"):
+        assert cluster.executor.submit(device_of_a_product).result(timeout=10) == ("cpu", "/job:worker/task:1")
+
+
+def test_a_device_that_the_task_lacks_is_an_error_that_names_it(cluster):
+    with cluster.at("/job:worker/task:1/gpu:7"), pytest.raises(Exception, match="gpu:7"):
+        cluster.executor.submit(where).result(timeout=10)
+
+
+@pytest.mark.parametrize("place", ["/job:worker/task:2", "/job:wroker/task:0", "worker", "/task:1", "", 3, None])
+def test_a_task_that_is_not_there_is_an_error_at_once(cluster, place):
+    began = time.monotonic()
+    with pytest.raises(ValueError, match="the tasks of this cluster are /job:ps/task:0, /job:worker/task:0"):
+        cluster.at(place)
+    assert time.monotonic() - began < 1
+
+
+def test_the_nearest_name_is_offered(cluster):
+    with pytest.raises(ValueError, match="Did you mean '/job:worker/task:0'"):
+        cluster.at("/job:wroker/task:0")
+
+
+def test_the_executor_is_an_executor(cluster):
+    executor = cluster.executor
+    assert isinstance(executor.submit(pow, 2, 5), Future)
+    assert executor.submit(int, "ff", base=16).result(timeout=10) == 255
+    assert list(executor.map(pow, [1, 2, 3], [2, 2, 2])) == [1, 4, 9]
+    with pytest.raises(ZeroDivisionError):
+        executor.submit(lambda: 1 / 0).result(timeout=10)
+    executor.shutdown()
+    with pytest.raises(RuntimeError, match="take cluster.executor again"):
+        executor.submit(pow, 2, 5)
+    assert cluster.executor.submit(pow, 2, 5).result(timeout=10) == 32
+
+
+def test_equal_calls_are_separate_runs(cluster):
+    """Dask would reuse the result of a call that it takes for pure; a dart thrown twice must be thrown twice."""
+    with cluster.at(TASKS[1]):
+        numbers = {cluster.executor.submit(time.perf_counter_ns).result(timeout=10) for _ in range(3)}
+    assert len(numbers) == 3
+
+
+def test_keyword_arguments_reach_the_function_and_not_dask(cluster):
+    def echo(**given):
+        return given
+
+    given = {"workers": 3, "key": "k", "pure": 1, "retries": 2, "fn": 4}
+    assert cluster.executor.submit(echo, **given).result(timeout=10) == given
+
+
+def test_a_cancelled_future_never_runs(cluster, tmp_path):
+    with cluster.at(TASKS[1]):
+        running = cluster.executor.submit(time.sleep, 0.5)
+        waiting = cluster.executor.submit((tmp_path / "ran").touch)
+    assert waiting.cancel()
+    running.result(timeout=10)
+    with cluster.at(TASKS[1]):
+        cluster.executor.submit(where).result(timeout=10)
+    assert not (tmp_path / "ran").exists()
+
+
+def test_a_large_argument_is_no_warning(cluster):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert cluster.executor.submit(len, bytes(20_000_000)).result(timeout=20) == 20_000_000
+
+
+def test_what_a_function_prints_is_in_the_tasks_log(cluster, capfd):
+    with cluster.at(TASKS[2]):
+        cluster.executor.submit(print, "hello from a task").result(timeout=10)
+    assert "hello from a task\n" in cluster.log(TASKS[2])
+    assert "hello" not in cluster.log(TASKS[1])
+    assert capfd.readouterr() == ("", "")
+
+
+def test_tasks_share_the_cores(cluster):
+    def threads():
+        import torch
+
+        return torch.get_num_threads()
+
+    from dask.system import CPU_COUNT
+
+    assert set(cluster.client.run(threads).values()) == {max(1, CPU_COUNT // 3)}
+    assert set(cluster.client.nthreads().values()) == {1}
+
+
+def test_tasks_see_modules_files_and_environment_as_the_owner_does(cluster, tmp_path, monkeypatch):
+    monkeypatch.setenv("COURSE_TEST", "seen")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "only_here.py").write_text("answer = 42\n")
+    with local_cluster(worker=1) as made:
+        import only_here
+
+        assert made.executor.submit(os.environ.get, "COURSE_TEST").result(timeout=10) == "seen"
+        assert made.executor.submit(os.getcwd).result(timeout=10) == str(tmp_path)
+        assert made.executor.submit(getattr, only_here, "answer").result(timeout=10) == 42
+
+
+def test_the_spec_has_every_address(cluster):
+    spec = cluster.spec
+    assert spec.jobs == ["scheduler", "ps", "worker"]
+    assert cluster.session_target == f"tls://{spec.scheduler}"
+    listening = {address.removeprefix("tls://") for address in cluster.client.scheduler_info(-1)["workers"]}
+    assert listening == {spec.task_address("ps", 0), spec.task_address("worker", 0), spec.task_address("worker", 1)}
+
+
+def test_devices_have_full_names(cluster):
+    found = cluster.devices()
+    assert [d.name for d in found if d.kind == "cpu"] == [f"{task}/cpu:0" for task in TASKS]
+
+
+def test_its_repr_and_table_are_the_same_on_every_run(cluster):
+    assert repr(cluster) == "Cluster(ps=1, worker=2)"
+    shown = cluster._repr_mimebundle_()
+    assert shown["text/plain"] == repr(cluster)
+    assert all(task in shown["text/html"] for task in TASKS)
+    with local_cluster(ps=1, worker=2) as other:
+        assert other._repr_mimebundle_() == shown
+
+
+@pytest.mark.parametrize("jobs", [{"worker": 0}, {"worker": -1}, {"worker": 1.5}, {"worker": True}, {"worker": "2"}])
+def test_a_wrong_number_of_tasks_names_the_job(jobs):
+    with pytest.raises(ValueError, match=r"local_cluster\(worker=.*a whole number from 1 to 100"):
+        local_cluster(**jobs)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "jobs", "error", "words"),
+    [
+        ((3,), {}, TypeError, "say of which job"),
+        (({"worker": ["localhost:2222"]},), {"ps": 1}, TypeError, "not both"),
+        (({"worker": ["example.org:2222"]},), {}, ValueError, r"worker\[0\] is on 'example.org'"),
+        ((), {"scheduler": 1}, ValueError, "one scheduler"),
+        ((), {"my job": 1}, ValueError, "cannot be called 'my job'"),
+    ],
+)
+def test_a_wrong_spec_is_an_error_at_once(arguments, jobs, error, words):
+    with pytest.raises(error, match=words):
+        local_cluster(*arguments, **jobs)
+
+
+def test_a_local_cluster_takes_the_ports_of_its_spec(free_ports):
+    scheduler, worker = free_ports(2)
+    spec = ClusterSpec({"scheduler": [f"127.0.0.1:{scheduler}"], "worker": [f"127.0.0.1:{worker}"]})
+    with local_cluster(spec) as made:
+        assert made.spec == spec
+        assert made.executor.submit(where).result(timeout=10) == "/job:worker/task:0"
+
+
+def test_a_port_in_use_is_an_error_with_the_reason(free_ports):
+    with local_cluster(worker=1) as first:
+        taken = first.spec.task_address("worker", 0)
+        with pytest.raises(RuntimeError, match=r"(?s)/job:worker/task:0 ended 5 times .*[Aa]ddress already in use"):
+            local_cluster({"worker": [taken]})
+
+
+def test_a_closed_cluster_says_so_at_once_and_closes_again_in_peace():
+    made = local_cluster(worker=1)
+    executor = made.executor
+    pending = executor.submit(time.sleep, 60)
+    folder = made._runtime._folder
+    assert folder.exists()
+    made.close()
+    began = time.monotonic()
+    made.close()
+    with pytest.raises(RuntimeError, match="this cluster is closed; start a new one"):
+        pending.result(timeout=1)
+    uses = [lambda: made.at("/job:worker/task:0"), lambda: made.executor, lambda: made.client, lambda: made.devices()]
+    uses += [lambda: made.kill("/job:worker/task:0"), made.restart, lambda: executor.submit(pow, 2, 2)]
+    for use in uses:
+        with pytest.raises(RuntimeError, match="this cluster is closed; start a new one"):
+            use()
+    assert time.monotonic() - began < 1
+    assert not folder.exists()
+
+
+def test_a_forgotten_cluster_closes_itself_but_not_while_its_executor_works():
+    executor = local_cluster(worker=1).executor
+    assert executor.submit(pow, 2, 5).result(timeout=10) == 32
+    folder = executor._cluster._runtime._folder
+    assert folder.exists()
+    del executor
+    deadline = time.monotonic() + 5
+    while folder.exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert not folder.exists()
+
+
+def test_clusters_open_and_close_without_leaving_a_file_descriptor():
+    def open_files():
+        return len(os.listdir("/proc/self/fd"))
+
+    if not os.path.isdir("/proc/self/fd"):
+        pytest.skip("counting file descriptors needs /proc")
+    local_cluster(worker=1).close()
+    before = open_files()
+    for _ in range(3):
+        with local_cluster(worker=1) as made:
+            made.executor.submit(pow, 2, 2).result(timeout=10)
+    assert open_files() <= before
+
+
+def test_a_cluster_works_in_a_thread_and_beside_another(cluster):
+    answers = []
+
+    def work():
+        with local_cluster(worker=1) as mine:
+            answers.append(mine.executor.submit(where).result(timeout=10))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join(30)
+    assert answers == ["/job:worker/task:0"]
+    assert cluster.executor.submit(pow, 3, 3).result(timeout=10) == 27
+
+
+def test_the_dashboard_is_off_unless_asked_for(cluster, monkeypatch):
+    assert cluster.dashboard_link is None
+    with local_cluster(worker=1, dashboard=True) as made:
+        import urllib.request
+
+        link = made.dashboard_link
+        assert link.startswith("http://127.0.0.1:")
+        with urllib.request.urlopen(link, timeout=10) as answer:
+            assert answer.status == 200
+        monkeypatch.setenv("JUPYTERHUB_SERVICE_PREFIX", "/user/ann/")
+        assert made.dashboard_link.startswith("/user/ann/proxy/") and made.dashboard_link.endswith("/status")
+
+
+def test_only_loopback_and_only_tls(cluster):
+    import socket
+    import ssl
+
+    host, _, port = cluster.spec.scheduler.rpartition(":")
+    assert host == "127.0.0.1"
+    with socket.create_connection((host, int(port)), timeout=5) as plain:
+        stranger = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        stranger.check_hostname, stranger.verify_mode = False, ssl.CERT_NONE
+        with pytest.raises((ssl.SSLError, ConnectionError)), stranger.wrap_socket(plain) as wrapped:
+            assert wrapped.recv(1) != b""  # without the cluster's certificate the handshake ends here at the latest
+            raise ConnectionError

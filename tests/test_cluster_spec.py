@@ -1,0 +1,119 @@
+"""course.cluster.spec: what a cluster's spec says, and what a wrong one is told."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from course.cluster import ClusterSpec
+
+GOOD = {"scheduler": ["localhost:8786"], "ps": ["localhost:2221"], "worker": ["localhost:2222", "127.0.0.1:2223"]}
+
+
+def test_a_spec_answers_for_its_jobs_and_tasks():
+    spec = ClusterSpec(GOOD)
+    assert spec.jobs == ["scheduler", "ps", "worker"]
+    assert spec.num_tasks("worker") == 2
+    assert spec.task_address("worker", 1) == "127.0.0.1:2223"
+    assert spec.tasks == ["/job:ps/task:0", "/job:worker/task:0", "/job:worker/task:1"]
+    assert spec.scheduler == "localhost:8786"
+    assert spec.as_dict() == GOOD
+    assert ClusterSpec(spec) == spec and hash(ClusterSpec(spec)) == hash(spec)
+    assert repr(spec) == f"ClusterSpec({GOOD})"
+
+
+def test_what_a_spec_hands_out_is_a_copy():
+    spec = ClusterSpec(GOOD)
+    spec.as_dict()["worker"].append("localhost:1")
+    spec.jobs.clear()
+    assert spec.as_dict() == GOOD
+
+
+def test_unknown_jobs_and_tasks_are_named_with_what_there_is():
+    spec = ClusterSpec(GOOD)
+    for ask in (spec.num_tasks, lambda job: spec.task_address(job, 0)):
+        with pytest.raises(ValueError, match="no job 'wroker'; the jobs are scheduler, ps, worker"):
+            ask("wroker")
+    for index in (2, -1):
+        with pytest.raises(IndexError, match="the tasks of worker are 0 to 1"):
+            spec.task_address("worker", index)
+
+
+@pytest.mark.parametrize(
+    ("jobs", "error", "words"),
+    [
+        (["localhost:1"], TypeError, "a mapping is needed; the legal form is"),
+        ({}, ValueError, "no job with tasks"),
+        ({"scheduler": ["localhost:1"]}, ValueError, "no job with tasks"),
+        ({"worker": []}, ValueError, "worker has no tasks"),
+        ({"worker": "localhost:1"}, TypeError, "worker is 'localhost:1'; it must be a list"),
+        ({"worker": 2}, TypeError, "worker is 2; it must be a list"),
+        ({"worker": ["localhost:1", 2]}, TypeError, r"worker\[1\] is 2; it must be a string"),
+        ({"worker": ["localhost"]}, ValueError, r"worker\[0\] is 'localhost'; it must be 'host:port'"),
+        ({"worker": [":2222"]}, ValueError, "it must be 'host:port'"),
+        ({"worker": ["tls://localhost:2222"]}, ValueError, "it must be 'host:port'"),
+        ({"worker": ["local host:2222"]}, ValueError, "it must be 'host:port'"),
+        ({"worker": ["localhost:0"]}, ValueError, "from 1 to 65535"),
+        ({"worker": ["localhost:65536"]}, ValueError, "from 1 to 65535"),
+        ({"worker": ["localhost:-1"]}, ValueError, "from 1 to 65535"),
+        ({"worker": ["localhost:2²"]}, ValueError, "from 1 to 65535"),
+        ({"worker": ["localhost:22x"]}, ValueError, "from 1 to 65535"),
+        ({"worker": ["a:1", "b:1", "a:1"]}, ValueError, r"worker\[0\] and worker\[2\] are both 'a:1'"),
+        ({"ps": ["a:1"], "worker": ["a:1"]}, ValueError, r"ps\[0\] and worker\[0\] are both 'a:1'"),
+        ({"scheduler": ["a:1", "a:2"], "worker": ["a:3"]}, ValueError, "a cluster has one scheduler"),
+        ({"my/job": ["a:1"]}, ValueError, "a job cannot be called 'my/job'"),
+        ({3: ["a:1"]}, ValueError, "a job cannot be called 3"),
+    ],
+)
+def test_a_wrong_spec_is_told_where_and_what_is_legal(jobs, error, words):
+    with pytest.raises(error, match=words):
+        ClusterSpec(jobs)
+
+
+def test_a_spec_reads_from_toml_and_json(tmp_path):
+    (tmp_path / "c.json").write_text(json.dumps(GOOD))
+    (tmp_path / "c.toml").write_text("".join(f"{job} = {json.dumps(tasks)}\n" for job, tasks in GOOD.items()))
+    assert ClusterSpec.read(tmp_path / "c.json") == ClusterSpec.read(str(tmp_path / "c.toml")) == ClusterSpec(GOOD)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("c.toml", 'worker = ["a:1"]\nps = ["a:2"\n', r"c\.toml: .*line 2"),
+        ("c.toml", 'worker = ["a:1"]\nps = ["a:0"]\n', r"c\.toml:2: .*ps\[0\] is 'a:0'"),
+        ("c.toml", 'worker = ["a:1"]\nps = []\n', r"c\.toml:2: .*ps has no tasks"),
+        ("c.toml", 'worker = ["a:1"]\nworker = ["a:2"]\n', r"c\.toml: .*line 2"),
+        ("c.json", '{"worker": ["a:1"],\n "ps": ["a:2",]}', r"c\.json: .*line 2"),
+        ("c.json", '{"worker": ["a:1"],\n "ps": ["a:1"]}', r"c\.json:2: .*both 'a:1'"),
+        ("c.json", '{"worker": ["a:1"],\n "ps": [7]}', r"c\.json:2: .*ps\[0\] is 7"),
+        ("c.json", "[]", r"c\.json: .*a mapping is needed"),
+        ("c.yaml", "", r"must end in \.toml or \.json"),
+    ],
+)
+def test_a_malformed_file_is_told_at_which_line(tmp_path, name, text, words):
+    (tmp_path / name).write_text(text)
+    with pytest.raises((TypeError, ValueError), match=words):
+        ClusterSpec.read(tmp_path / name)
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match="there is no such file"):
+        ClusterSpec.read(tmp_path / "none.toml")
+
+
+_hosts = st.sampled_from(["localhost", "127.0.0.1", "node-3.lab", "[::1]"])
+_addresses = st.builds("{}:{}".format, _hosts, st.integers(1, 65535))
+_jobs = st.from_regex(r"[A-Za-z_][A-Za-z0-9_.-]{0,8}", fullmatch=True).filter(lambda job: job != "scheduler")
+
+
+@given(st.lists(st.tuples(_jobs, _addresses), min_size=1, unique_by=lambda pair: pair[1]))
+def test_every_legal_spec_survives_the_round_trip(pairs):
+    jobs = {}
+    for job, address in pairs:
+        jobs.setdefault(job, []).append(address)
+    spec = ClusterSpec(jobs)
+    assert ClusterSpec(spec.as_dict()).as_dict() == jobs
+    assert [spec.task_address(job, i) for job in spec.jobs for i in range(spec.num_tasks(job))] == sum(
+        jobs.values(), []
+    )

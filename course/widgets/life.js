@@ -137,8 +137,11 @@ function render({ model, el }) {
   };
   model.on("change", change);
   model.on("msg:custom", drawControls);
-  change();
+  // The colours are the page's: draw once the player is part of it, which may be a few frames from now.
+  const first = () => (root.isConnected ? change() : (waiting = requestAnimationFrame(first)));
+  let waiting = requestAnimationFrame(first);
   return () => {
+    cancelAnimationFrame(waiting);
     clearTimeout(timer);
     model.off("change", change);
     model.off("msg:custom", drawControls);

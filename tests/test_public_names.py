@@ -1,0 +1,58 @@
+"""`course/__init__.py` is the map of the house; here it is compared with reality, and with what an import costs."""
+
+import json
+import subprocess
+import sys
+import time
+from importlib import import_module
+
+import pytest
+
+import course
+
+NAMES = [(room, name) for room, names in course.ROOMS.items() for name in names]
+#: Not loaded by `import course`, nor by the command line's help.
+HEAVY = ("torch", "dask", "distributed", "scipy", "matplotlib", "numpy", "ipywidgets", "bokeh")
+
+
+@pytest.mark.parametrize("room, name", NAMES, ids=lambda value: value)
+def test_a_public_name_is_its_rooms(room, name):
+    thing = getattr(course, name)
+    assert thing is getattr(import_module(room), name)
+    home = getattr(thing, "__module__", room)
+    assert home == room or home.startswith(f"{room}."), f"{name} is defined in {home}, not in {room}"
+    assert thing.__doc__, f"{name} has no docstring"
+
+
+@pytest.mark.parametrize("name", course.MODULES)
+def test_a_public_room_is_a_module_with_a_docstring(name):
+    room = getattr(course, name)
+    assert room is import_module(f"course.{name}") and room.__doc__
+
+
+def test_all_is_the_map_and_nothing_stands_in_it_twice():
+    assert course.__all__ == [name for _, name in NAMES] + course.MODULES
+    assert len(set(course.__all__)) == len(course.__all__)
+    assert set(course.__all__) <= set(dir(course))
+
+
+def test_a_name_that_is_not_there_is_answered_with_those_that_are():
+    with pytest.raises(AttributeError, match="no 'estimate_e'; its names are .*estimate_pi"):
+        course.estimate_e  # noqa: B018
+
+
+@pytest.mark.parametrize("statement", ["import course", "import course; dir(course)", "import course.__main__"])
+def test_importing_the_course_loads_nothing_heavy(statement):
+    program = f"import sys, json; {statement}; print(json.dumps([m for m in {HEAVY} if m in sys.modules]))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
+    assert json.loads(done.stdout) == []
+
+
+def test_the_seconds_of_an_import_are_told(capsys):
+    """Told, not judged: a busy machine fails no one. The aim is 0.3 s."""
+    program = "import time; start = time.perf_counter(); import course; print(time.perf_counter() - start)"
+    started = time.perf_counter()
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
+    whole = time.perf_counter() - started
+    with capsys.disabled():
+        print(f"\nimport course: {float(done.stdout):.3f} s, {whole:.2f} s with Python's own start")

@@ -34,6 +34,27 @@ def devices():
 
 
 @main.command()
+@click.option("--pattern", default="gosper_glider_gun", show_default=True, help="A pattern's name, or a file of one.")
+@click.option("--generations", default=120, show_default=True, type=click.IntRange(min=0))
+@click.option("--engine", default="auto", show_default=True, help="auto, scipy, conv, roll or packed.")
+@click.option("--rule", default="B3/S23", show_default=True)
+@click.option("--wrap/--no-wrap", default=True, show_default=True, help="Edges meet, or all outside is dead.")
+@click.option("--height", default=48, show_default=True, type=click.IntRange(min=1))
+@click.option("--width", default=72, show_default=True, type=click.IntRange(min=1))
+@click.option("--every", default=30, show_default=True, help="Generations between two lines.")
+@click.option("--show", is_flag=True, help="Print the board too, not only how many cells live.")
+def life(**arguments):
+    """Run a pattern of the Game of Life; print how many cells live, and the cells computed a second."""
+    from course.life.command import report
+
+    try:
+        for line in report(**arguments):
+            click.echo(line)
+    except (ValueError, OSError) as error:
+        raise click.ClickException(str(error)) from error
+
+
+@main.command()
 @click.option("--samples", default="1e7", show_default=True, help="How many darts; 1e9 is a number too.")
 @click.option("--workers", default=1, show_default=True, type=click.IntRange(min=1), help="Processes that throw.")
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0))
@@ -106,6 +127,28 @@ def certificate(file):
     except OSError as error:
         raise click.ClickException(str(error)) from None
     click.echo(f"{file}: certificate and key, valid for a year, readable by you only")
+
+
+@main.command()
+@click.option("--problem", default="linear", show_default=True, type=click.Choice(["linear", "linear-101"]))
+@click.option("--mode", default="async", show_default=True, type=click.Choice(["async", "sync"]))
+@click.option("--workers", default=2, show_default=True, type=click.IntRange(1, 100), help="Worker processes.")
+@click.option("--steps", default=2000, show_default=True, type=click.IntRange(min=1), help="Updates, in all.")
+@click.option("--optimizer", type=click.Choice(["sgd", "adagrad", "adam"]), help="The problem's own by default.")
+@click.option("--learning-rate", type=float, help="The problem's own by default.")
+@click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0))
+def train(**settings):
+    """Train a line on a parameter server and workers, all on this machine; print what was found, and how stale."""
+    from course.training.command import report
+    from course.training.session import TrainingError
+
+    try:
+        for line in report(**settings):
+            click.echo(line)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
+    except TrainingError as error:
+        raise click.ClickException(str(error)) from error
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""Chapter 03's exercises: counting neighbours, another rule and a repeated state."""
+"""Chapter 03's exercises: counting neighbours, another rule, a repeated state, a pattern from its file."""
 
 import torch
 
 from course.checks.exercise import Exercise
-from course.life import from_text, random_board, reference_step
+from course.life import empty, from_text, pattern, put, random_board, reference_step, run
 from course.life.reference import neighbours
 
 
@@ -62,6 +62,15 @@ def _first_repeat(board, limit):
     return ()
 
 
+def _diehard_generation():
+    board = put(empty(64, 64), pattern("diehard"), row=30, column=28)
+    for generation in range(200):
+        if not board.any():
+            return generation
+        board = run(board, 1, engine="roll")
+    return None
+
+
 EXERCISES = {
     exercise.name: exercise
     for exercise in [
@@ -82,6 +91,12 @@ EXERCISES = {
             _repeats,
             _first_repeat,
             hint="a dictionary from a board's bytes (board.numpy().tobytes()) to the generation that first had them.",
+        ),
+        Exercise(
+            "diehard_generation",
+            lambda: [()],
+            _diehard_generation,
+            hint="int(board.sum()) counts the living cells of one board; the board you start from is generation 0.",
         ),
     ]
 }

@@ -6,6 +6,7 @@ inside words, except at the seam where band j ends and band j + 1 begins, which 
 """
 
 import torch
+from torch.nn.functional import pad
 
 from course.life.sums import Scratch, advance
 
@@ -46,17 +47,20 @@ def lanes(height):
 
 def pack(board):
     """Return the words of `board`: `torch.int64` (H / L, W) on the CPU."""
-    count = lanes(board.shape[0])
-    bands = board.cpu().view(count, -1, board.shape[1])
-    words = torch.zeros(bands.shape[1:], dtype=torch.int64)
-    for j in range(count):
-        words |= bands[j].to(torch.int64) << j
-    return words
+    height, width = board.shape
+    bands = pad(board.cpu().reshape(lanes(height), -1), (0, 0, 0, 64 - lanes(height))).view(8, 8, -1)
+    eighths = bands[:, 0].clone()  # byte k of every word holds bands 8k to 8k + 7
+    for bit in range(1, 8):
+        eighths |= bands[:, bit] << bit
+    # the lowest byte of a word comes first in memory, as on every machine torch supports
+    return eighths.T.contiguous().view(torch.int64).view(-1, width)
 
 
 def unpack(words, count):
     """Return the board, `torch.uint8` (H, W), that `count` bands in `words` hold."""
-    return torch.cat([((words >> j) & 1).to(torch.uint8) for j in range(count)])
+    eighths = words.view(-1, 1).view(torch.uint8).T.contiguous()
+    bands = [(eighths >> bit) & 1 for bit in range(8)]
+    return torch.stack(bands, dim=1).view(64, -1)[:count].reshape(-1, words.shape[1])
 
 
 def run_words(words, generations, rule, wrap, count):
@@ -102,7 +106,7 @@ def with_ghosts(words, k, wrap, count):
     below = [_row_beyond(words, row, wrap, count) for row in range(rows, rows + k)]
     tall = torch.cat([*above, words, *below])
     if not wrap:
-        return torch.nn.functional.pad(tall, (k, k))
+        return pad(tall, (k, k))
     beside = torch.arange(-k, columns + k) % columns
     return tall[:, beside] if k > columns else torch.cat([tall[:, -k:], tall, tall[:, :k]], dim=1)
 

@@ -24,10 +24,10 @@ def _file(name):
 class LifePlayer(anywidget.AnyWidget):
     """A board to play with, as controls above a picture and as Python: `step()`, `board`, `load`, `toggle`, `clear`.
 
-    State (traits): `height`, `width` and `cells` (the board, eight cells a byte), `generation`, `population`, `playing`,
-    `speed` (generations a second), `pattern`, `rule`, `wrap`, `message`. While `playing`, the page asks for each next
-    generation when it has drawn the last, so that nothing runs in the kernel meanwhile, and nothing at all once the page
-    or the widget is closed. Messages may arrive in any thread.
+    State (traits): `height`, `width` and `cells` (the board, eight cells a byte), `generation`, `population`,
+    `playing`, `speed` (generations a second), `pattern`, `rule`, `wrap`, `message`. While `playing`, the page asks for
+    each next generation when it has drawn the last, so that nothing runs in the kernel meanwhile, and nothing at all
+    once the page or the widget is closed. Messages may arrive in any thread.
     """
 
     _esm = _file("life.js")
@@ -69,7 +69,7 @@ class LifePlayer(anywidget.AnyWidget):
         board = life.run(board, 0)  # names what is wrong with it
         if max(board.shape) > _LARGEST:
             raise ValueError(
-                f"LifePlayer(board=…): {board.shape[0]} × {board.shape[1]} cells; it shows up to {_LARGEST} × {_LARGEST}.\n"
+                f"LifePlayer(board=…): {board.shape[0]} × {board.shape[1]} cells; it shows up to {_LARGEST} a side.\n"
                 "Larger boards: course.life.run, and course.draw.animate for a part of them."
             )
         self._show(board, generation=0)
@@ -134,9 +134,7 @@ class LifePlayer(anywidget.AnyWidget):
             self.height, self.width, self.generation = height, width, generation
             self.cells = np.packbits(board.numpy()).tobytes()
             self.population = int(board.sum())
-            self.message = (
-                f"{self.population} of {height * width} cells live at generation {generation} of {self.rule}."
-            )
+            self.message = f"{self.population} of {height * width} cells live, generation {generation} of {self.rule}."
 
     @traitlets.validate("rule")
     def _legal_rule(self, proposal):

@@ -55,9 +55,9 @@ def copy_share(timings):
         for row, timing in enumerate(timings):
             left = 0.0
             for seconds, role, hatch in (
-                (timing.to_device, "bytes", "///"),
-                (timing.compute, "gpu", "..."),
-                (timing.from_device, "bytes", "\\\\\\"),
+                (timing.to_device, "bytes", "/"),
+                (timing.compute, "gpu", "x"),
+                (timing.from_device, "bytes", "\\"),
             ):
                 part = seconds / timing.total
                 colour = ROLES[role].colour

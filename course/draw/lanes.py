@@ -5,9 +5,9 @@ from course.draw.picture import figure, picture
 
 _LOOK = {
     "launch": ("cpu", None),
-    "wait": ("waiting", "..."),
-    "set-up": ("gpu", "xxx"),
-    "work": ("gpu", "///"),
+    "wait": ("waiting", "."),
+    "set-up": ("gpu", "x"),
+    "work": ("gpu", "/"),
 }
 
 

@@ -34,8 +34,8 @@ class MatmulSlider(Explorer):
     """
 
     background = True
-    size = traitlets.Int(1500).tag(state=True)
-    gpu = traitlets.Unicode("h200").tag(state=True)
+    size = traitlets.Enum(SIZES, 1500).tag(state=True)
+    gpu = traitlets.Enum(["h200", "t4", "cuda"], "h200").tag(state=True)
 
     def controls(self):
         """Return the size slider and the choice of GPU."""
@@ -121,6 +121,6 @@ def _bar(axes, row, left, seconds, role, kind):
         left=left * 1000,
         facecolor=colour if real else (colour, 0.35),
         edgecolor=colour,
-        hatch=None if real else "///",
+        hatch=None if real else "/",
         linestyle="-" if real else "--",
     )

@@ -43,7 +43,7 @@ def _bars(result):
         for row, item in enumerate(result):
             colour = ROLES["error" if item.why else "cpu"].colour
             # an estimate, not a measurement: dashed and hatched
-            axes.barh(row, item.seconds, facecolor=(colour, 0.35), edgecolor=colour, hatch="///", linestyle="--")
+            axes.barh(row, item.seconds, facecolor=(colour, 0.35), edgecolor=colour, hatch="/", linestyle="--")
             sign = f" {ROLES['error'].sign}" if item.why else ""
             axes.annotate(f" {item.seconds:.0f} s{sign}", (item.seconds, row), va="center", fontsize=9)
         axes.axvline(LIMIT, color=ROLES["waiting"].colour, linewidth=1.5, linestyle=":")

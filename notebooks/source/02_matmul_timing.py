@@ -1,0 +1,426 @@
+# %% [markdown]
+# # CPU and GPU: timing a matrix product
+#
+# **How big must a matrix be before the GPU wins?**
+#
+# | | |
+# |---|---|
+# | You will | time products of 1500, 3000 and 4500; see one stopwatch lie twice, and mend it; count what moves; find the size from which a GPU is worth it |
+# | Minutes | 25 |
+# | You need | chapter 01 (where an op runs) |
+# | Resources | 2 cores, 2 GB, under 30 s; no GPU needed; nothing is downloaded |
+#
+# Every number here carries one of three words. *Measured*: on your machine, now. *Recorded*: on another machine, on the
+# day that stands beside it. *Modelled*: worked out from a maker's data sheet; nobody measured it.
+#
+# **Predict:** two n × n matrices lie in the computer's memory, and their product shall lie there too. From which n on
+# is it worth sending them to a large GPU?
+
+# %%
+prediction = None  # your n
+
+# %% [markdown]
+# ## The wrong stopwatch
+#
+# Many tutorials time a product like this: start a clock, make two random matrices, multiply, add the result up, stop
+# the clock. What is in that time besides the product?
+
+# %% tags=["timing"]
+import time
+
+import torch
+
+
+def tutorial_seconds(n):
+    start = time.perf_counter()
+    a, b = torch.rand(n, n), torch.rand(n, n)
+    torch.mm(a, b).sum().item()
+    return time.perf_counter() - start
+
+
+sizes = [1500, 3000, 4500]
+wrong = [tutorial_seconds(n) for n in sizes]
+print([f"{seconds:.3f} s" for seconds in wrong])
+
+# %% [markdown]
+# Making four and a half million random numbers, asking the system for memory, starting torch's threads, adding up: all
+# of it is counted. The first figure also holds everything torch sets up once in a process.
+#
+# ## The right one
+#
+# `measure` makes one call that it reports apart, one more to warm up, then repeats the call alone and gives the median
+# with its spread. `measure_matmul` does that for products. It has a budget of seconds, so a slow machine repeats less.
+
+# %% tags=["timing"]
+from course import measure_matmul
+
+right = {timing.size: timing for timing in measure_matmul(sizes, budget=7)}
+for n, seconds in zip(sizes, wrong):
+    if n in right:
+        t = right[n]
+        print(f"{n}: tutorial {seconds:.3f} s, product {t.compute:.3f} s, median of {t.repeats}")
+
+# %% [markdown]
+# The smaller the matrix, the larger the part that is not the product. A comparison of two devices by the first
+# stopwatch compares how they make random numbers and how they start.
+#
+# ## How much work is it?
+#
+# Each of the n² results is a sum of n products: n multiplications and n additions. So a product takes 2n³ operations.
+# The three matrices hold 3n² numbers of 4 bytes.
+#
+# **Predict:** twice the n. How many times the operations, how many times the bytes?
+
+# %% tags=["nbval-check-output"]
+def operations(n):
+    return 2 * n**3
+
+
+def bytes_touched(n, bytes_each=4):
+    return 3 * n**2 * bytes_each
+
+
+for n in sizes:
+    print(f"{n}: {operations(n):>15,} operations, {bytes_touched(n):>11,} bytes")
+print("twice the n:", operations(3000) // operations(1500), "and", bytes_touched(3000) // bytes_touched(1500))
+
+# %% [markdown]
+# Eight times the work on four times the data. That is why a product is the GPU's best case: the larger it is, the more
+# work there is for each byte that has to move. The ratio has a name, *arithmetic intensity*, and for a product of
+# float32 matrices it is n / 6.
+
+# %% tags=["nbval-check-output"]
+print({n: operations(n) / bytes_touched(n) for n in sizes})
+print("adding two 1500 × 1500 matrices:", round(1500**2 / bytes_touched(1500), 3))
+
+# %% [markdown]
+# 250 operations a byte for the product, one twelfth for a sum. Operations over seconds give a speed that doesn't
+# depend on n as strongly as the seconds do. It is counted in GFLOP/s, 10⁹ floating-point operations a second.
+
+# %% tags=["timing"]
+for t in right.values():
+    print(f"{t.size}: {t.gflops:6.0f} GFLOP/s  ({t.label})")
+
+# %% [markdown]
+# ## Did it compute the right thing?
+#
+# A fast wrong product is worth nothing. With small whole numbers every step is exact in float32, and there is a check
+# that needs no second product: the sum of all results equals the column sums of `a` times the row sums of `b`.
+
+# %% tags=["nbval-check-output"]
+whole = torch.Generator().manual_seed(2)
+a = torch.randint(-3, 4, (1500, 1500), generator=whole)
+b = torch.randint(-3, 4, (1500, 1500), generator=whole)
+product = torch.mm(a.float(), b.float())
+print("sum of the product:", int(product.double().sum()), "| from the sums:", int(a.sum(0) @ b.sum(1)))
+
+# %% [markdown]
+# ## The first call
+#
+# The very first product of a process is special, however small it is. To see that, it takes a fresh process. This is
+# the command line of this chapter, timing 16 × 16 matrices.
+
+# %% tags=["timing"]
+import subprocess
+import sys
+
+command = [sys.executable, "-m", "course", "matmul", "cpu", "16"]
+print(subprocess.run(command, capture_output=True, text=True, timeout=60).stdout)
+
+# %% [markdown]
+# The same was recorded on another machine, and there the numbers stand still. How many steady products would fit into
+# that machine's first one?
+
+# %% tags=["nbval-check-output"]
+from course.traces import load_trace
+
+cpu = load_trace("epyc-2-cores")
+first = cpu.at(16)
+print(first.label)
+print(f"first call {first.first_call * 1e6:,.0f} µs, steady {first.compute * 1e6:.1f} µs")
+print("steady products in the time of the first:", round(first.first_call / first.compute))
+
+# %% [markdown]
+# Thousands. A GPU has more to set up than a CPU, so there the first call is longer still. A benchmark that doesn't
+# warm up measures this.
+#
+# ## A device that doesn't wait
+#
+# The second lie is worse. A CPU op has finished when it returns. A GPU op has been *accepted* when it returns, and the
+# GPU works on. Any queue behaves so. Here is one made of a single thread: `submit` hands work over, `result` waits.
+
+# %% tags=["timing"]
+from concurrent.futures import ThreadPoolExecutor
+
+a, b = torch.rand(1500, 1500), torch.rand(1500, 1500)
+with ThreadPoolExecutor(1) as queue:
+    queue.submit(torch.mm, a, b).result()  # warm
+    start = time.perf_counter()
+    future = queue.submit(torch.mm, a, b)
+    accepted = time.perf_counter() - start
+    future.result()
+    finished = time.perf_counter() - start
+print(f"accepted after {accepted * 1e6:.0f} µs, finished after {finished * 1e6:.0f} µs")
+
+# %% [markdown]
+# A stopwatch that is read at "accepted" finds a product hundreds of times too fast. On a GPU the call that waits is
+# `torch.cuda.synchronize()`.
+#
+# `PretendGPU` is such a device with a clock of its own, so its figures are the same everywhere. It computes nothing; it
+# keeps time. Its first launch takes half a second of set-up, each launch then works for the seconds you give it.
+#
+# **Predict:** three stopwatches on work of 1 second. The naive one doesn't wait. The second waits, on the first
+# launch. The third waits, on the second launch. What do they say?
+
+# %% tags=["nbval-check-output"]
+from course.timing.pretend import PretendGPU
+
+gpu = PretendGPU(accept=0.05, set_up=0.5)
+readings = [gpu.clock()]
+gpu.launch(1.0)
+readings.append(gpu.clock())
+gpu.synchronize()
+readings.append(gpu.clock())
+gpu.launch(1.0)
+gpu.synchronize()
+readings.append(gpu.clock())
+print("not waiting:", readings[1] - readings[0])
+print("waiting, first launch:", readings[2] - readings[0])
+print("waiting, second launch:", round(readings[3] - readings[2], 6))
+
+# %% [markdown]
+# Only the last is the work, plus the 0.05 s it takes to hand it over. The picture shows who waits.
+
+# %%
+from course import draw
+
+draw.lanes(gpu.spans, readings[:2], "The naive stopwatch is read before the work begins")
+
+# %% [markdown]
+# `measure` does on a CUDA device what you saw: it puts an *event* behind the work, waits for it, and reads the GPU's
+# own clock.
+#
+# ## What moves
+#
+# A GPU has its own memory. Two factors travel there, the product travels back, over a bus that is far slower than either
+# memory. Without a GPU here, take the figures that the maker of a large one publishes.
+
+# %% tags=["nbval-check-output"]
+h200 = load_trace("h200-data-sheet")
+print(h200.origin)
+print("float32 TFLOP/s:", h200.peak["float32"] / 1e12, "| bus GB/s, one way:", h200.copy_bandwidth / 1e9)
+print("assumed:", "; ".join(h200.assumed))
+for n in sizes:
+    t = h200.matmul(n)
+    print(f"{n}: product {t.compute * 1e6:5.0f} µs, copies {t.copies * 1e6:5.0f} µs ({t.kind})")
+
+# %% [markdown]
+# At 1500 the copies take four times as long as the product. As n grows the work outgrows the bytes, and their part
+# shrinks.
+
+# %%
+draw.copy_share([h200.matmul(n) for n in sizes])
+
+# %% [markdown]
+# ## Who wins, and from where?
+#
+# `crossover` takes the times of one CPU and one GPU and gives the smallest size at which the GPU is faster: by the
+# product alone, and with the copies. Here the CPU is the recorded one, two cores, and the GPU is modelled.
+
+# %% tags=["nbval-check-output"]
+from course import crossover
+
+recorded = [cpu.at(n) for n in cpu.sizes()]
+modelled = [h200.matmul(n) for n in cpu.sizes()]
+found = crossover(recorded + modelled)
+print(found)
+print("sizes tried:", cpu.sizes())
+print("your prediction:", prediction)
+
+# %%
+draw.crossover(recorded + modelled, found)
+
+# %% [markdown]
+# The answer is smaller than most people guess. It lies where the curves leave the floor: below it the GPU spends its time
+# on starting the op and the copies, which take 10 µs each however little there is to do. That decides, not the speed.
+#
+# **Predict:** an NVIDIA T4, the GPU that free notebook services lend, has an eighth of the H200's float32 speed and a
+# quarter of its bus. Where does it start to win?
+
+# %% tags=["nbval-check-output"]
+t4 = load_trace("t4-data-sheet")
+print(t4.origin, "-", crossover(recorded + [t4.matmul(n) for n in cpu.sizes()]))
+for name, sheet in (("H200", h200), ("T4", t4)):
+    times = round(cpu.at(4500).compute / sheet.matmul(4500).total)
+    print(f"{name} at 4500, copies included: {times} times as fast as the recorded CPU")
+
+# %% [markdown]
+# At the same size. A faster GPU wins by more, not from earlier.
+#
+# And on your machine? These are your CPU's times, measured now, against the same model. With more cores than two the
+# crossover moves up; when another program keeps a core busy, it moves down.
+
+# %% tags=["timing"]
+small = [16, 32, 64, 96, 128, 192, 256, 384, 512]
+mine = measure_matmul(small, budget=2)
+print(mine[0].label)
+print(crossover(mine + [h200.matmul(n) for n in small]))
+
+# %% [markdown]
+# If torch finds a CUDA GPU here, this cell measures it, copies apart. If not, it says so.
+
+# %% tags=["timing"]
+try:
+    for t in measure_matmul([192, *sizes], ["/gpu:0"], budget=5):
+        print(f"{t.size}: product {t.compute * 1e6:.0f} µs, copies {t.copies * 1e6:.0f} µs")
+except ValueError as error:
+    print(error)
+
+# %% [markdown]
+# ## Threads
+#
+# Torch cuts a product into pieces for the cores. `measure` states how many threads it used and can be told another
+# number. Is two twice as fast as one?
+
+# %% tags=["timing"]
+from course import measure
+
+a, b = torch.rand(1024, 1024), torch.rand(1024, 1024)
+for threads in (1, 2):
+    print(measure(torch.mm, a, b, threads=threads))
+
+# %% [markdown]
+# With two free cores nearly; with one, no. A CPU time without its number of threads says little. A common trap:
+# `torch.utils.benchmark.Timer` uses *one* thread unless told otherwise.
+#
+# ## Bytes a number
+#
+# `float64` holds 8 bytes, `float32` 4, `bfloat16` 2. Fewer bytes move faster, and GPUs have special units for the short
+# ones. What is lost is digits.
+
+# %% tags=["nbval-check-output"]
+print("float32:", int(torch.tensor(2**24 + 1, dtype=torch.float32)), "for", 2**24 + 1)
+print("bfloat16:", int(torch.tensor(257, dtype=torch.bfloat16)), "for", 257)
+for dtype in ("float64", "float32", "bfloat16"):
+    t = h200.matmul(4500, dtype)
+    print(f"{dtype}: product {t.compute * 1e6:5.0f} µs, copies {t.copies * 1e6:5.0f} µs ({t.kind})")
+
+# %% [markdown]
+# By the data sheet the same product runs more than 27 times as fast in bfloat16, in special units, as in float64. Then
+# the copies take ten times as long as the product. Whether three digits are enough is a question about your data. On the recorded CPU:
+
+# %% tags=["nbval-check-output"]
+ratio = cpu.at(4500, "float64").compute / cpu.at(4500).compute
+print(f"float64 takes {ratio:.1f} times as long as float32 ({cpu.origin})")
+
+# %% [markdown]
+# ## Move the size yourself
+#
+# The slider times a product on your CPU, in the background, and sets a modelled GPU beside it. Stop ends a long one. On a
+# page without a kernel you see the recorded CPU.
+
+# %%
+from course.widgets import MatmulSlider
+
+MatmulSlider(size=1500)
+
+# %% [markdown]
+# ## Exercises
+#
+# **1. Count.** `a` has `rows` rows and `inner` columns, `b` has `inner` rows and `columns` columns. Write
+# `matmul_flops(rows, inner, columns)`: how many multiplications and additions does their product take? Count an addition
+# for each multiplication. The slow specification is three nested loops that count.
+#
+# <details><summary>Hint</summary>There are rows × columns results. How many numbers are multiplied for each?</details>
+
+# %% tags=["exercise"]
+def matmul_flops(rows, inner, columns):
+    ...
+
+
+# %% tags=["solution"]
+def matmul_flops(rows, inner, columns):
+    return 2 * rows * inner * columns
+
+
+# %%
+from course import check
+
+check(matmul_flops)
+
+# %% [markdown]
+# **2. Mend the stopwatch.** Write `right_stopwatch(gpu, work, repeats)`: the median of `repeats` timings of
+# `gpu.launch(work)`, by `gpu.clock()`. The set-up must not be in it, the waiting must. The device is a `PretendGPU`.
+#
+# <details><summary>Hint</summary>Launch once and synchronize before you time anything. `statistics.median` does the
+# rest.</details>
+
+# %% tags=["exercise"]
+def right_stopwatch(gpu, work, repeats):
+    ...
+
+
+# %% tags=["solution"]
+def right_stopwatch(gpu, work, repeats):
+    from statistics import median
+
+    gpu.launch(work)
+    gpu.synchronize()
+    times = []
+    for _ in range(repeats):
+        start = gpu.clock()
+        gpu.launch(work)
+        gpu.synchronize()
+        times.append(gpu.clock() - start)
+    return median(times)
+
+
+# %%
+check(right_stopwatch)
+
+# %% [markdown]
+# **3. When does copying pay?** The factors can stay on the GPU for many products. A product takes `cpu` seconds here and
+# `gpu` seconds there; all copies together, once, take `copies`. Write `break_even(cpu, copies, gpu)`: the smallest
+# number of products, 1 or more, for which the GPU is faster. A tie is no win. Return -1 if it never is.
+#
+# <details><summary>Hint</summary>The GPU is faster when copies + k · gpu &lt; k · cpu. Trying k = 1, 2, 3, … is
+# allowed, if you know when to give up.</details>
+
+# %% tags=["exercise"]
+def break_even(cpu, copies, gpu):
+    ...
+
+
+# %% tags=["solution"]
+def break_even(cpu, copies, gpu):
+    if gpu >= cpu:
+        return -1
+    return int(copies // (cpu - gpu)) + 1
+
+
+# %%
+check(break_even)
+
+# %% [markdown]
+# ## What this does not show
+#
+# - A data sheet gives peaks. Real products reach a part of them, and the 10 µs are assumed. Copies from ordinary memory
+#   reach a part of the bus; pinned memory comes closer. Real recordings of a GPU would move the crossover up.
+# - One product is a hard case for a GPU: everything travels for it. A program that keeps its data there pays once.
+# - Square matrices only. A thin matrix has a low intensity and is bound by memory on both devices.
+# - Copies and work can overlap. Here they come one after the other.
+#
+# ## Key points
+#
+# - Warm up, wait, repeat, take the median, state the spread and the threads. Time the product, not its surroundings.
+# - A GPU call that returned has been accepted, not done. Without `synchronize` you time the acceptance.
+# - A product is 2n³ operations on 3n² numbers: the larger, the more work for each byte.
+# - Count the copies. At n = 1500 they cost the modelled GPU four times the product itself.
+# - Where the GPU starts to win is decided by fixed costs; by how much it wins, by its speed.
+#
+# ## Sources
+#
+# - PyTorch documentation, *Benchmark Utils* (`torch.utils.benchmark`) and *CUDA semantics: asynchronous execution*.
+# - NVIDIA, *H200 Tensor Core GPU data sheet*; NVIDIA, *T4 data sheet* and *T4 product brief*. Their figures stand in
+#   `course/traces/data`.
+# - S. Williams, A. Waterman, D. Patterson, *Roofline: an insightful visual performance model*, CACM 52 (2009).

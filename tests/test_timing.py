@@ -1,0 +1,324 @@
+"""course.timing: the stopwatch, products with their copies apart, the crossover; seconds decide no test."""
+
+import math
+import time
+from contextlib import nullcontext
+from statistics import median
+
+import numpy as np
+import pytest
+import torch
+from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import course.timing.matmul
+from course.__main__ import main
+from course.checks import check
+from course.timing import MatmulTiming, Timing, crossover, in_words, measure, measure_matmul, record_trace
+from course.timing.clock import EventClock, clock_for
+from course.timing.pretend import PretendGPU
+from course.traces import load_trace, validate
+
+seconds = st.floats(1e-6, 1e3)
+
+
+class PretendCuda:
+    """`torch.cuda` as far as `EventClock` uses it: events take the time of a PretendGPU's queue."""
+
+    def __init__(self, gpu):
+        self.gpu = gpu
+
+    def device(self, device):
+        self.used = device
+        return nullcontext()
+
+    def Event(self, enable_timing):
+        assert enable_timing
+        return PretendEvent(self.gpu)
+
+
+class PretendEvent:
+    def __init__(self, gpu):
+        self.gpu = gpu
+
+    def record(self):
+        self.at = None
+
+    def synchronize(self):
+        self.gpu.synchronize()
+        self.at = self.gpu.clock()
+
+    def elapsed_time(self, later):
+        return (later.at - self.at) * 1000
+
+
+# The stopwatch
+
+
+def test_measure_gives_a_median_with_its_spread_and_says_what_it_waited_for():
+    timing = measure(torch.mm, torch.ones(8, 8), torch.ones(8, 8), seconds=0.01)
+    assert timing.repeats >= 3 and timing.device == "/cpu:0" and timing.threads == torch.get_num_threads()
+    assert timing.times[0] <= timing.median <= timing.times[-1] and timing.iqr >= 0
+    assert "median of" in repr(timing) and "/cpu:0" in repr(timing)
+
+
+def test_the_first_call_is_not_among_the_repeats():
+    calls = []
+
+    def slow_at_first():
+        calls.append(1)
+        if len(calls) == 1:
+            time.sleep(0.2)
+
+    timing = measure(slow_at_first, seconds=0.01, at_least=1)
+    assert timing.first_call >= 0.2 and timing.median < 0.2
+
+
+def test_threads_are_used_and_put_back_even_after_an_error():
+    before = torch.get_num_threads()
+    seen = []
+
+    def fails():
+        seen.append(torch.get_num_threads())
+        raise KeyError("on purpose")
+
+    with pytest.raises(KeyError):
+        measure(fails, threads=1)
+    assert seen == [1] and torch.get_num_threads() == before
+    assert measure(torch.mm, torch.ones(2, 2), torch.ones(2, 2), threads=1, seconds=0.01).threads == 1
+
+
+def test_whoever_watches_hears_fractions_and_may_stop_it():
+    heard = []
+    measure(sum, [1, 2], seconds=0.01, watch=heard.append)
+    assert heard[0] == 0.0 and heard == sorted(heard) and heard[-1] == 1.0
+
+    def stop(fraction):
+        raise InterruptedError("enough")
+
+    with pytest.raises(InterruptedError):
+        measure(sum, [1, 2], watch=stop)
+
+
+@given(st.lists(seconds, min_size=1, max_size=30))
+def test_median_and_iqr_equal_numpys(times):
+    timing = Timing(tuple(sorted(times)), first_call=0.0, calls=1, threads=1, device="/cpu:0")
+    assert math.isclose(timing.median, median(times), rel_tol=1e-12)
+    assert math.isclose(timing.iqr, np.subtract(*np.percentile(times, [75, 25])), rel_tol=1e-9, abs_tol=1e-12)
+
+
+def test_gflops_counts_operations_over_the_median():
+    assert Timing((1.0, 2.0, 9.0), 0.0, 1, 1, "/cpu:0").gflops(4e9) == 2.0
+
+
+@pytest.mark.parametrize("device", ["/gpu:99", "cuda:99", "/cpu:7"])
+def test_a_device_that_is_not_here_is_named_with_those_that_are(device):
+    with pytest.raises(ValueError, match=r"not on this machine; it has /cpu:0"):
+        measure(torch.ones, 2, device=device)
+
+
+def test_a_malformed_device_or_limit_is_refused():
+    with pytest.raises(ValueError, match="grammar"):
+        measure(torch.ones, 2, device="gpu number one")
+    with pytest.raises(ValueError, match="at_least"):
+        measure(torch.ones, 2, at_least=0)
+
+
+@pytest.mark.parametrize(
+    ("given_", "words"), [(2e-9, "0.00200 µs"), (0.00123, "1.23 ms"), (119.0, "119 s"), (0.0, "0.00 µs")]
+)
+def test_seconds_in_words(given_, words):
+    assert in_words(given_) == words
+
+
+# Clocks
+
+
+def test_the_event_clock_reads_only_when_the_queue_is_empty():
+    gpu = PretendGPU(accept=0.0, set_up=0.0)
+    clock = EventClock("cuda:1", cuda=PretendCuda(gpu))
+    before = clock()
+    gpu.launch(2.0)
+    gpu.launch(3.0)
+    assert clock() - before == pytest.approx(5.0)
+    assert clock.cuda.used == "cuda:1"
+
+
+def test_the_clock_of_the_cpu_is_the_hosts():
+    assert clock_for(torch.device("cpu")) is time.perf_counter
+
+
+def test_a_pretend_gpu_accepts_at_once_and_sets_up_once():
+    gpu = PretendGPU(accept=0.25, set_up=2.0)
+    gpu.launch(1.0)
+    assert gpu.clock() == 0.25
+    gpu.synchronize()
+    assert gpu.clock() == 3.25
+    gpu.launch(1.0)
+    gpu.synchronize()
+    gpu.synchronize()
+    assert gpu.clock() == 4.5
+    assert [s.what for s in gpu.spans if s.lane == "gpu"] == ["set-up", "work", "work"]
+
+
+# Products
+
+
+def test_a_product_on_the_cpu_moves_nothing_and_carries_its_hardware():
+    (timing,) = measure_matmul([16], budget=0.5)
+    assert (timing.to_device, timing.from_device, timing.total) == (0.0, 0.0, timing.compute)
+    assert timing.kind == "measured" and timing.origin and timing.repeats >= 1 and timing.on_cpu
+    assert timing.first_call > 0 and timing.gflops == timing.flops / timing.compute / 1e9 and timing.flops == 8192
+
+
+def test_what_does_not_fit_in_the_budget_is_left_out(monkeypatch):
+    def one(size, place, share, expected, dtype, generator, watch):
+        return MatmulTiming(size, place.name, compute=size**3 * 1e-3)
+
+    monkeypatch.setattr(course.timing.matmul, "_one", one)
+    # 10 takes 1 s a call; 100 would take 1000 s; 11 still fits
+    assert [t.size for t in measure_matmul([10, 100, 11], budget=5)] == [10, 11]
+
+
+def test_sizes_and_budgets_that_mean_nothing_are_refused():
+    for sizes in ([0], [-1], [1.5], [True]):
+        with pytest.raises(ValueError, match="is no size"):
+            measure_matmul(sizes)
+    with pytest.raises(ValueError, match="budget"):
+        measure_matmul([2], budget=0)
+
+
+# The crossover
+
+
+def slowly(cpu, gpu, with_copies):
+    """The reference: look at every size from the smallest."""
+    for n in range(1, 1000):
+        pair = [[t for t in side if t.size == n] for side in (cpu, gpu)]
+        if all(pair):
+            c, g = pair[0][0], pair[1][0]
+            if (g.to_device + g.compute + g.from_device if with_copies else g.compute) < c.compute:
+                return n
+    return None
+
+
+timings = st.dictionaries(st.integers(1, 40), st.tuples(seconds, seconds, seconds), max_size=8)
+
+
+@given(timings, timings, st.randoms())
+def test_the_crossover_equals_the_reference(cpu, gpu, random):
+    cpus = [MatmulTiming(n, "/cpu:0", compute=c) for n, (c, _, _) in cpu.items()]
+    gpus = [MatmulTiming(n, "/gpu:0", compute=c, to_device=i, from_device=o) for n, (c, i, o) in gpu.items()]
+    shuffled = cpus + gpus
+    random.shuffle(shuffled)
+    if not cpus or not gpus:
+        with pytest.raises(ValueError, match="one CPU with one GPU"):
+            crossover(shuffled)
+        return
+    found = crossover(shuffled)
+    assert found.without_transfers == slowly(cpus, gpus, with_copies=False)
+    assert found.with_transfers == slowly(cpus, gpus, with_copies=True)
+
+
+def test_both_copies_count_and_a_tie_is_no_win():
+    cpu = [MatmulTiming(n, "/cpu:0", compute=float(n)) for n in (1, 2, 3, 4)]
+    gpu = [MatmulTiming(n, "/gpu:0", compute=1.0, to_device=1.0, from_device=1.0) for n in (1, 2, 3, 4)]
+    found = crossover(cpu + gpu)
+    assert (found.without_transfers, found.with_transfers) == (2, 4)
+
+
+def test_a_crossover_of_two_dtypes_two_gpus_or_a_size_twice_is_refused():
+    cpu, gpu = MatmulTiming(1, "/cpu:0", compute=1.0), MatmulTiming(1, "/gpu:0", compute=1.0)
+    with pytest.raises(ValueError, match="one dtype"):
+        crossover([cpu, MatmulTiming(1, "/gpu:0", compute=1.0, dtype="float64")])
+    with pytest.raises(ValueError, match="one CPU with one GPU"):
+        crossover([cpu, gpu, MatmulTiming(2, "/gpu:1", compute=1.0)])
+    with pytest.raises(ValueError, match="size 1 stands twice"):
+        crossover([cpu, gpu, gpu])
+
+
+# Recording, the command, the exercises
+
+
+def test_a_recorded_trace_is_valid_and_reads_back(tmp_path):
+    trace = record_trace(tmp_path / "mine.json", sizes=[8, 16], budget=1, dtypes=["float32", "float64"], notes="a test")
+    again = load_trace(tmp_path / "mine.json")
+    assert again.hardware == trace.hardware and again.sizes() == again.sizes("float64") == [8, 16]
+    assert again.at(8).kind == "recorded" and again.date in again.at(8).label
+    validate(again.document())
+
+
+@pytest.mark.parametrize(
+    ("settings_", "words"),
+    [({"dtypes": ["float31"]}, "no dtype 'float31'"), ({"device": "/gpu:99"}, "not on this machine")],
+)
+def test_what_cannot_be_recorded_is_refused_and_nothing_is_written(tmp_path, settings_, words):
+    with pytest.raises(ValueError, match=words):
+        record_trace(tmp_path / "mine.json", sizes=[4], budget=1, **settings_)
+    with pytest.raises(ValueError, match=r"\.json"):
+        record_trace(tmp_path / "mine.txt", sizes=[4], budget=1)
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_command_prints_one_line_a_size():
+    said = CliRunner().invoke(main, ["matmul", "cpu", "8", "16", "--budget", "1"])
+    assert said.exit_code == 0, said.output
+    assert [line.split(":")[1] for line in said.output.splitlines()] == ["0 8", "0 16"]
+    assert "GFLOP/s" in said.output and "first call" in said.output
+
+
+def test_the_command_says_in_words_that_a_gpu_is_absent():
+    said = CliRunner().invoke(main, ["matmul", "/gpu:99", "8"])
+    assert (
+        said.exit_code == 1 and "not on this machine; it has /cpu:0" in said.output and "Traceback" not in said.output
+    )
+
+
+def right_stopwatch(gpu, work, repeats, warm=True, wait=True, middle=median):
+    if warm:
+        gpu.launch(work)
+        gpu.synchronize()
+    times = []
+    for _ in range(repeats):
+        start = gpu.clock()
+        gpu.launch(work)
+        if wait:
+            gpu.synchronize()
+        times.append(gpu.clock() - start)
+    return middle(times)
+
+
+WRONG = {
+    "never waits": lambda g, w, r: right_stopwatch(g, w, r, wait=False),
+    "counts the set-up": lambda g, w, r: right_stopwatch(g, w, r, warm=False),
+    "takes the mean": lambda g, w, r: right_stopwatch(g, w, r, middle=lambda times: sum(times) / len(times)),
+    "leaves the accepting out": lambda g, w, r: w,
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG.values(), ids=WRONG)
+def test_the_stopwatch_exercise_notices_each_wrong_stopwatch(wrong):
+    assert check(right_stopwatch)
+    verdict = check(wrong, "right_stopwatch")
+    assert not verdict and "PretendGPU" in verdict.message
+
+
+def test_the_other_exercises_pass_right_answers_and_notice_wrong_ones():
+    assert check(lambda r, i, c: 2 * r * i * c, "matmul_flops")
+    assert not check(lambda r, i, c: r * i * c, "matmul_flops")
+    assert not check(lambda r, i, c: 2 * r * c, "matmul_flops")
+    assert check(lambda cpu, copies, gpu: int(copies // (cpu - gpu)) + 1 if gpu < cpu else -1, "break_even")
+    assert not check(
+        lambda cpu, copies, gpu: max(1, math.ceil(copies / (cpu - gpu))) if gpu < cpu else -1, "break_even"
+    )
+    assert not check(lambda cpu, copies, gpu: int(copies // (cpu - gpu)) + 1 if gpu != cpu else -1, "break_even")
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(1, 12), st.sampled_from(["h200-data-sheet", "t4-data-sheet"]))
+def test_more_work_never_takes_a_modelled_gpu_less_time(n, name):
+    sheet = load_trace(name)
+    small, large = sheet.matmul(n * 100), sheet.matmul(n * 100 + 1)
+    assert small.compute < large.compute and small.to_device < large.to_device
+    assert small.to_device == pytest.approx(2 * small.from_device)

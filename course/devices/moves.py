@@ -33,6 +33,20 @@ def bring(args, kwargs, device, op):
     return args, kwargs, [tensor.numel() * tensor.element_size() for tensor in moved.values()]
 
 
+def all_on(device, values):
+    """Return whether every tensor in `values`, and in the lists, tuples and dicts among them, is on `device`."""
+    for value in values:
+        if isinstance(value, torch.Tensor):
+            if value.device != device:
+                return False
+        elif isinstance(value, (list, tuple)):
+            if not all_on(device, value):
+                return False
+        elif isinstance(value, dict) and not all_on(device, value.values()):
+            return False
+    return True
+
+
 def tensors_in(value):
     """Return the tensors in nested tuples, lists and dicts, in order."""
     if isinstance(value, torch.Tensor):

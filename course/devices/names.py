@@ -119,26 +119,21 @@ def _advice(text):
 
 
 def _nearest(text):
-    """Return the legal name most like `text`: each part is kept, mended or dropped."""
-    job = re.search(rf"job[:=\s]*({_JOB})", text, re.IGNORECASE)
-    task = re.search(r"task[:=/\s]*([0-9]+)", text, re.IGNORECASE)
-    rest = re.sub(rf"/?(job[:=\s]*{_JOB}|(task|replica)[:=/\s]*[0-9]*|device:?)", "", text, flags=re.IGNORECASE)
-    letters = re.search(r"[a-z]+", rest, re.IGNORECASE)
-    number = re.search(r"[0-9]+", rest)
-    kind = None
-    if letters:
-        close = difflib.get_close_matches(letters.group().lower(), _SPELLINGS, n=1, cutoff=0.3)
-        kind = _SPELLINGS[close[0]] if close else "cpu"
-    elif not job and not task:
-        kind = "cpu"
-    return str(
-        DeviceName(
-            job.group(1) if job else None,
-            int(task.group(1)) if task else None,
-            kind,
-            (int(number.group()) if number else 0) if kind else None,
-        )
-    )
+    """Return the legal name most like `text`: each piece between slashes or spaces is read as the part it resembles."""
+    parts = {}
+    for piece in re.split(r"[/\s]+", re.sub(r"device:", "", text, flags=re.IGNORECASE)):
+        word = re.match(r"[A-Za-z]*", piece).group().lower()
+        value = piece[len(word) :].lstrip(":=")
+        close = difflib.get_close_matches(word, ["job", "task", "replica", *_SPELLINGS], n=1, cutoff=0.5)
+        number = re.search(r"[0-9]+", value)
+        match close:
+            case ["job"] if re.fullmatch(_JOB, value):
+                parts["job"] = value
+            case ["task"]:
+                parts["task"] = int(number.group()) if number else 0
+            case [kind] if kind in _SPELLINGS:
+                parts["kind"], parts["index"] = _SPELLINGS[kind], int(number.group()) if number else 0
+    return str(DeviceName(**(parts or {"kind": "cpu", "index": 0})))
 
 
 @cache

@@ -48,11 +48,15 @@ def place(device, soft=False):
     return Placement(device, soft)
 
 
-class _Innermost(threading.local):
+class _Entered(threading.local):
     placements = ()
+    innermost = None
 
 
-_INNERMOST = _Innermost()
+_ENTERED = _Entered()
+_STAYS, _MOVES = Rule.STAYS, Rule.MOVES  # looked up once: an attribute of an Enum costs as much as an op's whole check
+_TELLING = {"device", "out", "inplace", "training", "use_input_stats"}  # arguments that say where, or what is written
+_NOTHING = {}
 _PLANS = {}  # function of torch -> Plan; some hundred at most: torch's own functions
 
 
@@ -68,14 +72,17 @@ class Placement(TorchFunctionMode):
         self._counting = threading.Lock()
         self._resolved = functools.cache(functools.partial(resolve, soft=soft))
         self._fixed, self._note = (None, "") if callable(device) else self._resolved(device)
+        self._quick = self._fixed is not None and not self._note
 
     def __enter__(self):
         super().__enter__()
-        _INNERMOST.placements = (*_INNERMOST.placements, self)
+        _ENTERED.placements = (*_ENTERED.placements, self)
+        _ENTERED.innermost = self
         return self
 
     def __exit__(self, *error):
-        _INNERMOST.placements = _INNERMOST.placements[:-1]
+        _ENTERED.placements = left = _ENTERED.placements[:-1]
+        _ENTERED.innermost = left[-1] if left else None
         return super().__exit__(*error)
 
     def __call__(self, function):
@@ -94,26 +101,19 @@ class Placement(TorchFunctionMode):
         return placed
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
-        kwargs = kwargs or {}
-        # An outer placement sees the ops of an inner one too, after it: they are placed already.
-        if not _INNERMOST.placements or _INNERMOST.placements[-1] is not self:
-            return func(*args, **kwargs)
         plan = _PLANS.get(func)
         if plan is None:
             plan = _PLANS[func] = plan_for(func)
-        rule = plan.rule
-        if rule is Rule.STAYS:
-            return func(*args, **kwargs)
-        if rule is Rule.MOVES and self._fixed is not None and not kwargs and not self._note:
-            for arg in args:  # the common case: a few tensors, all of them here already
-                if isinstance(arg, torch.Tensor):
-                    if arg.device != self._fixed:
-                        break
-                elif isinstance(arg, (list, tuple, dict)):
-                    break
-            else:
+        # An outer placement sees the ops of an inner one too, after it: they are placed already.
+        if plan.rule is _STAYS or _ENTERED.innermost is not self:
+            return func(*args, **kwargs) if kwargs else func(*args)
+        # The common case, kept short: an op whose inputs are here already.
+        if self._quick and plan.rule is _MOVES and moves.all_on(self._fixed, args):
+            if not kwargs:
+                return self._run(plan, func, args, _NOTHING, self._fixed)
+            if _TELLING.isdisjoint(kwargs) and moves.all_on(self._fixed, kwargs.values()):
                 return self._run(plan, func, args, kwargs, self._fixed)
-        return self._place(plan, func, args, kwargs)
+        return self._place(plan, func, args, kwargs or _NOTHING)
 
     def _place(self, plan, func, args, kwargs):
         """Find the call's device, move there what lies elsewhere, run it."""
@@ -122,7 +122,7 @@ class Placement(TorchFunctionMode):
             return func(*args, **kwargs)
         if plan.rule is Rule.MAKES:
             kwargs = {**kwargs, "device": device}
-        else:
+        elif not (moves.all_on(device, args) and moves.all_on(device, kwargs.values())):
             args, kwargs, moved = moves.bring(args, kwargs, device, plan.name)
             self._count(moved)
         if not note:
@@ -136,26 +136,32 @@ class Placement(TorchFunctionMode):
             return None, ""
         if plan.rule is Rule.INDEXES and not moves.tensors_in(args[1:]):
             return None, ""
-        target = moves.target_of(plan, args, kwargs)
-        if target is not None:
-            return target.device, ""
+        if plan.rule is Rule.FOLLOWS or not _TELLING.isdisjoint(kwargs):
+            target = moves.target_of(plan, args, kwargs)
+            if target is not None:
+                return target.device, ""
         if self._fixed is not None:
             return self._fixed, self._note
-        chosen = self.device(Op(plan.name, tuple(moves.tensors_in((args, kwargs)))))
+        inputs = moves.tensors_in(args) + moves.tensors_in(kwargs)
+        chosen = self.device(Op(plan.name, tuple(inputs)))
         return (None, "") if chosen is None else self._resolved(chosen)
 
     def _run(self, plan, func, args, kwargs, device):
         try:
             return func(*args, **kwargs)
         except NotImplementedError as error:
-            if device.type == "cpu" or not missing_kernel(error):
-                raise
-            name = name_of(device)
-            if not self.soft:
-                raise NotImplementedError(
-                    f"place(device={name!r}): the op {plan.name!r} has no kernel there.\n"
-                    f"Run it under place('/cpu:0'), or pass soft=True to run such ops on the CPU."
-                ) from error
+            return self._without_kernel(error, plan, func, args, kwargs, device)
+
+    def _without_kernel(self, error, plan, func, args, kwargs, device):
+        """Run on the CPU the op that `device` has no kernel for, when soft; otherwise say so."""
+        if device.type == "cpu" or not missing_kernel(error):
+            raise error
+        name = name_of(device)
+        if not self.soft:
+            raise NotImplementedError(
+                f"place(device={name!r}): the op {plan.name!r} has no kernel there.\n"
+                f"Run it under place('/cpu:0'), or pass soft=True to run such ops on the CPU."
+            ) from error
         args, kwargs, moved = moves.bring(args, kwargs, torch.device("cpu"), plan.name)
         self._count(moved)
         with noted(f"asked for {name}: no kernel"):

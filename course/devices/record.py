@@ -27,8 +27,8 @@ class OpRecord:
     @property
     def shape_text(self):
         """The shapes as `(2, 3) (3, 2) -> (2, 2)`."""
-        sides = [" ".join(map(str, side)) for side in (self.shapes, self.made)]
-        return " -> ".join(filter(None, sides)) if self.made else f"{sides[0]} -> a number"
+        inputs, outputs = (" ".join(map(str, side)) for side in (self.shapes, self.made))
+        return f"{inputs} -> {outputs or 'no tensor'}".strip()
 
     @property
     def remarks(self):

@@ -1,0 +1,136 @@
+"""Device names: one grammar, three spellings, errors that help."""
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from course.devices import DeviceName
+from course.devices.names import KINDS, name_of
+
+JOBS = st.none() | st.text(
+    st.characters(codec="ascii", exclude_characters="/:", categories=("L", "N", "P")), min_size=1
+)
+NUMBERS = st.integers(0, 10**6)
+DEVICES = st.none() | st.tuples(st.sampled_from(sorted(KINDS)), NUMBERS)
+
+
+@st.composite
+def names(draw):
+    job, task = draw(JOBS), draw(st.none() | NUMBERS)
+    device = draw(DEVICES) if job is not None or task is not None else draw(DEVICES.filter(bool))
+    return DeviceName(job, task, *(device or (None, None)))
+
+
+@given(names())
+def test_a_name_survives_being_written_and_read(name):
+    assert DeviceName.parse(str(name)) == name
+    assert hash(DeviceName.parse(str(name))) == hash(name)
+
+
+@given(st.text(max_size=30))
+def test_any_text_is_a_name_or_a_value_error_with_a_legal_suggestion(text):
+    try:
+        DeviceName.parse(text)
+    except ValueError as error:
+        suggested = str(error).split("Nearest legal name: '")[1].split("'.")[0]
+        assert str(DeviceName.parse(suggested)) == suggested
+        assert "/job:JOB/task:T/KIND:I" in str(error)
+
+
+@given(st.lists(names(), max_size=6))
+def test_names_sort_in_one_order_whatever_order_they_come_in(every):
+    assert sorted(every) == sorted(reversed(every))
+
+
+@pytest.mark.parametrize(
+    ("text", "canonical"),
+    [
+        ("/job:worker/task:1/gpu:0", "/job:worker/task:1/gpu:0"),
+        ("/job:worker/replica:0/task:1/device:GPU:0", "/job:worker/task:1/gpu:0"),
+        ("/device:GPU:2", "/gpu:2"),
+        ("/task:3/cpu:0", "/task:3/cpu:0"),
+        ("/job:ps", "/job:ps"),
+        ("cuda:1", "/gpu:1"),
+        ("cuda", "/gpu:0"),
+        ("mps", "/mps:0"),
+        ("cpu", "/cpu:0"),
+        ("gpu:1", "/gpu:1"),
+        ("/GPU:0", "/gpu:0"),
+        ("/job:worker/gpu", "/job:worker/gpu:0"),
+        ("meta", "/meta:0"),
+    ],
+)
+def test_every_spelling_of_the_grammar_reads_as_one_name(text, canonical):
+    assert str(DeviceName.parse(text)) == canonical
+
+
+@pytest.mark.parametrize(
+    ("wrong", "nearest"),
+    [
+        ("/gpuu:0", "/gpu:0"),
+        ("/gpu:zero", "/gpu:0"),
+        ("/job:worker/tsk:1/cpu:0", "/job:worker/task:1/cpu:0"),
+        ("cdua:1", "/gpu:1"),
+        ("/gpu:-1", "/gpu:1"),
+        ("", "/cpu:0"),
+        ("/job:/task:1", "/task:1"),
+        ("job=worker task=2 gpu", "/job:worker/task:2/gpu:0"),
+    ],
+)
+def test_a_malformed_name_is_answered_with_the_nearest_legal_one(wrong, nearest):
+    with pytest.raises(ValueError, match="Nearest legal name") as caught:
+        DeviceName.parse(wrong)
+    assert repr(wrong) in str(caught.value)
+    assert f"Nearest legal name: {nearest!r}" in str(caught.value)
+
+
+def test_torch_and_the_course_name_the_same_devices():
+    for text in ("cpu", "cuda:1", "mps:0", "meta"):
+        assert DeviceName.parse(torch.device(text)).torch == torch.device(text)
+        assert name_of(torch.device(text)) == str(DeviceName.parse(text))
+    assert torch.ones(1).device == DeviceName.parse("/cpu:0").torch, "a CPU tensor's device has no index"
+
+
+def test_a_device_outside_the_grammar_keeps_torchs_name():
+    assert name_of(torch.device("xpu:1")) == "/xpu:1"
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {},
+        {"kind": "gpu"},
+        {"index": 0},
+        {"kind": "tpu", "index": 0},
+        {"kind": "gpu", "index": -1},
+        {"kind": "gpu", "index": True},
+        {"kind": "gpu", "index": 1.5},
+        {"task": "0"},
+        {"job": "a/b"},
+        {"job": ""},
+    ],
+)
+def test_impossible_parts_are_refused(parts):
+    with pytest.raises(ValueError, match=r"DeviceName\("):
+        DeviceName(**parts)
+
+
+def test_a_name_cannot_be_changed():
+    with pytest.raises(AttributeError):
+        DeviceName.parse("/gpu:0").index = 1
+
+
+def test_a_tasks_name_is_no_torch_device():
+    with pytest.raises(ValueError, match="a task, not a device"):
+        _ = DeviceName.parse("/job:ps/task:0").torch
+
+
+def test_an_index_that_torch_would_wrap_is_refused():
+    with pytest.raises(ValueError, match="from 0 to 127"):
+        _ = DeviceName.parse("/gpu:300").torch
+
+
+def test_the_local_part_is_what_a_task_calls_its_own_device():
+    assert str(DeviceName.parse("/job:worker/task:1/gpu:0").local) == "/gpu:0"
+    assert DeviceName.parse("/job:worker/task:1").local is None

@@ -25,7 +25,12 @@ def darts(x, y, running):
         path.fill_between(samples, low, high, color=ROLES["waiting"].colour, alpha=0.3, linewidth=0)
         path.axhline(pi, color=ROLES["waiting"].colour, linewidth=1)
         path.plot(samples, [e.value for e in running], "o-", color=ROLES["worker"].colour, markersize=4, linewidth=1)
-        path.set(xscale="log", xlabel="darts", ylabel="estimate", title="π ± 2 standard errors, and the estimate")
+        path.set(
+            xscale="log",
+            xlabel="darts",
+            ylabel="estimate",
+            title=f"{_distance(last):.1f} standard errors from π, band: ±2",
+        )
         path.title.set_fontsize(10.5)
     alt = f"Darts at a quarter disc; {finding}"
     body = picture(fig, alt).html + f'<div class="figure">{last.value:.6g} ± {last.standard_error:.1g}</div>'
@@ -49,10 +54,13 @@ def error_law(samples, errors, title):
     return picture(fig, f"{title}: error of pi against darts, both on logarithmic axes, for {', '.join(errors)}.")
 
 
+def _distance(estimate):
+    return abs(estimate.value - pi) / estimate.standard_error
+
+
 def _finding(estimate):
-    distance = abs(estimate.value - pi) / estimate.standard_error
-    where = "inside" if distance <= 2 else "outside"
+    where = "inside" if _distance(estimate) <= 2 else "outside"
     return (
-        f"{estimate.samples:,} darts: {abs(estimate.value - pi):.1g} from π, {distance:.1f} standard errors; "
-        f"{where} the band, which holds about 19 of 20 estimates."
+        f"{estimate.samples:,} darts: {abs(estimate.value - pi):.1g} from π, {_distance(estimate):.1f} standard "
+        f"errors; {where} the band, which holds about 19 of 20 estimates."
     )

@@ -1,4 +1,4 @@
-"""Slices and their means: as wide as its size, as high as its mean: its area is its sum."""
+"""Slices and their means: a bar as wide as its slice's size and as high as its mean has the slice's sum as its area."""
 
 from dataclasses import dataclass
 from math import isclose, isnan
@@ -22,11 +22,16 @@ class SliceMeans:
         return sum(self.means) / len(self.means)
 
     @property
+    def agree(self):
+        """Whether averaging the means gives the mean."""
+        return isclose(self.naive, self.weighted, rel_tol=1e-9, abs_tol=1e-12)
+
+    @property
     def finding(self):
         """What averaging the means does here, as a sentence without its full stop."""
         if isnan(self.naive):
             return "An empty slice has no mean, so there is nothing to average"
-        if isclose(self.naive, self.weighted, rel_tol=1e-9, abs_tol=1e-12):
+        if self.agree:
             return "Averaging the means happens to be right here"
         return f"Averaging the means is off by {self.naive - self.weighted:+.4g}"
 
@@ -43,9 +48,11 @@ def slice_means(result):
         room = 0.45 * (max(0, *result.values) - min(0, *result.values)) or 1  # for the labels at the top
         ax.set_ylim(min(0, *result.values), max(0, *result.values) + room)
         ax.set(xlabel="position in the data", ylabel="value", title=result.finding)
-    words = f"The weighted mean. The average of the slices' means is {result.naive:.4g}. {result.finding}."
-    alt = f"Slices of {' and '.join(map(str, result.sizes))} numbers, mean {result.weighted:.4g}. {words}"
-    body = f'{picture(fig, alt).html}<div class="figure">{result.weighted:.4g}</div><p class="note">{words}</p>'
+        ax.xaxis.get_major_locator().set_params(integer=True)
+    number = f"{result.weighted:.4g}" if result.agree else f"{result.naive:.4g} is not {result.weighted:.4g}"
+    words = f"Averaged, the slices' means give {result.naive:.4g}; weighted by size, {result.weighted:.4g}."
+    alt = f"{result.finding}. Slices of {' and '.join(map(str, result.sizes))} numbers. {words}"
+    body = f'{picture(fig, alt).html}<div class="figure">{number}</div><p class="note">{result.finding}. {words}</p>'
     return html(body, alt)
 
 

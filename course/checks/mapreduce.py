@@ -1,0 +1,89 @@
+"""The exercises of chapter 04: reduce by hand, the weighted mean, word counts joined, a job renamed."""
+
+from fractions import Fraction
+from functools import reduce
+
+from course.checks.exercise import Exercise
+
+
+def _reduce_cases():
+    # subtraction and joining text tell left to right from right to left; one value is never joined
+    yield (_minus, [7])
+    yield (_minus, [7, 2])
+    yield (_minus, [7, 2, 1])
+    yield (_in_brackets, ["a", "b", "c", "d"])
+    yield (max, [3, 9, 4, 1, 5])
+
+
+def _minus(left, right):
+    return left - right
+
+
+def _in_brackets(left, right):
+    return f"({left}{right})"
+
+
+def _mean_cases():
+    yield ([4.0], [1])
+    yield ([1.0, 3.0], [5, 5])
+    yield ([2.0, 10.0], [3, 1])
+    yield ([2.0, 0.0], [3, 0])
+    yield ([1.5, -2.0, 8.0], [7, 1, 2])
+
+
+def _exact_mean(means, sizes):
+    total = sum(Fraction(mean) * size for mean, size in zip(means, sizes, strict=True))
+    return float(total / sum(sizes))
+
+
+def _merge_cases():
+    yield ({"the": 1}, {})
+    yield ({"the": 2}, {"the": 3})
+    yield ({"the": 2, "cat": 1}, {"the": 1, "dog": 4})
+
+
+def _counted(left, right):
+    return {word: left.get(word, 0) + right.get(word, 0) for word in {**left, **right}}
+
+
+def _inputs_kept(got, left, right):
+    return True if got is not left and got is not right else "give a new dictionary; a part may be joined twice"
+
+
+def _renamed(answer):
+    jobs = getattr(answer, "jobs", None)
+    if jobs is None:
+        return "give a ClusterSpec"
+    named = [job for job in jobs if job != "scheduler"]
+    if named != ["summer"]:
+        return f"its jobs are {', '.join(named)}; the one job asked for is summer"
+    if answer.num_tasks("summer") != 3:
+        return f"summer has {answer.num_tasks('summer')} tasks, not 3"
+    return True
+
+
+EXERCISES = {
+    exercise.name: exercise
+    for exercise in (
+        Exercise(
+            "fold",
+            _reduce_cases,
+            expected=lambda join, values: reduce(join, values),
+            hint="start with the first value; join it with the second, that with the third, and so on.",
+        ),
+        Exercise(
+            "weighted_mean",
+            _mean_cases,
+            expected=_exact_mean,
+            hint="mean × size is the slice's sum; add the sums, divide by all the sizes.",
+        ),
+        Exercise(
+            "merge_counts",
+            _merge_cases,
+            expected=_counted,
+            accepts=_inputs_kept,
+            hint="a word in both dictionaries has the sum of its two counts.",
+        ),
+        Exercise("renamed", lambda: [()], accepts=_renamed, hint='ClusterSpec({"summer": [three addresses]}).'),
+    )
+}

@@ -1,0 +1,484 @@
+# %% [markdown]
+# # Map, reduce and the mean
+#
+# **Two means, average them: right?** A colleague has the mean of one part of the data, you have the mean of the
+# other. You add the two and halve the sum. Is that the mean of everything? Commit to a yes or a no before you read
+# on.
+#
+# | | |
+# |---|---|
+# | You will | write map and reduce in plain Python; start a cluster of named tasks; send work to a task you choose and prove where it ran; take a mean in slices without losing weight or digits |
+# | Minutes | 40 |
+# | You need | Python functions and dictionaries; a little NumPy |
+# | Resources | 2 cores, 2 GB, under 30 s; no GPU needed; nothing is downloaded |
+
+# %% [markdown]
+# ## Map, then reduce
+#
+# A large job is often one small job done many times. **Map** applies a function to every part. **Reduce** joins the
+# results, two at a time, until one is left. Which words, and how often, are in this rhyme? Each line is a part.
+
+# %% tags=["nbval-check-output"]
+from collections import Counter
+from functools import reduce
+
+rhyme = """the cat sat on the mat
+the dog sat on the cat
+the mat lay on the floor"""
+
+counted = [Counter(line.split()) for line in rhyme.splitlines()]  # map
+for counts in counted:
+    print(dict(counts))
+
+# %% [markdown]
+# Three lines, three dictionaries. Nothing that happened to one line depended on another: three people could have
+# counted at once. Now join them, left to right.
+
+# %% tags=["nbval-check-output"]
+total = reduce(lambda left, right: left + right, counted)  # reduce
+print(total.most_common(4))
+
+# %% [markdown]
+# That is all there is to map and reduce. `course.map_reduce` is the same in one call. It takes the place where the
+# mapper shall run as an argument, an *executor*; without one, it runs here.
+
+# %% tags=["nbval-check-output"]
+from course import check, map_reduce
+
+
+def count_words(line):
+    return Counter(line.split())
+
+
+def add(left, right):
+    return left + right
+
+
+print(map_reduce(count_words, add, rhyme.splitlines()) == total)
+
+# %% [markdown]
+# ### Exercise: reduce by hand
+#
+# Write `fold(join, values)`: join the first value with the second, the result with the third, and so on. One value
+# alone is the answer itself. Slow specification: `fold(join, [a, b, c])` is `join(join(a, b), c)`.
+#
+# <details><summary>Hint</summary>Keep the result so far in a variable. It starts as <code>values[0]</code>.</details>
+
+
+# %% tags=["exercise"]
+def fold(join, values): ...
+
+
+# %% tags=["solution"]
+def fold(join, values):
+    result = values[0]
+    for value in values[1:]:
+        result = join(result, value)
+    return result
+
+
+# %%
+check(fold)
+
+# %% [markdown]
+# ### Exercise: join two counts
+#
+# Write `merge_counts(left, right)` for plain dictionaries: every word of either, with its counts added. Leave both
+# inputs as they were. Slow specification: for each word, `left.get(word, 0) + right.get(word, 0)`.
+#
+# <details><summary>Hint</summary>Copy <code>left</code> first, then add each word of <code>right</code> to the copy.</details>
+
+
+# %% tags=["exercise"]
+def merge_counts(left, right): ...
+
+
+# %% tags=["solution"]
+def merge_counts(left, right):
+    joined = dict(left)
+    for word, count in right.items():
+        joined[word] = joined.get(word, 0) + count
+    return joined
+
+
+# %%
+check(merge_counts)
+
+# %% [markdown]
+# ## When the order matters
+#
+# Three people finish when they finish. If results were joined in order of arrival, the answer could depend on who was
+# quick. Does it? For whole numbers it doesn't. Try floats.
+
+# %% tags=["nbval-check-output"]
+print((1e16 + 1.0) + -1e16)
+print((1e16 + -1e16) + 1.0)
+
+# %% [markdown]
+# The same three numbers, two sums. A float has about 16 digits, and the 1.0 fell off the end of 10¹⁶. So `map_reduce`
+# joins in the order of the parts, whoever arrives first. With `associative=True` it joins neighbours first, as a
+# tree; brackets show the shape.
+
+
+# %% tags=["nbval-check-output"]
+def bracket(left, right):
+    return f"({left}{right})"
+
+
+print(map_reduce(str, bracket, range(5)))
+print(map_reduce(str, bracket, range(5), associative=True))
+
+# %% [markdown]
+# The tree's shape depends on the number of parts and on nothing else. A join that adds has a smaller rounding error
+# in a tree, and the same one every time.
+#
+# ## A cluster of named tasks
+#
+# So far one process did everything. A **cluster** is several processes with names. A **job** is a group that does the
+# same work; each process of it is a **task**, numbered from 0. A `ClusterSpec` writes down which tasks there are and
+# at which address each one listens.
+
+# %% tags=["nbval-check-output"]
+from course import ClusterSpec, local_cluster
+
+spec = ClusterSpec({"local": ["localhost:2222", "localhost:2223"]})
+print(spec.jobs, spec.num_tasks("local"), spec.task_address("local", 1))
+print(spec.tasks)
+
+# %% [markdown]
+# The spec starts nothing; it is a list of names. `local_cluster` starts the processes: here a job called `local` with
+# two tasks, on ports that happen to be free. They are real processes of your operating system, and they talk over an
+# encrypted connection that only this machine can reach.
+
+# %% tags=["nbval-check-output"]
+cluster = local_cluster(local=2)
+print(cluster, cluster.tasks)
+
+# %% [markdown]
+# ## 2 → 238 on two tasks
+#
+# Where does a line run? Here is a sum in three steps. Start with 2. Task 1 adds 300. Task 0 takes 66 away. The
+# results meet here. Inside `with cluster.at(…)` everything that is submitted goes to that task and to no other. Each
+# step reports the name of the task that did it.
+
+# %% tags=["nbval-check-output"]
+from distributed import get_worker
+
+
+def add_number(x, y):
+    return get_worker().name, x + y
+
+
+with cluster.at("/job:local/task:1"):
+    first_task, first = cluster.executor.submit(add_number, 2, 300).result(timeout=20)
+with cluster.at("/job:local/task:0"):
+    second_task, second = cluster.executor.submit(add_number, 2, -66).result(timeout=20)
+
+print(f"{first_task}: 2 + 300 = {first}")
+print(f"{second_task}: 2 - 66 = {second}")
+print(f"here: {first} + {second} = {first + second}")
+
+# %% [markdown]
+# Two tasks worked on the same number, and 302 − 64 = 238 was joined in this process. The names came from the tasks
+# themselves. Three questions run through this course; for this sum they are quick to answer. *Where*: one addition on
+# each task, the last one here. *What moved*: one number out and one back, each time. *Who waited*: this process,
+# twice, in `.result`.
+#
+# They are two different processes, and neither of them is this one:
+
+# %% tags=["nbval-check-output"]
+import os
+
+
+def process_number():
+    return os.getpid()
+
+
+numbers = {os.getpid()}
+for task in cluster.tasks:
+    with cluster.at(task):
+        numbers.add(cluster.executor.submit(process_number).result(timeout=20))
+print(len(numbers), "different processes")
+
+# %% [markdown]
+# A task that isn't in the cluster is an error at once. (Dask alone would wait for such a task, for ever.)
+
+# %% tags=["nbval-check-output"]
+try:
+    with cluster.at("/job:local/task:2"):
+        cluster.executor.submit(process_number)
+except ValueError as error:
+    print(error)
+
+# %% [markdown]
+# ### Exercise: another job
+#
+# Make `renamed`: a `ClusterSpec` with one job called `summer`, of three tasks, at any addresses of this machine.
+#
+# <details><summary>Hint</summary>The name of a job is a key of the dictionary. Ports are whole numbers; take three different ones.</details>
+
+# %% tags=["exercise"]
+renamed = None
+
+# %% tags=["solution"]
+renamed = ClusterSpec({"summer": ["localhost:2222", "localhost:2223", "localhost:2224"]})
+
+# %%
+check(renamed, "renamed")
+
+# %% [markdown]
+# ## The same map and reduce, somewhere else
+#
+# An executor is anything with `submit`. The cluster has one. Give it to `map_reduce` and the lines of the rhyme are
+# counted by the tasks; the dictionaries come back and are joined here.
+
+# %% tags=["nbval-check-output"]
+print(map_reduce(count_words, add, rhyme.splitlines(), cluster.executor) == total)
+
+# %% [markdown]
+# ## Two means
+#
+# Twenty answers of a server, in seconds. Sixteen were quick, four were slow. The first slice has the quick ones, the
+# second the slow ones.
+
+# %% tags=["nbval-check-output"]
+import numpy as np
+
+seconds = np.array([1.2, 0.8, 1.1, 0.9, 1.0, 1.3, 0.7, 1.0, 1.1, 0.9, 1.2, 0.8, 1.0, 1.0, 0.9, 1.1, 6.1, 5.8, 6.3, 5.8])
+quick, slow = seconds[:16], seconds[16:]
+print(f"quick: mean {quick.mean():.2f}   slow: mean {slow.mean():.2f}")
+
+# %% [markdown]
+# Commit to a number: what is the mean of all twenty?
+
+# %%
+prediction = None  # your number
+
+# %%
+if prediction is not None:
+    print(f"you said {prediction}; the mean is {seconds.mean():.2f}")
+else:
+    print("no prediction yet: set one in the cell above")
+
+# %% tags=["nbval-check-output"]
+print(f"the two means, averaged: {(quick.mean() + slow.mean()) / 2:.2f}")
+print(f"the mean of all twenty:  {seconds.mean():.2f}")
+
+# %% [markdown]
+# The average of the two means is 3.50; the mean is 2.00. Four slow answers got as much say as sixteen quick ones. A
+# mean alone has forgotten how many numbers it stands for. Cut in the middle, 10 and 10, and the mistake is invisible,
+# because both slices weigh the same:
+
+# %% tags=["nbval-check-output"]
+left, right = seconds[:10], seconds[10:]
+print(f"{left.mean():.2f} and {right.mean():.2f}, averaged: {(left.mean() + right.mean()) / 2:.2f}")
+
+# %% [markdown]
+# So a slice must answer with two numbers, its sum and its size. Sums can be added. `course.mean` does that: each
+# slice becomes a `PartSum`, the sums and the sizes are added, and one division at the end gives the mean. `parts=[16,
+# 4]` are the slices' sizes.
+
+# %% tags=["nbval-check-output"]
+from course import mean
+from course.mapreduce import part_sum
+
+for name, numbers in (("quick", quick), ("slow", slow)):
+    answer = part_sum(numbers)
+    print(f"{name}: total {answer.total:.1f} of {answer.count}")
+for sizes in ([10, 10], [16, 4], [19, 1], [20, 0]):
+    print(sizes, f"{mean(seconds, sizes, cluster.executor):.2f}")
+
+# %% [markdown]
+# Whatever the cut, the mean is 2.00, and each slice was added up by a task. Even an empty slice does no harm: it has
+# total 0 and size 0, where its mean would have been 0/0.
+#
+# Now move the cut yourself. A bar is as wide as its slice and as high as its mean. The two lines across are the two
+# ways to join them.
+
+# %%
+from course.widgets import SliceMean
+
+SliceMean(cut=16)
+
+# %% [markdown]
+# Without a kernel you see the picture for a cut at 16. Each bar's area is its slice's sum; the green line is the
+# height at which one bar over all twenty would have the same area. The dashed red line ignores the widths.
+#
+# ### Exercise: the weighted mean
+#
+# Write `weighted_mean(means, sizes)` for two lists of the same length. Slow specification: Σ sizeᵢ · meanᵢ, divided
+# by Σ sizeᵢ.
+#
+# <details><summary>Hint</summary><code>zip(means, sizes)</code> gives the pairs.</details>
+
+
+# %% tags=["exercise"]
+def weighted_mean(means, sizes): ...
+
+
+# %% tags=["solution"]
+def weighted_mean(means, sizes):
+    return sum(mean * size for mean, size in zip(means, sizes, strict=True)) / sum(sizes)
+
+
+# %%
+check(weighted_mean)
+
+# %% [markdown]
+# ## Where float32 goes wrong
+#
+# Measurements often come as float32, which has about 7 digits. Take a million of them near one hundred million, with
+# noise of at most 16. Neighbouring float32 numbers are 8 apart there. The true mean of exactly these numbers is
+# known: Python's `math.fsum` adds without rounding. Add them one after the other in float32, and see.
+
+# %% tags=["nbval-check-output"]
+import math
+
+generator = np.random.default_rng(4)
+numbers = (1e8 + 8 * generator.integers(-2, 3, 1_000_000)).astype(np.float32)
+exact = math.fsum(numbers.tolist()) / numbers.size
+running = float(np.add.accumulate(numbers)[-1]) / numbers.size  # accumulate keeps one float32 total
+
+print(f"exact mean           {exact:,.3f}")
+print(f"running float32 sum  {running:,.0f}   off by {abs(running - exact) / exact:.1%}")
+print(f"course.mean          {mean(numbers, 4):,.3f}")
+
+# %% [markdown]
+# The running sum is off by far more than the noise. Once the total has grown to 10¹⁴, neighbouring float32 numbers
+# are 8 million apart, so each 10⁸ that is added gets rounded to a multiple of that. `course.mean` adds in float64 and
+# is exact here to the last digit shown.
+#
+# That it runs in slices doesn't lose anything either:
+
+# %% tags=["nbval-check-output"]
+answers = {parts: mean(numbers, parts, cluster.executor) for parts in (1, 2, 3, 7)}
+print({parts: answer == exact for parts, answer in answers.items()})
+
+# %% [markdown]
+# PyTorch can be asked for float64 too: `tensor.mean(dtype=torch.float64)`. The answer is right, and there is a trap:
+# it converts number by number. Time it beside a plain `tensor.mean()` and beside `course.mean`, which has NumPy
+# convert block by block.
+
+# %% tags=["timing"]
+import torch
+
+from course import measure
+
+tensor = torch.from_numpy(np.resize(numbers, 8_000_000))
+ways = {
+    "tensor.mean(), float32": tensor.mean,
+    "tensor.mean(dtype=torch.float64)": lambda: tensor.mean(dtype=torch.float64),
+    "course.mean": lambda: mean(tensor),
+}
+for name, way in ways.items():
+    seconds_taken = measure(way).median
+    print(f"{name:<34} {tensor.nbytes / seconds_taken / 1e9:5.1f} GB/s, off by {abs(float(way()) - exact):.3g}")
+
+# %% [markdown]
+# Asking for float64 inside `torch.mean` costs several times the time of the others. The float32 mean is quick because
+# PyTorch, too, adds in blocks; compare its error with the noise, though. You need not choose: convert in blocks that
+# fit in the cache, and add those in float64.
+#
+# ## What moved, and who waited
+#
+# Each slice was sent to a task, and two numbers came back. Count the bytes of the float32 example in two slices.
+
+# %% tags=["nbval-check-output"]
+from course.mapreduce import slices
+
+sent = [part.nbytes for part in slices(numbers, 2)]
+print(f"sent to the tasks: {sent[0]:,} and {sent[1]:,} bytes")
+print("sent back: a total and a count each,", 2 * 8, "bytes of numbers")
+
+# %% [markdown]
+# Four million bytes went out so that a few could come back. Adding up a slice takes less time than sending it. What
+# if the data were *born* on the tasks? Then only a recipe has to travel:
+
+
+# %% tags=["nbval-check-output"]
+def make_and_add(part):
+    first, last = part
+    return part_sum(np.arange(first, last, dtype=np.float64))
+
+
+recipe = [(0, 600_000), (600_000, 1_000_000)]
+joined = map_reduce(make_and_add, add, recipe, cluster.executor, associative=True)
+print(joined.mean, "of", joined.count, "numbers; sent to the tasks: two pairs of whole numbers")
+
+# %% [markdown]
+# The mean of 0 … 999,999 is 499999.5, from unequal slices, and no array crossed a connection. Who waited? Time both,
+# together with the mean in this process.
+
+# %% tags=["timing"]
+import time
+
+
+def seconds_of(work):
+    started = time.perf_counter()
+    work()
+    return time.perf_counter() - started
+
+
+print(f"here, one process:     {1000 * seconds_of(lambda: mean(numbers)):6.1f} ms")
+print(f"slices sent to tasks:  {1000 * seconds_of(lambda: mean(numbers, 2, cluster.executor)):6.1f} ms")
+born = seconds_of(lambda: map_reduce(make_and_add, add, recipe, cluster.executor))
+print(f"slices born on tasks:  {1000 * born:6.1f} ms")
+
+# %% [markdown]
+# For four million bytes the cluster loses: this process waits for the data to leave, for the slower of the two tasks,
+# and for the answers. Moving costs more than adding. The next chapter has work where almost nothing moves.
+#
+# ## A task dies
+#
+# Processes end when nobody expects it. Kill task 1 without warning, while it has work that is pinned to it.
+
+
+# %% tags=["nbval-check-output"]
+def slow_double(x):
+    time.sleep(0.3)
+    return get_worker().name, 2 * x
+
+
+with cluster.at("/job:local/task:1"):
+    waiting = cluster.executor.submit(slow_double, 21)
+cluster.kill("/job:local/task:1")
+print(waiting.result(timeout=30))
+
+# %% [markdown]
+# The answer is the same, and from a task of the same name. A new process took the name and the address of the dead
+# one, and the work ran again. That is why a mapper should give the same answer when it runs twice.
+#
+# Whoever opens a cluster closes it. After that, its executor says so instead of waiting.
+
+# %% tags=["nbval-check-output"]
+cluster.close()
+try:
+    cluster.executor.submit(process_number)
+except RuntimeError as error:
+    print(error)
+
+# %% [markdown]
+# ## What this does not show
+#
+# - Two processes on one machine share its memory bandwidth and its cores. On two machines a slice travels over a
+#   network, which is slower still.
+# - Counting words in a text that is larger than memory needs data that are read where they lie. The mapper would get
+#   a file's name, not its lines.
+# - Sums of numbers with very different signs and sizes can lose digits in float64 too; `math.fsum` doesn't, and is
+#   slower.
+#
+# ## Key points
+#
+# - Map: one function on every part, anywhere. Reduce: join two at a time, in an order that doesn't depend on who is
+#   first.
+# - Two means may be averaged only if they stand for equally many numbers. Send sums and sizes.
+# - A task has a name, `/job:local/task:1`; `cluster.at` sends work there and nowhere else.
+# - Add float32 numbers in float64, block by block.
+# - Sending data to a sum costs more than the sum. Send the recipe.
+#
+# ## Sources
+#
+# - J. Dean, S. Ghemawat, *MapReduce: Simplified Data Processing on Large Clusters*, OSDI 2004.
+# - N. J. Higham, *The Accuracy of Floating Point Summation*, SIAM J. Sci. Comput. 14 (1993): why a tree rounds less
+#   than a row.
+# - Python documentation, `concurrent.futures` and `functools.reduce`; Dask documentation, *Futures*.

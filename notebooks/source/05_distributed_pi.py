@@ -1,0 +1,391 @@
+# %% [markdown]
+# # Pi on many processes
+#
+# **A hundred times the samples: how many more digits?** You throw darts at random and get pi to two decimals. A
+# cluster lets you throw a hundred times as many. How many decimals more is that? Commit to a number before you read
+# on.
+#
+# | | |
+# |---|---|
+# | You will | estimate pi by chance and say how wrong it may be; measure the n^−1/2 law; share darts among servers so that the answer doesn't depend on how many there are; find out when more processes stop helping |
+# | Minutes | 45 |
+# | You need | chapter 04 (tasks, map and reduce); what a standard deviation is |
+# | Resources | 2 cores, 2 GB, under 30 s; no GPU needed; nothing is downloaded |
+
+# %% [markdown]
+# ## Darts
+#
+# Throw a dart at a square of side 1, anywhere, every place as likely as another. A quarter of a disc of radius 1 lies
+# in that square and covers π/4 of it. So the share of darts that land inside it, times 4, is close to pi. In plain
+# Python:
+
+# %% tags=["nbval-check-output"]
+import random
+
+random.seed(5)
+inside = sum(random.random() ** 2 + random.random() ** 2 < 1 for dart in range(10_000))
+print(inside, "of 10,000 inside; pi is about", 4 * inside / 10_000)
+
+# %% [markdown]
+# Ten thousand darts, and the second decimal is in doubt. `course.estimate_pi` throws them faster, in blocks that fit
+# in the processor's cache, and reports what it isn't sure of.
+
+# %% tags=["nbval-check-output"]
+from course import check, draw, estimate_pi, local_cluster
+
+estimate = estimate_pi(1_000_000, seed=9)
+print(estimate)
+print(f"{estimate.inside:,} of {estimate.samples:,} inside; off by {estimate.error:+.6f}")
+
+# %% [markdown]
+# ## How wrong may it be?
+#
+# The number after ± is the **standard error**: the size of the error that is typical, known without knowing pi. A
+# dart is worth 4 with probability p and 0 otherwise, so its variance is 16·p·(1 − p); the mean of n darts has that,
+# divided by n; the standard error is its root.
+
+# %% tags=["nbval-check-output"]
+from math import sqrt
+
+p = estimate.inside / estimate.samples
+print(f"{4 * sqrt(p * (1 - p) / estimate.samples):.6f}")
+print(f"{estimate.standard_error:.6f}")
+
+# %% [markdown]
+# Is that honest? Throw 100,000 darts again and again, each time with another seed, and count how often the true error
+# is smaller than one and than two standard errors.
+
+# %% tags=["nbval-check-output"]
+runs = [estimate_pi(100_000, seed) for seed in range(200)]
+for band in (1, 2):
+    hits = sum(abs(run.error) < band * run.standard_error for run in runs)
+    print(f"within {band} standard error(s): {hits} of 200")
+
+# %% [markdown]
+# Chance promises about 68 % and 95 %, which is 137 and 191 of 200. So the band says what it claims to say: one
+# estimate in twenty lies outside two standard errors, and it is not a mistake.
+#
+# ### Exercise: the standard error
+#
+# Write `standard_error(inside, samples)`. Slow specification: every dart is worth 4 or 0; take the standard deviation
+# of all those values and divide it by √samples.
+#
+# <details><summary>Hint</summary>The formula above has everything.</details>
+
+
+# %% tags=["exercise"]
+def standard_error(inside, samples): ...
+
+
+# %% tags=["solution"]
+def standard_error(inside, samples):
+    share = inside / samples
+    return 4 * sqrt(share * (1 - share) / samples)
+
+
+# %%
+check(standard_error)
+
+# %% [markdown]
+# ## A hundred times the samples
+#
+# Your number, please: how many more correct decimals do a hundred times as many darts buy?
+
+# %%
+prediction = None  # your number
+
+# %%
+print("no prediction yet: set one in the cell above" if prediction is None else f"you said {prediction}; now measure")
+
+# %% [markdown]
+# One run proves little, so take the root of the mean squared error (RMS) over forty seeds, for five numbers of darts.
+
+# %% tags=["nbval-check-output"]
+import numpy as np
+
+
+def typical_error(samples, method="pseudo", seeds=40):
+    return np.sqrt(np.mean([estimate_pi(samples, seed, method=method).error ** 2 for seed in range(seeds)]))
+
+
+counts = [1_000, 10_000, 100_000, 1_000_000]
+errors = [typical_error(count) for count in counts]
+for count, error in zip(counts, errors, strict=True):
+    print(f"{count:>9,} darts: typical error {error:.4f}")
+
+# %% [markdown]
+# From 10,000 darts to 1,000,000 the error falls to about a tenth: **one** decimal more. Halving the error costs four
+# times the darts. On paper with logarithmic axes such a law is a straight line; its slope is the power. Measure it,
+# with its own standard error: each of 10 groups of seeds gives one slope.
+
+
+# %% tags=["nbval-check-output"]
+def slope(group):
+    own = [abs(estimate_pi(count, 1000 + 20 * group + k).error) for count in counts for k in range(20)]
+    rms = np.sqrt(np.mean(np.square(own).reshape(len(counts), 20), axis=1))
+    return np.polyfit(np.log(counts), np.log(rms), 1)[0]
+
+
+slopes = [slope(group) for group in range(10)]
+print(f"slope {np.mean(slopes):.2f} ± {np.std(slopes, ddof=1) / sqrt(len(slopes)):.2f}")
+
+# %% [markdown]
+# The law says −0.50, and the measured slope agrees within its standard error. There is the answer to the question at
+# the top: a hundred times the darts, one digit more.
+#
+# ### Exercise: the price of a wish
+#
+# Write `darts_for(wish)`: the smallest whole number of darts whose standard error is at most `wish`. Slow
+# specification: one dart has a standard error of 4·√(π/4·(1 − π/4)), about 1.642; try n = 1, 2, 3, … until 1.642/√n
+# is small enough. The check allows one part in a hundred.
+#
+# <details><summary>Hint</summary>Solve for n instead of trying.</details>
+
+
+# %% tags=["exercise"]
+def darts_for(wish): ...
+
+
+# %% tags=["solution"]
+def darts_for(wish):
+    return int(np.ceil((4 * sqrt(np.pi / 4 * (1 - np.pi / 4)) / wish) ** 2))
+
+
+# %%
+check(darts_for)
+
+# %% [markdown]
+# Move the number of darts, the seed and the method. On the right the estimate walks into the band of two standard
+# errors around π; change the seed, and it takes another way into the same band.
+
+# %%
+from course.widgets import PiDarts
+
+PiDarts(samples=20_000, seed=9)
+
+# %% [markdown]
+# ## Who throws which darts?
+#
+# If digits are so dear, more processes should throw. Start a cluster whose job is called `server`, with two tasks. A
+# server is found by its role and its index.
+
+# %% tags=["nbval-check-output"]
+cluster = local_cluster(server=2)
+print(cluster.tasks)
+
+# %% [markdown]
+# Every server runs the same code, and only its index says which darts are its own. The trick is that dart i is
+# decided by the seed and by i alone: darts come in blocks of 65,536, and block k has a stream of random numbers of
+# its own, made from (seed, k). So server 0 can throw blocks 0 to 7 and server 1 blocks 8 to 15, and neither needs to
+# know what the other does.
+
+# %% tags=["nbval-check-output"]
+from course.pi.pseudo import BLOCK, count
+
+shares = [(0, 8 * BLOCK), (8 * BLOCK, 16 * BLOCK)]
+found = []
+for index, (first, last) in enumerate(shares):
+    with cluster.at(f"/job:server/task:{index}"):
+        found.append(cluster.executor.submit(count, 9, first, last))
+by_server = [future.result(timeout=30) for future in found]
+print(by_server, "together", sum(by_server))
+print("one process:", estimate_pi(16 * BLOCK, seed=9).inside)
+
+# %% [markdown]
+# The same number, to the last dart. `estimate_pi` makes such ranges itself: it is a `map_reduce` over them. Any
+# number of parts gives the same `inside`, here or on the servers.
+
+# %% tags=["nbval-check-output"]
+for parts in (1, 2, 3, 7):
+    here = estimate_pi(1_000_000, seed=9, parts=parts).inside
+    there = estimate_pi(1_000_000, seed=9, parts=parts, executor=cluster.executor).inside
+    print(f"{parts} part(s): {here:,} here, {there:,} on the servers")
+
+# %% [markdown]
+# Your result doesn't depend on the machine that you happened to have. A colleague with seven servers can check it.
+#
+# ### Exercise: a fair share
+#
+# Write `share(index, servers, darts)`: the pair (first, last) of the darts first ≤ i < last that server `index` of
+# `servers` throws. Together the shares cover 0 … darts − 1, none overlap, and their sizes differ by one at most. They
+# follow each other in the order of the index.
+#
+# <details><summary>Hint</summary>Server <code>index</code> ends where server <code>index + 1</code> begins.</details>
+
+
+# %% tags=["exercise"]
+def share(index, servers, darts): ...
+
+
+# %% tags=["solution"]
+def share(index, servers, darts):
+    return darts * index // servers, darts * (index + 1) // servers
+
+
+# %%
+check(share)
+
+# %% [markdown]
+# ## The trap: one stream for all
+#
+# The natural mistake is to start every server with the same seed. Nothing complains. Look at what four servers find.
+
+
+# %% tags=["nbval-check-output"]
+def throw_with_same_seed(server):
+    return estimate_pi(50_000, seed=7).inside  # the server's index isn't used
+
+
+same = [throw_with_same_seed(server) for server in range(4)]
+own = [count(7, server * BLOCK, server * BLOCK + 50_000) for server in range(4)]
+print("one stream for all:", same)
+print("a stream each:     ", own)
+
+# %% [markdown]
+# With one seed all four threw the very same darts. Added up they look like 200,000, and the standard error is worked
+# out from 200,000; but there are only 50,000 different ones. Is that visible in the errors? Repeat it with a hundred
+# seeds, and divide the typical error by the standard error that was claimed. An honest method gives about 1.
+
+
+# %% tags=["nbval-check-output"]
+def error_over_claim(insides):
+    claimed = 1.642 / sqrt(200_000)
+    return np.sqrt(np.mean([(4 * inside / 200_000 - np.pi) ** 2 for inside in insides])) / claimed
+
+
+reused = [4 * count(seed, 0, 50_000) for seed in range(100)]
+honest = [sum(count(seed, k * BLOCK, k * BLOCK + 50_000) for k in range(4)) for seed in range(100)]
+print(f"a stream each:      {error_over_claim(honest):.1f}")
+print(f"one stream for all: {error_over_claim(reused):.1f}")
+
+# %% [markdown]
+# The reused stream is off by about twice what it claims, and with a hundred servers it would be ten times. No error
+# message, no crash: only a ± that lies. Distinct streams come from `numpy.random.SeedSequence(seed, spawn_key=(k,))`,
+# which mixes seed and index. (Seeds `seed + index` are another trap: server 1 of run 0 is server 0 of run 1.)
+#
+# ## Two servers, twice as fast?
+#
+# Time the same darts on one server and on both. Inside `cluster.at` all parts go to one.
+
+# %% tags=["timing"]
+import time
+
+
+def seconds_for(darts):
+    started = time.perf_counter()
+    estimate_pi(darts, seed=2, executor=cluster.executor)
+    return time.perf_counter() - started
+
+
+seconds_for(2_000_000)  # the first call loads the code on both servers
+for darts in (200_000, 80_000_000):
+    with cluster.at("/job:server/task:0"):
+        one = seconds_for(darts)
+    both = seconds_for(darts)
+    print(
+        f"{darts:>10,} darts: {1000 * one:5.0f} ms on one, {1000 * both:5.0f} ms on both: {one / both:.1f} times as fast"
+    )
+
+# %% [markdown]
+# On two free cores the large job comes near twice the speed, the small one does not: what it waits for is the
+# sending, not the throwing. And there is a limit that no number of servers removes. If a share s of the work can't be
+# split (starting, sending, adding up), n servers are at most 1/(s + (1 − s)/n) times as fast. That is Amdahl's law.
+
+# %% tags=["nbval-check-output"]
+for s in (0.01, 0.1):
+    print(f"s = {s:.0%}:", {n: round(1 / (s + (1 - s) / n), 1) for n in (2, 4, 16, 1000)})
+
+# %% [markdown]
+# With a tenth that can't be split, a thousand servers are ten times as fast as one. More servers than cores don't
+# help either: two cores can't do the work of three. And remember the price: ten times the speed is half a digit.
+#
+# ## Better darts instead of more
+#
+# Chance leaves gaps and makes clumps. Darts that are spread evenly measure an area better. *Stratified* darts: one in
+# each of n equal cells, at random inside it. *Sobol* darts: a sequence that always fills the largest gap, scrambled
+# at random so that its error can be measured. Compare at equal numbers.
+
+# %% tags=["nbval-check-output"]
+samples = [2**12, 2**14, 2**16, 2**18]
+by_method = {name: [typical_error(n, name, 15) for n in samples] for name in ("pseudo", "stratified", "sobol")}
+for name, found in by_method.items():
+    print(f"{name:<11}", "  ".join(f"{error:.1e}" for error in found))
+
+# %%
+draw.error_law(samples, by_method, "Evenly spread darts: the error falls faster than n^-1/2")
+
+# %% [markdown]
+# At 262,144 darts the even ones err about ten times less: chance would need about a hundred times as many darts for
+# that. Their lines are steeper, too, near n^−3/4. Where does their standard error come from? One set of even darts
+# has no spread to measure, so `estimate_pi` throws 16 sets with independent randomness, and takes the spread of their
+# 16 answers.
+
+# %% tags=["nbval-check-output"]
+for method in by_method:
+    print(f"{method:<11} {estimate_pi(2**18, seed=9, method=method)}")
+
+# %% [markdown]
+# ## What moved, and who waited
+#
+# Chapter 04 sent four million bytes to save nothing. What travels here? A part is a seed and a range; the answer is a
+# count. Pickle both, as the cluster does.
+
+# %% tags=["nbval-check-output"]
+import pickle
+
+out, back = pickle.dumps((1, 0, 8 * BLOCK)), pickle.dumps([by_server[0]])
+print("out and back, less than 100 bytes:", len(out) + len(back) < 100)
+print(f"darts thrown for them: {8 * BLOCK:,}")
+
+# %% [markdown]
+# Almost nothing moves, and nobody waits for anybody until the end, when the counts are added. Such work is called
+# *embarrassingly parallel*, and it is the only kind that gets faster so easily.
+#
+# It also survives a death. Kill server 1 while it throws:
+
+# %% tags=["nbval-check-output"]
+from concurrent.futures import ThreadPoolExecutor
+
+with ThreadPoolExecutor(1) as background:
+    thrown = background.submit(estimate_pi, 40_000_000, 1, cluster.executor)
+    time.sleep(0.05)
+    cluster.kill("/job:server/task:1")
+    survived = thrown.result(timeout=60)
+print(f"{survived.inside:,} inside; the same as in one process: {survived == estimate_pi(40_000_000, 1)}")
+
+# %% [markdown]
+# The ranges that were lost were thrown again, and because dart i is dart i wherever it is thrown, the count is the
+# same.
+
+# %% tags=["nbval-check-output"]
+cluster.close()
+try:
+    estimate_pi(1_000_000, executor=cluster.executor)
+except RuntimeError as error:
+    print(error)
+
+# %% [markdown]
+# ## What this does not show
+#
+# - There are far better ways to work out pi: series give millions of digits. Darts stand for problems without a
+#   series, such as a volume in a hundred dimensions.
+# - In many dimensions stratified cells run out (2 cuts in each of 100 directions are 2¹⁰⁰ cells), and Sobol's
+#   advantage shrinks. The n^−1/2 law of plain chance does not.
+# - Two servers on one machine share its cores. On two machines the same code runs; starting takes longer, and the
+#   counts that travel are as small.
+#
+# ## Key points
+#
+# - Error ∝ n^−1/2: a hundred times the samples, one more digit.
+# - An estimate without its standard error is half an answer; 19 of 20 lie within two.
+# - Let the sample's number decide its randomness: the answer is then the same for any number of workers.
+# - One stream for all workers is the silent mistake; it shows as a ± that is too small.
+# - Better placed samples can beat a hundred times as many.
+#
+# ## Sources
+#
+# - N. Metropolis, S. Ulam, *The Monte Carlo Method*, J. Am. Stat. Assoc. 44 (1949).
+# - I. M. Sobol, *On the distribution of points in a cube* (1967); A. B. Owen, *Monte Carlo theory, methods and
+#   examples*.
+# - G. M. Amdahl, *Validity of the single processor approach* (AFIPS 1967).
+# - NumPy documentation, *Parallel random number generation*.

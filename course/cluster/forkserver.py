@@ -10,6 +10,7 @@ import gc
 import json
 import os
 import select
+import shutil
 import signal
 import sys
 
@@ -25,7 +26,7 @@ def main():
 
     gc.collect()
     gc.freeze()  # a collection in a task would otherwise write to, and so copy, every shared page
-    owner, exit_codes, input_buffer = os.getppid(), {}, b""
+    owner, exit_codes, folders, input_buffer = os.getppid(), {}, set(), b""
     _answer({"ready": os.getpid()})
     try:
         while os.getppid() == owner:
@@ -37,10 +38,14 @@ def main():
             input_buffer += chunk
             *lines, input_buffer = input_buffer.split(b"\n")
             for line in lines:
-                _answer(_serve(json.loads(line), exit_codes))
+                request = json.loads(line)
+                folders |= {request["start"]["scratch"]} if "start" in request else set()
+                _answer(_serve(request, exit_codes))
     finally:
         for pid in (pid for pid, code in exit_codes.items() if code is None):
             os.kill(pid, signal.SIGKILL)  # SIGKILL also ends a stopped task
+        for folder in folders:  # gone already, unless the owner was killed
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _answer(message):

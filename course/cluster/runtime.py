@@ -102,8 +102,9 @@ class LocalRuntime:
         self._runner.run_sync(self._supervisor.restart, tasks)
 
     def watch(self, client, work):
-        """Return what ends the watching of the scheduler: nothing, as it lives in this process and ends with it."""
-        return lambda: None
+        """Close `work` when a task cannot be replaced; return the function that ends this."""
+        self._supervisor.tell(work.close)
+        return lambda: self._supervisor.tell(None)
 
     def in_loop(self):
         """Say whether the caller runs in the event loop's own thread, where it must not wait for the loop."""

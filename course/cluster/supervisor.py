@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 import psutil
+from distributed.diagnostics.plugin import SchedulerPlugin
 
 from course.cluster.launch import launch
 
@@ -28,9 +29,16 @@ class Supervisor:
         self._processes = {}
         self._given_up = {}  # task -> why
         self._early_deaths = dict.fromkeys(self.settings, 0)
+        self._on_giving_up = None
         self._stopped_since = {}  # task -> when it was first seen stopped
         self._watching = None
         self._ended = False
+
+        scheduler.add_plugin(_Joins(self._early_deaths))
+
+    def tell(self, on_giving_up):
+        """Have `on_giving_up(reason)` called when a task is given up: work that waits for it would wait for ever."""
+        self._on_giving_up = on_giving_up
 
     async def start(self):
         """Start every task and wait until all have joined; RuntimeError with the last words of one that cannot."""
@@ -81,8 +89,6 @@ class Supervisor:
             await asyncio.sleep(_LOOK)
             for name in self.settings:
                 if self._is_joined(name):
-                    self._early_deaths[name] = 0
-                    self._keep_port(name)
                     self._end_if_frozen(name)
                 elif name not in self._given_up and self._processes[name].exit_code() is not None:
                     await self._replace(name)
@@ -108,6 +114,8 @@ class Supervisor:
         self._early_deaths[name] += 1
         if self._early_deaths[name] > _DEATHS:
             self._given_up[name] = f"{name} ended {_DEATHS} times before it joined; {self._last_words(name)}"
+            if self._on_giving_up:
+                self._on_giving_up(self._given_up[name])
         else:
             await self._launch(name)
 
@@ -132,6 +140,16 @@ class Supervisor:
         log = Path(self.settings[name].log)
         lines = log.read_text(errors="replace").splitlines() if log.exists() else []
         return "its log ends:\n" + "\n".join(lines[-5:]) if lines else "its log is empty"
+
+
+class _Joins(SchedulerPlugin):
+    """Forgives a task's early deaths when it joins; the watch could miss one that joins and dies in the next moment."""
+
+    def __init__(self, early_deaths):
+        self._early_deaths = early_deaths
+
+    def add_worker(self, scheduler, worker):
+        self._early_deaths[scheduler.workers[worker].name] = 0
 
 
 def _is_stopped(pid):

@@ -104,10 +104,9 @@ class LabPage:
         path = self.folder / "notebooks" / f"{name}.ipynb"
         self.page.click('.lm-MenuBar-itemLabel:text-is("Run")')
         self.page.click('.lm-Menu-itemLabel:text-is("Run All Cells")')
-        self.page.wait_for_selector('.jp-Notebook-ExecutionIndicator[data-status="busy"]', timeout=30_000)
-        self.page.wait_for_selector(
-            '.jp-Notebook-ExecutionIndicator[data-status="idle"]', timeout=deadline * 1000, state="attached"
-        )
+        self.page.wait_for_timeout(500)  # every cell is queued, marked [*], at once
+        queued = "[...document.querySelectorAll('.jp-InputPrompt')].some(e => e.textContent.includes('*'))"
+        self.page.wait_for_function(f"() => !{queued}", timeout=deadline * 1000)
         before = path.stat().st_mtime_ns
         self.page.keyboard.press("Escape")
         self.page.keyboard.press("Control+s")

@@ -1,0 +1,90 @@
+"""JupyterLab in a real browser: chapters run from the menu, widgets answer, no error shows, no other host is asked."""
+
+import os
+import re
+
+import pytest
+
+from tests.browser.lab_page import chromium_page, failures, find_chromium, running_lab
+
+HOW_TO_GET_IT = (
+    "the browser test needs Chromium: `apt install chromium` on Debian, `sudo snap install chromium` on Ubuntu, "
+    "`brew install --cask chromium` on macOS; everything else was tested"
+)
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(400)]
+
+
+@pytest.fixture(scope="module")
+def lab_address(tmp_path_factory):
+    if find_chromium() is None:
+        if os.environ.get("COURSE_MUST_HAVE_CHROMIUM"):
+            pytest.fail(HOW_TO_GET_IT)
+        print(f"\nSKIPPED: {HOW_TO_GET_IT}", flush=True)
+        pytest.skip(HOW_TO_GET_IT)
+    folder = tmp_path_factory.mktemp("a copy of the course")  # a path with spaces, as readers have
+    with running_lab(folder) as address:
+        yield address, folder
+
+
+@pytest.fixture
+def lab(lab_address):
+    with chromium_page(*lab_address) as page:
+        yield page
+
+
+def run_chapter(lab, name):
+    lab.open(name)
+    notebook = lab.run_all(name)
+    assert failures(notebook) == []
+
+
+def assert_nothing_went_wrong(lab):
+    shown = lab.page.locator(".jp-RenderedText[data-mime-type='application/vnd.jupyter.stderr']")
+    assert shown.count() == 0 and lab.errors == [] and lab.foreign == []
+
+
+def test_chapter_03_runs_and_the_life_player_answers_button_key_and_click(lab):
+    run_chapter(lab, "03_game_of_life")
+    player = lab.page.locator(".life-player").first
+    player.scroll_into_view_if_needed()
+    board, generation, population = (
+        player.locator("canvas"),
+        player.locator(".generation"),
+        player.locator(".population"),
+    )
+    before, start = board.evaluate("c => c.toDataURL()"), int(generation.inner_text())
+    player.locator("button.step").click()
+    lab.page.wait_for_function(f"document.querySelector('.life-player .generation').textContent == '{start + 1}'")
+    assert board.evaluate("c => c.toDataURL()") != before
+    living = int(population.inner_text())
+    board.click(position={"x": 3, "y": 3})  # the corner: a dead cell comes alive
+    lab.page.wait_for_function(f"document.querySelector('.life-player .population').textContent == '{living + 1}'")
+    board.press("Space")
+    lab.page.wait_for_function(f"document.querySelector('.life-player .generation').textContent == '{start + 2}'")
+    assert_nothing_went_wrong(lab)
+
+
+def test_chapter_05_runs_and_a_slider_changes_the_darts(lab):
+    run_chapter(lab, "05_distributed_pi")
+    widget = lab.page.locator(".jupyter-widgets.widget-vbox, .jupyter-widgets.widget-box").first
+    widget.scroll_into_view_if_needed()
+    picture, handle = widget.locator(".course svg").last, widget.locator(".noUi-handle, [role=slider]").first
+    before = picture.evaluate("e => e.outerHTML")
+    handle.focus()
+    handle.press("ArrowLeft")
+    for _ in range(100):
+        lab.page.wait_for_timeout(100)
+        if picture.evaluate("e => e.outerHTML") != before:
+            break
+    assert picture.evaluate("e => e.outerHTML") != before
+    assert_nothing_went_wrong(lab)
+
+
+def test_the_page_needs_the_token(lab_address):
+    import urllib.error
+    import urllib.request
+
+    address = re.sub(r"token=\w+", "token=wrong", lab_address[0])
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        urllib.request.urlopen(address.replace("/lab", "/api/contents", 1), timeout=10)
+    assert refused.value.code == 403

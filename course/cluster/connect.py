@@ -10,7 +10,7 @@ from distributed import Client
 from course.cluster.certificates import Certificate, read_certificate
 from course.cluster.certificates import security as dask_security
 from course.cluster.cluster import Cluster
-from course.cluster.quiet import quiet
+from course.cluster.quiet import forget_abandoned_gathers, quiet
 from course.cluster.spec import ClusterSpec
 
 _PING = 2.0  # seconds between two questions to the scheduler
@@ -107,6 +107,7 @@ class RemoteRuntime:
 
         Return the function that ends this.
         """
+        client.loop.asyncio_loop.set_exception_handler(forget_abandoned_gathers)
         pinging = _ping(client, work, self.session_target)
         return asyncio.run_coroutine_threadsafe(pinging, client.loop.asyncio_loop).cancel
 

@@ -3,7 +3,7 @@
 import logging
 
 import dask
-import distributed  # noqa: F401  sets the levels and the defaults that are looked at below
+from distributed.client import AllExit  # this import also sets the levels and defaults that are looked at below
 
 _ADVICE = "distributed.admin.large-graph-warning-threshold"
 
@@ -15,3 +15,9 @@ def quiet():
             logging.getLogger(name).setLevel(logging.CRITICAL)
     if dask.config.get(_ADVICE) == "10MB":
         dask.config.set({_ADVICE: "1GB"})  # handing a slice of the data to a task is the lesson here, not a mistake
+
+
+def forget_abandoned_gathers(loop, context):
+    """Handle a loop's exceptions, silent about the waits that an interrupted `client.gather` leaves behind."""
+    if not isinstance(context.get("exception"), AllExit):
+        loop.default_exception_handler(context)

@@ -14,6 +14,7 @@ from distributed.utils import LoopRunner
 
 from course.cluster.certificates import new_certificate, security
 from course.cluster.launch import preload
+from course.cluster.quiet import forget_abandoned_gathers
 from course.cluster.supervisor import Supervisor
 from course.cluster.task import TaskSettings
 
@@ -43,6 +44,7 @@ class LocalRuntime:
 
     async def _start(self):
         self._starting = asyncio.current_task()
+        asyncio.get_running_loop().set_exception_handler(forget_abandoned_gathers)
         self._scheduler = await LocalScheduler(
             self._dashboard,
             host=HOST,

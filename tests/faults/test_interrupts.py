@@ -1,5 +1,7 @@
 """Interrupting a cell: the signal goes to the kernel's whole process group, and the cluster stays usable."""
 
+import ast
+import asyncio
 import os
 import signal
 import subprocess
@@ -8,6 +10,7 @@ import time
 
 import psutil
 import pytest
+from jupyter_client.manager import start_new_async_kernel
 
 pytestmark = pytest.mark.faults
 
@@ -90,55 +93,52 @@ def test_an_interrupted_start_leaves_nothing_and_the_next_one_works():
     assert (said, process.returncode, complaints) == (["starting", "interrupted", "32"], 0, "")
 
 
-@pytest.fixture
-def kernel(monkeypatch, tmp_path):
-    """A live Jupyter kernel with a function `run(code, interrupt_after=None)` that returns what the cell printed."""
-    from jupyter_client.manager import start_new_kernel
-
-    manager, client = start_new_kernel(kernel_name="python3", startup_timeout=60)
-    try:
-        yield Kernel(manager, client)
-    finally:
-        client.stop_channels()
-        manager.shutdown_kernel(now=False)
-
-
 class Kernel:
-    def __init__(self, manager, client):
-        self.manager, self.client = manager, client
+    """A live Jupyter kernel; `run` returns what a cell printed, and can interrupt it as the *Interrupt* button does."""
 
-    def run(self, code, interrupt_after=None):
+    async def __aenter__(self):
+        self.manager, self.client = await start_new_async_kernel(kernel_name="python3", startup_timeout=60)
+        return self
+
+    async def __aexit__(self, *_):
+        self.client.stop_channels()
+        await self.manager.shutdown_kernel()
+
+    async def run(self, code, interrupt_after=None):
         printed = []
-        began = False
 
-        def hear(message):
-            nonlocal began
+        async def hear(message):
             content = message["content"]
             printed.append(content.get("text") or content.get("ename") or "")
-            if interrupt_after and not began and interrupt_after in "".join(printed):
-                began = True
-                time.sleep(0.3)
-                self.manager.interrupt_kernel()
+            if printed[-1] == interrupt_after:
+                await asyncio.sleep(0.3)
+                await self.manager.interrupt_kernel()
 
-        self.client.execute_interactive(code, timeout=60, output_hook=hear)
+        await self.client.execute_interactive(code, timeout=60, output_hook=hear)
         return "".join(printed)
 
 
-def test_an_interrupted_cell_in_jupyter_leaves_the_cluster_usable_and_quiet(kernel):
-    opening = "import os, time; from course.cluster import local_cluster; made = local_cluster(worker=2); made"
-    assert kernel.run(opening) == ""
-    pids = eval(kernel.run("print(sorted(made.client.run(os.getpid).values()))"))
-    waiting = "print('go', flush=True); made.executor.submit(time.sleep, 1).result(); time.sleep(60)"
-    assert kernel.run(waiting, interrupt_after="go") == "go\nKeyboardInterrupt"
-    waiting = "print('go', flush=True); made.client.gather(made.client.map(time.sleep, [1, 1.1, 60]))"
-    assert kernel.run(waiting, interrupt_after="go") == "go\nKeyboardInterrupt"
-    assert kernel.run("made.restart(); print(made.executor.submit(pow, 2, 5).result(timeout=20))") == "32\n"
-    # One cell, run twice, forgets its first cluster; leaving the notebook ends the second.
-    assert kernel.run("made = local_cluster(worker=1)\nprint(made)") == "Cluster(worker=1)\n"
-    assert not any(map(psutil.pid_exists, pids))
-    pids = eval(kernel.run("print(list(made.client.run(os.getpid).values()))"))
-    assert all(map(psutil.pid_exists, pids))
-    kernel.manager.shutdown_kernel(now=False)
+async def interrupt_and_go_on():
+    """Interrupt two kinds of waiting, use the cluster again, forget it; return the processes of a cluster left open."""
+    opening = "import os, time; from course.cluster import local_cluster; made = local_cluster(worker=2)"
+    go = "print('go', end='', flush=True); "
+    ask = "print(list(made.client.run(os.getpid).values()))"
+    async with Kernel() as kernel:
+        assert await kernel.run(opening) == ""
+        first = ast.literal_eval(await kernel.run(ask))
+        waiting = go + "made.executor.submit(time.sleep, 1).result(); time.sleep(60)"
+        assert await kernel.run(waiting, interrupt_after="go") == "goKeyboardInterrupt"
+        waiting = go + "made.client.gather(made.client.map(time.sleep, [0.5, 0.6, 60]))"
+        assert await kernel.run(waiting, interrupt_after="go") == "goKeyboardInterrupt"
+        assert ast.literal_eval(await kernel.run(ask)) == first
+        assert await kernel.run("made.restart(); print(made.executor.submit(pow, 2, 5).result(timeout=20))") == "32\n"
+        assert await kernel.run("made = local_cluster(worker=1); print(made)") == "Cluster(worker=1)\n"
+        assert not any(map(psutil.pid_exists, first))  # the cell's first cluster was forgotten, and closed itself
+        return ast.literal_eval(await kernel.run(ask))
+
+
+def test_an_interrupted_cell_in_jupyter_leaves_the_cluster_usable_and_a_closed_notebook_nothing():
+    pids = asyncio.run(interrupt_and_go_on())
     deadline = time.monotonic() + 10
     while any(map(psutil.pid_exists, pids)):
         assert time.monotonic() < deadline, "tasks outlive their kernel"

@@ -28,13 +28,12 @@ def find_cycle(board, limit=10_000, rule="B3/S23", wrap=True):
     """
     seen = {}
     for generation, state in enumerate(frames(board, limit, rule, wrap)):
-        fingerprint = _fingerprint(state)
-        if fingerprint in seen:
-            start = seen[fingerprint]
+        alike = seen.setdefault(_fingerprint(state), [])
+        for start in alike:
             # Two different boards with one fingerprint would be a discovery; replaying makes the answer certain.
             if torch.equal(run(board, start, rule=rule, wrap=wrap), state):
                 return Cycle(start, generation - start)
-        seen.setdefault(fingerprint, generation)
+        alike.append(generation)
     return None
 
 

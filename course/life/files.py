@@ -19,13 +19,15 @@ def read_pattern(path, rule="B3/S23"):
     """
     text = Path(path).read_text(encoding="utf-8", errors="replace")
     lines = [(number, line.strip()) for number, line in enumerate(text.splitlines(), start=1)]
+    wanted = Rule.parse(rule)
     try:
         board, named = _parse(lines)
-    except _Malformed as wrong:
+        other = named is not None and Rule.parse(named) != wanted
+    except ValueError as wrong:
         raise ValueError(f"read_pattern({Path(path).name!r}): {wrong}") from None
-    if named is not None and Rule.parse(named) != Rule.parse(rule):
+    if other:
         raise ValueError(
-            f"read_pattern({Path(path).name!r}): the file is for {named}, not {Rule.parse(rule)}.\n"
+            f"read_pattern({Path(path).name!r}): the file is for {named}, not {wanted}.\n"
             f"Read it with rule={named!r} and pass the same rule to step or run."
         )
     return board

@@ -11,7 +11,7 @@ from torch.nn.functional import pad
 from course.life.sums import Scratch, advance
 
 GENERATIONS_A_PASS = 4  # more would make the ghost cells, computed twice, outweigh the saving
-TILE_WORDS = 64 * 1024  # a tile and its scratch should stay in the processor's cache
+TILE_ROWS, TILE_WORDS = 128, 64 * 1024  # a tile and its scratch should stay in the processor's cache
 _NOT_SIGN = (1 << 63) - 1
 
 
@@ -53,7 +53,7 @@ def pack(board):
     for bit in range(1, 8):
         eighths |= bands[:, bit] << bit
     # the lowest byte of a word comes first in memory, as on every machine torch supports
-    return eighths.T.contiguous().view(torch.int64).view(-1, width)
+    return eighths.T.reshape(-1).view(torch.int64).view(-1, width)
 
 
 def unpack(words, count):
@@ -94,8 +94,8 @@ def _one_pass(words, k, rule, wrap, count, scratch):
 
 
 def _tile(rows, columns, k):
-    """Return the size of a tile, in words without ghosts: the whole board, or at most 128 rows and what is left."""
-    height = min(rows, 128)
+    """Return a tile's rows and columns without its ghosts: the whole board, or at most about TILE_WORDS words."""
+    height = min(rows, TILE_ROWS)
     return height, max(2 * k, min(columns, TILE_WORDS // height))
 
 

@@ -17,14 +17,14 @@ def reference_step(board, rule="B3/S23", wrap=True):
     check_board(board, "reference_step(board=…)")
     rule = Rule.parse(rule)
     height, width = board.shape
-    living = {(r, c) for r in range(height) for c in range(width) if board[r, c]}
+    living = {(r, c) for r, row in enumerate(board.tolist()) for c, cell in enumerate(row) if cell}
     counts = Counter(cell for place in living for cell in neighbours(place, height, width, wrap))
-    following = torch.zeros_like(board)
-    for row in range(height):
-        for column in range(width):
-            cell = (row, column)
-            following[cell] = counts[cell] in (rule.survive if cell in living else rule.birth)
-    return following
+
+    def lives(cell):
+        return counts[cell] in (rule.survive if cell in living else rule.birth)
+
+    following = [[int(lives((row, column))) for column in range(width)] for row in range(height)]
+    return torch.tensor(following, dtype=torch.uint8, device=board.device)
 
 
 def neighbours(cell, height, width, wrap=True):

@@ -14,25 +14,36 @@ def run(board, generations, engine="auto", rule="B3/S23", wrap=True):
     `board` is `torch.uint8` (H, W) of 0 and 1. `engine` is "scipy" (the registered op), "conv", "roll", "packed" (64
     cells a word), or "auto", which takes the fastest for the board's size. All give the same result.
     """
-    check_board(board, "run(board=…)")
-    rule = Rule.parse(rule)
-    if not isinstance(generations, int) or generations < 0:
-        raise ValueError(f"run(generations={generations!r}): a whole number of generations is needed, 0 or more.")
-    if engine == "auto":
-        engine = "packed" if packed.fits(board) else "roll"
-    if engine not in ENGINES:
-        near = difflib.get_close_matches(str(engine), ENGINES, n=1, cutoff=0)[0]
-        raise ValueError(f"run(engine={engine!r}): the engines are auto, {', '.join(ENGINES)}. Nearest: {near!r}.")
-    return ENGINES[engine](board, generations, rule, wrap).clone()
+    advance, rule = _chosen(board, generations, engine, rule)
+    return advance(board, generations, rule, wrap).clone()
 
 
 def frames(board, generations, rule="B3/S23", wrap=True, engine="auto"):
     """Yield `board` and the `generations` boards that follow it, one by one."""
-    board = run(board, 0, engine, rule, wrap)
-    yield board
+    advance, rule = _chosen(board, 1, engine, rule)
+    yield board.clone()
     for _ in range(generations):
-        board = run(board, 1, engine, rule, wrap)
+        board = advance(board, 1, rule, wrap)
         yield board
+
+
+def _chosen(board, generations, engine, rule):
+    """Return the engine's function and the parsed rule; an error names what is wrong."""
+    check_board(board, "run(board=…)")
+    if not isinstance(generations, int) or generations < 0:
+        raise ValueError(f"run(generations={generations!r}): a whole number of generations is needed, 0 or more.")
+    if engine == "auto":
+        engine = "packed" if _worth_packing(board, generations) else "roll"
+    if engine not in ENGINES:
+        near = difflib.get_close_matches(str(engine), ENGINES, n=1, cutoff=0)[0]
+        raise ValueError(f"run(engine={engine!r}): the engines are auto, {', '.join(ENGINES)}. Nearest: {near!r}.")
+    return ENGINES[engine], Rule.parse(rule)
+
+
+def _worth_packing(board, generations):
+    # measured on two cores: below these sizes, packing costs more than it saves; it is for the CPU only
+    large = board.numel() >= 1 << 16 and board.numel() * generations >= 1 << 19
+    return large and board.device.type == "cpu" and packed.fits(board)
 
 
 def _scipy(board, generations, rule, wrap):

@@ -56,7 +56,7 @@ print(life.to_text(after))
 
 # %% [markdown]
 # The column became a row. The ends had one neighbour each and died; the cells left and right of the middle had three
-# and were born. Two generations later it stands again: a *blinker*.
+# and were born. After one more generation it stands again: a *blinker*.
 #
 # A **glider** is five cells that move. Every 4 generations it is the same shape, one cell further down and right.
 #

@@ -1,0 +1,161 @@
+"""Boards, rules, the op and the engines: every fast version equals counting by hand."""
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from course import life
+from course.life import packed
+
+BLOCK, BLINKER, GLIDER = (life.pattern(name) for name in ("block", "blinker", "glider"))
+RULES = st.builds(
+    lambda born, kept: f"B{''.join(map(str, sorted(born)))}/S{''.join(map(str, sorted(kept)))}",
+    st.sets(st.integers(0, 8)),
+    st.sets(st.integers(0, 8)),
+)
+
+
+@st.composite
+def boards(draw, largest=18):
+    height = draw(st.integers(1, largest) | st.sampled_from([32, 48, 64, 65, 72, 128, 130]))
+    width = draw(st.integers(1, largest))
+    cells = draw(st.binary(min_size=height * width, max_size=height * width))
+    return torch.tensor(list(cells), dtype=torch.uint8).view(height, width) & 1
+
+
+def reference(board, generations, rule="B3/S23", wrap=True):
+    for _ in range(generations):
+        board = life.reference_step(board, rule, wrap)
+    return board
+
+
+@pytest.mark.parametrize("engine", life.ENGINES)
+@settings(deadline=None, max_examples=60)
+@given(board=boards(), generations=st.integers(0, 6), rule=st.just("B3/S23") | RULES, wrap=st.booleans())
+def test_every_engine_equals_counting_one_by_one(engine, board, generations, rule, wrap):
+    before = board.clone()
+    got = life.run(board, generations, engine, rule, wrap)
+    assert got.dtype == torch.uint8 and torch.equal(got, reference(board, generations, rule, wrap))
+    assert torch.equal(board, before)  # the given board is left alone
+
+
+@pytest.mark.parametrize("engine", life.ENGINES)
+@pytest.mark.parametrize(
+    "shape", [(1, 1), (1, 5), (5, 1), (1, 2), (2, 1), (2, 2), (2, 7), (8, 1), (8, 2), (64, 1), (1, 64)]
+)
+@pytest.mark.parametrize("wrap", [True, False])
+def test_the_smallest_boards_count_wrapped_neighbours_as_often_as_they_are_met(engine, shape, wrap):
+    board = torch.ones(shape, dtype=torch.uint8)
+    board.view(-1)[1::3] = 0
+    for rule in ("B3/S23", "B36/S8", "B0/S"):
+        assert torch.equal(life.run(board, 3, engine, rule, wrap), reference(board, 3, rule, wrap))
+
+
+@pytest.mark.parametrize("engine", life.ENGINES)
+def test_a_board_of_many_tiles_equals_a_board_of_one(engine, monkeypatch):
+    board = life.random_board(96, 70, 0.4, torch.Generator().manual_seed(1))
+    monkeypatch.setattr(packed, "TILE_WORDS", 30)  # so that tiles end within the board, in both directions
+    monkeypatch.setattr(packed, "TILE_ROWS", 2)
+    assert torch.equal(life.run(board, 9, engine), reference(board, 9))
+
+
+def test_packing_and_unpacking_are_inverse_and_follow_the_stated_layout():
+    for height in (64, 128, 50, 9, 65, 8):
+        board = life.random_board(height, 5, 0.5, torch.Generator().manual_seed(height))
+        count = packed.lanes(height)
+        words, rows = packed.pack(board), height // count
+        assert torch.equal(packed.unpack(words, count), board)
+        for j, i, c in [(0, 0, 0), (count - 1, rows - 1, 4), (count // 2, 0, 2)]:
+            assert (words[i, c].item() >> j) & 1 == board[j * rows + i, c]
+
+
+def test_a_glider_moves_one_cell_down_and_right_every_four_generations():
+    board = life.put(life.empty(8, 8), GLIDER, row=5, column=5)  # across both edges
+    assert torch.equal(life.run(board, 4, "scipy"), board.roll((1, 1), (0, 1)))
+
+
+def test_without_wrapping_a_glider_ends_as_a_block_in_the_corner():
+    end = life.run(life.put(life.empty(12, 12), GLIDER), 60, wrap=False)
+    assert torch.equal(end[10:, 10:], BLOCK) and end.sum() == 4
+
+
+def test_the_op_is_registered_correctly_and_compiles_into_one_graph():
+    board = life.put(life.empty(6, 7), BLINKER, 2, 2)
+    torch.library.opcheck(torch.ops.course.life_step, (board, "B36/S23", False))
+    compiled = torch.compile(life.step, fullgraph=True, backend="eager")
+    assert torch.equal(compiled(board), life.step(board))
+
+
+def test_the_op_accepts_boards_that_are_views():
+    wide = life.random_board(12, 9, 0.5, torch.Generator().manual_seed(2))
+    for view in (wide.T, wide[::2, 1:], wide.flip(0)):
+        for engine in life.ENGINES:
+            assert torch.equal(life.run(view, 2, engine), reference(view.contiguous(), 2))
+
+
+def test_frames_begin_with_the_board_itself():
+    board = life.put(life.empty(5, 5), BLINKER, 2, 1)
+    first, second, third = life.frames(board, 2)
+    assert torch.equal(first, board) and torch.equal(third, board) and torch.equal(second, life.step(board))
+
+
+@given(st.sets(st.integers(0, 8)), st.sets(st.integers(0, 8)))
+def test_a_rule_reads_back_from_its_own_text(born, kept):
+    rule = life.Rule(tuple(sorted(born)), tuple(sorted(kept)))
+    assert life.Rule.parse(str(rule)) == rule
+
+
+@pytest.mark.parametrize("text", ["b3s23", "S23/B3", "23/3", " B3 / S23 ", "B33/S32"])
+def test_other_spellings_of_conways_rule_are_read(text):
+    assert life.Rule.parse(text) == life.Rule((3,), (2, 3))
+
+
+@pytest.mark.parametrize("text", ["", "B9/S23", "conway", "B3/S2x", None, 3])
+def test_a_malformed_rule_is_refused_with_the_legal_form(text):
+    with pytest.raises(ValueError, match="B3/S23"):
+        life.run(BLINKER, 1, rule=text)
+
+
+@pytest.mark.parametrize(
+    ("board", "words"),
+    [
+        (torch.full((3, 3), 2, dtype=torch.uint8), r"cell \(0, 0\) is 2"),
+        (torch.zeros(3, 3), "float32"),
+        (torch.zeros(9, dtype=torch.uint8), r"shape \(9,\)"),
+        (torch.zeros(0, 3, dtype=torch.uint8), r"shape \(0, 3\)"),
+        ([[0, 1]], "list"),
+    ],
+)
+@pytest.mark.parametrize("call", [lambda b: life.run(b, 1), life.reference_step, life.to_text, life.find_cycle])
+def test_a_board_that_is_none_is_refused_with_what_was_given(board, words, call):
+    with pytest.raises((TypeError, ValueError), match=words) as error:
+        call(board)
+    assert "torch.uint8 tensor of shape (height, width) that holds 0 and 1" in str(error.value)
+
+
+def test_step_refuses_a_board_that_holds_other_numbers():
+    with pytest.raises(ValueError, match=r"step\(board=…\): cell \(1, 2\) is 7"):
+        life.step(torch.tensor([[0, 1, 1], [0, 0, 7]], dtype=torch.uint8))
+
+
+def test_other_bad_arguments_are_named():
+    for wrong, words in [
+        (lambda: life.run(BLINKER, 1, engine="pakced"), "Nearest: 'packed'"),
+        (lambda: life.run(BLINKER, -1), r"generations=-1"),
+        (lambda: life.run(BLINKER, 1.5), r"generations=1.5"),
+        (lambda: life.random_board(3, 3, 2), "density=2"),
+        (lambda: life.empty(0, 3), "height=0"),
+        (lambda: life.put(life.empty(2, 2), BLINKER), r"1 × 3 cells, the board 2 × 2"),
+        (lambda: life.from_text("..x"), "'x'"),
+        (lambda: life.from_text(""), "empty"),
+    ]:
+        with pytest.raises(ValueError, match=words):
+            wrong()
+
+
+def test_random_boards_come_from_their_generator_and_have_about_their_density():
+    first, second = (life.random_board(200, 200, 0.3, torch.Generator().manual_seed(4)) for _ in range(2))
+    assert torch.equal(first, second)
+    standard_error = (0.3 * 0.7 / 40_000) ** 0.5
+    assert abs(first.float().mean() - 0.3) < 4 * standard_error

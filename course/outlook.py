@@ -12,11 +12,10 @@ _GROUP = Path("/sys/fs/cgroup")  # where Linux keeps a container's limits
 @dataclass(frozen=True)
 class Chapter:
     """A chapter: `minutes` to read it, `seconds` its cells took on two cores, `busy` processes or threads at most,
-    `memory` in GB over all its processes, `waits_for` what the seconds go to.
+    `memory` in GiB over all its processes, `waits_for` what the seconds go to.
     """
 
     name: str
-    title: str
     minutes: int
     seconds: float
     busy: int
@@ -35,20 +34,20 @@ class Outlook:
 
 _EVERY_CORE = 64  # torch's threads take what there is
 
-#: Seconds and GB as seen on two cores of a virtual machine (AMD EPYC, 2026-11-21), rounded up.
+#: Seconds and GiB as seen on two cores of a virtual machine (AMD EPYC, 2026-11-21), rounded up.
 CHAPTERS = (
-    Chapter("00_start_here", "Start here", 10, 12, 2, 0.7, "starting a process, one product"),
-    Chapter("01_devices", "Devices", 25, 6, 1, 0.5, "drawing tables"),
-    Chapter("02_matmul_timing", "CPU and GPU", 25, 22, _EVERY_CORE, 0.8, "products of 4500 × 4500 matrices"),
-    Chapter("03_game_of_life", "Your own op", 30, 18, 1, 0.7, "boards of a million cells"),
-    Chapter("04_mapreduce_mean", "Map and reduce", 30, 12, 2, 0.9, "starting processes"),
-    Chapter("05_distributed_pi", "Many processes", 25, 18, 3, 0.9, "counting darts"),
-    Chapter("06_async_regression", "Parameter server", 35, 20, 3, 1.0, "training in three processes"),
+    Chapter("00_start_here", 15, 12, 2, 0.8, "starting a process"),
+    Chapter("01_devices", 40, 8, 1, 0.6, "drawing tables"),
+    Chapter("02_matmul_timing", 40, 22, _EVERY_CORE, 0.9, "products of 4500 × 4500 matrices"),
+    Chapter("03_game_of_life", 45, 18, 1, 0.8, "boards of a million cells"),
+    Chapter("04_mapreduce_mean", 40, 12, 2, 1.0, "starting processes"),
+    Chapter("05_distributed_pi", 45, 18, 3, 1.0, "counting darts"),
+    Chapter("06_async_regression", 60, 20, 3, 1.2, "training in three processes"),
 )
 
 
 def outlook(cores, memory, slower=1.0):
-    """Return an `Outlook` for each chapter on a machine with `cores`, `memory` (GB) and cores `slower` times as slow.
+    """Return an `Outlook` for each chapter on a machine with `cores`, `memory` (GiB) and cores `slower` times as slow.
 
     A chapter that keeps many processes busy gains from more cores and loses from fewer. Raises ValueError for what no
     machine has.
@@ -58,7 +57,7 @@ def outlook(cores, memory, slower=1.0):
     """
     for name, value in (("cores", cores), ("memory", memory), ("slower", slower)):
         if value <= 0:
-            raise ValueError(f"outlook({name}={value}): give a number above 0, as this machine's cores and GB.")
+            raise ValueError(f"outlook({name}={value}): give a number above 0, as this machine's cores and GiB.")
     return [_one(chapter, cores, memory, slower) for chapter in CHAPTERS]
 
 
@@ -66,7 +65,7 @@ def _one(chapter, cores, memory, slower):
     crowd = min(chapter.busy, REFERENCE_CORES) / min(chapter.busy, cores)
     seconds = chapter.seconds * slower * crowd
     if memory < chapter.memory:
-        return Outlook(chapter, seconds, f"it needs {chapter.memory:g} GB")
+        return Outlook(chapter, seconds, f"it needs {chapter.memory:g} GiB")
     if seconds <= LIMIT:
         return Outlook(chapter, seconds, "")
     return Outlook(chapter, seconds, f"{chapter.waits_for}{f' on {cores} core' if crowd > 1 else ', on slow cores'}")

@@ -1,6 +1,8 @@
 """MatmulSlider and ChapterOutlook: what they show comes from their engines, says what it is, and can be stopped."""
 
+import re
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -84,7 +86,7 @@ def test_a_stopped_measurement_leaves_the_last_picture(monkeypatch, engine):
 def test_a_size_that_is_not_on_the_slider_is_refused(engine):
     widget = MatmulSlider(size=64).wait()
     try:
-        with pytest.raises(Exception, match="expected any of .64, 128):
+        with pytest.raises(Exception, match="expected any of .64, 128"):
             widget.size = 65
     finally:
         widget.close()
@@ -103,6 +105,15 @@ def test_the_outlook_widget_shows_what_the_formula_says():
     widget.close()
 
 
+def test_the_outlook_knows_every_chapter_and_the_minutes_it_states():
+    stated = {}
+    for source in sorted((Path(__file__).parents[1] / "notebooks" / "source").glob("[0-9]*.py")):
+        head = source.read_text(encoding="utf-8")[:2000]
+        found = re.search(r"\| (?:Minutes|Time) \| (\d+)", head)
+        stated[source.stem] = int(found[1]) if found else None
+    assert {c.name: c.minutes for c in CHAPTERS} == stated
+
+
 def test_on_the_machine_it_was_seen_on_every_chapter_keeps_its_promise():
     seen = outlook(cores=2, memory=2)
     assert [o.seconds for o in seen] == [c.seconds for c in CHAPTERS]
@@ -113,7 +124,7 @@ def test_on_the_machine_it_was_seen_on_every_chapter_keeps_its_promise():
 def test_more_cores_never_slow_a_chapter_down_and_less_memory_is_said(chapter):
     times = [outlook(cores, 8)[chapter].seconds for cores in (1, 2, 4, 8, 64)]
     assert times == sorted(times, reverse=True)
-    assert "GB" in outlook(2, 0.1)[chapter].why
+    assert "GiB" in outlook(2, 0.1)[chapter].why
 
 
 def test_an_outlook_for_no_machine_is_refused():

@@ -9,7 +9,7 @@ from course.widgets.explorer import Explorer
 
 
 class ChapterOutlook(Explorer):
-    """Move `cores`, `memory` (GB) and `slower` (times as slow a core) and see which chapters pass their 30 seconds."""
+    """Move `cores`, `memory` (GiB) and `slower` (times as slow a core) and see which chapters pass their 30 seconds."""
 
     cores = traitlets.Int(2).tag(state=True)
     memory = traitlets.Int(8).tag(state=True)
@@ -19,7 +19,7 @@ class ChapterOutlook(Explorer):
         """Return three sliders."""
         return [
             self.slider("cores", 1, 64, "cores"),
-            self.slider("memory", 1, 64, "memory, GB"),
+            self.slider("memory", 1, 64, "memory, GiB"),
             self.slider("slower", 0.25, 8.0, "times as slow a core", step=0.25, kind=ipywidgets.FloatSlider),
         ]
 

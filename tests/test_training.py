@@ -259,7 +259,7 @@ def test_workers_in_turns_are_workers_less_one_updates_stale(workers):
 @pytest.mark.parametrize("aggregate", [None, 2])
 def test_slope_and_intercept_come_out_within_two_standard_errors(mode, aggregate):
     rule = {"mode": mode, "aggregate": aggregate} if mode == "sync" else {}
-    result = train_in_turns(PROBLEM, optimizer=SGD, workers=3, total_steps=2000, **rule)
+    result = train_in_turns(PROBLEM, optimizer=SGD, workers=3, total_steps=1000, **rule)
     best = PROBLEM.least_squares()
     assert abs(result.parameters["slope"] - best.slope) < 2 * best.slope_error
     assert abs(result.parameters["intercept"] - best.intercept) < 2 * best.intercept_error

@@ -8,6 +8,7 @@ from course.draw.colours import ROLES, Role, worker_colour
 from course.draw.crossover import copy_share, crossover
 from course.draw.darts import darts, error_law
 from course.draw.lanes import lanes
+from course.draw.ops import ops
 from course.draw.picture import Picture, css, figure, html, picture, table
 from course.draw.slices import SliceMeans, slice_means
 from course.draw.timeline import timeline
@@ -28,6 +29,7 @@ __all__ = [
     "film",
     "html",
     "lanes",
+    "ops",
     "picture",
     "slice_means",
     "table",

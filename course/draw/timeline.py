@@ -17,15 +17,14 @@ class Span:
 
 
 def spans(history):
-    """Return the `Span`s of a training's history: a worker begins a gradient when its previous one was applied.
+    """Return the `Span`s of a training's history: a worker begins at 0, then whenever its gradient was applied.
 
     `history`: rows with `worker`, `arrived` and `applied` (seconds), such as `TrainingResult.history`.
     """
     begins, found = {}, []
     for row in history:
         worker, arrived, applied = int(row["worker"]), float(row["arrived"]), float(row["applied"])
-        if worker in begins:
-            found.append(Span(worker, begins[worker], arrived, applied))
+        found.append(Span(worker, begins.get(worker, 0.0), arrived, applied))
         begins[worker] = applied
     return found
 

@@ -6,6 +6,7 @@ from course.draw.colours import ROLES, worker_colour
 from course.draw.picture import figure, picture
 
 _MARKS = ["o", "s", "^", "D", "v", "P"]  # the second sign of a worker's points, beside its shade
+_OLDEST = 8  # gradients at least this stale share one bar
 _POINTS = 400  # dots drawn for one worker at most: more hide one another
 
 
@@ -59,10 +60,9 @@ def _losses(ax, history):
 
 def _staleness(ax, history):
     stale = history["step"] - 1 - history["version"]
-    values = sorted(set(stale.tolist()))
-    shares = [100 * float((stale == value).mean()) for value in values]
-    drawn = ax.bar(
-        [str(value) for value in values], shares, color=ROLES["waiting"].colour, hatch="..", edgecolor="none"
-    )
-    ax.bar_label(drawn, [f"{share:.0f}" if share >= 1 else "<1" for share in shares], fontsize=8.5)
+    values = range(min(int(stale.max(initial=0)), _OLDEST) + 1)
+    shares = [100 * float((stale.clip(max=_OLDEST) == value).mean()) if len(stale) else 0.0 for value in values]
+    names = [f"{value}+" if value == _OLDEST else str(value) for value in values]
+    drawn = ax.bar(names, shares, color=ROLES["waiting"].colour, hatch="..", edgecolor="none")
+    ax.bar_label(drawn, ["<1" if 0 < share < 1 else f"{share:.0f}" for share in shares], fontsize=8.5)
     ax.set(xlabel="staleness (updates)", ylabel="% of the gradients")

@@ -79,7 +79,9 @@ class Server:
         try:
             if self._closed.is_set():
                 return
-            self._serve_session(channel) if told["role"] == "session" else self._serve_worker(channel, told.get("worker"))
+            self._serve_session(channel) if told["role"] == "session" else self._serve_worker(
+                channel, told.get("worker")
+            )
         finally:
             channel.close()
             with self._lock:

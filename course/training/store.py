@@ -1,5 +1,6 @@
 """The parameter server's state: named parameters, an optimiser, and a version that counts the updates."""
 
+import math
 from typing import NamedTuple
 
 import torch
@@ -84,7 +85,8 @@ class ParameterServer:
         for name, parameter in self._parameters.items():
             parameter.grad = gradients[name]
         self._optimizer.step()
-        self._optimizer.zero_grad()  # lets go of the caller's tensors
+        for parameter in self._parameters.values():
+            parameter.grad = None  # lets go of the caller's tensors
         staleness = self._version - version
         self._version += 1
         return staleness
@@ -107,9 +109,14 @@ class ParameterServer:
                     f"push(gradients={name!r}: {tuple(gradient.shape)} {gradient.dtype}): the parameter is "
                     f"{tuple(parameter.shape)} {parameter.dtype}. A gradient has its parameter's shape and dtype."
                 )
-            if not gradient.isfinite().all():
+            if not _is_finite(gradient):
                 raise NonFiniteError(f"the gradient of {name!r}", version)
 
     def __repr__(self):
         shapes = ", ".join(f"{name}: {tuple(value.shape)}" for name, value in self._parameters.items())
         return f"ParameterServer({shapes}; {type(self._optimizer).__name__}, version {self._version})"
+
+
+def _is_finite(tensor):
+    # one number is read directly: two tensor operations on it would take a tenth of a step
+    return math.isfinite(tensor.item()) if tensor.numel() == 1 else bool(tensor.isfinite().all())

@@ -133,7 +133,8 @@ print("pulled now:         ", server.pull().parameters)
 # The store refuses what it can't apply, and says why. The parameters are then as they were.
 
 # %% tags=["nbval-check-output"]
-wrong = [{"slope": torch.tensor(1.0)}, {**one, "slope": torch.zeros(2)}, {**one, "slope": torch.tensor(torch.nan)}]
+half, long, broken = torch.tensor(1.0), torch.zeros(2), torch.tensor(torch.nan)
+wrong = [{"slope": half}, {**one, "slope": long}, {**one, "slope": broken}]
 for gradients in wrong:
     try:
         server.push(gradients, server.version)
@@ -185,6 +186,9 @@ print("staleness → gradients:", in_turns.staleness_counts())
 cluster = local_cluster(ps=1, worker=3)
 cluster.tasks
 
+# %% [markdown]
+# The call to `train` looks like the one in turns, with the cluster added. Each worker goes at its own pace.
+
 # %% tags=["nbval-check-output"]
 result = training.train(problem, cluster, optimizer=SGD, mode="async", total_steps=2000)
 print(result)
@@ -195,8 +199,9 @@ print("gradients applied:", len(result.history), "by workers", sorted(set(result
 # So the answer is right, although nobody waited. Compare it with what you committed to.
 
 # %% tags=["timing"]
-print(f"off by {off(result.parameters):.2f} standard errors; you said {prediction}")
-print(f"{result.steps_per_second:,.0f} updates a second; staleness → gradients: {result.staleness_counts()}")
+print(f"off by {off(result.parameters):.2f} standard errors; your number: {prediction}")
+print(f"{result.steps_per_second:,.0f} updates a second")
+print("staleness → gradients:", result.staleness_counts())
 
 # %% [markdown]
 # The staleness is now a matter of luck. It is around the number of *other* workers, with a tail: whenever the machine
@@ -256,7 +261,7 @@ draw.table(
         [name, run.version, len(run.history), f"{run.steps_per_second:,.0f}", f"{off(run.parameters):.2f}"]
         for name, run in [("asynchronous", result), ("synchronous", together)]
     ],
-    "Asynchronous and synchronous side by side: both find the line; the asynchronous run makes more updates a second.",
+    "Both rules find the line; the asynchronous run makes more updates a second.",
 )
 
 # %% [markdown]
@@ -274,6 +279,10 @@ print("the slow worker's share of the gradients, asynchronous: under a third:", 
 print(f"the slow worker's share of the gradients, synchronous:  {shares[1]:.0%}")
 print("oldest gradient, synchronous:", max(joined.staleness_counts()))
 
+# %% [markdown]
+# On a clock it looks like this. A bar is one gradient: solid while the worker computes, dotted from the arrival of its
+# push to the update that used it.
+
 # %% tags=["timing"]
 draw.timeline(
     {"asynchronous: nobody waits": apart.history, "synchronous: the quick one waits": joined.history},
@@ -282,10 +291,11 @@ draw.timeline(
 )
 
 # %% [markdown]
-# Asynchronously, worker 0 fills its row and makes nearly all the updates; each gradient of worker 1 is many updates old
-# when it arrives. Synchronously, worker 0 waits most of its time, and every update takes as long as the slowest worker.
-# Between the two lie the middle ways: `max_staleness=` drops gradients that are too old, and `aggregate=` makes a
-# synchronous step of the first few workers and drops the rest.
+# Asynchronously, worker 0 fills its row and makes nearly all the updates (the thin dotted slices are the store's own
+# work); each gradient of worker 1 is many updates old when it arrives. Synchronously, worker 0 waits most of its
+# time, and every update takes as long as the slowest worker. Between the two lie the middle ways: `max_staleness=`
+# drops gradients that are too old, and `aggregate=` makes a synchronous step of the first few workers and drops the
+# rest.
 
 # %% [markdown]
 # ## When late gradients are wrong
@@ -297,8 +307,11 @@ draw.timeline(
 LONG = partial(torch.optim.SGD, lr=0.4)
 for workers in (1, 2, 3):
     hooks = [training.StopOnNaN()]
-    run = training.train_in_turns(problem, optimizer=LONG, workers=workers, total_steps=2000, hooks=hooks)
-    print(f"workers: {workers}, staleness {workers - 1}: {run.version} updates,", run.stopped_by or "no trouble")
+    run = training.train_in_turns(
+        problem, optimizer=LONG, workers=workers, total_steps=2000, hooks=hooks
+    )
+    outcome = run.stopped_by or "no trouble"
+    print(f"workers: {workers}, staleness {workers - 1}: {run.version} updates, {outcome}")
 
 # %% [markdown]
 # Three workers overshoot, see it two updates too late, correct too much, and so on until the numbers overflow.
@@ -348,8 +361,8 @@ class Counter(training.Hook):
         self.heard += 1
 
 
-counter = Counter()
-print(training.train(problem, cluster, optimizer=SGD, total_steps=10**9, hooks=[counter, training.StopAtStep(700)]))
+counter, stop = Counter(), training.StopAtStep(700)
+print(training.train(problem, cluster, optimizer=SGD, total_steps=10**9, hooks=[counter, stop]))
 print("steps heard:", counter.heard)
 
 # %% [markdown]
@@ -359,9 +372,9 @@ print("steps heard:", counter.heard)
 # real processes. Find the learning rate at which one worker still finds the line and three do not.
 
 # %% tags=["timing"]
-cluster.close()
 from course.widgets import RegressionLab
 
+cluster.close()  # the widget has processes of its own
 RegressionLab(workers=3, mode="async", learning_rate=0.02, steps=1000)
 
 # %% [markdown]

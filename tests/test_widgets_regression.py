@@ -1,0 +1,101 @@
+"""The regression widget: real processes behind it, its state from Python, its stop, and its end."""
+
+import threading
+import time
+
+import psutil
+import pytest
+
+from course.widgets import RegressionLab
+
+
+@pytest.fixture(scope="module")
+def lab(no_leaks_from_this_file):
+    widget = RegressionLab(workers=2, steps=200)
+    yield widget.wait()
+    widget.close()
+
+
+def texts(control):
+    return [
+        getattr(control, "description", ""),
+        *[t for child in getattr(control, "children", ()) for t in texts(child)],
+    ]
+
+
+def test_it_trains_at_once_and_shows_the_line(lab):
+    lab.learning_rate = 0.05
+    lab.wait()
+    assert lab.result.version == 200 and lab.result.workers == 2
+    assert "the line is found" in lab.static().alt and "<svg" in lab.static().html
+
+
+def test_every_control_has_a_label_and_every_state_a_control(lab):
+    found = set(texts(lab))
+    assert {"learning rate", "workers", "rule", "updates", "workers' speed", "Stop"} <= found
+
+
+def test_setting_the_state_from_python_or_from_a_control_trains_again(lab):
+    lab.mode = "sync"
+    lab.wait()
+    assert lab.result.mode == "sync" and set(lab.result.staleness.tolist()) == {0}
+    slider = next(child for child in lab.children if getattr(child, "description", "") == "workers")
+    slider.value = 3
+    assert lab.wait().result.workers == lab.workers == 3
+    lab.set_trait("mode", "async")
+    lab.wait()
+
+
+def test_a_state_may_be_set_in_another_thread(lab):
+    thread = threading.Thread(target=lambda: lab.set_trait("steps", 150))
+    thread.start()
+    thread.join()
+    assert lab.wait().result.version == 150
+
+
+def test_the_slow_worker_contributes_less(lab):
+    lab.slow, lab.workers = True, 2
+    result = lab.wait().result
+    assert len(result.of_worker(1)) < len(result.of_worker(0))
+    lab.slow = False
+    lab.wait()
+
+
+def test_a_learning_rate_that_diverges_is_told_and_not_drawn_as_a_line(lab):
+    lab.learning_rate, lab.steps = 3.0, 3000
+    lab.wait()
+    assert "not finite" in lab.static().alt and "not found" in lab.static().alt
+    lab.learning_rate, lab.steps = 0.05, 150
+    lab.wait()
+
+
+def test_stop_ends_a_long_training_soon_and_keeps_what_there_is(lab):
+    lab.steps = 100_000
+    time.sleep(0.5)
+    started = time.monotonic()
+    lab.stop()
+    lab.wait()
+    assert time.monotonic() - started < 5 and lab.result.version < 100_000
+    lab.steps = 150
+    assert lab.wait().result.version == 150
+
+
+@pytest.mark.parametrize("state", [{"workers": 4}, {"mode": "both"}, {"learning_rate": 0.0}, {"speed": 1}])
+def test_a_state_that_does_not_exist_is_refused(lab, state):
+    import traitlets
+
+    with pytest.raises((TypeError, traitlets.TraitError)):
+        RegressionLab(**state)
+
+
+def test_closing_ends_its_processes_and_can_be_done_twice():
+    before = {child.pid for child in psutil.Process().children(recursive=True)}
+    widget = RegressionLab(steps=100).wait()
+    assert len({child.pid for child in psutil.Process().children(recursive=True)} - before) >= 4
+    widget.close()
+    widget.close()
+    deadline = time.monotonic() + 5
+    while len({c.pid for c in psutil.Process().children(recursive=True)} - before) > 1 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    # the fork server may stay: it makes the next cluster start in a moment
+    assert len({child.pid for child in psutil.Process().children(recursive=True)} - before) <= 1

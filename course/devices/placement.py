@@ -15,12 +15,15 @@ from course.devices.notes import noted
 from course.devices.rules import Rule, plan_for
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Op:
     """What a device function is asked about: the op's `name` as you wrote it (`matmul`) and its tensor `inputs`."""
 
     name: str
     inputs: tuple[torch.Tensor, ...]
+
+    def __repr__(self):
+        return f"Op({self.name!r}, inputs of shape {', '.join(str(tuple(t.shape)) for t in self.inputs) or 'none'})"
 
 
 def place(device, soft=False):

@@ -1,0 +1,113 @@
+"""Where ops ran: a lane a device, a row an op, an arrow as wide as its bytes where a tensor moved."""
+
+from html import escape
+from math import log2
+
+from course.draw.colours import ROLES
+from course.draw.picture import html
+
+_ROW = 26  # pixels
+_GUTTER = 84  # left of the lanes: forward or backward
+_LANE = 190
+_MOST = 60  # rows; a longer log is cut, and the picture says so
+
+
+def ops(records, title):
+    """Return a `Picture` of `records`, in order from top to bottom; `title` states what they show.
+
+    A record has `op`, `device`, `origin` (None, or the device its bytes came from), `bytes_moved`, `backward` and
+    `view`, as a placement log's records have.
+    """
+    shown = records[:_MOST]
+    lanes = sorted({r.device for r in shown} | {r.origin for r in shown if r.origin}, key=_lane_order)
+    height = (len(shown) + 1) * _ROW + 10
+    width = _GUTTER + _LANE * max(len(lanes), 1) + 150
+    parts = [_heading(name, index) for index, name in enumerate(lanes)]
+    for row, record in enumerate(shown, start=1):
+        before = shown[row - 2] if row > 1 else None
+        parts.append(_row(record, row, lanes, starts=before is None or before.backward != record.backward))
+    more = f'<p class="note">… and {len(records) - _MOST} more ops.</p>' if len(records) > _MOST else ""
+    alt = f"{title}. {_in_words(records)}"
+    svg = (
+        f'<svg role="img" aria-label="{escape(alt, quote=True)}" viewBox="0 0 {width} {height}" '
+        f'width="{width}" height="{height}" font-size="12.5" fill="currentColor">{"".join(parts)}</svg>'
+    )
+    return html(f"<div><b>{escape(title)}</b></div>{svg}{more}", alt)
+
+
+def _heading(name, index):
+    # meta computes nothing: as everything simulated it is dashed and says the word
+    word = " (shapes only)" if name.startswith("/meta") else ""
+    role = _role(name)
+    return (
+        f'<text x="{_middle(index)}" y="15" text-anchor="middle" font-weight="bold">'
+        f'<tspan fill="{role.colour}">{role.sign}</tspan> {escape(name + word)}</text>'
+    )
+
+
+def _idle(name, index, y):
+    """Return a lane's stretch beside a row whose op ran on another device."""
+    middle, dashes = _middle(index), _dashes(name)
+    return (
+        f'<path d="M{middle} {y - 13} v{_ROW}" stroke="{_role(name).colour}" stroke-width="1.5"{dashes} opacity="0.6"/>'
+    )
+
+
+def _row(record, row, lanes, starts):
+    middle, y = _middle(lanes.index(record.device)), row * _ROW + 16
+    parts = [_idle(name, index, y) for index, name in enumerate(lanes) if name != record.device]
+    if starts:
+        word = "backward" if record.backward else "forward"
+        parts.append(f'<text x="4" y="{y + 4}" font-style="italic">{word}</text>')
+    if record.origin is not None and record.origin != record.device:
+        parts.append(_arrow(record, _middle(lanes.index(record.origin)), middle, y))
+    half = min(_LANE - 16, 26 + 7.2 * len(record.op)) / 2
+    role = _role(record.device)
+    outline = f'stroke="{role.colour}" stroke-width="{0.7 if record.view else 1.6}"{_dashes(record.device)}'
+    fill = "none" if record.view else role.colour
+    parts.append(
+        f'<rect x="{middle - half}" y="{y - 10}" width="{2 * half}" height="20" rx="4" {outline} '
+        f'fill="{fill}" fill-opacity="0.16"/>'
+        f'<text x="{middle}" y="{y + 4}" text-anchor="middle">{escape(record.op)}</text>'
+    )
+    side = f"→ {record.bytes_moved:,} bytes" if record.bytes_moved else ("a view" if record.view else "")
+    if side:
+        right = _GUTTER + _LANE * len(lanes) + 6
+        parts.append(f'<text x="{right}" y="{y + 4}" opacity="{1 if record.bytes_moved else 0.7}">{side}</text>')
+    return "".join(parts)
+
+
+def _arrow(record, start, end, y):
+    """Return the arrow of a move: from lane to lane, 1.5 pixels wide for a few bytes, 9 for a gigabyte."""
+    colour = ROLES["bytes"].colour
+    width = 1.5 + log2(1 + record.bytes_moved) / 4
+    direction = 1 if end > start else -1
+    tip = end - direction * (_LANE / 2 - 30)
+    return (
+        f'<circle cx="{start}" cy="{y}" r="4" fill="{colour}"/>'
+        f'<line x1="{start}" y1="{y}" x2="{tip - direction * 8}" y2="{y}" '
+        f'stroke="{colour}" stroke-width="{width:.1f}"/>'
+        f'<path d="M{tip} {y} l{-direction * 10} -7 v14 z" fill="{colour}"/>'
+    )
+
+
+def _middle(index):
+    return _GUTTER + _LANE * index + _LANE // 2
+
+
+def _role(name):
+    return ROLES["cpu"] if "/cpu:" in name else ROLES["gpu"]
+
+
+def _dashes(name):
+    return ' stroke-dasharray="4 3"' if name.startswith("/meta") else ""
+
+
+def _lane_order(name):
+    return ("/cpu:" not in name, name)
+
+
+def _in_words(records):
+    devices = sorted({r.device for r in records}, key=_lane_order)
+    counts = ", ".join(f"{sum(r.device == name for r in records)} on {name}" for name in devices)
+    return f"{len(records)} ops: {counts or 'none'}; {sum(r.bytes_moved for r in records):,} bytes moved."

@@ -2,12 +2,8 @@
 
 >>> from course import life
 >>> blinker = life.put(life.empty(5, 5), life.pattern("blinker"), row=2, column=1)
->>> print(life.to_text(life.step(blinker)))
-.....
-..O..
-..O..
-..O..
-.....
+>>> life.to_text(life.step(blinker)).splitlines()
+['.....', '..O..', '..O..', '..O..', '.....']
 """
 
 from course.life.board import empty, from_text, put, random_board, to_text

@@ -128,7 +128,7 @@ def what_moves(theme):
     yield arrow(third, third + 104, y - 6, 1.5)
     yield arrow(third + 104, third, y + 14, 1.5)
     yield text(third + 118, y + 11, f"{LINE} bytes", theme["text"], 20, "bold")
-    yield text(third, y + 50, "slope and intercept, each way, each step", theme["quiet"], 14)
+    yield text(third, y + 50, "a slope and an intercept, each way", theme["quiet"], 14)
 
 
 def who_waits(theme):

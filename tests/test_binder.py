@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -101,6 +102,25 @@ def test_post_build_installs_trusts_and_sets_the_page(tmp_path):
 def stand_in(path, line):
     path.write_text(f"#!/bin/sh\n{line}\n")
     path.chmod(0o755)
+
+
+@unix
+def test_ci_installs_what_the_machine_lacks_and_runs_the_readmes_command(tmp_path):
+    """Run on a machine that has nothing but these stand-ins: no Chromium, and a Python without venv."""
+    for name in ("bash", "dirname", "env"):
+        (tmp_path / name).symlink_to(shutil.which(name))
+    stand_in(tmp_path / "id", "echo 0")
+    stand_in(tmp_path / "python3", "exit 1")
+    stand_in(tmp_path / "apt-get", 'echo "apt-get $@"')
+    stand_in(tmp_path / "make", 'echo "make $@, Chromium: $COURSE_MUST_HAVE_CHROMIUM"')
+    done = subprocess.run(
+        [ROOT / ".ci" / "run"], capture_output=True, text=True, timeout=30, env={"PATH": str(tmp_path)}
+    )
+    assert done.returncode == 0, done.stderr
+    asked, update, install, test = done.stdout.splitlines()
+    assert "python3-venv chromium" in asked and update == "apt-get update -q"
+    assert install.endswith("python3-venv chromium fonts-dejavu-core")
+    assert test == "make test, Chromium: 1"
 
 
 def test_every_way_in_opens_the_same_page():

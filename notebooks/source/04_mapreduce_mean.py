@@ -66,7 +66,8 @@ print(map_reduce(count_words, add, rhyme.splitlines()) == total)
 
 
 # %% tags=["exercise"]
-def fold(join, values): ...
+def fold(join, values):
+    return ...  # your code
 
 
 # %% tags=["solution"]
@@ -90,7 +91,8 @@ check(fold)
 
 
 # %% tags=["exercise"]
-def merge_counts(left, right): ...
+def merge_counts(left, right):
+    return ...  # your code
 
 
 # %% tags=["solution"]
@@ -244,8 +246,9 @@ print(map_reduce(count_words, add, rhyme.splitlines(), cluster.executor) == tota
 # %% tags=["nbval-check-output"]
 import numpy as np
 
-seconds = np.array([1.2, 0.8, 1.1, 0.9, 1.0, 1.3, 0.7, 1.0, 1.1, 0.9, 1.2, 0.8, 1.0, 1.0, 0.9, 1.1, 6.1, 5.8, 6.3, 5.8])
-quick, slow = seconds[:16], seconds[16:]
+quick = np.array([1.2, 0.8, 1.1, 0.9, 1.0, 1.3, 0.7, 1.0, 1.1, 0.9, 1.2, 0.8, 1.0, 1.0, 0.9, 1.1])
+slow = np.array([6.1, 5.8, 6.3, 5.8])
+seconds = np.concatenate([quick, slow])
 print(f"quick: mean {quick.mean():.2f}   slow: mean {slow.mean():.2f}")
 
 # %% [markdown]
@@ -254,9 +257,12 @@ print(f"quick: mean {quick.mean():.2f}   slow: mean {slow.mean():.2f}")
 # %%
 prediction = None  # your number
 
+# %% [markdown]
+# Here is what averaging the two means gives, and what all twenty give.
+
 # %%
 if prediction is not None:
-    print(f"you said {prediction}; the mean is {seconds.mean():.2f}")
+    print(f"you said {prediction}, which is off by {abs(prediction - seconds.mean()):.2f}")
 else:
     print("no prediction yet: set one in the cell above")
 
@@ -271,7 +277,8 @@ print(f"the mean of all twenty:  {seconds.mean():.2f}")
 
 # %% tags=["nbval-check-output"]
 left, right = seconds[:10], seconds[10:]
-print(f"{left.mean():.2f} and {right.mean():.2f}, averaged: {(left.mean() + right.mean()) / 2:.2f}")
+average = (left.mean() + right.mean()) / 2
+print(f"{left.mean():.2f} and {right.mean():.2f}, averaged: {average:.2f}")
 
 # %% [markdown]
 # So a slice must answer with two numbers, its sum and its size. Sums can be added. `course.mean` does that: each
@@ -313,7 +320,8 @@ SliceMean(cut=16)
 
 
 # %% tags=["exercise"]
-def weighted_mean(means, sizes): ...
+def weighted_mean(means, sizes):
+    return ...  # your code
 
 
 # %% tags=["solution"]
@@ -335,9 +343,10 @@ check(weighted_mean)
 import math
 
 generator = np.random.default_rng(4)
-numbers = (1e8 + 8 * generator.integers(-2, 3, 1_000_000)).astype(np.float32)
+numbers = (1e8 + 8 * generator.integers(-2, 4, 1_000_000)).astype(np.float32)
 exact = math.fsum(numbers.tolist()) / numbers.size
-running = float(np.add.accumulate(numbers)[-1]) / numbers.size  # accumulate keeps one float32 total
+running_sum = np.add.accumulate(numbers)[-1]  # one float32 total, from left to right
+running = float(running_sum) / numbers.size
 
 print(f"exact mean           {exact:,.3f}")
 print(f"running float32 sum  {running:,.0f}   off by {abs(running - exact) / exact:.1%}")
@@ -372,12 +381,13 @@ ways = {
 }
 for name, way in ways.items():
     seconds_taken = measure(way).median
-    print(f"{name:<34} {tensor.nbytes / seconds_taken / 1e9:5.1f} GB/s, off by {abs(float(way()) - exact):.3g}")
+    speed, error = tensor.nbytes / seconds_taken / 1e9, abs(float(way()) - exact)
+    print(f"{name:<34} {speed:5.1f} GB/s, off by {error:.3g}")
 
 # %% [markdown]
-# Asking for float64 inside `torch.mean` costs several times the time of the others. The float32 mean is quick because
-# PyTorch, too, adds in blocks; compare its error with the noise, though. You need not choose: convert in blocks that
-# fit in the cache, and add those in float64.
+# Asking for float64 inside `torch.mean` costs several times the time of the others. The float32 mean is quick, and
+# PyTorch, too, adds in blocks, so it is as right as a float32 can be: its answer is a multiple of 8, and the mean
+# isn't. Convert in blocks that fit in the cache and add those in float64, and you give up some speed and no digits.
 #
 # ## What moved, and who waited
 #
@@ -403,7 +413,7 @@ def make_and_add(part):
 
 recipe = [(0, 600_000), (600_000, 1_000_000)]
 joined = map_reduce(make_and_add, add, recipe, cluster.executor, associative=True)
-print(joined.mean, "of", joined.count, "numbers; sent to the tasks: two pairs of whole numbers")
+print(f"{joined.mean} is the mean of {joined.count:,} numbers; sent out: {recipe}")
 
 # %% [markdown]
 # The mean of 0 … 999,999 is 499999.5, from unequal slices, and no array crossed a connection. Who waited? Time both,
@@ -420,7 +430,8 @@ def seconds_of(work):
 
 
 print(f"here, one process:     {1000 * seconds_of(lambda: mean(numbers)):6.1f} ms")
-print(f"slices sent to tasks:  {1000 * seconds_of(lambda: mean(numbers, 2, cluster.executor)):6.1f} ms")
+sent = seconds_of(lambda: mean(numbers, 2, cluster.executor))
+print(f"slices sent to tasks:  {1000 * sent:6.1f} ms")
 born = seconds_of(lambda: map_reduce(make_and_add, add, recipe, cluster.executor))
 print(f"slices born on tasks:  {1000 * born:6.1f} ms")
 

@@ -74,7 +74,8 @@ for band in (1, 2):
 
 
 # %% tags=["exercise"]
-def standard_error(inside, samples): ...
+def standard_error(inside, samples):
+    return ...  # your code
 
 
 # %% tags=["solution"]
@@ -95,7 +96,10 @@ check(standard_error)
 prediction = None  # your number
 
 # %%
-print("no prediction yet: set one in the cell above" if prediction is None else f"you said {prediction}; now measure")
+if prediction is None:
+    print("no prediction yet: set one in the cell above")
+else:
+    print(f"you said {prediction}; now measure")
 
 # %% [markdown]
 # One run proves little, so take the root of the mean squared error (RMS) over forty seeds, for five numbers of darts.
@@ -105,7 +109,8 @@ import numpy as np
 
 
 def typical_error(samples, method="pseudo", seeds=40):
-    return np.sqrt(np.mean([estimate_pi(samples, seed, method=method).error ** 2 for seed in range(seeds)]))
+    runs = [estimate_pi(samples, seed, method=method) for seed in range(seeds)]
+    return np.sqrt(np.mean([run.error**2 for run in runs]))
 
 
 counts = [1_000, 10_000, 100_000, 1_000_000]
@@ -121,9 +126,10 @@ for count, error in zip(counts, errors, strict=True):
 
 # %% tags=["nbval-check-output"]
 def slope(group):
-    own = [abs(estimate_pi(count, 1000 + 20 * group + k).error) for count in counts for k in range(20)]
-    rms = np.sqrt(np.mean(np.square(own).reshape(len(counts), 20), axis=1))
-    return np.polyfit(np.log(counts), np.log(rms), 1)[0]
+    seeds = range(1000 + 20 * group, 1020 + 20 * group)
+    errors = np.array([[estimate_pi(count, seed).error for seed in seeds] for count in counts])
+    typical = np.sqrt(np.mean(errors**2, axis=1))
+    return np.polyfit(np.log(counts), np.log(typical), 1)[0]
 
 
 slopes = [slope(group) for group in range(10)]
@@ -143,7 +149,8 @@ print(f"slope {np.mean(slopes):.2f} ± {np.std(slopes, ddof=1) / sqrt(len(slopes
 
 
 # %% tags=["exercise"]
-def darts_for(wish): ...
+def darts_for(wish):
+    return ...  # your code
 
 
 # %% tags=["solution"]
@@ -161,7 +168,7 @@ check(darts_for)
 # %%
 from course.widgets import PiDarts
 
-PiDarts(samples=20_000, seed=9)
+PiDarts(samples=20_000, seed=3)
 
 # %% [markdown]
 # ## Who throws which darts?
@@ -214,7 +221,8 @@ for parts in (1, 2, 3, 7):
 
 
 # %% tags=["exercise"]
-def share(index, servers, darts): ...
+def share(index, servers, darts):
+    return ...  # your code
 
 
 # %% tags=["solution"]
@@ -249,12 +257,16 @@ print("a stream each:     ", own)
 
 # %% tags=["nbval-check-output"]
 def error_over_claim(insides):
-    claimed = 1.642 / sqrt(200_000)
-    return np.sqrt(np.mean([(4 * inside / 200_000 - np.pi) ** 2 for inside in insides])) / claimed
+    errors = 4 * np.array(insides) / 200_000 - np.pi
+    return np.sqrt(np.mean(errors**2)) / (1.642 / sqrt(200_000))
 
 
-reused = [4 * count(seed, 0, 50_000) for seed in range(100)]
-honest = [sum(count(seed, k * BLOCK, k * BLOCK + 50_000) for k in range(4)) for seed in range(100)]
+def throw(seed, server):
+    return count(seed, server * BLOCK, server * BLOCK + 50_000)
+
+
+reused = [4 * throw(seed, 0) for seed in range(100)]
+honest = [sum(throw(seed, server) for server in range(4)) for seed in range(100)]
 print(f"a stream each:      {error_over_claim(honest):.1f}")
 print(f"one stream for all: {error_over_claim(reused):.1f}")
 
@@ -282,9 +294,8 @@ for darts in (200_000, 80_000_000):
     with cluster.at("/job:server/task:0"):
         one = seconds_for(darts)
     both = seconds_for(darts)
-    print(
-        f"{darts:>10,} darts: {1000 * one:5.0f} ms on one, {1000 * both:5.0f} ms on both: {one / both:.1f} times as fast"
-    )
+    print(f"{darts:>10,} darts: {1000 * one:5.0f} ms on one, {1000 * both:5.0f} ms on both,", end=" ")
+    print(f"{one / both:.1f} times as fast")
 
 # %% [markdown]
 # On two free cores the large job comes near twice the speed, the small one does not: what it waits for is the
@@ -307,12 +318,17 @@ for s in (0.01, 0.1):
 
 # %% tags=["nbval-check-output"]
 samples = [2**12, 2**14, 2**16, 2**18]
-by_method = {name: [typical_error(n, name, 15) for n in samples] for name in ("pseudo", "stratified", "sobol")}
-for name, found in by_method.items():
-    print(f"{name:<11}", "  ".join(f"{error:.1e}" for error in found))
+by_method = {}
+for method in ("pseudo", "stratified", "sobol"):
+    by_method[method] = [typical_error(n, method, seeds=15) for n in samples]
+    print(f"{method:<11}", "  ".join(f"{error:.1e}" for error in by_method[method]))
+
+# %% [markdown]
+# Each column has four times the darts of the one before. Plain chance halves its error from column to column; the
+# others do better. On logarithmic axes:
 
 # %%
-draw.error_law(samples, by_method, "Evenly spread darts: the error falls faster than n^-1/2")
+draw.error_law(samples, by_method, "Evenly spread darts: errors fall faster than n^-1/2")
 
 # %% [markdown]
 # At 262,144 darts the even ones err about ten times less: chance would need about a hundred times as many darts for
@@ -351,7 +367,8 @@ with ThreadPoolExecutor(1) as background:
     time.sleep(0.05)
     cluster.kill("/job:server/task:1")
     survived = thrown.result(timeout=60)
-print(f"{survived.inside:,} inside; the same as in one process: {survived == estimate_pi(40_000_000, 1)}")
+here = estimate_pi(40_000_000, 1)
+print(f"{survived.inside:,} inside; the same as in one process: {survived == here}")
 
 # %% [markdown]
 # The ranges that were lost were thrown again, and because dart i is dart i wherever it is thrown, the count is the

@@ -4,13 +4,16 @@ import threading
 from collections.abc import Sequence
 
 import torch
+from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from course.devices.names import name_of
-from course.devices.notes import current_note
+from course.devices.notes import NOTE
 from course.devices.record import OpRecord, as_text
 from course.devices.schemas import Traits, traits_of
 from course.draw import table
+
+_pass_number = torch._C._current_graph_task_id
 
 
 class PlacementLog(Sequence):
@@ -106,20 +109,20 @@ class _Recorder(TorchDispatchMode):
         made = func(*args, **kwargs) if kwargs else func(*args)
         inputs = []
         for arg in args:
-            if isinstance(arg, torch.Tensor):
+            if isinstance(arg, Tensor):
                 inputs.append((arg.shape, arg.device, arg.dtype))
-            elif type(arg) in (list, tuple):
-                inputs += [(t.shape, t.device, t.dtype) for t in arg if isinstance(t, torch.Tensor)]
+            elif type(arg) is list:
+                inputs += [(t.shape, t.device, t.dtype) for t in arg if isinstance(t, Tensor)]
         if kwargs:
-            inputs += [(t.shape, t.device, t.dtype) for t in kwargs.values() if isinstance(t, torch.Tensor)]
-        if isinstance(made, torch.Tensor):
+            inputs += [(t.shape, t.device, t.dtype) for t in kwargs.values() if isinstance(t, Tensor)]
+        if isinstance(made, Tensor):
             outputs = ((made.shape, made.device, made.dtype),)
         elif type(made) in (list, tuple):
-            outputs = [(t.shape, t.device, t.dtype) for t in made if isinstance(t, torch.Tensor)]
+            outputs = [(t.shape, t.device, t.dtype) for t in made if isinstance(t, Tensor)]
         else:
             outputs = ()
         # -1 outside a backward pass; the autograd engine numbers its passes from 0, on every thread that it uses.
-        self._append((func, inputs, outputs, torch._C._current_graph_task_id(), current_note()))
+        self._append((func, inputs, outputs, _pass_number(), NOTE.text))
         return made
 
 

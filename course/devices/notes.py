@@ -8,19 +8,15 @@ class _Note(threading.local):
     text = ""
 
 
-_NOTE = _Note()
-
-
-def current_note():
-    """Return the remark on the op that runs now; an empty string when there is none."""
-    return _NOTE.text
+#: `NOTE.text` is the remark on the op that runs now; empty when there is none.
+NOTE = _Note()
 
 
 @contextmanager
 def noted(text):
     """Within the `with`, ops that a log records carry `text`."""
-    before, _NOTE.text = _NOTE.text, text
+    before, NOTE.text = NOTE.text, text
     try:
         yield
     finally:
-        _NOTE.text = before
+        NOTE.text = before

@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 from distributed import Client
+from distributed.utils import LoopRunner
 
 from course.cluster.certificates import Certificate, read_certificate
 from course.cluster.certificates import security as dask_security
@@ -25,22 +26,34 @@ def connect(target, *, security=None, insecure=False, timeout=30.0):
     `timeout` seconds for the scheduler and for the tasks of the spec; raises TimeoutError with what is missing.
     """
     address, expected = _address(target, insecure), target.tasks if isinstance(target, ClusterSpec) else []
+    given = _security(security, insecure)
     quiet()
+    runner = LoopRunner()
+    runner.start()
+    try:
+        return Cluster(*_joined(address, given, expected, timeout, runner))
+    except BaseException:
+        runner.stop()
+        raise
+
+
+def _joined(address, security, expected, timeout, runner):
+    """Return a client and the runtime of the cluster at `address`, once the tasks `expected` are there."""
     deadline = time.monotonic() + timeout
     try:
-        client = Client(address, security=_security(security, insecure), timeout=timeout)
+        client = Client(address, security=security, timeout=timeout, loop=runner.loop)
     except OSError as error:
         raise TimeoutError(
             f"connect({address!r}): no scheduler answered within {timeout:g} s ({error}). Start it with "
             "`python -m course task --job scheduler --index 0`, and give every member the same certificate."
         ) from None
-    runtime = RemoteRuntime(client, address)
+    runtime = RemoteRuntime(client, address, runner)
     while missing := [task for task in expected if task not in runtime.tasks]:
         if time.monotonic() > deadline:
             client.close(timeout=2)
             raise TimeoutError(f"connect({address!r}): {', '.join(missing)} had not joined after {timeout:g} s")
         time.sleep(0.05)
-    return Cluster(client, runtime)
+    return client, runtime
 
 
 def _address(target, insecure):
@@ -71,8 +84,8 @@ class RemoteRuntime:
 
     dashboard_link = None
 
-    def __init__(self, client, address):
-        self._client, self.session_target = client, address
+    def __init__(self, client, address, runner):
+        self._client, self.session_target, self._runner = client, address, runner
 
     @property
     def tasks(self):
@@ -119,7 +132,8 @@ class RemoteRuntime:
             return False
 
     def close(self):
-        """Do nothing: the tasks belong to whoever started them."""
+        """End the event loop; the tasks belong to whoever started them."""
+        self._runner.stop()
 
 
 async def _answers(client):

@@ -105,14 +105,17 @@ class Kernel:
         await self.manager.shutdown_kernel()
 
     async def run(self, code, interrupt_after=None):
-        printed = []
+        printed, interrupts = [], []
 
-        async def hear(message):
+        async def interrupt():
+            await asyncio.sleep(0.3)
+            await self.manager.interrupt_kernel()
+
+        def hear(message):
             content = message["content"]
             printed.append(content.get("text") or content.get("ename") or "")
             if printed[-1] == interrupt_after:
-                await asyncio.sleep(0.3)
-                await self.manager.interrupt_kernel()
+                interrupts.append(asyncio.create_task(interrupt()))
 
         await self.client.execute_interactive(code, timeout=60, output_hook=hear)
         return "".join(printed)

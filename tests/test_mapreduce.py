@@ -28,10 +28,6 @@ def add(left, right):
     return left + right
 
 
-def fail_on_three(x):
-    return 1 / (x - 3)
-
-
 class LastFirst(ThreadPoolExecutor):
     """Runs everything at once, but the first part submitted arrives last."""
 
@@ -40,13 +36,19 @@ class LastFirst(ThreadPoolExecutor):
         return super().submit(lambda: (time.sleep(max(delay, 0)), fn(*args))[1])
 
 
+@pytest.fixture(scope="module", autouse=True)
+def processes():
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+        list(pool.map(float, range(4)))  # start them all now: a test must not leave a process that it started
+        yield pool
+
+
 @pytest.fixture(params=["here", "threads", "last first", "processes"])
-def executor(request):
+def executor(request, processes):
     if request.param == "here":
         yield None
     elif request.param == "processes":
-        with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
-            yield pool
+        yield processes  # they are sent built-in functions: a function of this file would have them import torch
     else:
         with (LastFirst if request.param == "last first" else ThreadPoolExecutor)(7) as pool:
             yield pool
@@ -74,7 +76,7 @@ def test_it_equals_python_s_map_and_reduce(parts, associative):
 
 
 def test_one_part_is_mapped_and_never_reduced():
-    assert map_reduce(double, None or (lambda a, b: pytest.fail("reduced")), [21]) == 42
+    assert map_reduce(double, lambda left, right: pytest.fail("reduced"), [21]) == 42
 
 
 def test_no_parts_is_an_error_that_says_what_to_give():
@@ -89,11 +91,16 @@ def test_a_mapper_that_is_no_function_is_named():
         map_reduce(double, None, [1])
 
 
+def test_a_cluster_in_place_of_its_executor_is_explained():
+    with pytest.raises(TypeError, match="executor='cluster'.*cluster.executor"):
+        map_reduce(double, add, [1], "cluster")
+
+
 def test_a_failing_mapper_names_the_part_on_any_executor(executor):
-    with pytest.raises(PartError, match=r"fail_on_three failed on part 2 of 4 \(3\): ZeroDivisionError") as caught:
-        map_reduce(fail_on_three, add, [1, 2, 3, 4], executor)
+    with pytest.raises(PartError, match=r"float failed on part 2 of 4 \('three'\): ValueError") as caught:
+        map_reduce(float, add, ["1", "2", "three", "4"], executor)
     assert caught.value.part == 2
-    assert isinstance(caught.value.__cause__, ZeroDivisionError)
+    assert isinstance(caught.value.__cause__, ValueError)
 
 
 @pytest.mark.parametrize("associative", [False, True])

@@ -1,5 +1,6 @@
 """Map and reduce: one function for every part, anywhere; the results joined in an order that never changes."""
 
+import reprlib
 from concurrent.futures import FIRST_EXCEPTION, CancelledError, wait
 from functools import reduce
 
@@ -26,11 +27,7 @@ def map_reduce(mapper, reducer, parts, executor=None, associative=False, timeout
     >>> map_reduce(len, lambda a, b: a + b, ["two", "words"])
     8
     """
-    for name, function in (("mapper", mapper), ("reducer", reducer)):
-        if not callable(function):
-            raise TypeError(
-                f"map_reduce({name}={function!r}): give a function; mapper takes a part, reducer two results."
-            )
+    _check(mapper, reducer, executor)
     parts = list(parts)
     if not parts:
         raise ValueError(
@@ -38,6 +35,19 @@ def map_reduce(mapper, reducer, parts, executor=None, associative=False, timeout
         )
     results = _map_here(mapper, parts) if executor is None else _map_on(executor, mapper, parts, timeout)
     return _joined(_named(reducer), results, associative)
+
+
+def _check(mapper, reducer, executor):
+    for name, function in (("mapper", mapper), ("reducer", reducer)):
+        if not callable(function):
+            raise TypeError(
+                f"map_reduce({name}={function!r}): give a function; mapper takes a part, reducer two results."
+            )
+    if executor is not None and not hasattr(executor, "submit"):
+        raise TypeError(
+            f"map_reduce(executor={executor!r}): give None, or a concurrent.futures.Executor; "
+            "of a cluster that is cluster.executor."
+        )
 
 
 def _joined(join, results, associative):
@@ -115,9 +125,7 @@ def _error_of(future):
 
 
 def _failed(mapper, parts, index):
-    shown = repr(parts[index])
-    shown = shown if len(shown) <= 60 else shown[:60] + "…"
-    return f"mapper {_name(mapper)} failed on part {index} of {len(parts)} ({shown})"
+    return f"mapper {_name(mapper)} failed on part {index} of {len(parts)} ({reprlib.repr(parts[index])})"
 
 
 def _part_error(index, what, cause):

@@ -336,7 +336,7 @@ check(weighted_mean)
 # ## Where float32 goes wrong
 #
 # Measurements often come as float32, which has about 7 digits. Take a million of them near one hundred million, with
-# noise of at most 16. Neighbouring float32 numbers are 8 apart there. The true mean of exactly these numbers is
+# noise of at most 24. Neighbouring float32 numbers are 8 apart there. The true mean of exactly these numbers is
 # known: Python's `math.fsum` adds without rounding. Add them one after the other in float32, and see.
 
 # %% tags=["nbval-check-output"]

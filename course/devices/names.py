@@ -9,8 +9,8 @@ from functools import cache, total_ordering
 KINDS = {"cpu": "cpu", "gpu": "cuda", "mps": "mps", "meta": "meta"}
 
 GRAMMAR = (
-    "/job:JOB/task:T/KIND:I with any of the parts left out and KIND one of cpu, gpu, mps, meta: '/gpu:1', "
-    "'/job:worker/task:0', '/job:worker/task:0/gpu:0'. TensorFlow's '/device:GPU:0' and torch's 'cuda:1' are read too"
+    "The grammar is /job:JOB/task:T/KIND:I, where any part may be left out\n"
+    "and KIND is cpu, gpu, mps or meta; '/device:GPU:1' and 'cuda:1' are read as '/gpu:1'."
 )
 
 _JOB = r"[^/:\s]+"
@@ -49,7 +49,7 @@ class DeviceName:
         if (self.kind is None) != (self.index is None):
             raise ValueError(f"DeviceName(kind={self.kind!r}, index={self.index!r}): give both, or neither for a task.")
         if (self.job, self.task, self.kind) == (None, None, None):
-            raise ValueError(f"DeviceName(): a name needs at least one part. The grammar is {GRAMMAR}.")
+            raise ValueError(f"DeviceName(): a name needs at least one part.\n{GRAMMAR}")
 
     @classmethod
     def parse(cls, text):
@@ -72,7 +72,7 @@ class DeviceName:
         match = _NAME.fullmatch(slashed)
         kind = match and match["kind"] and _SPELLINGS.get(match["kind"].lower())
         if match is None or (match["kind"] and kind is None) or not any(match.groupdict().values()):
-            raise ValueError(f"DeviceName.parse({written!r}): not a device name. {_advice(slashed)}")
+            raise ValueError(f"DeviceName.parse({written!r}): not a device name.\n{_advice(slashed)}")
         task = None if match["task"] is None else int(match["task"])
         return cls(match["job"], task, kind, int(match["index"] or 0) if kind else None)
 
@@ -114,8 +114,8 @@ class DeviceName:
 
 
 def _advice(text):
-    """Return the nearest legal name and the grammar, as sentences."""
-    return f"Nearest legal name: {_nearest(text)!r}. The grammar is {GRAMMAR}."
+    """Return the nearest legal name and the grammar, a line each."""
+    return f"Nearest legal name: {_nearest(text)!r}.\n{GRAMMAR}"
 
 
 def _nearest(text):

@@ -129,14 +129,14 @@ log
 # and *what moves*. So `/meta:0` plays the GPU in the cells that follow; on a GPU the same lines give the same log,
 # with its name in place of meta's.
 #
-# **Predict:** `x` is 64 × 256 and `w` is 256 × 128, both on the CPU, 4 bytes a number. How many bytes must go to the
+# **Predict:** `x` is 64 × 256 and `w` is 256 × 32, both on the CPU, 4 bytes a number. How many bytes must go to the
 # other device for `x @ w`?
 
 # %%
 prediction = None  # your number of bytes
 
 # %% tags=["nbval-check-output"]
-x, w = torch.ones(64, 256), torch.ones(256, 128)
+x, w = torch.ones(64, 256), torch.ones(256, 32)
 with log_placement() as log, place("/meta:0"):
     h = x @ w
 print(log)
@@ -191,7 +191,7 @@ print(log)
 prediction = None  # your number of ops, 0 to 6
 
 # %% tags=["nbval-check-output"]
-x, w = torch.ones(64, 256), torch.ones(256, 128)
+x, w = torch.ones(64, 256), torch.ones(256, 32)
 with log_placement() as log, place("/meta:0"):
     h = x @ w  # 1
     h = h.relu()  # 2
@@ -282,7 +282,7 @@ print(log)
 # part of what autograd records. Walk from the result back to the leaf:
 
 # %% tags=["nbval-check-output"]
-leaf = torch.ones(256, 128, requires_grad=True)
+leaf = torch.ones(256, 32, requires_grad=True)
 with place("/meta:0"):
     product = x @ leaf
 
@@ -300,10 +300,11 @@ while node is not None:
 # With numbers, on whatever this machine has:
 
 # %% tags=["nbval-check-output"]
-leaf = torch.ones(256, 128, requires_grad=True)
+leaf = torch.ones(256, 32, requires_grad=True)
 with place(second[0] if second else "/cpu:0"):
     (x @ leaf).sum().backward()
-print("leaf on", leaf.device, "- gradient on", leaf.grad.device, "- each entry", leaf.grad.unique().tolist())
+print("leaf on", leaf.device, "- gradient on", leaf.grad.device)
+print("each entry:", leaf.grad.unique().tolist())
 
 # %% [markdown]
 # Each entry is the sum of a column of `x`: 64 rows of 2.
@@ -346,8 +347,9 @@ explorer
 
 # %% tags=["nbval-check-output"]
 for explorer.from_cpu in (True, False):
-    log = explorer.result.records
-    print(f"from the CPU: {explorer.from_cpu}, {sum(record.bytes_moved for record in log):,} bytes in {len(log)} ops")
+    records = explorer.result.records
+    moved = sum(record.bytes_moved for record in records)
+    print(f"from the CPU: {explorer.from_cpu}, {moved:,} bytes moved in {len(records)} ops")
 
 # %% [markdown]
 # ## Exercises
@@ -461,7 +463,7 @@ check(by_size)
 # 1. A name such as `/gpu:0` says kind and number; `list_devices()` says what is there.
 # 2. `place` decides where ops run: by block, by function, by rule. The innermost and the explicit win.
 # 3. Views, writes in place and explicit devices stay: 3 of the 6 ops ran on the second device.
-# 4. Inputs move to the op, and every move has a price in bytes: 196,608 for one product of 64 × 256 by 256 × 128.
+# 4. Inputs move to the op, and every move has a price in bytes: 98,304 for one product of 64 × 256 by 256 × 32.
 # 5. A move is part of the autograd graph, so a gradient ends up on its leaf's device.
 #
 # ## Sources

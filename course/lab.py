@@ -5,6 +5,7 @@ are kept apart from theirs.
 """
 
 import os
+import signal
 import socket
 import sys
 from pathlib import Path
@@ -35,7 +36,10 @@ def lab(browser=None, port=None, root=ROOT):
     signed = trust(root)
     print(f"Trusting the outputs of the course's {signed} notebooks, so that their pictures show.")
     print(f"Opening {FIRST.as_posix()} in JupyterLab. Ctrl-C here stops it and its kernels.", flush=True)
-    LabApp.launch_instance(arguments)
+    server = LabApp.initialize_server(arguments)
+    # Jupyter's own answer to Ctrl-C asks a question in a terminal and, without one, can hang in mid-clean-up.
+    signal.signal(signal.SIGINT, lambda number, frame: server.stop(from_signal=True))
+    server.start()
 
 
 def check_ready(root, port):
@@ -80,16 +84,19 @@ def has_display():
 
 def options(root, browser, port):
     """Return JupyterLab's command line; what stands here wins over the reader's own configuration files."""
+    import zmq
+
     chosen = {
         "ServerApp.root_dir": root,
         "ServerApp.ip": "127.0.0.1",
         "ServerApp.port": 8888 if port is None else port,
         "ServerApp.port_retries": 50 if port is None else 0,
         "ServerApp.open_browser": bool(browser),
-        "ServerApp.answer_yes": True,  # Ctrl-C stops at once, without a question
         "ServerApp.allow_root": True,  # containers; it is reached from this machine only, and with the token
         "ServerApp.log_level": "ERROR",
         "LabApp.log_level": "ERROR",
+        # Between server and kernel; each kernel would print a warning about its lack.
+        "KernelManager.transport_encryption": "auto" if zmq.has("curve") else "disabled",
         # Their own "default" workspace would open tabs of other projects here, and ours there.
         "LabApp.workspaces_dir": root / ".jupyter" / "workspaces",
     }

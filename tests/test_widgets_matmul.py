@@ -56,7 +56,9 @@ def test_the_static_twin_is_the_same_every_time_and_needs_no_measuring(engine):
     try:
         count = len(engine)
         assert widget.static().html == widget.static().html
-        assert len(engine) == count and "CPU" in repr(widget.static())
+        assert len(engine) == count and "n = 64: the CPU is" in repr(widget.static())
+        widget.size = 4500
+        assert "n = 4500: the GPU is" in repr(widget.static())
     finally:
         widget.close()
 

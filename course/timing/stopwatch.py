@@ -12,7 +12,7 @@ from course.timing.where import find_device
 
 @dataclass(frozen=True, repr=False)
 class Timing:
-    """How long one call takes: `times` in seconds, one a repeat, sorted; each the mean of `calls` calls in a row.
+    """How long one call takes: `times` in seconds, one a repeat, sorted (a repeat of a short call is many in a row).
 
     `first_call` is the very first call, in seconds, set-up included; it is not among `times`. `threads` is how many
     CPU threads torch could use, `device` what was waited for.
@@ -20,7 +20,6 @@ class Timing:
 
     times: tuple
     first_call: float
-    calls: int
     threads: int
     device: str
 
@@ -72,10 +71,12 @@ def measure(fn, *args, device=None, threads=None, seconds=0.3, at_least=3, watch
             watch(0.0)
         count = torch.get_num_threads()
         timer = Timer("fn(*args)", timer=clock, globals={"fn": fn, "args": args}, num_threads=count)
-        # a later call is rarely slower than the first, so this many seconds hold at_least repeats
+        # a later call is rarely slower than the first, so one round of this many seconds mostly holds at_least repeats
         enough = max(seconds, (at_least - 0.5) * first_call)
-        measurement = timer.blocked_autorange(_reporter(watch, enough), min_run_time=enough)
-    return Timing(tuple(sorted(measurement.times)), first_call, measurement.number_per_run, count, where.name)
+        report, times = _reporter(watch, enough), []
+        while len(times) < at_least:
+            times += timer.blocked_autorange(report, min_run_time=enough).times
+    return Timing(tuple(sorted(times)), first_call, count, where.name)
 
 
 def in_words(seconds):

@@ -65,7 +65,7 @@ def film(frames, seconds=0.08, first=0):
     return html(_BODY.format(**parts, **size) + f"<style>{_file('film.css')}</style><script>{script}</script>", alt)
 
 
-_BODY = """<div class="film" id="{name}" data-lm-suppress-shortcuts="true">
+_BODY = """<div class="film" id="{name}">
 <div class="bar" hidden><button type="button" class="play">Play</button>
 <button type="button" class="back" aria-label="one generation back">−1</button>
 <button type="button" class="on" aria-label="one generation on">+1</button>

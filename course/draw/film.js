@@ -38,6 +38,8 @@
     };
 
     film.dataset.ready = "";
+    // JupyterLab would take the arrow keys for its own shortcuts; it looks for this mark on the element with the focus
+    for (const control of film.querySelectorAll("button, input")) control.dataset.lmSuppressShortcuts = "true";
     play.onclick = () => (timer ? pause() : start());
     find(".back").onclick = () => step(-1);
     find(".on").onclick = () => step(1);

@@ -3,8 +3,6 @@
 function controls(model) {
   const root = document.createElement("div");
   root.className = "course life-player";
-  // keys typed here are for the board, not JupyterLab's shortcuts
-  root.setAttribute("data-lm-suppress-shortcuts", "true");
   root.innerHTML = `
     <div class="bar">
       <button type="button" class="play">Play</button>
@@ -18,6 +16,8 @@ function controls(model) {
       <span class="population"></span> <small>living cells</small></div>
     <canvas tabindex="0" role="application"></canvas>
     <p class="note" role="status"></p>`;
+  // JupyterLab would take keys for its own shortcuts; it looks for this mark on the element with the focus
+  for (const part of root.querySelectorAll("button, select, input, canvas")) part.dataset.lmSuppressShortcuts = "true";
   const select = root.querySelector(".pattern");
   for (const name of ["", ...model.get("patterns")]) {
     const option = document.createElement("option");
@@ -125,6 +125,7 @@ function render({ model, el }) {
   find(".clear").onclick = () => ask("clear");
   find(".pattern").onchange = (event) => event.target.value && ask("load", { pattern: event.target.value });
   find(".rule").onchange = (event) => ask("rule", { rule: event.target.value });
+  find(".rule").onkeydown = (event) => event.key === "Enter" && event.target.blur(); // which is a change
   find(".speed").oninput = (event) => {
     model.set("speed", +event.target.value);
     model.save_changes();

@@ -77,7 +77,7 @@ def test_a_cluster_left_open_is_named():
         said = complaint(before)
     finally:
         made.close()
-    assert "listening ports" in said and "IO loop" in said
+    assert "listening ports" in said and "event loop" in said
     check_leaks(before)
 
 

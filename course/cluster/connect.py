@@ -6,12 +6,12 @@ import time
 from pathlib import Path
 
 from distributed import Client
-from distributed.utils import LoopRunner
 
 from course.cluster.certificates import Certificate, read_certificate
 from course.cluster.certificates import security as dask_security
 from course.cluster.cluster import Cluster
-from course.cluster.quiet import forget_abandoned_gathers, quiet
+from course.cluster.loop import LoopThread
+from course.cluster.quiet import quiet
 from course.cluster.spec import ClusterSpec
 
 _PING = 2.0  # seconds between two questions to the scheduler
@@ -28,26 +28,25 @@ def connect(target, *, security=None, insecure=False, timeout=30.0):
     address, expected = _address(target, insecure), target.tasks if isinstance(target, ClusterSpec) else []
     given = _security(security, insecure)
     quiet()
-    runner = LoopRunner()
-    runner.start()
+    thread = LoopThread()
     try:
-        return Cluster(*_joined(address, given, expected, timeout, runner))
+        return Cluster(*_joined(address, given, expected, timeout, thread))
     except BaseException:
-        runner.stop()
+        thread.stop()
         raise
 
 
-def _joined(address, security, expected, timeout, runner):
+def _joined(address, security, expected, timeout, thread):
     """Return a client and the runtime of the cluster at `address`, once the tasks `expected` are there."""
     deadline = time.monotonic() + timeout
     try:
-        client = Client(address, security=security, timeout=timeout, loop=runner.loop)
+        client = Client(address, security=security, timeout=timeout, loop=thread.loop)
     except OSError as error:
         raise TimeoutError(
             f"connect({address!r}): no scheduler answered within {timeout:g} s ({error}). Start it with "
             "`python -m course task --job scheduler --index 0`, and give every member the same certificate."
         ) from None
-    runtime = RemoteRuntime(client, address, runner)
+    runtime = RemoteRuntime(client, address, thread)
     while missing := [task for task in expected if task not in runtime.tasks]:
         if time.monotonic() > deadline:
             client.close(timeout=2)
@@ -84,8 +83,8 @@ class RemoteRuntime:
 
     dashboard_link = None
 
-    def __init__(self, client, address, runner):
-        self._client, self.session_target, self._runner = client, address, runner
+    def __init__(self, client, address, thread):
+        self._client, self.session_target, self._thread = client, address, thread
 
     @property
     def tasks(self):
@@ -120,20 +119,15 @@ class RemoteRuntime:
 
         Return the function that ends this.
         """
-        client.loop.asyncio_loop.set_exception_handler(forget_abandoned_gathers)
         pinging = _ping(client, work, self.session_target)
         return asyncio.run_coroutine_threadsafe(pinging, client.loop.asyncio_loop).cancel
 
     def in_loop(self):
-        """Say whether the caller runs in the client's event loop."""
-        try:
-            return asyncio.get_running_loop() is self._client.loop.asyncio_loop
-        except RuntimeError:
-            return False
+        return self._thread.is_mine()
 
     def close(self):
         """End the event loop; the tasks belong to whoever started them."""
-        self._runner.stop()
+        self._thread.stop()
 
 
 async def _answers(client):

@@ -19,7 +19,6 @@ _PR_SET_PDEATHSIG = 1  # from linux/prctl.h: "signal me when my parent dies"
 
 def main():
     """Preload, then serve requests until the owner is gone."""
-    import scipy.signal  # noqa: F401  so that a chapter's first op is as quick as its second
     import torch  # noqa: F401
 
     from course.cluster import task  # noqa: F401

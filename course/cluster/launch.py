@@ -1,6 +1,5 @@
 """Start a task's process and hold it by a handle: by the fork server on Linux, by a fresh Python elsewhere."""
 
-import atexit
 import json
 import os
 import select
@@ -8,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+import weakref
 from dataclasses import asdict
 
 _PATIENCE = 60.0  # seconds for a fresh Python to import torch on a slow disk
@@ -45,6 +45,8 @@ class ForkServer:
             start_new_session=True,
         )
         self._ready = False
+        # Finalizers run newest first at exit, so clusters, which are younger, close before their server ends.
+        self.close = weakref.finalize(self, _end_server, self._process, self.owner)
 
     @property
     def alive(self):
@@ -75,17 +77,18 @@ class ForkServer:
         line, self._answers = self._answers.split(b"\n", 1)
         return json.loads(line)
 
-    def close(self):
-        """End the server and every task that it forked."""
-        if self.owner != os.getpid():
-            return
-        self._process.stdin.close()
-        try:
-            self._process.wait(5)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait(5)
-        self._process.stdout.close()
+
+def _end_server(process, owner):
+    """End the fork server and with it every task that it forked; no business of a process forked from the owner."""
+    if owner != os.getpid():
+        return
+    process.stdin.close()
+    try:
+        process.wait(5)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait(5)
+    process.stdout.close()
 
 
 _SERVERS = []  # at most one: it outlives clusters on purpose, so that the next one starts in a moment
@@ -98,7 +101,6 @@ def _server():
             _SERVERS.pop().close()
         if not _SERVERS:
             _SERVERS.append(ForkServer())
-            atexit.register(_SERVERS[0].close)
         return _SERVERS[0]
 
 

@@ -10,11 +10,10 @@ from pathlib import Path
 
 from dask.system import CPU_COUNT  # knows about containers' limits
 from distributed import Scheduler
-from distributed.utils import LoopRunner
 
 from course.cluster.certificates import new_certificate, security
 from course.cluster.launch import preload
-from course.cluster.quiet import forget_abandoned_gathers
+from course.cluster.loop import LoopThread
 from course.cluster.supervisor import Supervisor
 from course.cluster.task import TaskSettings
 
@@ -31,20 +30,21 @@ class LocalRuntime:
         self.tasks = [f"/job:{job}/task:{i}" for job in ports if job != "scheduler" for i in range(len(ports[job]))]
         self._certificate = new_certificate(days=30)
         self.security = security(self._certificate)
-        self._runner = LoopRunner()
-        self._starting = self._scheduler = self._supervisor = self._folder = None
+        self._thread = self._starting = self._scheduler = self._supervisor = self._folder = None
 
     def start(self):
         """Start everything and wait until every task has joined."""
         preload()
         self._folder = Path(tempfile.mkdtemp(prefix="course-cluster-"))
-        self._runner.start()
-        self.loop = self._runner.loop
-        self._runner.run_sync(self._start)
+        self._thread = LoopThread()
+        self._thread.run(self._start)
+
+    @property
+    def loop(self):
+        return self._thread.loop
 
     async def _start(self):
         self._starting = asyncio.current_task()
-        asyncio.get_running_loop().set_exception_handler(forget_abandoned_gathers)
         self._scheduler = await LocalScheduler(
             self._dashboard,
             host=HOST,
@@ -98,10 +98,10 @@ class LocalRuntime:
         return self._folder / (task.strip("/").replace("/", "-").replace(":", "-") + ".log")
 
     def kill(self, task):
-        self._runner.run_sync(self._supervisor.signal, task, signal.SIGTERM if os.name == "nt" else signal.SIGKILL)
+        self._thread.run(self._supervisor.signal, task, signal.SIGTERM if os.name == "nt" else signal.SIGKILL)
 
     def restart(self, tasks):
-        self._runner.run_sync(self._supervisor.restart, tasks)
+        self._thread.run(self._supervisor.restart, tasks)
 
     def watch(self, client, work):
         """Close `work` when a task cannot be replaced; return the function that ends this."""
@@ -109,16 +109,16 @@ class LocalRuntime:
         return lambda: self._supervisor.tell(None)
 
     def in_loop(self):
-        """Say whether the caller runs in the event loop's own thread, where it must not wait for the loop."""
-        return self._runner.is_started() and self._runner.loop.asyncio_loop == _running_loop()
+        return self._thread.is_mine()
 
     def close(self):
         """End the tasks, the scheduler and the loop; remove the folder. May be called again."""
         try:
-            if self._runner.is_started():
-                self._runner.run_sync(self._stop)
+            if self._thread and self._thread.is_alive():
+                self._thread.run(self._stop)
         finally:
-            self._runner.stop()
+            if self._thread:
+                self._thread.stop()
             if self._folder:
                 shutil.rmtree(self._folder, ignore_errors=True)
 
@@ -142,10 +142,3 @@ class LocalScheduler(Scheduler):
         self.http_server = None
         if dashboard_address:
             super().start_http_server(routes, dashboard_address, default_port, ssl_options)
-
-
-def _running_loop():
-    try:
-        return asyncio.get_running_loop()
-    except RuntimeError:
-        return None

@@ -81,7 +81,8 @@ def bytes_touched(n, bytes_each=4):
 
 for n in sizes:
     print(f"{n}: {operations(n):>15,} operations, {bytes_touched(n):>11,} bytes")
-print("twice the n:", operations(3000) // operations(1500), "and", bytes_touched(3000) // bytes_touched(1500))
+print("operations at twice the n:", operations(3000) // operations(1500))
+print("bytes at twice the n:", bytes_touched(3000) // bytes_touched(1500))
 
 # %% [markdown]
 # Eight times the work on four times the data. That is why a product is the GPU's best case: the larger it is, the more
@@ -111,7 +112,8 @@ whole = torch.Generator().manual_seed(2)
 a = torch.randint(-3, 4, (1500, 1500), generator=whole)
 b = torch.randint(-3, 4, (1500, 1500), generator=whole)
 product = torch.mm(a.float(), b.float())
-print("sum of the product:", int(product.double().sum()), "| from the sums:", int(a.sum(0) @ b.sum(1)))
+print("sum of the product:", int(product.double().sum()))
+print("from the sums:", int(a.sum(0) @ b.sum(1)))
 
 # %% [markdown]
 # ## The first call
@@ -207,11 +209,13 @@ draw.lanes(gpu.spans, readings[:2], "The naive stopwatch is read before the work
 # %% tags=["nbval-check-output"]
 h200 = load_trace("h200-data-sheet")
 print(h200.origin)
-print("float32 TFLOP/s:", h200.peak["float32"] / 1e12, "| bus GB/s, one way:", h200.copy_bandwidth / 1e9)
+print("float32 TFLOP/s:", h200.peak["float32"] / 1e12)
+print("bus GB/s, one way:", h200.copy_bandwidth / 1e9)
 print("assumed:", "; ".join(h200.assumed))
+print("modelled from it:")
 for n in sizes:
     t = h200.matmul(n)
-    print(f"{n}: product {t.compute * 1e6:5.0f} µs, copies {t.copies * 1e6:5.0f} µs ({t.kind})")
+    print(f"{n}: product {t.compute * 1e6:5.0f} µs, copies {t.copies * 1e6:5.0f} µs")
 
 # %% [markdown]
 # At 1500 the copies take four times as long as the product. As n grows the work outgrows the bytes, and their part
@@ -303,9 +307,10 @@ for threads in (1, 2):
 # %% tags=["nbval-check-output"]
 print("float32:", int(torch.tensor(2**24 + 1, dtype=torch.float32)), "for", 2**24 + 1)
 print("bfloat16:", int(torch.tensor(257, dtype=torch.bfloat16)), "for", 257)
+print("modelled,", h200.origin)
 for dtype in ("float64", "float32", "bfloat16"):
     t = h200.matmul(4500, dtype)
-    print(f"{dtype}: product {t.compute * 1e6:5.0f} µs, copies {t.copies * 1e6:5.0f} µs ({t.kind})")
+    print(f"{dtype}: product {t.compute * 1e6:5.0f} µs, copies {t.copies * 1e6:5.0f} µs")
 
 # %% [markdown]
 # By the data sheet the same product runs more than 27 times as fast in bfloat16, in special units, as in float64. Then

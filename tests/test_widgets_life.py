@@ -122,3 +122,11 @@ def test_neither_script_nor_style_names_another_host(player):
 def test_bad_arguments_are_named(make, words):
     with pytest.raises(Exception, match=words):
         make()
+
+
+def test_a_step_reaches_the_page_as_one_message(player, monkeypatch):
+    sent = []
+    monkeypatch.setattr(player, "_send", lambda message, buffers=None: sent.append(message))
+    player.step()
+    changed = [set(message["state"]) for message in sent if message.get("method") == "update"]
+    assert len(changed) == 1 and {"generation", "message"} <= changed[0]

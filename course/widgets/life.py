@@ -130,7 +130,7 @@ class LifePlayer(anywidget.AnyWidget):
 
     def _show(self, board, generation):
         height, width = board.shape
-        with self._lock, self.hold_trait_notifications(), self.hold_sync():
+        with self._lock, self.hold_sync():  # one message, so that no page shows half a change
             self.height, self.width, self.generation = height, width, generation
             self.cells = np.packbits(board.numpy()).tobytes()
             self.population = int(board.sum())

@@ -157,8 +157,8 @@ def test_too_stale_gradients_are_dropped_and_counted():
 def test_a_synchronous_update_waits_for_distinct_workers():
     rule = Synchronous(counting_store(), workers=2)
     assert rule.offer(Push(0, 0, one(0))) == [] and rule.is_waiting(0)
-    assert rule.offer(Push(0, 0, one(0))) == [], "the same worker again is not a second worker"
-    assert rule.store.version == 0
+    assert rule.offer(Push(0, 0, one(2))) == [], "the same worker again is not a second worker"
+    assert rule.store.version == 0 and dict(rule.dropped) == {0: 1}
     applied = rule.offer(Push(1, 0, one(1)))
     assert [push.worker for push in applied] == [0, 1] and not rule.is_waiting(0)
     assert rule.store.pull().parameters["count"].tolist() == [0.5, 0.5, 0]

@@ -9,7 +9,7 @@ from course.training.hooks import Session, begun, refuse, tell
 from course.training.result import RECORD, Step, TrainingResult
 from course.training.rules import make_rule
 from course.training.server import open_server
-from course.training.store import NonFiniteError, ParameterServer
+from course.training.store import NonFiniteError
 from course.training.wire import Layout, connect
 from course.training.worker import work
 
@@ -49,7 +49,7 @@ def train(
     NonFiniteError when a gradient is not finite and no hook asks to stop; ValueError for wrong arguments, at once.
     """
     ps, tasks = _tasks(cluster, workers)
-    _check(problem, optimizer, mode, len(tasks), total_steps, max_staleness, aggregate)
+    _check(problem, mode, len(tasks), total_steps, max_staleness, aggregate)
     holder = {}
     session = Session(total_steps, lambda: holder["talk"].parameters())
     with begun(session, hooks):
@@ -84,14 +84,14 @@ def _tasks(cluster, workers):
     return named["ps"][0], named["worker"][:count]
 
 
-def _check(problem, optimizer, mode, workers, total_steps, max_staleness, aggregate):
+def _check(problem, mode, workers, total_steps, max_staleness, aggregate):
     """Raise for arguments that the parameter server would refuse, before anything is started."""
     missing = [name for name in ("initial", "batch", "loss") if not callable(getattr(problem, name, None))]
     if missing:
         raise ValueError(f"train(problem={problem!r}): it has no {', '.join(missing)}. See course.training.Problem.")
     if total_steps < 0:
         raise ValueError(f"train(total_steps={total_steps}): give a number of updates from 0 up.")
-    make_rule(mode, ParameterServer(problem.initial(), optimizer), workers, max_staleness, aggregate)
+    make_rule(mode, None, workers, max_staleness, aggregate)
 
 
 class _Talk:

@@ -151,7 +151,7 @@ for gradients in wrong:
 server = training.ParameterServer(problem.initial(), partial(torch.optim.SGD, lr=0.02))
 pulled = [server.pull() for worker in range(3)]
 late = []
-for step in range(2000):
+for step in range(1000):
     worker = step % 3
     version, parameters = pulled[worker]
     batch = problem.batch(worker, version, training.batch_generator(0, worker, version))
@@ -169,7 +169,7 @@ print("within 3 standard errors:", off(server.pull().parameters) < 3)
 
 # %% tags=["nbval-check-output"]
 SGD = partial(torch.optim.SGD, lr=0.02)
-in_turns = training.train_in_turns(problem, optimizer=SGD, workers=3, total_steps=2000)
+in_turns = training.train_in_turns(problem, optimizer=SGD, workers=3, total_steps=1000)
 mine = server.pull().parameters
 print(in_turns)
 print("same bits:", all(torch.equal(in_turns.parameters[name], mine[name]) for name in mine))
@@ -308,7 +308,7 @@ LONG = partial(torch.optim.SGD, lr=0.4)
 for workers in (1, 2, 3):
     hooks = [training.StopOnNaN()]
     run = training.train_in_turns(
-        problem, optimizer=LONG, workers=workers, total_steps=2000, hooks=hooks
+        problem, optimizer=LONG, workers=workers, total_steps=1000, hooks=hooks
     )
     outcome = run.stopped_by or "no trouble"
     print(f"workers: {workers}, staleness {workers - 1}: {run.version} updates, {outcome}")

@@ -102,7 +102,7 @@ else:
     print(f"you said {prediction}; now measure")
 
 # %% [markdown]
-# One run proves little, so take the root of the mean squared error (RMS) over forty seeds, for five numbers of darts.
+# One run proves little, so take the root of the mean squared error (RMS) over forty seeds, for four numbers of darts.
 
 # %% tags=["nbval-check-output"]
 import numpy as np

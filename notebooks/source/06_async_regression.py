@@ -73,7 +73,8 @@ def plain_sgd(steps, learning_rate=0.02):
 
 
 alone = plain_sgd(500)
-print({name: round(value.item(), 1) for name, value in alone.items()}, "within 3 standard errors:", off(alone) < 3)
+print({name: round(value.item(), 1) for name, value in alone.items()})
+print("within 3 standard errors:", off(alone) < 3)
 
 # %% [markdown]
 # The randomness of a batch comes from three numbers only: the seed, the worker, and the version of the parameters.
@@ -133,8 +134,8 @@ print("pulled now:         ", server.pull().parameters)
 # The store refuses what it can't apply, and says why. The parameters are then as they were.
 
 # %% tags=["nbval-check-output"]
-half, long, broken = torch.tensor(1.0), torch.zeros(2), torch.tensor(torch.nan)
-wrong = [{"slope": half}, {**one, "slope": long}, {**one, "slope": broken}]
+number, pair, broken = torch.tensor(1.0), torch.zeros(2), torch.tensor(torch.nan)
+wrong = [{"slope": number}, {**one, "slope": pair}, {**one, "slope": broken}]
 for gradients in wrong:
     try:
         server.push(gradients, server.version)

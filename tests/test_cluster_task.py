@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from course.__main__ import main
-from course.cluster import ClusterSpec, connect
+from course.cluster import ClusterSpec, connect, remote
 from course.cluster.certificates import read_certificate, write_certificate
 
 
@@ -52,7 +52,9 @@ def write_spec(folder, free_ports, protocol="tls"):
     return ClusterSpec.read(folder / "cluster.toml")
 
 
-def test_a_cluster_started_by_hand_works_and_stops_cleanly(folder, members, free_ports):
+def test_a_cluster_started_by_hand_works_and_stops_cleanly(folder, members, free_ports, monkeypatch):
+    monkeypatch.setattr(remote, "_PING", 0.2)
+    monkeypatch.setattr(remote, "_SILENCE", 1.0)
     spec = write_spec(folder, free_ports)
     made = CliRunner().invoke(main, ["certificate", str(folder / "cluster.pem")])
     assert made.exit_code == 0 and "readable by you only" in made.output
@@ -84,6 +86,10 @@ def test_a_cluster_started_by_hand_works_and_stops_cleanly(folder, members, free
         scheduler.kill()
         with pytest.raises(RuntimeError, match="connection to the scheduler was lost"):
             busy.result(timeout=20)
+        with pytest.raises(RuntimeError, match=r"the scheduler at .* has not answered for 1 s; connect again"):
+            while True:
+                cluster.executor.submit(pow, 2, 2)
+                time.sleep(0.1)
 
 
 def resolved(address):

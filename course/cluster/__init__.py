@@ -1,8 +1,8 @@
 """A cluster of named tasks: which there are, how they start, how work finds one, and what happens when one dies."""
 
 from course.cluster.cluster import Cluster
-from course.cluster.connect import connect
 from course.cluster.local import local_cluster
+from course.cluster.remote import connect
 from course.cluster.spec import ClusterSpec
 
 __all__ = ["Cluster", "ClusterSpec", "connect", "local_cluster"]

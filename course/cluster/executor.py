@@ -20,6 +20,7 @@ class OpenWork:
 
     def add(self, ours, theirs):
         with self._lock:
+            self.check("executor.submit")  # again: `close` may have come since, and has failed its list already
             self._pending[ours] = theirs
 
     def remove(self, ours):
@@ -28,8 +29,8 @@ class OpenWork:
 
     def close(self, reason):
         """Take no more work, and fail every future that is not done, with `RuntimeError(reason)`."""
-        self.closed = self.closed or reason
         with self._lock:
+            self.closed = self.closed or reason
             pending = list(self._pending)
         for ours in pending:
             _finish(ours, error=RuntimeError(reason))

@@ -52,17 +52,19 @@ def _answer(message):
 
 
 def _serve(request, exit_codes):
-    """Carry out one request: `start` a task, ask for the exit codes (`poll`), or send one of our tasks a signal."""
+    """Carry out one request: `start` a task, or send one of ours a `signal` (0 sends none) and say how it ended."""
     _reap(exit_codes)
     if "start" in request:
-        pid = _fork(request["start"])
+        try:
+            pid = _fork(request["start"])
+        except OSError as error:  # no memory, or too many processes
+            return {"error": str(error)}
         exit_codes[pid] = None
         return {"pid": pid}
-    if "signal" in request:
-        # A reaped id may already belong to somebody else; ours are zombies at worst until _reap above saw them.
-        if exit_codes.get(request["pid"], "gone") is None:
-            os.kill(request["pid"], request["signal"])
-    return {"exit_code": exit_codes.get(request["pid"], -signal.SIGKILL)}
+    pid = request["pid"]
+    if exit_codes[pid] is None:  # not reaped, so the id is still its own
+        os.kill(pid, request["signal"])
+    return {"exit_code": exit_codes[pid]}
 
 
 def _reap(exit_codes):

@@ -8,9 +8,11 @@ import subprocess
 import sys
 import threading
 import weakref
+from contextlib import suppress
 from dataclasses import asdict
 
 _PATIENCE = 60.0  # seconds for a fresh Python to import torch on a slow disk
+_ENDED = "the fork server has ended; the next local_cluster() starts a new one"
 #: One thread each: tasks are the parallel part, and an idle pool in the fork server would not survive the fork.
 _ONE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
@@ -61,18 +63,21 @@ class ForkServer:
             try:
                 self._process.stdin.write(json.dumps(message).encode() + b"\n")
                 self._process.stdin.flush()
-            except OSError as error:
-                raise RuntimeError("the fork server has ended; the next local_cluster() starts a new one") from error
+            except (OSError, ValueError) as error:  # a broken pipe, or one that `close` has closed
+                raise RuntimeError(_ENDED) from error
             return self._read_answer()
 
     def _read_answer(self):
         output = self._process.stdout.fileno()
         while b"\n" not in self._answers:
             if not select.select([output], [], [], _PATIENCE)[0]:
-                raise RuntimeError(f"the fork server (process {self._process.pid}) gave no answer in {_PATIENCE:.0f} s")
+                self._process.kill()  # a late answer would be taken for the next one's
+                raise RuntimeError(
+                    f"the fork server gave no answer in {_PATIENCE:.0f} s; the next start makes a new one"
+                )
             chunk = os.read(output, 1 << 16)
             if not chunk:
-                raise RuntimeError("the fork server has ended; the next local_cluster() starts a new one")
+                raise RuntimeError(_ENDED)
             self._answers += chunk
         line, self._answers = self._answers.split(b"\n", 1)
         return json.loads(line)
@@ -82,7 +87,8 @@ def _end_server(process, owner):
     """End the fork server and with it every task that it forked; no business of a process forked from the owner."""
     if owner != os.getpid():
         return
-    process.stdin.close()
+    with suppress(BrokenPipeError):  # a request that it did not live to read may still be in the buffer
+        process.stdin.close()
     try:
         process.wait(5)
     except subprocess.TimeoutExpired:
@@ -107,7 +113,10 @@ def _server():
 class _Forked:
     def __init__(self, server, settings):
         self._server = server
-        self.pid = server.request(start=asdict(settings))["pid"]
+        answer = server.request(start=asdict(settings))
+        if "error" in answer:
+            raise RuntimeError(f"{settings.name} cannot start: {answer['error']}")
+        self.pid = answer["pid"]
 
     def exit_code(self):
         """Return None while the process runs, its exit code afterwards (minus the signal that killed it)."""
@@ -115,9 +124,10 @@ class _Forked:
 
     def signal(self, number):
         """Send the signal `number`, unless the process has ended; return as `exit_code` does."""
-        if not self._server.alive:
+        try:
+            return self._server.request(signal=int(number), pid=self.pid)["exit_code"]
+        except RuntimeError:
             return -signal.SIGKILL  # tasks die with the server
-        return self._server.request(signal=int(number), pid=self.pid)["exit_code"]
 
 
 class _Spawned:

@@ -18,7 +18,8 @@ class LoopThread:
         self._started = threading.Event()
         self._thread = threading.Thread(target=self._run, name="cluster's event loop", daemon=True)
         self._thread.start()
-        self._started.wait()
+        if not self._started.wait(10):
+            raise RuntimeError("the cluster's event loop did not start within 10 s")
 
     def _run(self):
         asyncio.run(self._until_stopped())

@@ -4,6 +4,7 @@ import asyncio
 import dataclasses
 import signal
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -12,7 +13,7 @@ from distributed.diagnostics.plugin import SchedulerPlugin
 from course.cluster.launch import launch
 
 PATIENCE = 60.0  # seconds for a task to join, a first import of torch from a slow disk included
-_LOOK = 0.05  # seconds between two looks at the tasks
+_LOOK = 0.1  # seconds between two looks at the tasks
 _FROZEN = 5.0  # seconds that a task may be stopped (SIGSTOP) before it counts as dead
 _DEATHS = 5  # deaths in a row before joining, after which a task is given up
 
@@ -33,7 +34,6 @@ class Supervisor:
         self._stopped_since = {}  # task -> when it was first seen stopped
         self._watching = None
         self._ended = False
-
         scheduler.add_plugin(_Joins(self._early_deaths))
 
     def tell(self, on_giving_up):
@@ -91,7 +91,10 @@ class Supervisor:
                 if self._is_joined(name):
                     self._end_if_frozen(name)
                 elif name not in self._given_up and self._processes[name].exit_code() is not None:
-                    await self._replace(name)
+                    with suppress(
+                        RuntimeError, OSError
+                    ):  # no process could be had: that counts, and the next look tries again
+                        await self._replace(name)
 
     def _keep_port(self, name):
         """Give the task's successors its port: Dask ties pinned work to the address, not to the name."""

@@ -317,8 +317,8 @@ for dtype in ("float64", "float32", "bfloat16"):
 # the copies take ten times as long as the product. Whether three digits are enough is a question about your data. On the recorded CPU:
 
 # %% tags=["nbval-check-output"]
-ratio = cpu.at(4500, "float64").compute / cpu.at(4500).compute
-print(f"float64 takes {ratio:.1f} times as long as float32 ({cpu.origin})")
+ratio = cpu.at(1024, "float64").compute / cpu.at(1024).compute
+print(f"float64 takes {ratio:.1f} times as long as float32 at 1024 ({cpu.origin})")
 
 # %% [markdown]
 # ## Move the size yourself

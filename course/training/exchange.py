@@ -20,7 +20,7 @@ class Exchange:
         self.store, self.rule, self.limit, self.workers, self.patience = store, rule, limit, workers, patience
         self._changed = threading.Condition()
         self._started = None
-        self._live, self._lost, self._records, self._late = set(), {}, [], 0
+        self._live, self._lost, self._records = set(), {}, []
         self._ended = None  # {"why": …, "text": …} once training is over
 
     def join(self, worker):
@@ -50,7 +50,6 @@ class Exchange:
         """Offer one push, wait as the rule says, then pull `into` tensors; return the version (None: it is over)."""
         with self._changed:
             if self._ended:
-                self._late += 1
                 return None
             self._offer(Push(worker, version, gradients, loss, self._now()))
             heard = self._changed.wait_for(lambda: self._ended or not self.rule.is_waiting(worker), self.patience)
@@ -81,7 +80,6 @@ class Exchange:
                 "ended": self._ended,
                 "lost": self._lost,
                 "dropped": self.rule.dropped,
-                "late": self._late,
                 "needs": self.rule.needs(),
             }
             return status, self._records[since:]

@@ -11,8 +11,8 @@ def work(problem, worker, address, token, seed=0, context=None, patience=3 * PAT
     """Work for the parameter server at `address` until it says stop; return how many gradients were pushed.
 
     `patience`: seconds that one answer may take; a synchronous step takes as long as the slowest worker. A server that
-    is gone ends the loop too, and what is returned is a sentence: whether that is an error, the session says. An exception
-    in the problem's code is told to the server and then raised.
+    is gone ends the loop too, and what is returned is a sentence: whether that is an error, the session says.
+    An exception in the problem's code is told to the server and then raised.
     """
     parameters = {name: value.detach() for name, value in problem.initial().items()}
     layout = Layout.of(parameters)

@@ -1,6 +1,8 @@
 """The placement log: every op, forward and backward, in order, with what it moved."""
 
 import gc
+import subprocess
+import sys
 import threading
 import weakref
 
@@ -198,3 +200,30 @@ def test_the_log_is_the_program(program):
         for name in program:
             x = OPS[name](x)
     assert [r.op for r in log] == program
+
+
+def test_code_made_for_the_compiler_runs_under_a_log_op_by_op_and_is_right():
+    """torch.compile itself declines to compile below a dispatch mode; with fullgraph=True it says so."""
+
+    def twice_and_sum(x):
+        return torch.cat([x * 2]).relu().sum()
+
+    compiled = torch.compile(twice_and_sum, backend="eager")
+    x = torch.ones(3, requires_grad=True)
+    for _ in range(2):  # with torch's compiler loaded after the log was entered, and before
+        with log_placement() as log:
+            total = compiled(x)
+            total.backward()
+        assert total.item() == 6
+        assert [r.op for r in log.forward if not r.view][:4] == ["mul", "cat", "relu", "sum"]
+        assert "threshold_backward" in [r.op for r in log.backward]
+
+
+def test_a_log_does_not_load_torchs_compiler():
+    program = (
+        "import sys, torch; from course import log_placement\n"
+        "with log_placement() as log: torch.ones(2) + 1\n"
+        "print(len(log), 'torch._dynamo' in sys.modules)"
+    )
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
+    assert ran.stdout.split() == ["2", "False"]

@@ -4,6 +4,7 @@ import os
 import platform
 import subprocess
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 
 import psutil
@@ -95,6 +96,7 @@ def _cpu_memory():
     return min(limits)
 
 
+@cache
 def _cpu_model():
     """Return the processor's name as the system gives it, or its architecture where it gives none."""
     if platform.system() == "Linux":

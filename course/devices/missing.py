@@ -18,9 +18,11 @@ def resolve(device, soft=False):
         )
     if name.local is None:
         raise ValueError(f"place(device={str(name)!r}): names a task, not a device. Add one: '{name}/cpu:0'.")
+    # Every build of torch has these two; meta, shapes without numbers, is on no list.
+    if str(name.local) in ("/cpu:0", "/meta:0"):
+        return name.local.torch, ""
     here = [known.name for known in list_devices()]
-    # meta, torch's device of shapes without numbers, is in every build and on no list
-    if str(name.local) in here or (name.kind == "meta" and name.index == 0):
+    if str(name.local) in here:
         return name.local.torch, ""
     if soft:
         return DeviceName(kind="cpu", index=0).torch, f"asked for {name.local}: not on this machine"

@@ -34,8 +34,8 @@ class Members:
 
     def close(self):
         for process in self.started:
-            process.kill()
-            process.communicate(timeout=10)
+            process.terminate()  # not SIGKILL: a task removes its own folder
+            process.communicate(timeout=20)
 
 
 @pytest.fixture

@@ -15,7 +15,9 @@ from pathlib import Path
 
 import jupytext
 import nbformat
+import zmq
 from nbclient import NotebookClient
+from traitlets.config import Config
 
 HERE = Path(__file__).resolve().parent
 SOURCES = HERE / "source"
@@ -62,6 +64,7 @@ def execute(notebook, folder=HERE):
         record_timing=False,
         store_widget_state=False,
         resources={"metadata": {"path": str(folder)}},
+        config=Config(KernelManager={"transport_encryption": "auto" if zmq.has("curve") else "disabled"}),
     )
     return client.execute()
 

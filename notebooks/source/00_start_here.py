@@ -57,9 +57,10 @@ check(lambda rows, columns: rows * columns, "matrix_bytes")
 #
 # <details><summary>Hint</summary>How many numbers are there?</details>
 
+
 # %% tags=["exercise"]
 def matrix_bytes(rows, columns):
-    ...
+    return ...  # your code
 
 
 # %% tags=["solution"]

@@ -70,6 +70,7 @@ for n, seconds in zip(sizes, wrong, strict=True):
 #
 # **Predict:** twice the n. How many times the operations, how many times the bytes?
 
+
 # %% tags=["nbval-check-output"]
 def operations(n):
     return 2 * n**3
@@ -340,9 +341,10 @@ MatmulSlider(size=1500)
 #
 # <details><summary>Hint</summary>There are rows × columns results. How many numbers are multiplied for each?</details>
 
+
 # %% tags=["exercise"]
 def matmul_flops(rows, inner, columns):
-    ...
+    return ...  # your code
 
 
 # %% tags=["solution"]
@@ -362,9 +364,10 @@ check(matmul_flops)
 # <details><summary>Hint</summary>Launch once and synchronize before you time anything. `statistics.median` does the
 # rest.</details>
 
+
 # %% tags=["exercise"]
 def right_stopwatch(gpu, work, repeats):
-    ...
+    return ...  # your code
 
 
 # %% tags=["solution"]
@@ -393,9 +396,10 @@ check(right_stopwatch)
 # <details><summary>Hint</summary>The GPU is faster when copies + k · gpu &lt; k · cpu. Trying k = 1, 2, 3, … is
 # allowed, if you know when to give up.</details>
 
+
 # %% tags=["exercise"]
 def break_even(cpu, copies, gpu):
-    ...
+    return ...  # your code
 
 
 # %% tags=["solution"]

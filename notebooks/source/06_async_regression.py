@@ -39,12 +39,14 @@ print(f"intercept {best.intercept:.3f} ± {best.intercept_error:.3f}")
 # The number after ± is the *standard error*: with other noise, the best slope itself would move by about that much. An
 # answer within three of them is as good as these 100 points allow. This is the chapter's ruler:
 
+
 # %%
-def off(parameters):
+def off(parameters, best=best):
     """How far parameters are from the best line, in standard errors."""
     slope = abs(parameters["slope"].item() - best.slope) / best.slope_error
     intercept = abs(parameters["intercept"].item() - best.intercept) / best.intercept_error
     return max(slope, intercept)
+
 
 # %% [markdown]
 # Commit yourself before you go on. Three processes train this line, 2,000 updates in all, and none of them waits for
@@ -59,6 +61,7 @@ prediction = None  # for example 0.5, 3 or 100
 # First without any of it. A problem has three parts: `initial()` gives the first parameters, `batch(worker, version,
 # generator)` draws data, `loss(parameters, batch)` says how wrong the parameters are on them. This is plain stochastic
 # gradient descent, 500 steps of it.
+
 
 # %% tags=["nbval-check-output"]
 def plain_sgd(steps, learning_rate=0.02):
@@ -86,6 +89,7 @@ print("within 3 standard errors:", off(alone) < 3)
 # Now cut the loop in two. One side keeps the parameters and applies gradients. The other side asks for parameters
 # (*pull*), computes, and sends gradients (*push*). The parameters also get a *version*, which counts the updates.
 
+
 # %%
 class Store:
     def __init__(self, w, learning_rate):
@@ -99,6 +103,7 @@ class Store:
         self.w = self.w - self.learning_rate * gradient
         self.version += 1
         return staleness
+
 
 # %% [markdown]
 # Two workers pull, and only then do both push. The loss is *w*², so the gradient is 2*w*, and every step should halve
@@ -266,6 +271,28 @@ draw.table(
 )
 
 # %% [markdown]
+# ## Another line, another optimiser
+#
+# Which side knows the optimiser? Only the server: workers send gradients, whatever is done with them. So the second
+# classic problem needs one new word. It is *y* = 2*x* + 0.2 with noise of 0.4 at 101 points, and *Adagrad* with a
+# learning rate of 0.8: every parameter has its own step, which shrinks as its gradients add up.
+
+# %% tags=["nbval-check-output"]
+second = training.linear_regression(slope=2, intercept=0.2, noise=0.4, points=101, batch_size=60)
+ADAGRAD = partial(torch.optim.Adagrad, lr=0.8)
+exact = second.least_squares()
+print(
+    f"slope {exact.slope:.3f} ± {exact.slope_error:.3f}, intercept {exact.intercept:.3f} ± {exact.intercept_error:.3f}"
+)
+for mode in ("async", "sync"):
+    run = training.train(second, cluster, optimizer=ADAGRAD, mode=mode, workers=2, total_steps=600)
+    print(run, "within 3 standard errors:", off(run.parameters, exact) < 3)
+
+# %% [markdown]
+# Two workers, both rules, the same line. With plain gradient descent such a learning rate would be near the limit that
+# you meet further down; Adagrad's first steps are long and its later ones short.
+
+# %% [markdown]
 # ## Who waits, and for how long?
 #
 # Make worker 1 slow: 10 ms more for each batch, as if it shared its machine with somebody. Predict what that does to
@@ -308,9 +335,7 @@ draw.timeline(
 LONG = partial(torch.optim.SGD, lr=0.4)
 for workers in (1, 2, 3):
     hooks = [training.StopOnNaN()]
-    run = training.train_in_turns(
-        problem, optimizer=LONG, workers=workers, total_steps=1000, hooks=hooks
-    )
+    run = training.train_in_turns(problem, optimizer=LONG, workers=workers, total_steps=1000, hooks=hooks)
     outcome = run.stopped_by or "no trouble"
     print(f"workers: {workers}, staleness {workers - 1}: {run.version} updates, {outcome}")
 
@@ -335,6 +360,7 @@ for staleness in (0, 1, 2, 9):
 # It runs here, in the notebook's process, so it can print and collect. It may ask to stop. This one reports, and stops
 # when the intercept is close.
 
+
 # %% tags=["nbval-check-output"]
 class Report(training.Hook):
     def after_run(self, session, step):
@@ -353,6 +379,7 @@ training.train_in_turns(problem, optimizer=SGD, total_steps=2000, hooks=[Report(
 # %% [markdown]
 # On the cluster the workers don't wait for hooks: a hook hears of each step a moment after it was made, in order, and a
 # request to stop takes effect some updates later. `StopAtStep` is exact there too, because the store itself counts.
+
 
 # %% tags=["nbval-check-output"]
 class Counter(training.Hook):
@@ -387,13 +414,16 @@ RegressionLab(workers=3, mode="async", learning_rate=0.02, steps=1000)
 # <details><summary>Hint</summary>Gradient descent subtracts. The staleness is counted before the version
 # rises.</details>
 
+
 # %% tags=["exercise"]
 def push(w, version, gradient, pulled_version, learning_rate):
-    ...
+    return ...  # your code
+
 
 # %% tags=["solution"]
 def push(w, version, gradient, pulled_version, learning_rate):
     return w - learning_rate * gradient, version + 1, version - pulled_version
+
 
 # %% tags=["nbval-check-output"]
 check(push)
@@ -405,13 +435,16 @@ check(push)
 # <details><summary>Hint</summary>How many pushes came before this one? That is the version at which it was
 # applied.</details>
 
+
 # %% tags=["exercise"]
 def staleness(pulled_versions):
-    ...
+    return ...  # your code
+
 
 # %% tags=["solution"]
 def staleness(pulled_versions):
     return [applied_at - pulled for applied_at, pulled in enumerate(pulled_versions)]
+
 
 # %% tags=["nbval-check-output"]
 check(staleness)
@@ -425,9 +458,11 @@ check(staleness)
 # <details><summary>Hint</summary>Collect in a dict from worker to gradient; stop when it holds `needed`
 # entries.</details>
 
+
 # %% tags=["exercise"]
 def synchronous_mean(pushes, version, needed):
-    ...
+    return ...  # your code
+
 
 # %% tags=["solution"]
 def synchronous_mean(pushes, version, needed):
@@ -436,6 +471,7 @@ def synchronous_mean(pushes, version, needed):
         if pulled_version == version and len(chosen) < needed:
             chosen.setdefault(worker, gradient)
     return sum(gradient for _, gradient in sorted(chosen.items())) / needed
+
 
 # %% tags=["nbval-check-output"]
 check(synchronous_mean)
@@ -447,9 +483,11 @@ check(synchronous_mean)
 # <details><summary>Hint</summary>`after_run(self, session, step)` may read `step.loss` and call
 # `session.request_stop("why")`.</details>
 
+
 # %% tags=["exercise"]
 def loss_below(limit):
-    ...
+    return ...  # your code
+
 
 # %% tags=["solution"]
 def loss_below(limit):
@@ -459,6 +497,7 @@ def loss_below(limit):
                 session.request_stop(f"loss below {limit} at step {step.step}")
 
     return LossBelow()
+
 
 # %% tags=["nbval-check-output"]
 check(loss_below)

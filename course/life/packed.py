@@ -5,13 +5,17 @@ Layout: a board of H rows is cut into L bands of R = H / L rows (L the largest d
 inside words, except at the seam where band j ends and band j + 1 begins, which is a rotation by one bit.
 """
 
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+
 import torch
 from torch.nn.functional import pad
 
 from course.life.sums import Scratch, advance
 
 GENERATIONS_A_PASS = 4  # more would make the ghost cells, computed twice, outweigh the saving
-TILE_ROWS, TILE_WORDS = 128, 64 * 1024  # a tile and its scratch should stay in the processor's cache
+TILE_ROWS = 128
+TILE_WORDS = 1 << 15  # ghosts included: torch runs an operation up to this size in one thread, so ours share the tiles
 _NOT_SIGN = (1 << 63) - 1
 
 
@@ -70,33 +74,40 @@ def run_words(words, generations, rule, wrap, count):
     generations before it looks at the edges again: wrong values creep in from the rim by one cell a generation and stop
     short of the board. A board that doesn't wrap must have its outside killed every time, so there k is 1.
     """
-    scratch = Scratch()
-    while generations:
-        k = min(generations, GENERATIONS_A_PASS) if wrap else 1
-        words = _one_pass(words, k, rule, wrap, count, scratch)
-        generations -= k
+    tiles = _tiles(*words.shape)
+    threads = min(len(tiles), torch.get_num_threads())
+    shares = [(tiles[first::threads], Scratch()) for first in range(threads)]
+    with ThreadPoolExecutor(threads) as pool:
+        while generations:
+            k = min(generations, GENERATIONS_A_PASS) if wrap else 1
+            around = with_ghosts(words, k, wrap, count)
+            # each tile is read from `around` and written to its own place in `words`: no order, no locks
+            each = map if threads == 1 else pool.map
+            list(each(partial(_advance_tiles, words, around, k, rule), shares))
+            if count < 64:
+                words &= (1 << count) - 1  # what moved into the unused bits must not come back
+            generations -= k
     return words
 
 
-def _one_pass(words, k, rule, wrap, count, scratch):
-    around = with_ghosts(words, k, wrap, count)
-    rows, columns = words.shape
-    tile_rows, tile_columns = _tile(rows, columns, k)
-    for row in range(0, rows, tile_rows):
-        for column in range(0, columns, tile_columns):
-            height, width = min(tile_rows, rows - row), min(tile_columns, columns - column)
-            tile = around[row : row + height + 2 * k, column : column + width + 2 * k].contiguous()
-            advance(tile, k, rule, scratch)
-            words[row : row + height, column : column + width] = tile[k : k + height, k : k + width]
-    if count < 64:
-        words &= (1 << count) - 1  # a rule that gives birth to cells without neighbours fills the unused bits too
-    return words
-
-
-def _tile(rows, columns, k):
-    """Return a tile's rows and columns without its ghosts: the whole board, or at most about TILE_WORDS words."""
+def _tiles(rows, columns):
+    """Return (row, column, height, width) of each tile that the words are cut into; a small board is one tile."""
+    ghosts = 2 * GENERATIONS_A_PASS
     height = min(rows, TILE_ROWS)
-    return height, max(2 * k, min(columns, TILE_WORDS // height))
+    width = max(ghosts, TILE_WORDS // (height + ghosts) - ghosts)
+    return [
+        (row, column, min(height, rows - row), min(width, columns - column))
+        for row in range(0, rows, height)
+        for column in range(0, columns, width)
+    ]
+
+
+def _advance_tiles(words, around, k, rule, share):
+    tiles, scratch = share
+    for row, column, height, width in tiles:
+        tile = around[row : row + height + 2 * k, column : column + width + 2 * k].contiguous()
+        advance(tile, k, rule, scratch)
+        words[row : row + height, column : column + width] = tile[k : k + height, k : k + width]
 
 
 def with_ghosts(words, k, wrap, count):

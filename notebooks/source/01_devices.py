@@ -210,7 +210,7 @@ draw.ops(log[:], f"{len(there)} of 6 ops ran on the second device")
 
 # %%
 if prediction is not None:
-    print("You said", prediction, "-", "right." if prediction == len(there) else f"it was {len(there)}.")
+    print("You said", prediction, "- it was", len(there))
 
 # %% [markdown]
 # Three. The others have good reasons to stay:
@@ -219,7 +219,7 @@ if prediction is not None:
 # - `x.t()` is a view. A window stays where its wall is. The op that reads through it moves what it needs.
 # - `torch.ones(4, device="cpu")` **says** where. The nearest word wins.
 #
-# Two things moved, `x` and `w`, and the third op, `relu`, found its input there already: nothing moved for it.
+# Two tensors moved, `x` and `w`. `relu` and `sum` found their input there already, and nothing moved for them.
 #
 # ## Your GPU
 #

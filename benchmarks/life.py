@@ -13,7 +13,7 @@ from course import life
 _SIZES = {
     50: {"scipy": 200, "conv": 200, "roll": 400, "packed": 400},
     1024: {"scipy": 3, "conv": 4, "roll": 40, "packed": 400},
-    8192: {"scipy": 1, "conv": 1, "roll": 1, "packed": 16},
+    8192: {"scipy": 1, "conv": 1, "roll": 1, "packed": 192},
 }
 _LIMITS = {1024: "≥ 4; tuned C 121", 8192: "≥ 10; tuned C 125–137"}
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Row:
-    """A figure: `value` in `unit`; `beside` names a peer measured in the same run, `peer` its value; `limit` as text."""
+    """A figure: `value` in `unit`; `beside` names a peer of the same run, `peer` is its value; `limit` as text."""
 
     what: str
     value: float

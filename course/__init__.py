@@ -1,7 +1,7 @@
 """From one CPU to a cluster: the public names, in reading order. This file is the map of the house.
 
 Every line of the course answers three questions: *where* does it run, *what moves* to get it there, *who waits*.
-Importing `course` is light: a name's module, and torch, dask or matplotlib with it, is loaded when the name is first used.
+Importing `course` is light: a name's module, and torch, dask or matplotlib with it, is loaded when first used.
 
 >>> import course
 >>> "estimate_pi" in dir(course)

@@ -55,7 +55,7 @@ def test_the_smallest_boards_count_wrapped_neighbours_as_often_as_they_are_met(e
 @pytest.mark.parametrize("engine", life.ENGINES)
 def test_a_board_of_many_tiles_equals_a_board_of_one(engine, monkeypatch):
     board = life.random_board(96, 70, 0.4, torch.Generator().manual_seed(1))
-    monkeypatch.setattr(packed, "TILE_WORDS", 160)  # so that tiles end within the board, in both directions
+    monkeypatch.setattr(packed, "TILE_COLUMNS", 9)  # so that tiles end within the board, in both directions
     monkeypatch.setattr(packed, "TILE_ROWS", 2)
     assert torch.equal(life.run(board, 9, engine), reference(board, 9))
 

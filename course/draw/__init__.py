@@ -1,4 +1,4 @@
-"""Pictures: one colour per role, one style for plots, one style sheet for pages; `picture(figure, alt)` puts them in a notebook.
+"""Pictures: one colour per role, one style for plots, one for pages; `picture(figure, alt)` shows them in a notebook.
 
 A leaf: it takes numbers and dataclasses, never an engine, and loads matplotlib only when something is drawn.
 """

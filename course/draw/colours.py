@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Role:
-    """What a colour stands for: `colour` as `#RRGGBB`, `marker` as matplotlib names it, `sign` as a character for text."""
+    """What a colour stands for: `colour` as `#RRGGBB`, `marker` in matplotlib's spelling, `sign` as a character."""
 
     colour: str
     marker: str

@@ -101,7 +101,7 @@ def picture(figure, alt):
 
 
 def table(headings, rows, alt, caption=""):
-    """Return a `Picture` of an HTML table; cells are escaped unless they are a `Picture`, numbers are set right-aligned."""
+    """Return a `Picture` of an HTML table; cells are escaped unless they are a `Picture`, numbers stand right."""
 
     def cell(value):
         if isinstance(value, Picture):

@@ -5,17 +5,13 @@ Layout: a board of H rows is cut into L bands of R = H / L rows (L the largest d
 inside words, except at the seam where band j ends and band j + 1 begins, which is a rotation by one bit.
 """
 
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
-
 import torch
 from torch.nn.functional import pad
 
 from course.life.sums import Scratch, advance
 
-GENERATIONS_A_PASS = 4  # more would make the ghost cells, computed twice, outweigh the saving
-TILE_ROWS = 128
-TILE_WORDS = 1 << 15  # ghosts included: torch runs an operation up to this size in one thread, so ours share the tiles
+GENERATIONS_A_PASS = 8  # ghost cells are computed twice, but a pass copies the board
+TILE_ROWS, TILE_COLUMNS = 128, 1024  # small enough for the processor's cache, large enough for torch's threads
 _NOT_SIGN = (1 << 63) - 1
 
 
@@ -74,40 +70,22 @@ def run_words(words, generations, rule, wrap, count):
     generations before it looks at the edges again: wrong values creep in from the rim by one cell a generation and stop
     short of the board. A board that doesn't wrap must have its outside killed every time, so there k is 1.
     """
-    tiles = _tiles(*words.shape)
-    threads = min(len(tiles), torch.get_num_threads())
-    shares = [(tiles[first::threads], Scratch()) for first in range(threads)]
-    with ThreadPoolExecutor(threads) as pool:
-        while generations:
-            k = min(generations, GENERATIONS_A_PASS) if wrap else 1
-            around = with_ghosts(words, k, wrap, count)
-            # each tile is read from `around` and written to its own place in `words`: no order, no locks
-            each = map if threads == 1 else pool.map
-            list(each(partial(_advance_tiles, words, around, k, rule), shares))
-            if count < 64:
-                words &= (1 << count) - 1  # what moved into the unused bits must not come back
-            generations -= k
+    longest = max(1, min(GENERATIONS_A_PASS, words.shape[0] // 4))  # a flat board would be mostly ghosts
+    scratch = Scratch()
+    while generations:
+        k = min(generations, longest) if wrap else 1
+        around = with_ghosts(words, k, wrap, count)
+        for row in range(0, words.shape[0], TILE_ROWS):
+            for column in range(0, words.shape[1], TILE_COLUMNS):
+                own = words[row : row + TILE_ROWS, column : column + TILE_COLUMNS]
+                height, width = own.shape
+                tile = around[row : row + height + 2 * k, column : column + width + 2 * k].contiguous()
+                advance(tile, k, rule, scratch)
+                own.copy_(tile[k : k + height, k : k + width])
+        if count < 64:
+            words &= (1 << count) - 1  # what moved into the unused bits must not come back
+        generations -= k
     return words
-
-
-def _tiles(rows, columns):
-    """Return (row, column, height, width) of each tile that the words are cut into; a small board is one tile."""
-    ghosts = 2 * GENERATIONS_A_PASS
-    height = min(rows, TILE_ROWS)
-    width = max(ghosts, TILE_WORDS // (height + ghosts) - ghosts)
-    return [
-        (row, column, min(height, rows - row), min(width, columns - column))
-        for row in range(0, rows, height)
-        for column in range(0, columns, width)
-    ]
-
-
-def _advance_tiles(words, around, k, rule, share):
-    tiles, scratch = share
-    for row, column, height, width in tiles:
-        tile = around[row : row + height + 2 * k, column : column + width + 2 * k].contiguous()
-        advance(tile, k, rule, scratch)
-        words[row : row + height, column : column + width] = tile[k : k + height, k : k + width]
 
 
 def with_ghosts(words, k, wrap, count):

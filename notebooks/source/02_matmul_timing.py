@@ -54,7 +54,7 @@ print([f"{seconds:.3f} s" for seconds in wrong])
 # %% tags=["timing"]
 from course import measure_matmul
 
-right = {timing.size: timing for timing in measure_matmul(sizes, budget=9)}
+right = {timing.size: timing for timing in measure_matmul(sizes, budget=6)}
 for n, seconds in zip(sizes, wrong, strict=True):
     alone = f"{right[n].compute:.3f} s" if n in right else "left out, over budget"
     print(f"{n}: tutorial {seconds:.3f} s, product alone {alone}")
@@ -269,7 +269,7 @@ for name, sheet in (("H200", h200), ("T4", t4)):
 
 # %% tags=["timing"]
 small = [16, 32, 64, 96, 128, 192, 256, 384, 512]
-mine = measure_matmul(small, budget=2)
+mine = measure_matmul(small, budget=1)
 print(mine[0].label)
 print(crossover(mine + [h200.matmul(n) for n in small]))
 

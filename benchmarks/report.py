@@ -1,4 +1,4 @@
-"""One line a figure: what was measured, what stands beside it in the same run, the ratio, and the limit it must keep."""
+"""One line a figure: what was measured, what stood beside it in the same run, the ratio, the limit it must keep."""
 
 from dataclasses import dataclass
 

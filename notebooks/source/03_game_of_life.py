@@ -65,12 +65,18 @@ print(life.to_text(after))
 # %%
 prediction = None  # your number of generations
 
+# %% [markdown]
+# Step until the board is the first one again, counting:
+
 # %% tags=["nbval-check-output"]
 glider = life.put(life.empty(8, 8), life.pattern("glider"))
 cells, generations = glider.numpy(), 0
 while generations == 0 or (cells != glider.numpy()).any():
     cells, generations = next_generation(cells), generations + 1
 print("back after", generations, "generations")
+
+# %% [markdown]
+# And your number?
 
 # %%
 if prediction is not None:
@@ -198,6 +204,10 @@ soup = life.random_board(32, 32, density=0.35, generator=torch.Generator().manua
 cycle = life.find_cycle(soup, limit=10_000)
 print(cycle)
 
+# %% [markdown]
+# From generation `start` on, the same `period` boards follow each other for ever. Don't take the fingerprint's word for
+# it: run to both generations and compare the boards.
+
 # %% tags=["nbval-check-output"]
 first = life.run(soup, cycle.start)
 again = life.run(soup, cycle.start + cycle.period)
@@ -287,6 +297,10 @@ for engine, generations in {"scipy": 1, "conv": 1, "roll": 8, "packed": 64}.item
 for name, speed in speeds.items():
     print(f"{name:11} {speed / 1e6:10,.1f} million cells a second")
 
+# %% [markdown]
+# Numbers this far apart need a scale on which equal steps are equal factors. Beside each bar: how many times the three
+# lines.
+
 # %% tags=["timing"]
 factor = speeds["packed"] / speeds["scipy"]
 with draw.figure() as (fig, ax):
@@ -298,7 +312,10 @@ with draw.figure() as (fig, ax):
     ax.invert_yaxis()
     where = f"{side} × {side} cells, {torch.get_num_threads()} CPU threads"
     ax.set_title(f"A bit a cell decides {factor:.0f} times as many as three lines\n({where})")
-draw.picture(fig, f"Cells a second by engine on a log scale; packed is {factor:.0f} times scipy on this machine.")
+draw.picture(fig, f"Cells a second by engine on a log scale: packed is {factor:.0f} times scipy.")
+
+# %% [markdown]
+# And your factor?
 
 # %%
 if prediction is not None:

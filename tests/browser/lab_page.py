@@ -10,7 +10,8 @@ import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit
+from urllib.request import Request, urlopen
 
 ROOT = Path(__file__).resolve().parents[2]
 FLAGS = [
@@ -97,6 +98,13 @@ class LabPage:
         base = f"{parts.scheme}://{parts.netloc}/lab/tree/notebooks/{name}.ipynb?{parts.query}&reset"
         self.page.goto(base, wait_until="load")
         self.page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=60_000)
+        end = time.monotonic() + 60
+        # the page's own indicator says "idle" even before there is a kernel
+        while not any(
+            s["kernel"]["connections"] and s["path"].endswith(f"{name}.ipynb") for s in sessions(self.address)
+        ):
+            assert time.monotonic() < end, f"{name}: JupyterLab connected no kernel"
+            time.sleep(0.1)
         self.page.wait_for_selector('.jp-Notebook-ExecutionIndicator[data-status="idle"]', timeout=60_000)
 
     def run_all(self, name, deadline=120):
@@ -110,10 +118,41 @@ class LabPage:
         before = path.stat().st_mtime_ns
         self.page.keyboard.press("Escape")
         self.page.keyboard.press("Control+s")
-        end = time.monotonic() + 20
-        while path.stat().st_mtime_ns == before and time.monotonic() < end:
-            time.sleep(0.1)
-        return json.loads(path.read_text(encoding="utf-8"))
+        return _saved(path, before)
+
+
+def _saved(path, before, deadline=30):
+    """Return the notebook once JupyterLab has written it anew, and whole."""
+    end = time.monotonic() + deadline
+    while time.monotonic() < end:
+        time.sleep(0.1)
+        if path.stat().st_mtime_ns != before:
+            try:
+                return json.loads(path.read_text(encoding="utf-8"))
+            except json.JSONDecodeError:
+                continue  # read while it was being written
+    raise AssertionError(f"{path.name} was not saved within {deadline} s")
+
+
+def sessions(address):
+    """Return what the server at `address` says of its sessions: a list of dicts, each with `path` and `kernel`."""
+    with _ask(address, "api/sessions") as answer:
+        return json.load(answer)
+
+
+def shut_kernels(address):
+    """End every kernel of the server at `address`."""
+    for session in sessions(address):
+        _ask(address, f"api/sessions/{session['id']}", method="DELETE").close()
+
+
+def _ask(address, path, method="GET"):
+    parts = urlsplit(address)
+    token = parse_qs(parts.query)["token"][0]
+    request = Request(
+        f"{parts.scheme}://{parts.netloc}/{path}", method=method, headers={"Authorization": f"token {token}"}
+    )
+    return urlopen(request, timeout=20)
 
 
 @contextmanager

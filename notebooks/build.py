@@ -8,6 +8,7 @@ unchanged.
 
 import argparse
 import hashlib
+import os
 import re
 import sys
 import time
@@ -18,6 +19,8 @@ import nbformat
 import zmq
 from nbclient import NotebookClient
 from traitlets.config import Config
+
+from course.widgets.explorer import STATIC_TWINS
 
 HERE = Path(__file__).resolve().parent
 SOURCES = HERE / "source"
@@ -66,7 +69,7 @@ def execute(notebook, folder=HERE):
         resources={"metadata": {"path": str(folder)}},
         config=Config(KernelManager={"transport_encryption": "auto" if zmq.has("curve") else "disabled"}),
     )
-    return client.execute()
+    return client.execute(env={**os.environ, STATIC_TWINS: "1"})
 
 
 def settle(notebook, stored=None):

@@ -8,6 +8,7 @@ import traitlets
 
 from course import draw
 from course.widgets import Explorer
+from course.widgets.explorer import STATIC_TWINS
 
 
 class Doubler(Explorer):
@@ -103,6 +104,16 @@ def test_an_unknown_state_is_named():
 
 def test_closing_twice_is_closing_once(widget):
     widget.close()
+    widget.close()
+
+
+def test_showing_a_widget_that_works_in_the_background_does_not_hold_up_the_cell(monkeypatch):
+    monkeypatch.delenv(STATIC_TWINS, raising=False)
+    widget = SlowDoubler(n=4)
+    assert "text/html" not in widget._repr_mimebundle_()  # it follows in the widget
+    monkeypatch.setenv(STATIC_TWINS, "1")
+    widget.n = 5
+    assert "<p>10</p>" in widget._repr_mimebundle_()["text/html"]  # a stored notebook has it, waited for
     widget.close()
 
 

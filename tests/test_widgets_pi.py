@@ -62,6 +62,6 @@ def test_a_state_it_cannot_throw_is_refused(widget, name, value):
 
 
 def test_the_stored_picture_needs_no_kernel_and_has_words(widget):
-    html = widget._repr_mimebundle_()["text/html"]
+    html = widget.wait()._repr_mimebundle_()["text/html"]
     assert "<svg" in html and "5,000 darts" in html and "aria-label" in html
     assert repr(widget) == "PiDarts(method='pseudo', samples=5000, seed=3)"

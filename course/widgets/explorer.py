@@ -1,6 +1,7 @@
 """What every widget shares: state in traitlets, controls above a picture, a static twin for pages without a kernel."""
 
 import atexit
+import os
 import threading
 import weakref
 
@@ -8,6 +9,9 @@ import ipywidgets
 import traitlets
 
 from course.draw import html
+
+#: Set in the environment of a kernel whose outputs will be stored: a widget is then shown with its picture, waited for.
+STATIC_TWINS = "COURSE_STATIC_TWINS"
 
 
 class Explorer(ipywidgets.VBox):
@@ -179,9 +183,10 @@ class Explorer(ipywidgets.VBox):
         return f"{type(self).__name__}({inside})"
 
     def _repr_mimebundle_(self, **kwargs):
-        bundle = super()._repr_mimebundle_(**kwargs)
-        static = self.static()
-        return {**bundle, "text/plain": repr(self), "text/html": static.html}
+        bundle = {**super()._repr_mimebundle_(**kwargs), "text/plain": repr(self)}
+        if self.background and not os.environ.get(STATIC_TWINS) and self._thread.is_alive():
+            return bundle  # a reader's cell ends now; the picture follows in the widget
+        return {**bundle, "text/html": self.static().html}
 
 
 def _finish(reference):

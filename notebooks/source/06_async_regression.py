@@ -248,8 +248,8 @@ print("same bits as plain_sgd:", all(torch.equal(single.parameters[name], alone[
 # because float addition depends on the order.
 
 # %% tags=["nbval-check-output"]
-together = training.train(problem, cluster, optimizer=SGD, mode="sync", total_steps=500)
-again = training.train_in_turns(problem, optimizer=SGD, mode="sync", workers=3, total_steps=500)
+together = training.train(problem, cluster, optimizer=SGD, mode="sync", total_steps=300)
+again = training.train_in_turns(problem, optimizer=SGD, mode="sync", workers=3, total_steps=300)
 same = [torch.equal(together.parameters[name], again.parameters[name]) for name in again.parameters]
 print(together, together.staleness_counts())
 print("gradients applied:", len(together.history))
@@ -285,7 +285,7 @@ print(
     f"slope {exact.slope:.3f} ± {exact.slope_error:.3f}, intercept {exact.intercept:.3f} ± {exact.intercept_error:.3f}"
 )
 for mode in ("async", "sync"):
-    run = training.train(second, cluster, optimizer=ADAGRAD, mode=mode, workers=2, total_steps=600)
+    run = training.train(second, cluster, optimizer=ADAGRAD, mode=mode, workers=2, total_steps=400)
     print(run, "within 3 standard errors:", off(run.parameters, exact) < 3)
 
 # %% [markdown]
@@ -300,8 +300,8 @@ for mode in ("async", "sync"):
 
 # %% tags=["nbval-check-output"]
 slow = training.slowed(problem, worker=1, seconds=0.010)
-apart = training.train(slow, cluster, optimizer=SGD, workers=2, total_steps=600)
-joined = training.train(slow, cluster, optimizer=SGD, workers=2, mode="sync", total_steps=60)
+apart = training.train(slow, cluster, optimizer=SGD, workers=2, total_steps=400)
+joined = training.train(slow, cluster, optimizer=SGD, workers=2, mode="sync", total_steps=40)
 shares = [len(apart.of_worker(1)) / len(apart.history), len(joined.of_worker(1)) / len(joined.history)]
 print("the slow worker's share of the gradients, asynchronous: under a third:", shares[0] < 1 / 3)
 print(f"the slow worker's share of the gradients, synchronous:  {shares[1]:.0%}")

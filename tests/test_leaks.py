@@ -6,7 +6,7 @@ import sys
 import threading
 
 import pytest
-from conftest import check_leaks, leftovers
+from leaks import check_leaks, leftovers
 
 SLEEPER = [sys.executable, "-c", "import time; time.sleep(60)"]
 

@@ -30,12 +30,13 @@ class PlacementLog(Sequence):
 
     def __init__(self):
         self._raw = []  # tuples; an OpRecord is made when somebody looks, not while the program runs
+        self._seen = {}  # raw -> the same raw: a loop's ops repeat, and each one costs the log a pointer
         self._entered = threading.local()
 
     def __enter__(self):
         # A mode per entry: torch's modes belong to a thread and keep what they restore in themselves.
         recorder = _Recorder if "torch._dynamo" in sys.modules else _QuickRecorder
-        mode = recorder(self._raw.append)
+        mode = recorder(self._raw.append, self._seen.setdefault)
         mode.__enter__()
         self._modes().append(mode)
         return self
@@ -104,11 +105,11 @@ def log_placement():
 def _record(mode, func, types, args=(), kwargs=None):
     """Run an op and append one plain tuple for it. Called for every op: no classes, no names, no stack walks here."""
     made = func(*args, **kwargs) if kwargs else func(*args)
-    inputs = []
+    inputs = ()
     for arg in args:
         kind = type(arg)
         if kind is Tensor:
-            inputs.append((arg.shape, arg.device, arg.dtype))
+            inputs += ((arg.shape, arg.device, arg.dtype),)
         elif kind not in _PLAIN:
             inputs += _facts(arg)
     if kwargs:
@@ -119,17 +120,18 @@ def _record(mode, func, types, args=(), kwargs=None):
         outputs = ((made.shape, made.device, made.dtype),)
     else:
         outputs = _facts(made)
-    mode.append((func, inputs, outputs, _pass_number(), NOTE.text))
+    raw = (func, inputs, outputs, _pass_number() != -1, NOTE.text)
+    mode.append(mode.seen(raw, raw))
     return made
 
 
 def _facts(value):
     """Return shape, device and dtype of a tensor, or of each one in a list."""
     if isinstance(value, Tensor):
-        return [(value.shape, value.device, value.dtype)]
+        return ((value.shape, value.device, value.dtype),)
     if isinstance(value, (list, tuple)):
-        return [(t.shape, t.device, t.dtype) for t in value if isinstance(t, Tensor)]
-    return []
+        return tuple((t.shape, t.device, t.dtype) for t in value if isinstance(t, Tensor))
+    return ()
 
 
 class _Recorder(TorchDispatchMode):
@@ -138,9 +140,10 @@ class _Recorder(TorchDispatchMode):
     supports_higher_order_operators = True
     __torch_dispatch__ = _record
 
-    def __init__(self, append):
+    def __init__(self, append, seen):
         super().__init__()
         self.append = append
+        self.seen = seen
 
 
 class _QuickRecorder(_Recorder):
@@ -155,7 +158,7 @@ class _QuickRecorder(_Recorder):
 
 def _read(raw):
     """Return the `OpRecord` of one raw tuple."""
-    func, inputs, outputs, pass_number, note = raw
+    func, inputs, outputs, backward, note = raw
     traits = traits_of(func)
     _, device, dtype = (outputs or inputs or [((), torch.device("cpu"), None)])[0]
     moved, origin = _moved(traits, inputs, outputs, device)
@@ -167,7 +170,7 @@ def _read(raw):
         bytes_moved=moved,
         origin=origin and name_of(origin),
         made=tuple(tuple(shape) for shape, _, _ in outputs),
-        backward=pass_number != -1,
+        backward=backward,
         view=traits.view,
         note=note,
     )

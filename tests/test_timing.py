@@ -325,5 +325,5 @@ def test_the_other_exercises_pass_right_answers_and_notice_wrong_ones():
 def test_more_work_never_takes_a_modelled_gpu_less_time(n, name):
     sheet = load_trace(name)
     small, large = sheet.matmul(n * 100), sheet.matmul(n * 100 + 1)
-    assert small.compute < large.compute and small.to_device < large.to_device
+    assert small.compute <= large.compute and small.to_device < large.to_device
     assert small.to_device == pytest.approx(2 * small.from_device)

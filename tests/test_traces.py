@@ -104,7 +104,7 @@ def test_a_size_or_dtype_that_was_not_recorded_is_refused():
         load_trace("t4-data-sheet").matmul(8, "float64")
 
 
-def test_a_model_is_the_slower_of_arithmetic_and_memory_after_a_launch_and_three_copies():
+def test_a_model_is_the_slowest_of_launch_arithmetic_and_memory_with_three_staged_copies():
     sheet = DataSheet(
         name="toy",
         hardware="toy",
@@ -117,10 +117,12 @@ def test_a_model_is_the_slower_of_arithmetic_and_memory_after_a_launch_and_three
         assumed=(),
         sources=("none",),
     )
-    small, large = sheet.matmul(1), sheet.matmul(100)
-    assert small.compute == pytest.approx(3.0 + 12 / 120)  # bound by memory: 3 matrices of 4 bytes
-    assert large.compute == pytest.approx(3.0 + 2e6 / 1000)  # bound by arithmetic
-    assert (small.to_device, small.from_device) == pytest.approx((2 * 0.6, 0.6))
+    tiny, small, large = sheet.matmul(1), sheet.matmul(8), sheet.matmul(100)
+    assert tiny.compute == 3.0  # bound by the host, who launches the next
+    assert small.compute == pytest.approx(3 * 64 * 4 / 120)  # bound by memory: 3 matrices of 4 bytes
+    assert large.compute == pytest.approx(2e6 / 1000)  # bound by arithmetic
+    copy = 0.5 + 4 / 40 + 4 / 12e9  # the host stages a pageable matrix at 12 GB/s
+    assert (tiny.to_device, tiny.from_device) == pytest.approx((2 * copy, copy))
 
 
 def test_a_figure_says_what_it_is():

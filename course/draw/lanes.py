@@ -1,48 +1,75 @@
-"""Who waits: what the host and a device were busy with, one lane each, and what a stopwatch saw of it."""
+"""Who waits: what the host and its devices were busy with, one lane each, and when a stopwatch was read."""
 
 from course.draw.colours import ROLES
 from course.draw.picture import figure, picture
 
+#: what a span is -> colour's role, second sign
 _LOOK = {
     "launch": ("cpu", None),
+    "host": ("cpu", None),
     "wait": ("waiting", "."),
     "set-up": ("gpu", "x"),
     "work": ("gpu", "/"),
+    "copy": ("bytes", "-"),
 }
+_PRETEND = "pretend"
+_UNITS = (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6))
 
 
-def lanes(spans, readings, title):
-    """Return a `Picture` of `spans` (each with lane, what, start, stop in seconds), host above GPU.
+def lanes(spans, readings, title, label=_PRETEND):
+    """Return a `Picture` of `spans`, the host's lane on top, then the devices' in the order of their names.
 
-    `readings` are the two moments at which a stopwatch was read; `title` states what that shows. Spans of a pretend
-    device: the axis says so.
+    - `spans`: each with lane, what (a key of the table above), start and stop in seconds; `name`, where it has one,
+      is written on it.
+    - `readings`: moments at which a stopwatch was read; `title` states what all this shows.
+    - `label`: what kind of seconds these are ("modelled: NVIDIA H200 …"), written on the axis; by default pretend ones.
     """
-    heights = {"host": 1, "gpu": 0}
-    with figure(figsize=(7.2, 2.3)) as (drawn, axes):
+    rows = ["host", *sorted({span.lane for span in spans} - {"host"}, key=_order)]
+    first = min((span.start for span in spans), default=0.0)
+    length = max((span.stop for span in spans), default=1.0) - first
+    unit, scale = ("s", 1.0) if label == _PRETEND else next((u for u in _UNITS if length >= u[1]), _UNITS[-1])
+    with figure(figsize=(7.2, 1.3 + 0.5 * len(rows))) as (drawn, axes):
         for span in spans:
-            role, hatch = _LOOK[span.what]
-            colour = ROLES[role].colour
-            solid = span.what == "launch"
-            axes.barh(
-                heights[span.lane],
-                span.stop - span.start,
-                left=span.start,
-                height=0.5,
-                facecolor=colour if solid else (colour, 0.35),
-                edgecolor=colour,
-                hatch=hatch,
-                linestyle="-" if solid else "--",
-            )
-            if not solid:
-                middle = (span.start + span.stop) / 2
-                axes.annotate(span.what, (middle, heights[span.lane] + 0.31), ha="center", color=colour, fontsize=9)
+            _bar(axes, span, len(rows) - 1 - rows.index(span.lane), first, scale, length)
         for reading in readings:
-            axes.axvline(reading, color=ROLES["error"].colour, linewidth=1.5)
-        axes.set_yticks([0, 1], labels=["GPU", "host"])
-        axes.set_ylim(-0.4, 1.7)
-        axes.set_xlabel("pretend seconds; red lines: the stopwatch is read")
+            axes.axvline((reading - first) / scale, color=ROLES["error"].colour, linewidth=1.5)
+        axes.set_yticks(range(len(rows)), labels=[row.replace("gpu", "GPU") for row in reversed(rows)])
+        axes.set_ylim(-0.5, len(rows) - 0.3)
+        axes.set_xlim(0, 1.02 * length / scale)
+        words = "pretend seconds" if label == _PRETEND else f"{unit}, {label}"
+        axes.set_xlabel(words + ("; red lines: the stopwatch is read" if readings else ""))
         axes.set_title(title)
-    return picture(drawn, f"{title}. {len(spans)} spans on two lanes, read at {_in_words(readings)} pretend seconds.")
+    alt = f"{title}. {len(spans)} spans on {len(rows)} lanes over {length / scale:.3g} {unit}, {label}"
+    return picture(drawn, alt + (f"; read at {_in_words(readings)} s." if readings else "."))
+
+
+def _order(lane):
+    """Sort `gpu:10 …` after `gpu:9 …`, and the lanes of a device as work passes them: in, compute, out."""
+    device, _, way = lane.partition(" ")
+    index = device.partition(":")[2]
+    return int(index or 0), ["", "copy in", "compute", "copy out"].index(way)
+
+
+def _bar(axes, span, height, first, scale, length):
+    """Draw one span; what the host does is solid, what devices do is hatched and dashed: nobody measured it."""
+    role, hatch = _LOOK[span.what]
+    colour = ROLES[role].colour
+    solid = role == "cpu"
+    left, width = (span.start - first) / scale, (span.stop - span.start) / scale
+    axes.barh(
+        height,
+        width,
+        left=left,
+        height=0.5,
+        facecolor=colour if solid else (colour, 0.35),
+        edgecolor=colour,
+        hatch=hatch,
+        linestyle="-" if solid else "--",
+    )
+    words = getattr(span, "name", "") or span.what
+    wide_enough = span.stop - span.start > 0.012 * length * len(words)  # else neighbours' words would run together
+    if not solid and wide_enough:
+        axes.annotate(words, (left + width / 2, height + 0.27), ha="center", color=colour, fontsize=9)
 
 
 def _in_words(readings):

@@ -1,0 +1,50 @@
+"""An engine: a part of a device that does one thing at a time. A GPU has three: compute, copies in, copies out."""
+
+from bisect import insort
+
+
+class Engine:
+    """Keeps which stretches of modelled time are taken; `lane` is its name in pictures.
+
+    `end` is when the last booked work is done, in modelled seconds.
+    """
+
+    def __init__(self, lane):
+        self.lane = lane
+        self.end = 0.0
+        self._taken = []  # (start, stop), rising
+
+    def gap(self, earliest, seconds):
+        """Return the first moment from `earliest` on at which the engine is idle for `seconds`."""
+        if earliest >= self.end:
+            return earliest
+        start = earliest
+        for taken, until in self._taken:
+            if start + seconds <= taken:
+                break
+            start = max(start, until)
+        return start
+
+    def book(self, start, seconds):
+        """Take the engine from `start` for `seconds`; `start` comes from `gap`."""
+        stop = start + seconds
+        self.end = max(self.end, stop)
+        if self._taken and self._taken[-1][1] == start:  # a full queue stays one entry, however long it is
+            self._taken[-1] = (self._taken[-1][0], stop)
+        else:
+            insort(self._taken, (start, stop))
+
+    def forget(self, now):
+        """Drop what is over by `now`: nothing is handed over in the past, so no gap there will be filled."""
+        while self._taken and self._taken[0][1] <= now:
+            del self._taken[0]
+
+
+def common_gap(engines, earliest, seconds):
+    """Return the first moment from `earliest` on at which all `engines` are idle for `seconds`."""
+    start = earliest
+    while True:
+        later = max(engine.gap(start, seconds) for engine in engines)
+        if later == start:
+            return start
+        start = later

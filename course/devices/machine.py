@@ -3,7 +3,8 @@
 import os
 import platform
 import subprocess
-from dataclasses import dataclass, field, replace
+import sys
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
@@ -14,18 +15,25 @@ from course.devices.names import DeviceName
 from course.draw import table
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Device:
     """A device: `name` in full, `kind` (`cpu`, `gpu`, `mps`), `memory` in bytes, `description` in words.
 
-    `simulated` says that no such hardware is there. The repr shows name and kind only: it is the same on every machine.
+    `simulated` says that no such hardware is there. `capability` is a CUDA GPU's compute capability, such as `(9, 0)`,
+    and None of every other device. The repr shows name and kind, and `simulated` where it is: it is the same on every
+    machine.
     """
 
     name: str
     kind: str
-    memory: int = field(repr=False)
-    description: str = field(repr=False)
-    simulated: bool = field(default=False, repr=False)
+    memory: int
+    description: str
+    simulated: bool = False
+    capability: tuple[int, int] | None = None
+
+    def __repr__(self):
+        word = ", simulated=True" if self.simulated else ""
+        return f"Device(name={self.name!r}, kind={self.kind!r}{word})"
 
     def __str__(self):
         return self.name
@@ -49,6 +57,8 @@ class DeviceList(list):
 def list_devices(job=None, task=None):
     """Return this machine's devices as a `DeviceList`: the CPU first, then CUDA GPUs in order, then Apple's MPS.
 
+    While `simulated_gpus` are open they stand for the CUDA GPUs, each marked `simulated`.
+
     `job` and `task`, where given, go in front of every name, as in `/job:worker/task:1/cpu:0`. `memory` is bytes: of
     the CPU what this process may use (a container's limit counts), of a GPU all of its own. Looks only at this
     machine; a cluster's devices are `cluster.devices()`.
@@ -70,13 +80,28 @@ def _cpu():
 
 
 def _gpus():
+    simulation = _simulation()
+    if simulation is not None:
+        return simulation.devices
     if not torch.cuda.is_available():
         return []
     every = [torch.cuda.get_device_properties(index) for index in range(torch.cuda.device_count())]
     return [
-        Device(f"/gpu:{index}", "gpu", p.total_memory, f"{p.name}, compute capability {p.major}.{p.minor}")
+        Device(
+            name=f"/gpu:{index}",
+            kind="gpu",
+            memory=p.total_memory,
+            description=f"{p.name}, compute capability {p.major}.{p.minor}",
+            capability=(p.major, p.minor),
+        )
         for index, p in enumerate(every)
     ]
+
+
+def _simulation():
+    """Return the open `SimulatedGPUs`, or None; who has not simulated does not load the code for it."""
+    session = sys.modules.get("course.devices.simulated.session")
+    return session and session.active()
 
 
 def _mps():
@@ -115,4 +140,5 @@ def _gib(count):
 
 
 def _described(device):
-    return f"{device.description} (simulated)" if device.simulated else device.description
+    marked = "simulated" in device.description
+    return f"{device.description} (simulated)" if device.simulated and not marked else device.description

@@ -7,8 +7,8 @@ from course.devices.rules import target
 
 
 def bring(args, kwargs, device, op):
-    """Return `(args, kwargs, moved)`: the call's inputs on `device`, each tensor moved once, and the bytes of each
-    move.
+    """Return `(args, kwargs, moved)`: the call's inputs on `device`, each tensor moved once, and a pair for each move,
+    the tensor and its copy.
 
     `op` is the op they are moved for, as the log tells it. Tensors that are there already, and all that isn't a tensor,
     are passed on as they are; lists, tuples and dicts are copied where something in them moves.
@@ -20,8 +20,8 @@ def bring(args, kwargs, device, op):
             if value.device == device:
                 return value
             if id(value) not in moved:
-                moved[id(value)] = value.to(device)
-            return moved[id(value)]
+                moved[id(value)] = value, value.to(device)
+            return moved[id(value)][1]
         if type(value) in (list, tuple):
             return type(value)(map(go, value))
         if type(value) is dict:
@@ -30,7 +30,7 @@ def bring(args, kwargs, device, op):
 
     with noted(f"for {op}"):
         args, kwargs = go(tuple(args)), go(kwargs)
-    return args, kwargs, [tensor.numel() * tensor.element_size() for tensor in moved.values()]
+    return args, kwargs, list(moved.values())
 
 
 def all_on(device, values):

@@ -64,6 +64,8 @@ class DeviceName:
         '/gpu:1'
         >>> DeviceName.parse("cuda:1").torch
         device(type='cuda', index=1)
+        >>> sorted(map(DeviceName.parse, ["/task:10", "/gpu:1", "/task:2/gpu:0", "cpu", "/task:2"]))[-2:]
+        [DeviceName('/task:2/gpu:0'), DeviceName('/task:10')]
         """
         if isinstance(text, cls):
             return text
@@ -94,6 +96,15 @@ class DeviceName:
     def local(self):
         """The device part alone (`/gpu:0`), as a task calls its own device; None when the name is only a task's."""
         return None if self.kind is None else DeviceName(kind=self.kind, index=self.index)
+
+    @property
+    def tensorflow(self):
+        """The name as TensorFlow writes it: `/job:worker/replica:0/task:1/device:GPU:0`; `parse` reads it back.
+
+        TensorFlow leaves no part out: this process is its `/job:localhost/replica:0/task:0`.
+        """
+        device = "" if self.kind is None else f"/device:{self.kind.upper()}:{self.index}"
+        return f"/job:{self.job or 'localhost'}/replica:0/task:{self.task or 0}{device}"
 
     def __str__(self):
         job = "" if self.job is None else f"/job:{self.job}"

@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import sys
 import threading
 from dataclasses import dataclass
 
@@ -9,6 +10,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from course.devices import moves
+from course.devices.fallback import run_on_cpu
 from course.devices.missing import missing_kernel, resolve
 from course.devices.names import DeviceName, name_of
 from course.devices.notes import noted
@@ -39,8 +41,13 @@ def place(device, soft=False):
     forward ops did.
 
     A device that this machine lacks is a ValueError at once, an op that the device lacks a NotImplementedError that
-    names both; with `soft=True` both run on the CPU, and the log says so. Holds for the thread that enters it; a
-    placement may be entered again, nested, and in other threads.
+    names both. With `soft=True` both run on the CPU, and the log says so; what an op without a kernel makes or writes
+    returns to the device, a counted move like any other.
+
+    The thread rule: a placement holds in the thread that enters it, and in the backward passes started there. A thread
+    started inside is not placed until it enters the same placement itself; `moves` counts for all of them. It may be
+    entered again and nested. Modules, `torch.func` (`vmap`, `grad`) and optimisers are placed op by op. So is a
+    function from `torch.compile`: under a placement it runs uncompiled.
 
     >>> import torch
     >>> with place("/cpu:0"):
@@ -78,6 +85,7 @@ class Placement(TorchFunctionMode):
         self._quick = self._fixed is not None and not self._note
 
     def __enter__(self):
+        _hide_from_compiler()
         super().__enter__()
         _ENTERED.placements = (*_ENTERED.placements, self)
         _ENTERED.innermost = self
@@ -111,27 +119,35 @@ class Placement(TorchFunctionMode):
         if plan.rule is _STAYS or _ENTERED.innermost is not self:
             return func(*args, **kwargs) if kwargs else func(*args)
         # The common case, kept short: an op whose inputs are here already.
-        if self._quick and plan.rule is _MOVES and moves.all_on(self._fixed, args):
-            if not kwargs:
-                return self._run(plan, func, args, _NOTHING, self._fixed)
-            if _TELLING.isdisjoint(kwargs) and moves.all_on(self._fixed, kwargs.values()):
-                return self._run(plan, func, args, kwargs, self._fixed)
-        return self._place(plan, func, args, kwargs or _NOTHING)
+        kwargs = kwargs or _NOTHING
+        if (
+            self._quick
+            and plan.rule is _MOVES
+            and moves.all_on(self._fixed, args)
+            and (not kwargs or (_TELLING.isdisjoint(kwargs) and moves.all_on(self._fixed, kwargs.values())))
+        ):
+            try:
+                return func(*args, **kwargs)
+            except NotImplementedError as error:
+                return self._without_kernel(error, plan, func, args, kwargs, self._fixed)
+        return self._place(plan, func, args, kwargs)
 
     def _place(self, plan, func, args, kwargs):
         """Find the call's device, move there what lies elsewhere, run it."""
         device, note = self._choose(plan, args, kwargs)
         if device is None:
             return func(*args, **kwargs)
+        here, named = args, kwargs
         if plan.rule is Rule.MAKES:
-            kwargs = {**kwargs, "device": device}
+            named = {**kwargs, "device": device}
         elif not (moves.all_on(device, args) and moves.all_on(device, kwargs.values())):
-            args, kwargs, moved = moves.bring(args, kwargs, device, plan.name)
+            here, named, moved = moves.bring(args, kwargs, device, plan.name)
             self._count(moved)
-        if not note:
-            return self._run(plan, func, args, kwargs, device)
-        with noted(note):
-            return self._run(plan, func, args, kwargs, device)
+        try:
+            with noted(note):
+                return func(*here, **named)
+        except NotImplementedError as error:
+            return self._without_kernel(error, plan, func, args, kwargs, device)
 
     def _choose(self, plan, args, kwargs):
         """Return the device that the call runs on and a note for the log; None when it stays where it is."""
@@ -149,34 +165,33 @@ class Placement(TorchFunctionMode):
         chosen = self.device(Op(plan.name, tuple(inputs)))
         return (None, "") if chosen is None else self._resolved(chosen)
 
-    def _run(self, plan, func, args, kwargs, device):
-        try:
-            return func(*args, **kwargs)
-        except NotImplementedError as error:
-            return self._without_kernel(error, plan, func, args, kwargs, device)
-
     def _without_kernel(self, error, plan, func, args, kwargs, device):
         """Run on the CPU the op that `device` has no kernel for, when soft; otherwise say so."""
         if device.type == "cpu" or not missing_kernel(error):
             raise error
-        name = name_of(device)
-        if not self.soft:
-            raise NotImplementedError(
-                f"place(device={name!r}): the op {plan.name!r} has no kernel there.\n"
-                f"Run it under place('/cpu:0'), or pass soft=True to run such ops on the CPU."
-            ) from error
-        args, kwargs, moved = moves.bring(args, kwargs, torch.device("cpu"), plan.name)
-        self._count(moved)
-        with noted(f"asked for {name}: no kernel"):
-            return func(*args, **kwargs)
+        if self.soft:
+            return run_on_cpu(plan, func, args, kwargs, device, self._count)
+        raise NotImplementedError(
+            f"place(device={name_of(device)!r}): the op {plan.name!r} has no kernel there.\n"
+            f"Run it under place('/cpu:0'), or pass soft=True to run such ops on the CPU."
+        ) from error
 
     def _count(self, moved):
         if moved:
             with self._counting:
                 self.moves += len(moved)
-                self.bytes_moved += sum(moved)
+                self.bytes_moved += sum(original.numel() * original.element_size() for original, _ in moved)
 
     def __repr__(self):
         device = self.device if callable(self.device) else str(DeviceName.parse(self.device))
         shown = getattr(device, "__name__", repr(device))
         return f"place({shown}{', soft=True' if self.soft else ''})"
+
+
+def _hide_from_compiler():
+    """Have `torch.compile` leave placed code alone, once it is loaded: it would trace the placement, not the program.
+
+    Loading the compiler takes a second, and wrapping without it costs each op as much again as the placement does.
+    """
+    if "torch._dynamo" in sys.modules and not hasattr(Placement.__torch_function__, "_torchdynamo_disable"):
+        Placement.__torch_function__ = torch.compiler.disable(Placement.__torch_function__)

@@ -169,7 +169,7 @@ class ModelledClock:
 
     @property
     def spans(self):
-        """What happened so far (the last 20,000 spans), as a list of `Span` in the order in which it was handed over."""
+        """What happened so far (the last 20,000), as a list of `Span` in the order in which it was handed over."""
         with self._lock:
             return [Span(*span) for span in self._spans]
 
@@ -226,7 +226,7 @@ def _engines(count):
 
 
 class Timed:
-    """A stretch of modelled time: `seconds` from `start` to `stop`; its repr says that it is modelled, and after what."""
+    """A stretch of modelled time: `seconds` from `start` to `stop`; its repr says after which model."""
 
     def __init__(self, clock):
         self.clock = clock

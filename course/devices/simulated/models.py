@@ -1,14 +1,17 @@
 """What a simulated GPU is modelled on: speeds from a data sheet, or fitted to a recorded trace; never measured here."""
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from course.traces import DataSheet, MatmulTiming, Trace, load_trace, names
 from course.traces.datasheet import BYTES
 
 
-@dataclass(frozen=True)
-class Work:
-    """What an op asks of a device: `flops` floating-point operations in `dtype`, `bytes` read and written."""
+class Work(NamedTuple):
+    """What an op asks of a device: `flops` floating-point operations in `dtype`, `bytes` read and written.
+
+    A named tuple, as one is made for every op and a frozen dataclass would take three times as long.
+    """
 
     flops: float = 0
     bytes: float = 0

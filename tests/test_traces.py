@@ -2,13 +2,33 @@
 
 import copy
 import json
+from contextlib import nullcontext
+from dataclasses import fields
+from datetime import date, timedelta
 from importlib.resources import files
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator  # comes with Jupyter; the course itself does without
 
 from course.traces import DataSheet, MatmulTiming, Trace, load_trace, names, validate
+from course.traces.trace import ROWS
 
-GOOD = json.loads((files("course.traces") / "data" / "epyc-2-cores.json").read_text(encoding="utf-8"))
+SCHEMA_FILE = json.loads((files("course.traces") / "schema.json").read_text(encoding="utf-8"))
+JSON_SCHEMA = Draft202012Validator(SCHEMA_FILE)
+RECORDED = json.loads((files("course.traces") / "data" / "epyc-2-cores.json").read_text(encoding="utf-8"))
+_SPREAD = {"device": "/cpu:0", "seconds": 1e-3, "iqr": 1e-5, "repeats": 3}
+#: every sort of row, one of each at least
+GOOD = {
+    **RECORDED,
+    "schema": 2,
+    "matmul": RECORDED["matmul"][:3],
+    "copies": [{"direction": "to device", "memory": "pinned", "nbytes": 1000, **_SPREAD}],
+    "ops": [{"op": "add", "numbers": 10, "flops": 10, "nbytes": 120, "threads": 2, "dtype": "float32", **_SPREAD}],
+    "life": [{"engine": "roll", "height": 8, "width": 8, "generations": 2, "threads": 2, **_SPREAD}],
+}
+FIRST = {k: v for k, v in GOOD.items() if k not in ("copies", "ops", "life")} | {"schema": 1}
 SHEET = json.loads((files("course.traces") / "data" / "h200-data-sheet.json").read_text(encoding="utf-8"))
 
 
@@ -39,8 +59,71 @@ def test_every_file_that_comes_with_the_course_loads_and_says_where_it_is_from(n
 
 
 def test_a_trace_survives_a_round_trip():
-    trace = load_trace("epyc-2-cores")
-    assert Trace.from_document(trace.document()) == trace
+    for trace in (load_trace("epyc-2-cores"), Trace.from_document(GOOD)):
+        assert Trace.from_document(trace.document()) == trace
+    validate(trace.document())
+
+
+def test_a_file_of_the_first_schema_is_read_still_and_has_products_only():
+    validate(FIRST)
+    first = Trace.from_document(FIRST)
+    assert len(first.matmul) == 3 and (first.copies, first.ops, first.life) == ((), (), ())
+    with pytest.raises(ValueError, match="copies is .*only the fields"):
+        validate({**FIRST, "copies": []})
+
+
+def test_every_row_of_a_trace_says_that_it_was_recorded_on_what_and_when():
+    trace = Trace.from_document(GOOD)
+    for row in (*trace.matmul, *trace.copies, *trace.ops, *trace.life):
+        assert row.label == f"recorded: {GOOD['hardware']}, {GOOD['date']}"
+    assert trace.copies[0].bandwidth == pytest.approx(1e6) and trace.life[0].cells_a_second == pytest.approx(128e3)
+    op = trace.ops[0]
+    assert (op.intensity, op.speed, op.bandwidth) == pytest.approx((10 / 120, 10e3, 120e3))
+
+
+def places(document, path=()):
+    """Yield the path of every value within `document`."""
+    for key, value in document.items() if isinstance(document, dict) else enumerate(document):
+        yield (*path, key)
+        if isinstance(value, (dict, list)):
+            yield from places(value, (*path, key))
+
+
+_PLACES = [(document, path) for document in (GOOD, FIRST, SHEET) for path in places(document)]
+_VALUES = st.sampled_from(
+    [..., None, True, False, 0, 1, 2, 3, -1, 0.0, 1.0, 1.5, -0.5, "", "recorded", "data sheet", "pinned", "2026-11-21"]
+) | st.sampled_from([[], {}, [1], ["a"], {"a": 1}, {"float32": 1}, 1e300, "x" * 5])
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.sampled_from(_PLACES), _VALUES, st.none() | st.sampled_from(["extra", "notes", "copies"]))
+def test_the_validator_and_the_json_schema_accept_and_refuse_the_same_documents(place, value, extra):
+    document, path = place
+    wrong = changed(document, path, value)
+    if extra:
+        wrong.setdefault(extra, "more")
+    try:
+        validate(wrong)
+        accepted = True
+    except ValueError as error:
+        accepted = False
+        assert "legal is" in str(error)
+    assert JSON_SCHEMA.is_valid(wrong) == accepted
+
+
+def test_the_schema_is_one_itself_and_knows_every_field_of_every_row():
+    Draft202012Validator.check_schema(SCHEMA_FILE)
+    for name, row in ROWS.items():
+        in_file = {field.name for field in fields(row)} - {"kind", "origin"}
+        assert set(SCHEMA_FILE["$defs"][name]["properties"]) == set(SCHEMA_FILE["$defs"][name]["required"]) == in_file
+
+
+def test_a_file_of_ones_own_that_was_recorded_the_day_after_tomorrow_is_refused(tmp_path):
+    for days, legal in ((1, True), (2, False)):
+        day = (date.today() + timedelta(days=days)).isoformat()
+        (tmp_path / "mine.json").write_text(json.dumps({**GOOD, "date": day}))
+        with nullcontext() if legal else pytest.raises(ValueError, match="in the future"):
+            load_trace(tmp_path / "mine.json")
 
 
 @pytest.mark.parametrize(
@@ -48,7 +131,7 @@ def test_a_trace_survives_a_round_trip():
     [
         (["hardware"], ..., "hardware is 'nothing'"),
         (["kind"], "measured", "kind is 'measured'"),
-        (["schema"], 2, "a newer one needs a newer course"),
+        (["schema"], 3, "a newer one needs a newer course"),
         (["schema"], True, "schema is True"),
         (["date"], "yesterday", "an ISO date"),
         (["matmul"], [], "one row a size"),
@@ -56,9 +139,17 @@ def test_a_trace_survives_a_round_trip():
         (["matmul", 1, "compute"], 0, r"matmul\[1\].compute is 0"),
         (["matmul", 1, "compute"], ..., r"matmul\[1\].compute is 'nothing'"),
         (["matmul", 2, "iqr"], -1.0, r"matmul\[2\].iqr is -1.0"),
-        (["matmul", 0, "size"], "16", r"matmul\[0\].size is '16'; legal is int"),
+        (["matmul", 0, "size"], "16", r"matmul\[0\].size is '16'; legal is a whole number"),
         (["matmul", 0, "size"], 0, "1 or more"),
-        (["matmul", 0, "speed"], 3, r"matmul\[0\].speed"),
+        (["matmul", 0, "speed"], 3, r"matmul\[0\].speed is 3; legal is only the fields"),
+        (["matmul", 0, "compute"], float("nan"), r"compute is nan; legal is seconds, more than 0"),
+        (["matmul", 0, "repeats"], True, r"repeats is True; legal is how often"),
+        (["software", "torch"], 2.13, "software.torch is 2.13; legal is a version as text"),
+        (["copies", 0, "direction"], "up", r"copies\[0\].direction is 'up'; legal is 'to device', 'from device'"),
+        (["copies", 0, "seconds"], ..., r"copies\[0\].seconds is 'nothing'; .*: seconds, more than 0"),
+        (["copies"], ..., "copies is 'nothing'"),
+        (["ops", 0, "nbytes"], 0, r"ops\[0\].nbytes is 0"),
+        (["life", 0, "height"], 2.5, r"life\[0\].height is 2.5"),
     ],
 )
 def test_what_is_wrong_with_a_trace_is_named(path, value, words):

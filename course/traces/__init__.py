@@ -6,8 +6,18 @@ checks files, and measures nothing (`course.timing.record_trace` does).
 """
 
 from course.traces.datasheet import DataSheet
-from course.traces.figures import MatmulTiming
+from course.traces.figures import CopyTiming, LifeTiming, MatmulTiming, OpTiming
 from course.traces.files import load_trace, names, validate
 from course.traces.trace import Trace
 
-__all__ = ["DataSheet", "MatmulTiming", "Trace", "load_trace", "names", "validate"]
+__all__ = [
+    "CopyTiming",
+    "DataSheet",
+    "LifeTiming",
+    "MatmulTiming",
+    "OpTiming",
+    "Trace",
+    "load_trace",
+    "names",
+    "validate",
+]

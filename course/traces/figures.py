@@ -1,4 +1,4 @@
-"""What one matrix product took: measured, recorded or modelled, and the figure says which."""
+"""What one product, copy, op or game took: measured, recorded or modelled, and each figure says which."""
 
 from dataclasses import dataclass
 
@@ -12,6 +12,7 @@ class MatmulTiming:
     - `to_device`, `from_device`: copying both factors there and the product back; 0 on the CPU, where nothing moves.
     - `compute`: the product itself, steady state (a median over `repeats`, spread `iqr`); `first_call`: the very first
       one, set-up included. `threads` is the number of CPU threads, 0 where that has no meaning.
+    - `dtype`: of the matrices; "tfloat32" is float32 multiplied by a GPU's tensor cores with 10 bits of fraction.
     - `kind`: "measured" here and now, "recorded" on another day, "modelled" from a data sheet; `origin` names the
       hardware, and the date where there is one.
     """
@@ -57,4 +58,109 @@ class MatmulTiming:
     @property
     def label(self):
         """Where the figure comes from, in words, to stand beside it wherever it is shown."""
-        return f"{self.kind}: {self.origin}" if self.origin else self.kind
+        return _label(self)
+
+
+@dataclass(frozen=True)
+class CopyTiming:
+    """Seconds (a median over `repeats`, spread `iqr`) to copy `nbytes` once.
+
+    - `direction`: "to device", "from device", or "in memory" where both ends lie in the memory of `device`, which then
+      reads and writes every byte.
+    - `memory`: what the host's end lies in: "pageable" (ordinary) or "pinned" (kept in place, so that a device can
+      fetch from it by itself).
+    - `kind`, `origin`: as in `MatmulTiming`.
+    """
+
+    direction: str
+    memory: str
+    nbytes: int
+    device: str
+    seconds: float
+    iqr: float = 0.0
+    repeats: int = 0
+    kind: str = "measured"
+    origin: str = ""
+
+    @property
+    def bandwidth(self):
+        """Bytes a second that arrived; a copy in memory has read as many besides."""
+        return self.nbytes / self.seconds
+
+    @property
+    def label(self):
+        """Where the figure comes from, in words."""
+        return _label(self)
+
+
+@dataclass(frozen=True)
+class OpTiming:
+    """Seconds (a median over `repeats`, spread `iqr`) of one op on `numbers` numbers each of its inputs.
+
+    `flops` are its floating-point operations, `nbytes` what it must read and write; `threads`, `kind` and `origin` as
+    in `MatmulTiming`.
+    """
+
+    op: str
+    numbers: int
+    device: str
+    seconds: float
+    flops: int
+    nbytes: int
+    iqr: float = 0.0
+    repeats: int = 0
+    threads: int = 0
+    dtype: str = "float32"
+    kind: str = "measured"
+    origin: str = ""
+
+    @property
+    def intensity(self):
+        """Operations for each byte that is read or written."""
+        return self.flops / self.nbytes
+
+    @property
+    def speed(self):
+        """Floating-point operations a second."""
+        return self.flops / self.seconds
+
+    @property
+    def bandwidth(self):
+        """Bytes read and written a second."""
+        return self.nbytes / self.seconds
+
+    @property
+    def label(self):
+        """Where the figure comes from, in words."""
+        return _label(self)
+
+
+@dataclass(frozen=True)
+class LifeTiming:
+    """Seconds (a median over `repeats`, spread `iqr`) of `generations` of Life on a `height` × `width` board."""
+
+    engine: str
+    height: int
+    width: int
+    generations: int
+    device: str
+    seconds: float
+    iqr: float = 0.0
+    repeats: int = 0
+    threads: int = 0
+    kind: str = "measured"
+    origin: str = ""
+
+    @property
+    def cells_a_second(self):
+        """Cells decided a second."""
+        return self.height * self.width * self.generations / self.seconds
+
+    @property
+    def label(self):
+        """Where the figure comes from, in words."""
+        return _label(self)
+
+
+def _label(figure):
+    return f"{figure.kind}: {figure.origin}" if figure.origin else figure.kind

@@ -2,16 +2,26 @@
 
 from dataclasses import asdict, dataclass
 
-from course.traces.figures import MatmulTiming
+from course.traces.figures import CopyTiming, LifeTiming, MatmulTiming, OpTiming
 
-SCHEMA = 1  # raise it when a field changes its meaning; a reader refuses what is newer than it
+SCHEMA = 2  # raise it when fields change; a reader refuses what is newer than it. 1 had products only.
+
+#: field of a trace -> what one of its rows is.
+ROWS = {"matmul": MatmulTiming, "copies": CopyTiming, "ops": OpTiming, "life": LifeTiming}
+_ORDER = {
+    "matmul": lambda row: (row["dtype"], row["size"]),
+    "copies": lambda row: (row["direction"], row["memory"], row["nbytes"]),
+    "ops": lambda row: (row["op"], row["dtype"], row["numbers"]),
+    "life": lambda row: (row["engine"], row["height"] * row["width"]),
+}
 
 
 @dataclass(frozen=True)
 class Trace:
-    """Recorded figures of one device: `hardware`, `driver` ("" on a CPU), `software` versions, ISO `date`, `matmul`.
+    """Recorded figures of one device: `hardware`, `driver` ("" on a CPU), `software` versions, ISO `date`, and rows.
 
-    `matmul` is a tuple of `MatmulTiming`, by dtype and rising size, each labelled "recorded" with hardware and date.
+    `matmul` is a tuple of `MatmulTiming` by dtype and rising size, `copies` of `CopyTiming`, `ops` of `OpTiming`,
+    `life` of `LifeTiming`; the last three may be empty. Each row is labelled "recorded" with hardware and date.
     """
 
     name: str
@@ -21,6 +31,9 @@ class Trace:
     date: str
     notes: str
     matmul: tuple
+    copies: tuple = ()
+    ops: tuple = ()
+    life: tuple = ()
 
     @property
     def origin(self):
@@ -44,7 +57,10 @@ class Trace:
     def document(self):
         """Return the trace as plain JSON data, the inverse of `from_document`."""
         skipped = {"kind", "origin"}  # the same for every figure of a trace, so said once
-        rows = [{k: v for k, v in asdict(t).items() if k not in skipped} for t in self.matmul]
+        rows = {
+            name: [{k: v for k, v in asdict(row).items() if k not in skipped} for row in getattr(self, name)]
+            for name in ROWS
+        }
         return {
             "schema": SCHEMA,
             "kind": "recorded",
@@ -54,13 +70,15 @@ class Trace:
             "software": dict(self.software),
             "date": self.date,
             "notes": self.notes,
-            "matmul": rows,
+            **rows,
         }
 
     @classmethod
     def from_document(cls, document):
-        """Build a trace from JSON data that `validate` has passed."""
+        """Build a trace from JSON data that `validate` has passed; a file of schema 1 has products only."""
         fields = {k: document[k] for k in ("name", "hardware", "driver", "software", "date", "notes")}
         origin = f"{fields['hardware']}, {fields['date']}"
-        rows = sorted(document["matmul"], key=lambda row: (row["dtype"], row["size"]))
-        return cls(**fields, matmul=tuple(MatmulTiming(**row, kind="recorded", origin=origin) for row in rows))
+        for name, row_of in ROWS.items():
+            rows = sorted(document.get(name, []), key=_ORDER[name])
+            fields[name] = tuple(row_of(**row, kind="recorded", origin=origin) for row in rows)
+        return cls(**fields)

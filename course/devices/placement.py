@@ -7,6 +7,7 @@ import threading
 from dataclasses import dataclass
 
 import torch
+from torch._compile import _disable_dynamo
 from torch.overrides import TorchFunctionMode
 
 from course.devices import moves
@@ -67,6 +68,7 @@ _ENTERED = _Entered()
 _STAYS, _MOVES = Rule.STAYS, Rule.MOVES  # looked up once: an attribute of an Enum costs as much as an op's whole check
 _TELLING = {"device", "out", "inplace", "training", "use_input_stats"}  # arguments that say where, or what is written
 _NOTHING = {}
+_is_traced = torch.compiler.is_dynamo_compiling  # False when it runs, True in what the compiler makes of it
 _PLANS = {}  # function of torch -> Plan; some hundred at most: torch's own functions
 
 
@@ -112,6 +114,8 @@ class Placement(TorchFunctionMode):
         return placed
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
+        if _is_traced():
+            return _uncompiled(self, func, types, args, kwargs)
         plan = _PLANS.get(func)
         if plan is None:
             plan = _PLANS[func] = plan_for(func)
@@ -189,9 +193,16 @@ class Placement(TorchFunctionMode):
 
 
 def _hide_from_compiler():
-    """Have `torch.compile` leave placed code alone, once it is loaded: it would trace the placement, not the program.
+    """Have `torch.compile` leave placed code alone: it would trace the placement into the program, and wrongly.
 
-    Loading the compiler takes a second, and wrapping without it costs each op as much again as the placement does.
+    Done once its compiler is loaded, which takes a second: who doesn't compile doesn't wait for it.
     """
     if "torch._dynamo" in sys.modules and not hasattr(Placement.__torch_function__, "_torchdynamo_disable"):
         Placement.__torch_function__ = torch.compiler.disable(Placement.__torch_function__)
+
+
+@_disable_dynamo
+def _uncompiled(placement, func, types, args, kwargs):
+    """Place a call that the compiler, loaded after the placement was entered, is tracing; and all calls after it."""
+    _hide_from_compiler()
+    return placement.__torch_function__(func, types, args, kwargs)

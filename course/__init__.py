@@ -21,6 +21,8 @@ ROOMS = {
         "place",
         "log_placement",
         "PlacementLog",
+        "simulated_gpus",
+        "SimulatedGPUs",
     ],
     "course.timing": ["measure", "Timing", "measure_matmul", "MatmulTiming", "crossover"],
     "course.mapreduce": ["map_reduce", "mean"],

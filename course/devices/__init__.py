@@ -18,6 +18,7 @@ from course.devices.machine import Device, DeviceList, list_devices
 from course.devices.names import DeviceName
 from course.devices.placement import Op, Placement, place
 from course.devices.record import OpRecord
+from course.devices.simulated.session import SimulatedGPUs, simulated_gpus
 
 __all__ = [
     "Device",
@@ -27,7 +28,9 @@ __all__ = [
     "OpRecord",
     "Placement",
     "PlacementLog",
+    "SimulatedGPUs",
     "list_devices",
     "log_placement",
     "place",
+    "simulated_gpus",
 ]

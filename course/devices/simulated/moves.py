@@ -1,0 +1,44 @@
+"""Moving a tensor to a device, as autograd sees it: the gradient goes back to where the tensor came from."""
+
+import torch
+
+from course.devices.simulated.tensor import SimulatedTensor
+
+_to_copy = torch.ops.aten._to_copy.default
+
+
+def move(tensor, device, dtype=None, non_blocking=False, memory_format=None):
+    """Return a copy of `tensor` on `device`, of `dtype` if given. Differentiable."""
+    if torch.is_grad_enabled() and tensor.requires_grad:
+        return _Move.apply(tensor, device, dtype, non_blocking, memory_format)
+    return _copied(tensor, device, dtype, non_blocking, memory_format)
+
+
+class _Move(torch.autograd.Function):
+    # A C++ copy would send the gradient to the C++ device of its input, which is the CPU for every simulated one.
+
+    @staticmethod
+    def forward(ctx, tensor, device, dtype, non_blocking, memory_format):
+        ctx.back = tensor.device, tensor.dtype
+        return _copied(tensor, device, dtype, non_blocking, memory_format)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        device, dtype = ctx.back
+        return move(gradient, device, dtype if dtype != gradient.dtype else None), None, None, None, None
+
+
+def _copied(tensor, device, dtype, non_blocking, memory_format):
+    from course.devices.simulated.session import active
+
+    options = {"device": device, "non_blocking": non_blocking}
+    if dtype is not None:
+        options["dtype"] = dtype
+    if memory_format is not None:
+        options["memory_format"] = memory_format
+    if not isinstance(tensor, SimulatedTensor):
+        # Dressed as a simulated tensor whose device is the CPU, so that the op is ours to run and a log sees one copy.
+        pinned = getattr(tensor, "pinned", False)
+        tensor = SimulatedTensor(tensor.detach(), tensor.device, active())
+        tensor.pinned = pinned
+    return _to_copy(tensor, **options)

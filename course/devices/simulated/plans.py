@@ -1,0 +1,75 @@
+"""What torch's declaration of an op says about running it on a simulated device, read once for each op."""
+
+from dataclasses import dataclass
+from functools import cache
+
+import torch
+
+from course.devices.schemas import makes_views
+
+#: Results that lie in an input's memory although the declaration does not say so.
+_SHARING = {"aten::_unsafe_view", "aten::_reshape_alias", "aten::lift_fresh", "aten::lift"}
+#: Indices may lie on the CPU while what they index is on a GPU.
+_INDEXING = {"index", "index_put_", "index_put", "_index_put_impl_", "_unsafe_index", "_unsafe_index_put"}
+#: Take a 0-dim CPU tensor beside tensors of a GPU, as CUDA does, without being declared pointwise.
+_SCALARS = {"where", "masked_fill_", "masked_fill", "fill_", "fill", "index_fill_", "index_fill", "copy_", "lerp_"}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Plan:
+    """How an op runs: `name` as torch calls it; `view`: it computes nothing; `sharing`: its results lie in an input.
+
+    `returned`: for each result, the argument (position, name) that it is, or None for a new tensor; None when all are
+    new. `random`: it draws numbers; `seeded`: it takes a `generator`. `waits`: it tells the host a number or a size.
+    `scalars`, `indices`: 0-dim tensors, or any index, may lie on the CPU. `reshapes`: it changes its input's shape.
+    `outside`: it is not one of torch's own ops. `device`: it takes a `device`.
+    """
+
+    name: str
+    view: bool
+    sharing: bool
+    returned: tuple | None
+    random: bool
+    seeded: bool
+    waits: bool
+    scalars: bool
+    indices: bool
+    reshapes: bool
+    outside: bool
+    device: bool
+
+
+@cache
+def plan_of(func):
+    """Return the `Plan` of an `OpOverload`."""
+    schema, tags = func._schema, func.tags
+    space, _, name = schema.name.partition("::")
+    arguments = {argument.name for argument in schema.arguments}
+    view = makes_views(schema)
+    return Plan(
+        name=name if space == "aten" else schema.name,
+        view=view or torch.Tag.inplace_view in tags,
+        sharing=view or schema.name in _SHARING,
+        returned=_returned(schema) if schema.is_mutable else None,
+        random=torch.Tag.nondeterministic_seeded in tags,
+        seeded="generator" in arguments,
+        waits=torch.Tag.data_dependent_output in tags or torch.Tag.dynamic_output_shape in tags,
+        scalars=torch.Tag.pointwise in tags or name in _SCALARS or name.startswith("_foreach_"),
+        indices=name in _INDEXING,
+        reshapes=schema.is_mutable and (torch.Tag.inplace_view in tags or name == "resize_" or "out" in arguments),
+        outside=space not in ("aten", "prims"),
+        device="device" in arguments,
+    )
+
+
+def _returned(schema):
+    """Return, for each result, (position, name) of the argument that is written and returned, or None."""
+    written = {}
+    for position, argument in enumerate(schema.arguments):
+        if argument.alias_info is not None and argument.alias_info.is_write:
+            for alias in argument.alias_info.before_set:
+                written[alias] = (position, argument.name)
+    return tuple(
+        next((written[a] for a in result.alias_info.before_set if a in written), None) if result.alias_info else None
+        for result in schema.returns
+    )

@@ -1,0 +1,134 @@
+"""Starting and closing simulated GPUs: one simulation in a process, known to every thread, entered by some."""
+
+import atexit
+from contextlib import ExitStack, contextmanager
+
+import torch
+from torch.overrides import _pop_mode, _push_mode
+
+from course.devices.machine import Device
+from course.devices.simulated.clock import ModelledClock
+from course.devices.simulated.memory import MemoryAccounts
+from course.devices.simulated.messages import invalid_ordinal
+from course.devices.simulated.models import model_for
+from course.devices.simulated.randomness import Randomness
+
+try:
+    from course.devices.simulated import cuda
+except ImportError:
+    cuda = None  # until it lands
+
+_ACTIVE = None  # the one hidden state allowed: it stands for the machine's hardware
+
+
+def active():
+    """Return the active `SimulatedGPUs`, or None."""
+    return _ACTIVE
+
+
+def simulated_gpus(count=1, model="H200"):
+    """Start `count` simulated GPUs and return them as `SimulatedGPUs`."""
+    return SimulatedGPUs(count, model)
+
+
+class SimulatedGPUs:
+    """`count` simulated GPUs of `model`, active from the start until `close()` or the end of a `with`."""
+
+    def __init__(self, count, model):
+        from course.devices.simulated import functions
+
+        global _ACTIVE
+        if _ACTIVE is not None:
+            raise RuntimeError(f"simulated_gpus({count}): {_ACTIVE!r} is active already. Close it first: .close().")
+        self.count = count
+        self.model = model_for(model)
+        self.clock = ModelledClock(self.model, count)
+        self.closed = False
+        self.memory = MemoryAccounts(self.model.memory, count, self.model.name)
+        self.randomness = Randomness(count)
+        self.places = [torch.device("cuda", index) for index in range(count)]
+        self._mode = functions.Functions(self)
+        self._undo = ExitStack()
+        with ExitStack() as undo:
+            undo.enter_context(_swapped_parameters())
+            self.driver = undo.enter_context(cuda.patched(self)) if cuda else None
+            undo.callback(_leave, self._mode)
+            _enter(self._mode)
+            self._undo = undo.pop_all()
+        _ACTIVE = self
+        atexit.register(self.close)
+
+    @property
+    def devices(self):
+        """The simulated devices as course `Device`s."""
+        return [
+            Device(f"/gpu:{index}", "gpu", self.model.memory, self.model.name, simulated=True)
+            for index in range(self.count)
+        ]
+
+    def device_of(self, device):
+        """Return `device` as torch reports it: with an index, the canonical one of this simulation."""
+        device = torch.device("cuda", device) if isinstance(device, int) else torch.device(device)
+        if device.type != "cuda":
+            return device
+        return self.place(device)
+
+    def place(self, device):
+        index = (self.driver.current() if self.driver else 0) if device.index is None else device.index
+        if index >= self.count:
+            raise torch.AcceleratorError(invalid_ordinal())
+        return self.places[index]
+
+    def close(self):
+        """End the simulation; its tensors that still live refuse every use. Closing twice is closing once."""
+        global _ACTIVE
+        if self.closed:
+            return
+        self.closed = True
+        _ACTIVE = None
+        self._undo.close()
+        atexit.unregister(self.close)
+
+    @contextmanager
+    def entered(self):
+        """Within the `with`, this thread sees the simulated GPUs as the one that started them does."""
+        _enter(self._mode)
+        try:
+            yield self
+        finally:
+            _leave(self._mode)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.close()
+
+    def __repr__(self):
+        return f"simulated_gpus({self.count}, model={self.model.name!r})"
+
+
+@contextmanager
+def _swapped_parameters():
+    """Within the `with`, `module.to()` swaps its parameters for the moved ones, since `.data =` can't change their kind."""
+    before = torch.__future__.get_swap_module_params_on_conversion()
+    torch.__future__.set_swap_module_params_on_conversion(True)
+    try:
+        yield
+    finally:
+        torch.__future__.set_swap_module_params_on_conversion(before)
+
+
+def _enter(mode):
+    """Put `mode` below the modes that a program entered: their exits pop the topmost, whichever that is."""
+    above = [_pop_mode() for _ in range(torch._C._len_torch_function_stack())]
+    bottom = [above.pop()] if above and isinstance(above[-1], torch.utils._device.DeviceContext) else []
+    for other in [*bottom, mode, *reversed(above)]:
+        _push_mode(other)
+
+
+def _leave(mode):
+    above = [_pop_mode() for _ in range(torch._C._len_torch_function_stack())]
+    for other in reversed(above):
+        if other is not mode:
+            _push_mode(other)

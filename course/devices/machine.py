@@ -80,9 +80,9 @@ def _cpu():
 
 
 def _gpus():
-    simulation = _simulation()
-    if simulation is not None:
-        return simulation.devices
+    gpus = simulation()
+    if gpus is not None:
+        return gpus.devices
     if not torch.cuda.is_available():
         return []
     every = [torch.cuda.get_device_properties(index) for index in range(torch.cuda.device_count())]
@@ -98,7 +98,7 @@ def _gpus():
     ]
 
 
-def _simulation():
+def simulation():
     """Return the open `SimulatedGPUs`, or None; who has not simulated does not load the code for it."""
     session = sys.modules.get("course.devices.simulated.session")
     return session and session.active()

@@ -1,6 +1,8 @@
 """One line of a placement log: which op ran where, on which shapes, and how many bytes had to move for it."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+
+from course.devices.names import DeviceName
 
 
 @dataclass(frozen=True, slots=True)
@@ -10,7 +12,9 @@ class OpRecord:
 
     `bytes_moved` counts the bytes of inputs that lay on another device, `origin` (None when nothing moved). `backward`
     is True for ops of a backward pass. `view` is True when the op computes nothing and its result shares its input's
-    memory. `note` says why the op ran where it did, where there is something to say.
+    memory. `note` says why the op ran where it did, where there is something to say. `simulated` is True when one of
+    its devices isn't there. `seconds` is what the op or the copy takes alone, from its call to its end, where somebody knows it;
+    `seconds_kind` says who: `modelled` (the clock of simulated GPUs) or `measured` (a timed log, on the CPU).
     """
 
     op: str
@@ -23,6 +27,14 @@ class OpRecord:
     backward: bool = False
     view: bool = False
     note: str = ""
+    simulated: bool = False
+    seconds: float | None = None
+    seconds_kind: str = ""
+
+    @property
+    def device_text(self):
+        """The device, and whether it is simulated."""
+        return self.device + self._marked(self.device)
 
     @property
     def shape_text(self):
@@ -31,16 +43,65 @@ class OpRecord:
         return f"{inputs} -> {outputs or 'no tensor'}".strip()
 
     @property
+    def moved_text(self):
+        """The move in words, empty when nothing moved."""
+        if not self.bytes_moved:
+            return ""
+        return f"{self.bytes_moved:,} bytes from {self.origin}{self._marked(self.origin)}"
+
+    @property
+    def seconds_text(self):
+        """The seconds with a unit and who knows them, empty when nobody does."""
+        if self.seconds is None:
+            return ""
+        from course.timing import in_words
+
+        return f"{in_words(self.seconds)} {self.seconds_kind}"
+
+    @property
     def remarks(self):
         """What else there is to say: bytes moved and where from, backward, view, the note."""
-        moved = f"{self.bytes_moved:,} bytes from {self.origin}" if self.bytes_moved else ""
-        words = (moved, "backward" if self.backward else "", "view" if self.view else "", self.note)
+        words = (self.moved_text, "backward" if self.backward else "", "view" if self.view else "", self.note)
         return ", ".join(filter(None, words))
+
+    def row(self):
+        """Return the fields as a dict of plain values, for a table or a data frame."""
+        return asdict(self)
+
+    def _marked(self, name):
+        return " (simulated)" if self.simulated and "/gpu:" in name else ""
 
 
 def as_text(records):
-    """Return the records as aligned lines, one an op."""
-    cells = [(r.op, r.device, r.shape_text, r.dtype, r.remarks) for r in records]
-    widths = [max((len(row[column]) for row in cells), default=0) for column in range(4)]
-    lines = ("  ".join(f"{cell:<{width}}" for cell, width in zip(row, [*widths, 0], strict=True)) for row in cells)
+    """Return the records as aligned lines, one an op; with a column of seconds where some are known."""
+    cells = [(r.op, r.device_text, r.shape_text, r.dtype, r.seconds_text, r.remarks) for r in records]
+    widths = [max((len(row[column]) for row in cells), default=0) for column in range(5)]
+    chosen = [column for column in range(6) if column != 4 or widths[4]]
+    lines = ("  ".join(f"{row[column]:<{[*widths, 0][column]}}" for column in chosen) for row in cells)
     return "\n".join(line.rstrip() for line in lines)
+
+
+def as_lines(records, task):
+    """Return a line a record in the manner of TensorFlow's `log_device_placement`; `task` is a `DeviceName`.
+
+    The name of an op is unique in the log, counted as TensorFlow counts (`mm`, `mm_1`), and that of a backward op
+    stands in `gradients/`.
+    """
+    counts, lines = {}, []
+    for record in records:
+        plain = f"gradients/{record.op}" if record.backward else record.op
+        number = counts[plain] = counts.get(plain, -1) + 1
+        name = f"{plain}_{number}" if number else plain
+        moved = f", {record.bytes_moved:,} bytes from {_in_full(record.origin, task)}" if record.bytes_moved else ""
+        word = " (simulated)" if record.simulated else ""
+        lines.append(f"{name}: ({record.op}): {_in_full(record.device, task)}{moved}{word}")
+    return lines
+
+
+def _in_full(device, task):
+    """Return a device of `task` in TensorFlow's spelling; one outside the grammar keeps its own."""
+    try:
+        name = DeviceName.parse(device)
+    except ValueError:
+        return device
+    return DeviceName(task.job, task.task, name.kind, name.index).tensorflow

@@ -1,4 +1,4 @@
-"""Where ops ran: a lane a device, a row an op, an arrow as wide as its bytes where a tensor moved."""
+"""Where ops ran: a lane a device, a row an op, an arrow as wide as its bytes where a tensor moved, who made what."""
 
 from html import escape
 from math import log2
@@ -12,20 +12,24 @@ _LANE = 190
 _MOST = 60  # rows; a longer log is cut, and the picture says so
 
 
-def ops(records, title):
+def ops(records, title, joined=()):
     """Return a `Picture` of `records`, in order from top to bottom; `title` states what they show.
 
-    A record has `op`, `device`, `origin` (None, or the device its bytes came from), `bytes_moved`, `backward` and
-    `view`, as a placement log's records have.
+    A record has `op`, `device`, `origin` (None, or the device its bytes came from), `bytes_moved`, `backward`, `view`
+    and `simulated`, as a placement log's records have. `joined`: pairs (place, place) in `records`; a line goes from
+    the first, which made something, to the second, which read it.
     """
     shown = records[:_MOST]
     lanes = sorted({r.device for r in shown} | {r.origin for r in shown if r.origin}, key=_lane_order)
     height = (len(shown) + 1) * _ROW + 10
     width = _GUTTER + _LANE * max(len(lanes), 1) + 150
-    parts = [_heading(name, index) for index, name in enumerate(lanes)]
+    simulated = {name for r in shown if r.simulated for name in (r.device, r.origin or "")}
+    parts = [_heading(name, index, name in simulated) for index, name in enumerate(lanes)]
     for row, record in enumerate(shown, start=1):
         before = shown[row - 2] if row > 1 else None
-        parts.append(_row(record, row, lanes, starts=before is None or before.backward != record.backward))
+        starts = before is None or before.backward != record.backward
+        parts.append(_row(record, row, lanes, starts))
+    parts += [_join(shown, lanes, *pair) for pair in joined if max(pair) < len(shown)]
     more = f'<p class="note">… and {len(records) - _MOST} more ops.</p>' if len(records) > _MOST else ""
     alt = f"{title}. {_in_words(records)}"
     svg = (
@@ -35,9 +39,11 @@ def ops(records, title):
     return html(f"<div><b>{escape(title)}</b></div>{svg}{more}", alt)
 
 
-def _heading(name, index):
+def _heading(name, index, simulated):
     # meta computes nothing: as everything simulated it is dashed and says the word
     word = " (shapes only)" if name.startswith("/meta") else ""
+    if simulated and not name.startswith("/cpu"):
+        word = " (simulated)"
     role = _role(name)
     return (
         f'<text x="{_middle(index)}" y="15" text-anchor="middle" font-weight="bold">'
@@ -45,32 +51,39 @@ def _heading(name, index):
     )
 
 
-def _idle(name, index, y):
+def _idle(name, index, y, dashes):
     """Return a lane's stretch beside a row whose op ran on another device."""
-    middle, dashes = _middle(index), _dashes(name)
+    middle = _middle(index)
     return (
         f'<path d="M{middle} {y - 13} v{_ROW}" stroke="{_role(name).colour}" stroke-width="1.5"{dashes} opacity="0.6"/>'
     )
 
 
 def _row(record, row, lanes, starts):
-    middle, y = _middle(lanes.index(record.device)), row * _ROW + 16
-    parts = [_idle(name, index, y) for index, name in enumerate(lanes) if name != record.device]
+    middle, y = _middle(lanes.index(record.device)), _height(row)
+    parts = [
+        _idle(name, index, y, _dashes(name, record.simulated))
+        for index, name in enumerate(lanes)
+        if name != record.device
+    ]
     if starts:
         word = "backward" if record.backward else "forward"
         parts.append(f'<text x="4" y="{y + 4}" font-style="italic">{word}</text>')
     if record.origin is not None and record.origin != record.device:
         parts.append(_arrow(record, _middle(lanes.index(record.origin)), middle, y))
-    half = min(_LANE - 16, 26 + 7.2 * len(record.op)) / 2
+    half = _half(record)
     role = _role(record.device)
-    outline = f'stroke="{role.colour}" stroke-width="{0.7 if record.view else 1.6}"{_dashes(record.device)}'
+    outline = (
+        f'stroke="{role.colour}" stroke-width="{0.7 if record.view else 1.6}"{_dashes(record.device, record.simulated)}'
+    )
     fill = "none" if record.view else role.colour
     parts.append(
         f'<rect x="{middle - half}" y="{y - 10}" width="{2 * half}" height="20" rx="4" {outline} '
         f'fill="{fill}" fill-opacity="0.16"/>'
         f'<text x="{middle}" y="{y + 4}" text-anchor="middle">{escape(record.op)}</text>'
     )
-    side = f"→ {record.bytes_moved:,} bytes" if record.bytes_moved else ("a view" if record.view else "")
+    moved = f"→ {record.bytes_moved:,} bytes" if record.bytes_moved else ("a view" if record.view else "")
+    side = ", ".join(filter(None, (moved, record.seconds_text)))
     if side:
         right = _GUTTER + _LANE * len(lanes) + 6
         parts.append(f'<text x="{right}" y="{y + 4}" opacity="{1 if record.bytes_moved else 0.7}">{side}</text>')
@@ -91,6 +104,35 @@ def _arrow(record, start, end, y):
     )
 
 
+def _join(records, lanes, source, target):
+    """Return the line from an op to one that reads what it made: straight to the next row, else in an arc on the left.
+
+    A move between lanes has its arrow already; its line is left out.
+    """
+    maker, reader = records[source], records[target]
+    if reader.origin == maker.device != reader.device:
+        return ""
+    (x1, y1), (x2, y2) = (
+        (_middle(lanes.index(r.device)), _height(n + 1)) for r, n in ((maker, source), (reader, target))
+    )
+    if target == source + 1 or x1 != x2:
+        path = f"M{x1} {y1 + 10} L{x2} {y2 - 10}"
+    else:
+        out = min(12 + 5 * (target - source), _LANE / 2 - 8 - min(_half(maker), _half(reader)) + 30)
+        left1, left2 = x1 - _half(maker), x2 - _half(reader)
+        path = f"M{left1} {y1} C{left1 - out} {y1} {left2 - out} {y2} {left2} {y2}"
+    return f'<path class="edge" d="{path}" fill="none" stroke="currentColor" stroke-opacity="0.55"/>'
+
+
+def _height(row):
+    return row * _ROW + 16
+
+
+def _half(record):
+    """Return half the width of an op's box."""
+    return min(_LANE - 16, 26 + 7.2 * len(record.op)) / 2
+
+
 def _middle(index):
     return _GUTTER + _LANE * index + _LANE // 2
 
@@ -99,8 +141,9 @@ def _role(name):
     return ROLES["cpu"] if "/cpu:" in name else ROLES["gpu"]
 
 
-def _dashes(name):
-    return ' stroke-dasharray="4 3"' if name.startswith("/meta") else ""
+def _dashes(name, simulated):
+    unreal = name.startswith("/meta") or (simulated and not name.startswith("/cpu"))
+    return ' stroke-dasharray="4 3"' if unreal else ""
 
 
 def _lane_order(name):

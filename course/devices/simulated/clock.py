@@ -40,6 +40,15 @@ class Span:
     stream: int = 0
 
 
+class Booked:
+    """Work or a copy as a log sees it: the modelled `seconds` that it takes alone, launch or copy latency included."""
+
+    __slots__ = ("seconds",)
+
+    def __init__(self, seconds):
+        self.seconds = seconds
+
+
 class Queue:
     """A stream as the clock knows it: `device` index, `number` (0: the default stream), and when it will be idle."""
 
@@ -60,7 +69,7 @@ class ModelledClock:
         self.model = model
         self.count = count
         self._lock = threading.RLock()
-        self._mine = threading.local()  # the current streams of a thread
+        self._mine = threading.local()  # the current streams of a thread, and what it booked last
         self._queues = WeakSet()
         self._spans = deque(maxlen=KEPT)
         self._engines = _engines(count)
@@ -80,6 +89,7 @@ class ModelledClock:
         with self._lock:
             self._spend("launch", self.model.launch, name)
             self._book([self.current_stream(index)], [self._engines[index]["compute"]], seconds, "work", name)
+        self._mine.last = Booked(self.model.launch + seconds)
         return seconds
 
     def copy(self, source, target, nbytes, pinned=False, blocking=True, name="copy"):
@@ -103,6 +113,7 @@ class ModelledClock:
             done = self._book([self.current_stream(index) for index in indices], engines, seconds, "copy", name)
             if len(indices) == 1 and (blocking or not pinned):
                 self._wait(done)
+        self._mine.last = Booked(self.model.copy_latency + seconds)
         return seconds
 
     def synchronize(self, index=None):
@@ -133,6 +144,11 @@ class ModelledClock:
     def use_stream(self, queue):
         """Make `queue` this thread's current stream of its device."""
         self._mine.streams = {**getattr(self._mine, "streams", {}), queue.device: queue}
+
+    @property
+    def last(self):
+        """The `Booked` that this thread handed to a device last, None at first; each is an object of its own."""
+        return getattr(self._mine, "last", None)
 
     def mark(self, queue):
         """Return the moment at which everything now in `queue` is done: what an event records."""

@@ -58,7 +58,7 @@ def _tensor(path, tensor, expected):
     home = tensor.detach().cpu()
     home = home.float() if home.dtype is torch.bfloat16 else home
     value = torch.from_numpy(home.resolve_conj().resolve_neg().numpy().copy())
-    facts = (str(tensor.dtype), tuple(tensor.shape), tuple(tensor.stride()), tensor.requires_grad, tensor.is_leaf)
+    facts = (str(tensor.dtype), tuple(tensor.shape), tuple(tensor.stride()), tensor.requires_grad)
     return Seen(path, value, str(tensor.device), expected, facts)
 
 
@@ -81,7 +81,7 @@ def misplaced(seen):
 
 
 def differences(seen, reference, exact=True):
-    """Return a line for each result that differs from the CPU's: value, dtype, shape, strides, gradient flags."""
+    """Return a line for each result that differs from the CPU's: value, dtype, shape, strides, whether it needs a gradient."""
     lines = []
     if [s.path for s in seen] != [r.path for r in reference]:
         return [f"other results: {[s.path for s in seen]} for {[r.path for r in reference]}"]

@@ -58,11 +58,11 @@ def data_parallel(devices):
     for parameters in zip(*(r.parameters() for r in replicas), strict=True):
         mean = torch.stack([p.grad.to(devices[0]) for p in parameters]).mean(0)
         yield "mean gradient", mean, devices[0]
-        for p, d in zip(parameters, devices, strict=True):
+        for k, (p, d) in enumerate(zip(parameters, devices, strict=True)):
             p.grad.copy_(mean)
             with torch.no_grad():
                 p -= 0.1 * p.grad
-            yield f"parameter on {devices.index(d)}", p, d
+            yield f"parameter of {k}", p, d
     for k, replica in enumerate(replicas):
         yield f"replica {k}", replica, devices[k]
 

@@ -67,7 +67,7 @@ def moves(device):
     on_cuda = torch.device(device).type == "cuda"
     yield "flags", [there.is_cuda == on_cuda, there.is_cpu != on_cuda, there.device == torch.device(device)], device
     yield "numbers", [there.tolist(), there[0, 0].item(), float(there[0, 1]), there.cpu().numpy().sum().item()], device
-    yield "copies are copies", [x.to(device).add_(1).sum() == there.sum()], device
+    yield "copies are copies", [x.to(device, copy=True).add_(1).sum() != there.sum()], device
 
 
 def views(device):

@@ -69,16 +69,23 @@ def find_exercise(name):
 
 
 def _one_case(exercise, answer, arguments, first):
+    if exercise.watch is None:
+        return _run_case(exercise, lambda call, inputs: (call(*inputs),), answer, arguments, first)
+    with exercise.watch() as run:
+        return _run_case(exercise, run, answer, arguments, first)
+
+
+def _run_case(exercise, run, answer, arguments, first):
     # the answer gets its own copy, so that one that changes its input can't change the question
     call = f"{exercise.name}({', '.join(show(a) for a in arguments)})"
     try:
-        got = answer(*copy.deepcopy(arguments))
+        got, *seen = run(answer, copy.deepcopy(arguments))
     except Exception as failure:  # the reader's code may raise anything; it is shown as the counterexample
-        return Verdict("wrong", f"{call} raised {type(failure).__name__}: {failure}{_hint(exercise)}")
+        return Verdict("wrong", f"{call} raised {_in_short(failure)}{_hint(exercise)}")
     if got is None or got is ...:
         text = f"{exercise.name}: still to write." if first else f"{call} returned nothing."
         return Verdict("not yet" if first else "wrong", text)
-    complaint = exercise.complaint(got, arguments)
+    complaint = exercise.complaint(got, arguments, seen)
     if complaint is None:
         return None
     return Verdict("wrong", f"{call}\ngave {show(got)}; {complaint}.{_hint(exercise)}")
@@ -94,6 +101,12 @@ def _value(exercise, answer):
             reason = complaint if exercise.accepts else "that is not it"
             return Verdict("wrong", f"{exercise.name} = {show(answer)}: {reason}.{_hint(exercise)}")
     return Verdict("passed", f"{exercise.name} = {show(answer)}: right.")
+
+
+def _in_short(failure, limit=400):
+    # torch lists every backend that has a kernel; the first lines say what is wrong
+    text = f"{type(failure).__name__}: {failure}"
+    return text if len(text) <= limit else text[:limit] + " …"
 
 
 def _hint(exercise):

@@ -1,10 +1,8 @@
-"""Exercises of chapter 01: reading a log, counting what must move, writing a device function."""
+"""Exercises of chapter 01 on paper: reading a log, writing a device function. Those that run on GPUs: placing.py."""
 
 from course.checks.exercise import Exercise
 from course.devices.placement import Op
 from course.devices.record import OpRecord
-
-_BYTES = 4  # of a float32 number
 
 
 def _ran_on(log, device):
@@ -16,25 +14,12 @@ def _ran_on(log, device):
     return names
 
 
-def _bytes_to_move(inputs, device):
-    """Count, number by number, what has to come to `device`; a tensor given twice comes once."""
-    total, seen = 0, []
-    for name, shape, where in inputs:
-        if where != device and name not in seen:
-            numbers = 1
-            for length in shape:
-                numbers *= length
-            total += numbers * _BYTES
-            seen.append(name)
-    return total
-
-
 def _by_size(op):
-    """Return the other device for products with a million multiplications or more, the CPU for everything else."""
+    """Return the GPU for products with a million multiplications or more, the CPU for everything else."""
     if op.name != "matmul":
         return "/cpu:0"
     (rows, inner), (_, columns) = (tensor.shape for tensor in op.inputs)
-    return "/meta:0" if rows * inner * columns >= 1_000_000 else "/cpu:0"
+    return "/gpu:0" if rows * inner * columns >= 1_000_000 else "/cpu:0"
 
 
 def _logs():
@@ -48,14 +33,6 @@ def _logs():
     for log in ([], [relu], [product], [moved], [view], [moved, product, relu], [moved, view, product, back]):
         yield log, "/gpu:0"
     yield [product, relu], "/cpu:0"
-
-
-def _inputs():
-    x, w, bias = ("x", (8, 4), "/cpu:0"), ("w", (4, 2), "/gpu:0"), ("bias", (2,), "/cpu:0")
-    for inputs in ([], [w], [bias], [x], [x, w], [x, w, bias], [x, x], [("one", (), "/cpu:0")]):
-        yield inputs, "/gpu:0"
-    yield [x, w], "/cpu:0"
-    yield [("none", (3, 0), "/gpu:0")], "/cpu:0"
 
 
 def _ops():
@@ -82,12 +59,6 @@ EXERCISES = {
             _logs,
             _ran_on,
             hint="a record with bytes_moved is a copy, a record with view computes nothing; leave both out",
-        ),
-        Exercise(
-            "bytes_to_move",
-            _inputs,
-            _bytes_to_move,
-            hint="4 bytes a number; the shape () holds one number; a tensor that comes twice moves once",
         ),
         Exercise(
             "by_size",

@@ -15,6 +15,8 @@ class Exercise:
     - `expected(*arguments)`: the slow reference, or None where only a property is known.
     - `accepts(got, *arguments)`: optional property; returns True, or a sentence that says what is wrong.
     - `hint`: one sentence, shown under a counterexample.
+    - `watch()`: optional context manager that lasts until the verdict (with devices that the answer needs); it yields
+      a function that calls an answer and returns `(got, seen)`; `accepts` gets `seen` right after `got`.
     """
 
     name: str
@@ -22,11 +24,15 @@ class Exercise:
     expected: Callable | None = None
     accepts: Callable | None = None
     hint: str = ""
+    watch: Callable | None = None
 
-    def complaint(self, got, arguments):
-        """Return None when `got` is right for `arguments`, else a sentence that says what was expected."""
+    def complaint(self, got, arguments, seen=()):
+        """Return None when `got` is right for `arguments`, else a sentence that says what was expected.
+
+        `seen` is what watching the answer gave, as a tuple: empty, or one thing.
+        """
         if self.accepts is not None:
-            verdict = self.accepts(got, *arguments)
+            verdict = self.accepts(got, *seen, *arguments)
             if verdict is not True:
                 return verdict or "that does not have the property asked for"
         if self.expected is not None:

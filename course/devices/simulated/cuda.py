@@ -1,15 +1,16 @@
-"""torch.cuda while GPUs are simulated: its driver replaced, what needs the hardware refused, all put back at the end."""
+"""torch.cuda while GPUs are simulated: its driver replaced, what needs hardware refused, all put back at the end."""
 
-import importlib
+import importlib.util
 from contextlib import ExitStack, contextmanager
 
 import torch
 
-from course.devices.simulated import pinned, streams
+from course.devices.simulated import pinned
 from course.devices.simulated.driver import Driver, c_functions, runtime
 from course.devices.simulated.randomness import Generator
 
 _ABSENT = object()
+_STREAMS = "course.devices.simulated.streams"
 
 #: What simulated GPUs don't do: sensors, captured graphs, raw memory, a profiler of the hardware.
 _REFUSED = (
@@ -55,6 +56,7 @@ def _replacements(driver):
     yield torch.cuda.graphs, "_cuda_isCurrentStreamCapturing", answers["_cuda_isCurrentStreamCapturing"]
     for owner in (cuda, torch.cuda.memory):
         yield owner, "memory_summary", _summary(driver)
+    streams = importlib.import_module(_STREAMS) if importlib.util.find_spec(_STREAMS) else None
     for name in ("Event", "Stream", "stream", "StreamContext", "current_stream", "default_stream", "set_stream"):
         for owner in (cuda, torch.cuda.streams):
             if hasattr(streams, name) and hasattr(owner, name):
@@ -111,24 +113,24 @@ def _record_stream(tensor, stream):
 
 
 class _Ranges:
-    """NVTX marks, for a profiler of the hardware that isn't there: taken and dropped."""
+    """NVTX marks, by the names of its C library, for a profiler that isn't there: taken and dropped."""
 
     @staticmethod
-    def rangePushA(message):  # noqa: N802 - names of the C library
+    def rangePushA(message):
         return 0
 
     @staticmethod
-    def rangePop():  # noqa: N802
+    def rangePop():
         return 0
 
     @staticmethod
-    def rangeStartA(message):  # noqa: N802
+    def rangeStartA(message):
         return 0
 
     @staticmethod
-    def rangeEnd(index):  # noqa: N802
+    def rangeEnd(index):
         return None
 
     @staticmethod
-    def markA(message):  # noqa: N802
+    def markA(message):
         return None

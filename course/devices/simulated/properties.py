@@ -22,7 +22,7 @@ class DeviceProperties:
     warp_size: int = 32
     is_integrated: int = 0
     is_multi_gpu_board: int = 0
-    gcnArchName: str = ""  # noqa: N815 - torch's name, asked for by programs that also run on AMD's GPUs
+    gcnArchName: str = ""  # torch's name; asked for by programs that also run on AMD's GPUs
 
     @property
     def capability(self):
@@ -30,9 +30,10 @@ class DeviceProperties:
         return self.major, self.minor
 
     def __repr__(self):
+        memory, count = self.total_memory // 2**20, self.multi_processor_count
         return (
             f"_CudaDeviceProperties(name='{self.name}', major={self.major}, minor={self.minor}, "
-            f"total_memory={self.total_memory // 2**20}MB, multi_processor_count={self.multi_processor_count}, simulated)"
+            f"total_memory={memory}MB, multi_processor_count={count}, simulated)"
         )
 
 

@@ -7,16 +7,12 @@ import torch
 from torch.overrides import _pop_mode, _push_mode
 
 from course.devices.machine import Device
+from course.devices.simulated import cuda
 from course.devices.simulated.clock import ModelledClock
 from course.devices.simulated.memory import MemoryAccounts
 from course.devices.simulated.messages import invalid_ordinal
 from course.devices.simulated.models import model_for
 from course.devices.simulated.randomness import Randomness
-
-try:
-    from course.devices.simulated import cuda
-except ImportError:
-    cuda = None  # until it lands
 
 _ACTIVE = None  # the one hidden state allowed: it stands for the machine's hardware
 
@@ -51,7 +47,7 @@ class SimulatedGPUs:
         self._undo = ExitStack()
         with ExitStack() as undo:
             undo.enter_context(_swapped_parameters())
-            self.driver = undo.enter_context(cuda.patched(self)) if cuda else None
+            self.driver = undo.enter_context(cuda.patched(self))
             undo.callback(_leave, self._mode)
             _enter(self._mode)
             self._undo = undo.pop_all()
@@ -74,7 +70,7 @@ class SimulatedGPUs:
         return self.place(device)
 
     def place(self, device):
-        index = (self.driver.current() if self.driver else 0) if device.index is None else device.index
+        index = self.driver.current() if device.index is None else device.index
         if index >= self.count:
             raise torch.AcceleratorError(invalid_ordinal())
         return self.places[index]

@@ -1,6 +1,6 @@
 """torch.cuda while GPUs are simulated: its driver replaced, what needs hardware refused, all put back at the end."""
 
-import importlib.util
+import importlib
 from contextlib import ExitStack, contextmanager
 
 import torch
@@ -10,7 +10,6 @@ from course.devices.simulated.driver import Driver, c_functions, runtime
 from course.devices.simulated.randomness import Generator
 
 _ABSENT = object()
-_STREAMS = "course.devices.simulated.streams"
 
 #: What simulated GPUs don't do: sensors, captured graphs, raw memory, a profiler of the hardware.
 _REFUSED = (
@@ -56,20 +55,27 @@ def _replacements(driver):
     yield torch.cuda.graphs, "_cuda_isCurrentStreamCapturing", answers["_cuda_isCurrentStreamCapturing"]
     for owner in (cuda, torch.cuda.memory):
         yield owner, "memory_summary", _summary(driver)
-    streams = importlib.import_module(_STREAMS) if importlib.util.find_spec(_STREAMS) else None
-    for name in ("Event", "Stream", "stream", "StreamContext", "current_stream", "default_stream", "set_stream"):
-        for owner in (cuda, torch.cuda.streams):
-            if hasattr(streams, name) and hasattr(owner, name):
-                yield owner, name, getattr(streams, name)
+    yield from _streams()
     yield torch, "Generator", Generator
     yield torch.Tensor, "pin_memory", pinned.pin
     yield torch.Tensor, "is_pinned", pinned.is_pinned
     yield torch.Tensor, "record_stream", _record_stream
     yield torch.cuda.nvtx, "_nvtx", _Ranges
+    # Layers ask it before they lay out their weights for a library that no simulation calls.
+    yield torch.backends.cudnn, "is_acceptable", lambda tensor: False
     for owner in (cuda, torch.cuda.memory, torch.cuda.graphs):
         for name in _REFUSED:
             if name in vars(owner):
                 yield owner, name, _refusal(name)
+
+
+def _streams():
+    from course.devices.simulated import streams  # it asks the session, which needs this module
+
+    for name in ("Event", "Stream", "current_stream", "default_stream", "set_stream"):
+        for owner in (torch, torch.cuda, torch.cuda.streams):
+            if name in vars(owner):
+                yield owner, name, getattr(streams, name)
 
 
 def _put_back(owner, name, value):

@@ -99,6 +99,7 @@ def c_functions(driver):
         "setMemoryFraction": driver.limit,
         "getMemoryFraction": lambda index: driver.account(index).limit / driver.account(index).total,
         "isCurrentStreamCapturing": lambda: False,
+        "getCurrentRawStream": _no_raw_stream,
         "ipc_collect": lambda: None,
         "get_sync_debug_mode": lambda: 0,
     }
@@ -121,6 +122,11 @@ def c_functions(driver):
     return {f"_cuda_{name}": function for name, function in cuda.items()} | {
         f"_accelerator_{name}": function for name, function in accelerator.items()
     }
+
+
+def _no_raw_stream(index):
+    # torch's compiler imports it by name as soon as there is CUDA, and calls it only in compiled code.
+    raise RuntimeError("torch.compile on simulated GPUs: compiled code needs real ones. Run the function uncompiled.")
 
 
 def runtime(driver):

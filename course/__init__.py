@@ -24,7 +24,7 @@ ROOMS = {
         "simulated_gpus",
         "SimulatedGPUs",
     ],
-    "course.timing": ["measure", "Timing", "measure_matmul", "MatmulTiming", "crossover"],
+    "course.timing": ["measure", "Timing", "measure_matmul", "MatmulTiming", "crossover", "roofline", "Roofline"],
     "course.mapreduce": ["map_reduce", "mean"],
     "course.pi": ["estimate_pi", "PiEstimate"],
     "course.cluster": ["ClusterSpec", "local_cluster", "Cluster"],

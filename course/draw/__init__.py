@@ -10,6 +10,7 @@ from course.draw.darts import darts, error_law
 from course.draw.lanes import lanes
 from course.draw.ops import ops
 from course.draw.picture import Picture, css, figure, html, picture, table
+from course.draw.roofline import roofline
 from course.draw.slices import SliceMeans, slice_means
 from course.draw.timeline import timeline
 from course.draw.training import training
@@ -31,6 +32,7 @@ __all__ = [
     "lanes",
     "ops",
     "picture",
+    "roofline",
     "slice_means",
     "table",
     "timeline",

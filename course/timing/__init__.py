@@ -4,12 +4,16 @@ from course.timing.clock import clock_for
 from course.timing.crossover import Crossover, crossover
 from course.timing.matmul import measure_matmul
 from course.timing.record import record_trace
-from course.timing.stopwatch import Timing, in_words, measure
+from course.timing.roofline import Point, Roofline, roofline
+from course.timing.stopwatch import measure
+from course.timing.timing import Timing, in_words
 from course.traces import MatmulTiming
 
 __all__ = [
     "Crossover",
     "MatmulTiming",
+    "Point",
+    "Roofline",
     "Timing",
     "clock_for",
     "crossover",
@@ -17,4 +21,5 @@ __all__ = [
     "measure",
     "measure_matmul",
     "record_trace",
+    "roofline",
 ]

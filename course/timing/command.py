@@ -1,7 +1,7 @@
 """What `python -m course matmul cpu 1500` prints."""
 
 from course.timing.matmul import measure_matmul
-from course.timing.stopwatch import in_words
+from course.timing.timing import in_words
 
 
 def report(device, sizes, budget=20.0):

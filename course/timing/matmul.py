@@ -4,6 +4,7 @@ import time
 
 import torch
 
+from course.timing.precision import multiplying, name_of
 from course.timing.stopwatch import measure
 from course.timing.where import find_device
 from course.traces import MatmulTiming
@@ -11,16 +12,18 @@ from course.traces import MatmulTiming
 _CALLS = 5  # of one product: the first, one to warm up, three repeats
 
 
-def measure_matmul(sizes, devices=("/cpu:0",), budget=20.0, dtype=torch.float32, generator=None, watch=None):
+def measure_matmul(sizes, devices=("/cpu:0",), budget=20.0, dtype="float32", generator=None, watch=None):
     """Time the product of two random `size` × `size` matrices on each device; return a list of `MatmulTiming`.
 
     - `sizes`: integers; `devices`: their names, or `torch.device`s. The result follows the sizes, device by device.
     - `budget`: seconds for everything. A slow machine repeats less; a product that would not fit at all (judged from
       the one before on that device) is left out, so the list may be shorter than asked for.
+    - `dtype`: a `torch.dtype` or its name, or "tfloat32" (float32 on a GPU's tensor cores).
     - `generator`: a CPU `torch.Generator` for the matrices; `watch` as in `measure`.
 
-    `to_device` counts both factors, `from_device` the product; on the CPU both are 0. Raises ValueError for a device
-    that is not here, a size below 1 or a budget of 0.
+    `to_device` counts both factors, `from_device` the product, in ordinary memory; on the CPU both are 0. On a device
+    of `simulated_gpus` every figure is of kind "modelled"; the products are computed, so the budget holds. Raises
+    ValueError for a device that is not here, a size below 1, a budget of 0, or a dtype that cannot be multiplied there.
     """
     _check(sizes, budget)
     places = [find_device(device) for device in devices]
@@ -32,22 +35,25 @@ def measure_matmul(sizes, devices=("/cpu:0",), budget=20.0, dtype=torch.float32,
         expected = speed.get(place, 0.0) * size**3  # seconds of one call; 0: nothing known yet
         if 2 * expected > left:
             continue
+        start = time.perf_counter()
         timing = _one(size, place, left / (len(work) - number), expected, dtype, generator, watch)
-        speed[place] = timing.compute / size**3
+        real = (time.perf_counter() - start) / _CALLS if place.simulation else timing.compute
+        speed[place] = real / size**3
         timings.append(timing)
     return timings
 
 
 def _one(size, place, share, expected, dtype, generator, watch):
-    a, b = (torch.rand(size, size, generator=generator).to(dtype) for _ in range(2))
-    there_a, there_b = a.to(place.device), b.to(place.device)
     seconds = max(0.02, min(0.3, share / 4))
     at_least = 3 if _CALLS * expected < share else 1
-    product = measure(torch.mm, there_a, there_b, seconds=seconds, at_least=at_least, watch=watch)
-    to_device = from_device = 0.0
-    if place.device.type != "cpu":
-        to_device = measure(_copy, a, b, place.device, device=place.device, seconds=seconds).median
-        from_device = measure(torch.Tensor.cpu, there_a @ there_b, seconds=seconds).median
+    with multiplying(dtype, place) as number:
+        a, b = (torch.rand(size, size, generator=generator).to(number) for _ in range(2))
+        there_a, there_b = a.to(place.device), b.to(place.device)
+        product = measure(torch.mm, there_a, there_b, seconds=seconds, at_least=at_least, watch=watch)
+        to_device = from_device = 0.0
+        if place.device.type != "cpu":
+            to_device = measure(_copy, a, b, place.device, device=place.device, seconds=seconds).median
+            from_device = measure(torch.Tensor.cpu, there_a @ there_b, seconds=seconds).median
     return MatmulTiming(
         size=size,
         device=place.name,
@@ -58,8 +64,9 @@ def _one(size, place, share, expected, dtype, generator, watch):
         iqr=product.iqr,
         repeats=product.repeats,
         threads=product.threads,
-        dtype=str(dtype).removeprefix("torch."),
-        origin=place.hardware,
+        dtype=name_of(dtype),
+        kind=place.kind,
+        origin=place.origin,
     )
 
 

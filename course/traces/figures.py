@@ -58,7 +58,7 @@ class MatmulTiming:
     @property
     def label(self):
         """Where the figure comes from, in words, to stand beside it wherever it is shown."""
-        return _label(self)
+        return label_of(self)
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class CopyTiming:
     @property
     def label(self):
         """Where the figure comes from, in words."""
-        return _label(self)
+        return label_of(self)
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ class OpTiming:
     @property
     def label(self):
         """Where the figure comes from, in words."""
-        return _label(self)
+        return label_of(self)
 
 
 @dataclass(frozen=True)
@@ -159,8 +159,13 @@ class LifeTiming:
     @property
     def label(self):
         """Where the figure comes from, in words."""
-        return _label(self)
+        return label_of(self)
 
 
-def _label(figure):
+def label_of(figure):
+    """Return the `kind` and, where there is one, the `origin` of `figure`: what stands beside it wherever it is shown.
+
+    >>> label_of(MatmulTiming(8, "/cpu:0", compute=1.0, kind="recorded", origin="a CPU, 2026-11-21"))
+    'recorded: a CPU, 2026-11-21'
+    """
     return f"{figure.kind}: {figure.origin}" if figure.origin else figure.kind

@@ -1,0 +1,84 @@
+"""The roofline: how many operations a second an op can reach, by how many it does for each byte."""
+
+from course.draw.colours import ROLES
+from course.draw.picture import figure, picture
+
+
+def roofline(roof, points=()):
+    """Return a `Picture` of `roof` (a `Roofline`) and the ops under it (each a `Point`, with label, intensity, speed).
+
+    Both axes are powers of ten: operations a byte, and GFLOP/s. The roof is dashed and a point hollow unless it was
+    measured on this machine; the line below the axis says what they are. An op above the roof found its numbers in a
+    cache, which is faster than memory.
+    """
+    role = ROLES["cpu" if "cpu" in roof.device else "gpu"]
+    title = _title(roof, points)
+    with figure(figsize=(7.2, 4.4)) as (drawn, axes):
+        low, high = _range(roof, points)
+        axes.set(xscale="log", yscale="log", xlim=(low, high))
+        style = "-" if roof.kind == "measured" else "--"
+        ends = [low, roof.ridge, high]
+        axes.plot(ends, [roof.bound(x) / 1e9 for x in ends], style, color=role.colour)
+        axes.axvline(roof.ridge, color=ROLES["bytes"].colour, linewidth=1, linestyle=":")
+        _name_the_roof(axes, roof, low, high, role.colour)
+        for number, point in enumerate(sorted(points, key=lambda p: p.intensity)):
+            _mark(axes, roof, point, number)
+        bottom = min([roof.bound(low), *(p.speed for p in points)]) / 1e9
+        axes.set_ylim(bottom / 3, roof.peak / 1e9 * 4)
+        axes.set_xlabel(f"operations a byte\n{roof.device} {roof.dtype}, {roof.label}")
+        axes.set_ylabel("GFLOP/s")
+        axes.set_title(title)
+    said = "; ".join(f"{p.label} {p.intensity:.3g} operations a byte, {_speed(p.speed)} ({p.kind})" for p in points)
+    return picture(drawn, f"{title}. {roof.label}: peak {_speed(roof.peak)}, ridge {roof.ridge:.3g}. {said}".rstrip())
+
+
+def _title(roof, points):
+    """State the finding: how many of the ops memory holds back, or where the ridge lies when there are none."""
+    word = "" if roof.kind == "measured" else f" ({roof.kind})"
+    if not points:
+        return f"Below {roof.ridge:.3g} operations a byte, memory is the limit{word}"
+    held = sum(roof.limit(p.intensity) == "memory" for p in points)
+    return f"Memory is the limit of {held} of {len(points)} ops, arithmetic of {len(points) - held}{word}"
+
+
+def _range(roof, points):
+    """The lowest and the highest intensity to show: every point and the ridge, with room at both ends."""
+    shown = [roof.ridge, *(p.intensity for p in points)]
+    return min(0.05, *shown) / 2, max(100, *shown) * 8
+
+
+def _name_the_roof(axes, roof, low, high, colour):
+    settings = {"textcoords": "offset points", "color": colour, "fontsize": 9}
+    axes.annotate(_speed(roof.peak), (high, roof.peak / 1e9), (-4, 6), ha="right", **settings)
+    middle = (low * roof.ridge**2) ** (1 / 3)  # two thirds of the slope: to its left there is room
+    axes.annotate(_feed(roof.bandwidth), (middle, roof.bound(middle) / 1e9), (-8, 4), ha="right", **settings)
+    axes.annotate(
+        f"ridge: {roof.ridge:.3g}",
+        (roof.ridge, roof.peak / 1e9),
+        (0, 8),
+        ha="center",
+        textcoords="offset points",
+        color=ROLES["bytes"].colour,
+        fontsize=9,
+    )
+
+
+def _mark(axes, roof, point, number):
+    """One op, its name beside it (neighbours take turns above and below), a thread up to the roof above it."""
+    role = ROLES["cpu" if "cpu" in roof.device else "gpu"]
+    measured = point.kind == "measured"
+    height, top = point.speed / 1e9, roof.bound(point.intensity) / 1e9
+    axes.plot([point.intensity] * 2, sorted([height, top]), color=ROLES["bytes"].colour, linewidth=1)
+    fill = role.colour if measured else "none"
+    axes.plot([point.intensity], [height], role.marker, color=role.colour, markerfacecolor=fill, markersize=7)
+    name = point.label if measured else f"{point.label} ({point.kind})"
+    place = (8, -4) if number % 2 == 0 else (8, -15)
+    axes.annotate(name, (point.intensity, height), place, textcoords="offset points", fontsize=9)
+
+
+def _speed(speed):
+    return f"{speed / 1e12:.3g} TFLOP/s" if speed >= 1e12 else f"{speed / 1e9:.3g} GFLOP/s"
+
+
+def _feed(bandwidth):
+    return f"memory: {bandwidth / 1e12:.3g} TB/s" if bandwidth >= 1e12 else f"memory: {bandwidth / 1e9:.3g} GB/s"

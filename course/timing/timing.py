@@ -1,0 +1,72 @@
+"""`Timing`: how long one call takes, as a median with its spread, and whether it was measured or modelled."""
+
+from dataclasses import dataclass
+
+from course.traces.figures import label_of
+
+
+@dataclass(frozen=True, repr=False)
+class Timing:
+    """How long one call takes: `times` in seconds, one a repeat, sorted (a repeat of a short call is many in a row).
+
+    `first_call` is the very first call, in seconds, set-up included; it is not among `times`. `threads` is how many
+    CPU threads torch could use, `device` what was waited for.
+
+    `kind` is "measured", or "modelled" of a simulated GPU; `origin` then says on what the model stands.
+    """
+
+    times: tuple
+    first_call: float
+    threads: int
+    device: str
+    kind: str = "measured"
+    origin: str = ""
+
+    @property
+    def median(self):
+        """Seconds of the middle repeat."""
+        return _quantile(self.times, 0.5)
+
+    @property
+    def iqr(self):
+        """Seconds between the first and the third quartile: the middle half of the repeats lies within."""
+        return _quantile(self.times, 0.75) - _quantile(self.times, 0.25)
+
+    @property
+    def repeats(self):
+        """How many times were taken."""
+        return len(self.times)
+
+    def gflops(self, flops):
+        """Return 10⁹ operations a second, for a call of `flops` operations."""
+        return flops / self.median / 1e9
+
+    @property
+    def label(self):
+        """Where the figure comes from, in words, to stand beside it wherever it is shown."""
+        return label_of(self)
+
+    def __repr__(self):
+        if self.kind != "measured":
+            return f"{in_words(self.median)} ({self.label}; {self.device})"
+        threads = f"{self.threads} thread{'s' if self.threads != 1 else ''}"
+        return f"{in_words(self.median)} ± {in_words(self.iqr)} (median of {self.repeats}, {self.device}, {threads})"
+
+
+def in_words(seconds):
+    """Return `seconds` with a unit that suits its size.
+
+    >>> in_words(0.0000123), in_words(0.119), in_words(7.0)
+    ('12.3 µs', '119 ms', '7.00 s')
+    """
+    for unit, scale in (("s", 1), ("ms", 1e-3), ("µs", 1e-6)):
+        if seconds >= scale or unit == "µs":
+            return f"{f'{seconds / scale:#.3g}'.rstrip('.')} {unit}"
+
+
+def _quantile(ordered, fraction):
+    """Return the value that `fraction` of the sorted values lie below, linear between neighbours (as numpy does)."""
+    place = fraction * (len(ordered) - 1)
+    low = int(place)
+    high = min(low + 1, len(ordered) - 1)
+    return ordered[low] + (ordered[high] - ordered[low]) * (place - low)

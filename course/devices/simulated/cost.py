@@ -20,7 +20,7 @@ _FREE = {
 # Their target is written and not read.
 _OVERWRITES = {
     getattr(_aten, name)
-    for name in "fill_ zero_ copy_ normal_ uniform_ random_ bernoulli_ exponential_ geometric_ log_normal_ cauchy_".split()
+    for name in "fill_ zero_ copy_ normal_ uniform_ random_ bernoulli_ exponential_ geometric_ cauchy_".split()
 }
 # They read as many elements as they give, however large the table is; or write as many as they are given.
 _PICKS = {_aten.embedding, _aten.index_select, _aten.index, _aten.gather, _aten.take}
@@ -34,7 +34,6 @@ _FORMULAS = {
         _aten._scaled_dot_product_flash_attention_backward
     ],
 }
-_DATA_DECIDES = (torch.Tag.data_dependent_output, torch.Tag.dynamic_output_shape)
 
 _how = {}  # op -> the function below that counts it
 _counted = {}  # (op, shapes, settings, dtype) -> `Work`
@@ -54,15 +53,6 @@ def work_of(func, args, kwargs, made):
     if count is None:
         count = _how[func] = _counter_of(func)
     return NOTHING if count is _nothing else count(func, args, kwargs, made)
-
-
-def host_waits(func):
-    """Return whether the host must wait for the result of `func`: its value, or its shape, depends on the data.
-
-    >>> host_waits(torch.ops.aten.nonzero.default), host_waits(torch.ops.aten.add.Tensor)
-    (True, False)
-    """
-    return any(tag in func.tags for tag in _DATA_DECIDES)
 
 
 def _counter_of(func):
@@ -137,7 +127,7 @@ def _name(dtype):
 
 
 def _shape(value):
-    """Return what a formula can depend on, as part of a key: a tensor's shape, a setting such as a convolution's stride."""
+    """Return what a formula can depend on, as part of a key: a tensor's shape, or a setting such as a stride."""
     if isinstance(value, torch.Tensor):
         return value.shape
     return tuple(map(_shape, value)) if isinstance(value, (list, tuple)) else value

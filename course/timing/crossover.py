@@ -1,14 +1,22 @@
 """`crossover`: from what size on a GPU is worth it, with the copies counted and without."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Crossover:
-    """The smallest size timed at which the GPU wins; None where it never does."""
+    """The smallest size timed at which the GPU wins; None where it never does.
+
+    `label` says whose times these are, in words, unless both were measured on this machine; it takes no part in `==`.
+    """
 
     without_transfers: int | None
     with_transfers: int | None
+    label: str = field(default="", compare=False)
+
+    def __repr__(self):
+        sizes = f"without_transfers={self.without_transfers}, with_transfers={self.with_transfers}"
+        return f"Crossover({sizes})" + (f"  [{self.label}]" if self.label else "")
 
 
 def crossover(timings):
@@ -27,7 +35,13 @@ def crossover(timings):
     both = sorted(cpu.keys() & gpu.keys())
     computes = [n for n in both if gpu[n].compute < cpu[n].compute]
     totals = [n for n in both if gpu[n].total < cpu[n].total]
-    return Crossover(without_transfers=min(computes, default=None), with_transfers=min(totals, default=None))
+    return Crossover(min(computes, default=None), min(totals, default=None), _label(cpu, gpu))
+
+
+def _label(cpu, gpu):
+    """Name both sorts of times, or nothing when all were measured here."""
+    sorts = {f"{name} {t.label}": t.kind for name, found in (("CPU", cpu), ("GPU", gpu)) for t in found.values()}
+    return "" if set(sorts.values()) == {"measured"} else "; ".join(sorts)
 
 
 def _by_size(timings):

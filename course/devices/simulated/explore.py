@@ -6,7 +6,7 @@ hundred times as fast, so `best` can try every placement. A test holds the two t
 
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from itertools import product
 
 import torch
@@ -87,7 +87,7 @@ def explore(placement, width, model="H200"):
     the end. Raises ValueError for a placement of another length, or with a device that is not there.
     """
     model = model_for(model)
-    values, costs, moves = _inputs(width), _costs(width), []
+    values, costs, moves = dict(_drawn(width)), _costs(width), []
     with _gpus(model) as gpus:
         _check(placement, gpus.count)
         for step, device in zip(PROGRAM, placement, strict=True):
@@ -104,7 +104,7 @@ def explore(placement, width, model="H200"):
 
 
 #: The end of the program: the loss is read into Python.
-READ = Step("read", "loss.item()", ("loss",), None)
+READ = Step("read", "item()", ("loss",), None)
 
 
 def replay(placement, width, model="H200"):
@@ -139,6 +139,11 @@ def best(width, model="H200", gpus=2):
     return min((replay(placement, width, model) for placement in distinct), key=lambda found: found.seconds)
 
 
+def gpus_here():
+    """Return how many of `DEVICES` are GPUs that `explore` can use now: two, unless fewer simulated ones are active."""
+    return min(active().count, 2) if active() is not None else 2
+
+
 def _check(placement, gpus=2):
     devices = DEVICES[: gpus + 1]
     if len(placement) != len(PROGRAM) or not set(placement) <= set(devices):
@@ -171,6 +176,12 @@ def _shapes(width):
         "u": (width, RESULTS),
         "t": (ROWS, RESULTS),
     }
+
+
+@lru_cache(maxsize=1)
+def _drawn(width):
+    """Return the inputs' numbers; kept for the next run of the same width, as drawing them takes longer than it."""
+    return _inputs(width)
 
 
 def _inputs(width, device="cpu"):

@@ -1,17 +1,20 @@
-"""What a program calls, before torch runs it: factories told `device="cuda:0"`, moves, and questions about devices."""
+"""What a program calls, before torch runs it: factories told `device="cuda:0"`, moves, and ops that mix devices."""
 
 import torch
-import torch.utils._device
+import torch.utils._device as default_device
 from torch import Tensor
-from torch.overrides import TorchFunctionMode
+from torch.overrides import TorchFunctionMode, _pop_mode, _push_mode
 
-from course.devices.simulated import session
+from course.devices.simulated import conversions, session
+from course.devices.simulated.bodies import body_of
 from course.devices.simulated.making import make
-from course.devices.simulated.messages import not_numpy
+from course.devices.simulated.messages import invalid_gradient
 from course.devices.simulated.moves import move
-from course.devices.simulated.tensor import SimulatedTensor, read
+from course.devices.simulated.randomness import check_generator
+from course.devices.simulated.tensor import SimulatedTensor
 
 _quiet = torch._C.DisableTorchFunctionSubclass
+_CPU = torch.device("cpu")
 
 
 class Functions(TorchFunctionMode):
@@ -31,83 +34,87 @@ def run(func, args, kwargs):
     handler = _HANDLERS.get(func)
     if handler is not None:
         return handler(*args, **(kwargs or {}))
-    if kwargs and kwargs.get("device") is not None:
-        simulation = session.active()
-        device = simulation.device_of(kwargs["device"])
-        if device.type == "cuda":
-            return make(func, args, kwargs, device, simulation)
-    elif torch.utils._device.CURRENT_DEVICE is not None and func in torch.utils._device._device_constructors():
-        simulation = session.active()
-        device = simulation.device_of(torch.utils._device.CURRENT_DEVICE)
-        if device.type == "cuda":
-            return make(func, args, kwargs or {}, device, simulation)
+    try:
+        body = _BODIES[func]
+    except KeyError:
+        body = _BODIES[func] = body_of(func)
+    if body is not None:
+        return _seen_again(body, args, kwargs or {})
+    simulation = session.active()
+    if kwargs:
+        if simulation is not None and kwargs.get("device") is not None:
+            return _on_device(func, args, kwargs, kwargs["device"], simulation)
+        if kwargs.get("generator") is not None:
+            check_generator(kwargs["generator"], _first_device(args))
+    if default_device.CURRENT_DEVICE is not None and func in default_device._device_constructors():
+        return _on_device(func, args, kwargs or {}, default_device.CURRENT_DEVICE, simulation)
+    if torch.is_grad_enabled():
+        args = _scalars_moved(func, args)
     with _quiet():
         return func(*args, **kwargs) if kwargs else func(*args)
 
 
-def _to(tensor, *args, copy=False, **kwargs):
-    if "other" in kwargs:
-        args = (kwargs.pop("other"), *args)
-    if args and isinstance(args[0], Tensor):
-        args = (args[0].device, args[0].dtype, *args[1:])
-    if args and isinstance(args[0], int) and not isinstance(args[0], bool):
-        args = (torch.device("cuda", args[0]), *args[1:])
-    if args and isinstance(args[-1], bool) and isinstance(args[-2:][0], bool) and len(args) > 2:
-        args, copy = args[:-1], args[-1]
-    device, dtype, non_blocking, memory_format = torch._C._nn._parse_to(*args, **kwargs)
+def _seen_again(function, args, kwargs):
+    """Run a function that is written in Python with the functions that it calls seen again."""
     simulation = session.active()
-    device = tensor.device if device is None else simulation.device_of(device)
-    if device == tensor.device:
-        options = {} if memory_format is None else {"memory_format": memory_format}
-        with _quiet():
-            return tensor.to(dtype or tensor.dtype, copy=copy, **options)
-    return move(tensor, device, None if dtype == tensor.dtype else dtype, non_blocking, memory_format)
+    if simulation is None:
+        return function(*args, **kwargs)
+    _push_mode(simulation.mode)
+    try:
+        return function(*args, **kwargs)
+    finally:
+        _pop_mode()
 
 
-def _cuda(tensor, device=None, non_blocking=False, memory_format=torch.preserve_format):
-    return _to(tensor, "cuda" if device is None else device, non_blocking=non_blocking)
-
-
-def _cpu(tensor, memory_format=torch.preserve_format):
-    return _to(tensor, "cpu")
-
-
-def _copy_(tensor, source, non_blocking=False):
-    if source.device != tensor.device and source.requires_grad:
-        source = move(source, tensor.device)
+def _on_device(func, args, kwargs, device, simulation):
+    """Run a function that is told a device, by its caller or by `torch.set_default_device`."""
+    device = session.device_of(device)
+    if kwargs.get("generator") is not None:
+        check_generator(kwargs["generator"], device)
+    if func in _CONVERTERS and args and isinstance(args[0], Tensor):
+        return _converted(func, args[0], device, **{k: v for k, v in kwargs.items() if k != "device"})
+    if device.type == "cuda":
+        return make(func, args, kwargs, device, simulation)
     with _quiet():
-        return tensor.copy_(source, non_blocking)
+        return func(*args, **{**kwargs, "device": device})
 
 
-def _numpy(tensor, *, force=False):
-    if isinstance(tensor, SimulatedTensor):
-        if not force:
-            raise TypeError(not_numpy(tensor.device))
-        tensor = move(tensor.detach(), torch.device("cpu"))
-    return tensor.numpy(force=force)
+def _converted(func, data, device, dtype=None, copy=None, requires_grad=False, **options):
+    """Run `torch.tensor`, `as_tensor` or `asarray` of something that is a tensor already."""
+    if func is torch.tensor:
+        data, copy = data.detach(), True
+    made = conversions.to(data, device, dtype or data.dtype, copy=bool(copy))
+    return made.requires_grad_() if requires_grad else made
 
 
-def _tolist(tensor):
-    return _to(tensor.detach(), "cpu").tolist()
+def _first_device(args):
+    return next((value.device for value in args if isinstance(value, Tensor)), _CPU)
 
 
-def _repr(tensor, *, tensor_contents=None):
-    if not isinstance(tensor, SimulatedTensor):
-        return torch._tensor_str._str(tensor, tensor_contents=tensor_contents)
-    with torch._C.DisableTorchFunction():
-        text = torch._tensor_str._str(read(tensor).detach())
-    return f"{text[:-1]}, device='{tensor.device}', simulated)"
+def _scalars_moved(func, args):
+    """Return the arguments with each 0-dim CPU tensor that wants a gradient moved to the device of the others.
+
+    CUDA's kernels read such a tensor where it lies and the engine sends its gradient back; here the way back has to be
+    in the graph.
+    """
+    lonely = where = None
+    for value in args:
+        if type(value) is SimulatedTensor:
+            where = value.where
+        elif isinstance(value, Tensor) and value.requires_grad and value.dim() == 0:
+            lonely = True
+    if lonely is None or where is None or func.__name__.endswith("_"):
+        return args
+    return tuple(
+        move(v, where) if isinstance(v, Tensor) and v.device.type == "cpu" and v.requires_grad and v.dim() == 0 else v
+        for v in args
+    )
 
 
-_HANDLERS = {
-    Tensor.to: _to,
-    Tensor.cuda: _cuda,
-    Tensor.cpu: _cpu,
-    Tensor.copy_: _copy_,
-    Tensor.numpy: _numpy,
-    Tensor.tolist: _tolist,
-    Tensor.__repr__: _repr,
-}
+def _backward(tensor, gradient=None, *args, **kwargs):
+    if gradient is not None and gradient.device != tensor.device:
+        raise RuntimeError(invalid_gradient(gradient.device, tensor.device))
+    return _seen_again(_BACKWARD, (tensor, gradient, *args), kwargs)
 
 
 def _of_class(cls, func, types, args=(), kwargs=None):
@@ -116,3 +123,19 @@ def _of_class(cls, func, types, args=(), kwargs=None):
 
 # Here and not in the class: these functions need the class, and a thread without the mode needs them.
 SimulatedTensor.__torch_function__ = classmethod(_of_class)
+
+_BACKWARD = body_of(Tensor.backward)
+_CONVERTERS = (torch.tensor, torch.as_tensor, torch.asarray)
+_BODIES = {}  # function of torch -> its body, None for one of C++; some hundred at most
+_HANDLERS = {
+    Tensor.to: conversions.to,
+    Tensor.cuda: conversions.cuda,
+    Tensor.cpu: conversions.cpu,
+    Tensor.type: conversions.type_,
+    Tensor.copy_: conversions.copy_,
+    Tensor.set_: conversions.set_,
+    Tensor.__setitem__: conversions.setitem,
+    Tensor.data.__set__: conversions.set_data,
+    Tensor.grad.__set__: conversions.set_grad,
+    Tensor.backward: _backward,
+}

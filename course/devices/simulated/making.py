@@ -1,44 +1,61 @@
 """Making a new tensor on a simulated device: torch's own factory runs on the CPU, each op's result goes to the device."""
 
+from contextlib import contextmanager
+
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from course.devices.simulated import cost
-from course.devices.simulated.dispatch import put
-from course.devices.simulated.plans import plan_of
+from course.devices.simulated.dispatch import Call, drawn
 from course.devices.simulated.moves import move
+from course.devices.simulated.plans import plan_of
+from course.devices.simulated.results import make_room, put
 from course.devices.simulated.tensor import SimulatedTensor
 
 _CPU = torch.device("cpu")
 _push = torch._C._push_on_torch_dispatch_stack
-_pop = torch._C._pop_torch_dispatch_stack
 _depth = torch._C._len_torch_dispatch_stack
 
 
 def make(func, args, kwargs, where, simulation):
     """Return what `func`, which takes a `device`, makes on `where`."""
-    mode = _Making(where, simulation)
-    requires_grad = kwargs.get("requires_grad", False)
     options = {**kwargs, "device": _CPU}
-    options.pop("pin_memory", None)
-    inner = [_pop(None) for _ in range(_depth())]  # a log entered by the program sees each op before this mode does
-    _push(mode)
-    for other in reversed(inner):
-        _push(other)
-    try:
-        with torch._C.DisableTorchFunctionSubclass():
-            made = func(*args, **options)
-    finally:
-        inner = [_pop(None) for _ in range(_depth() - 1)]
-        _pop(None)
-        for other in reversed(inner):
-            _push(other)
+    if options.pop("pin_memory", False):
+        raise RuntimeError("Only dense CPU tensors can be pinned")
+    with _below(_Making(where, simulation)), torch._C.DisableTorchFunctionSubclass():
+        made = func(*args, **options)
     if isinstance(made, SimulatedTensor) or not isinstance(made, torch.Tensor):
         return made
-    return move(made.detach(), where).requires_grad_(requires_grad)  # it shares memory with NumPy: no op ran
+    if made.layout != torch.strided:
+        raise NotImplementedError(f"{func.__name__}(device='{where}'): simulated GPUs have no {made.layout} tensors.")
+    needs_gradient = made.requires_grad  # it shares memory with NumPy, or an op's `out`: nothing was dispatched
+    return move(made.detach(), where).requires_grad_(needs_gradient)
+
+
+@contextmanager
+def _below(mode):
+    """Within the `with`, `mode` sees each op last: a log that the program entered sees it, and its result, first."""
+    above = [_pop() for _ in range(_depth())]
+    _stack([mode, *reversed(above)])
+    try:
+        yield
+    finally:
+        above = [_pop() for _ in range(_depth())]
+        _stack(reversed(above[:-1]))
+
+
+def _pop():
+    return torch._C._pop_torch_dispatch_stack(None)
+
+
+def _stack(modes):
+    for mode in modes:
+        _push(mode)
 
 
 class _Making(TorchDispatchMode):
+    """Puts what an op makes on `where`."""
+
     def __init__(self, where, simulation):
         self.where = where
         self.simulation = simulation
@@ -52,27 +69,16 @@ class _Making(TorchDispatchMode):
         plan = plan_of(func)
         if SimulatedTensor in types and not plan.device:
             return func(*args, **kwargs)
-        simulation, where = self.simulation, self.where
-        generator = kwargs.get("generator")
-        made = _numbers(func, plan, args, kwargs, generator, simulation, where)
-        if not isinstance(made, torch.Tensor):
+        call = Call(SimulatedTensor, plan)
+        inner = [call.numbers_of(value) for value in args]
+        call.where, call.simulation = self.where, self.simulation
+        make_room(func, plan, inner, kwargs, self.where, self.simulation)
+        made = drawn(func, plan, inner, kwargs, call) if plan.random else func(*inner, **kwargs)
+        if not isinstance(made, torch.Tensor) or made.layout != torch.strided:
             return made
+        clock, index = self.simulation.clock, self.where.index
         if func is torch.ops.aten.lift_fresh.default:  # Python's numbers, gathered on the host
-            simulation.clock.copy(None, where.index, made.nbytes, name="copy")
+            clock.copy(None, index, made.nbytes)
         elif not plan.view:
-            simulation.clock.run(where.index, cost.work_of(func, args, kwargs, made), plan.name)
-        return put(SimulatedTensor, made, where, simulation)
-
-
-def _numbers(func, plan, args, kwargs, generator, simulation, where):
-    args = [value.numbers if isinstance(value, SimulatedTensor) else value for value in args]
-    if not plan.random or generator is not None:
-        return func(*args, **kwargs)
-    own, shared = simulation.randomness.generator(where.index), torch.default_generator
-    before = shared.get_state()
-    shared.set_state(own.get_state())
-    try:
-        return func(*args, **kwargs)
-    finally:
-        own.set_state(shared.get_state())
-        shared.set_state(before)
+            clock.run(index, cost.work_of(func, inner, kwargs, made), plan.name)
+        return put(SimulatedTensor, made, self.where, self.simulation)

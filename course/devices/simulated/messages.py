@@ -34,6 +34,42 @@ def not_numpy(device):
     )
 
 
+def no_interface(device):
+    """Return the message for a program that wants the memory itself, which is not on any GPU."""
+    return f"{device} is simulated: its memory cannot be handed to another library. Copy the tensor with .cpu() first."
+
+
+def other_argument(name, device, common, op):
+    """Return the message for an argument that is not where the other ones are, as all but pointwise ops give it."""
+    return (
+        f"Expected all tensors to be on the same device, but got {name} is on {device}, different from other tensors "
+        f"on {common} (when checking argument in method wrapper_CUDA_{op})"
+    )
+
+
+def other_index(allowed):
+    """Return the message for an index on a device where the indexed tensor, on `allowed`, can't use it."""
+    return f"indices should be either on cpu or on the same device as the indexed tensor ({allowed})"
+
+
+def other_types(given, weight):
+    """Return the message of a convolution whose input and weight are on different devices."""
+    return f"Input type ({given}) and weight type ({weight}) should be the same"
+
+
+def assigned_gradient(given, wanted):
+    """Return the message for `x.grad = gradient` with a gradient on another device."""
+    return (
+        f"attempting to assign a gradient with device type '{given.type}' to a tensor with device type "
+        f"'{wanted.type}'. Please ensure that the gradient and the tensor are on the same device"
+    )
+
+
+def invalid_gradient(given, wanted):
+    """Return the message for a backward pass that is started with a gradient on another device."""
+    return f"Function returned an invalid gradient at index 0 - expected device {wanted} but got {given}"
+
+
 def closed(simulation):
     """Return the message for a tensor that outlived its simulation."""
     return (

@@ -2,6 +2,7 @@
 
 import torch
 
+from course.devices.simulated.session import active
 from course.devices.simulated.tensor import SimulatedTensor
 
 _to_copy = torch.ops.aten._to_copy.default
@@ -29,8 +30,6 @@ class _Move(torch.autograd.Function):
 
 
 def _copied(tensor, device, dtype, non_blocking, memory_format):
-    from course.devices.simulated.session import active
-
     options = {"device": device, "non_blocking": non_blocking}
     if dtype is not None:
         options["dtype"] = dtype
@@ -38,7 +37,6 @@ def _copied(tensor, device, dtype, non_blocking, memory_format):
         options["memory_format"] = memory_format
     if not isinstance(tensor, SimulatedTensor):
         # Dressed as a simulated tensor whose device is the CPU, so that the op is ours to run and a log sees one copy.
-        pinned = getattr(tensor, "pinned", False)
         tensor = SimulatedTensor(tensor.detach(), tensor.device, active())
-        tensor.pinned = pinned
-    return _to_copy(tensor, **options)
+    with torch._C.DisableTorchFunction():  # else its `device=` reads as a factory's, and the copy as work of the device
+        return _to_copy(tensor, **options)

@@ -8,6 +8,7 @@ from torch.overrides import _pop_mode, _push_mode
 
 from course.devices.machine import Device
 from course.devices.simulated import cuda
+from course.devices.simulated import saving
 from course.devices.simulated.clock import ModelledClock
 from course.devices.simulated.memory import MemoryAccounts
 from course.devices.simulated.messages import invalid_ordinal
@@ -20,6 +21,15 @@ _ACTIVE = None  # the one hidden state allowed: it stands for the machine's hard
 def active():
     """Return the active `SimulatedGPUs`, or None."""
     return _ACTIVE
+
+
+def device_of(device):
+    """Return `device` as a tensor on it would report it: `cuda` is the current device, with its index.
+
+    Raises CUDA's error for an index that no simulated GPU has.
+    """
+    device = torch.device("cuda", device) if type(device) is int else torch.device(device)
+    return device if device.type != "cuda" or _ACTIVE is None else _ACTIVE.place(device)
 
 
 def simulated_gpus(count=1, model="H200"):
@@ -43,13 +53,14 @@ class SimulatedGPUs:
         self.memory = MemoryAccounts(self.model.memory, count, self.model.name)
         self.randomness = Randomness(count)
         self.places = [torch.device("cuda", index) for index in range(count)]
-        self._mode = functions.Functions(self)
+        self.mode = functions.Functions(self)
         self._undo = ExitStack()
         with ExitStack() as undo:
             undo.enter_context(_swapped_parameters())
             self.driver = undo.enter_context(cuda.patched(self))
-            undo.callback(_leave, self._mode)
-            _enter(self._mode)
+            undo.enter_context(saving.restored(self))
+            undo.callback(_leave, self.mode)
+            _enter(self.mode)
             self._undo = undo.pop_all()
         _ACTIVE = self
         atexit.register(self.close)
@@ -62,14 +73,8 @@ class SimulatedGPUs:
             for index in range(self.count)
         ]
 
-    def device_of(self, device):
-        """Return `device` as torch reports it: with an index, the canonical one of this simulation."""
-        device = torch.device("cuda", device) if isinstance(device, int) else torch.device(device)
-        if device.type != "cuda":
-            return device
-        return self.place(device)
-
     def place(self, device):
+        """Return the canonical `torch.device` for one of type cuda: the one object that tensors here carry."""
         index = self.driver.current() if device.index is None else device.index
         if index >= self.count:
             raise torch.AcceleratorError(invalid_ordinal())
@@ -88,11 +93,11 @@ class SimulatedGPUs:
     @contextmanager
     def entered(self):
         """Within the `with`, this thread sees the simulated GPUs as the one that started them does."""
-        _enter(self._mode)
+        _enter(self.mode)
         try:
             yield self
         finally:
-            _leave(self._mode)
+            _leave(self.mode)
 
     def __enter__(self):
         return self

@@ -1,13 +1,17 @@
 """A tensor on a simulated GPU: its numbers lie in a plain CPU tensor, and it says, to Python, that it is on `cuda:k`."""
 
+import copy
+
 import torch
 from torch import Tensor
 
+from course.devices.simulated import saving
 from course.devices.simulated.dispatch import run_op
-from course.devices.simulated.messages import closed
+from course.devices.simulated.messages import closed, no_interface, not_numpy
 
 _wrap = Tensor._make_wrapper_subclass
 _CPU = torch.device("cpu")  # a wrapper whose C++ device is cuda aborts in autograd on a build without CUDA
+OWN = ("numbers", "where", "simulation", "storage")
 
 
 class SimulatedTensor(Tensor):
@@ -49,6 +53,70 @@ class SimulatedTensor(Tensor):
 
     def get_device(self):
         return self.where.index
+
+    def data_ptr(self):
+        return read(self).data_ptr()
+
+    def untyped_storage(self):
+        return read(self).untyped_storage()
+
+    def numpy(self, *, force=False):
+        if not force:
+            raise TypeError(not_numpy(self.where))
+        return self.detach().cpu().resolve_conj().resolve_neg().numpy()
+
+    def tolist(self):
+        return self.detach().cpu().tolist()
+
+    def is_shared(self):
+        return True  # CUDA's memory always is
+
+    def share_memory_(self):
+        return self
+
+    def __array__(self, dtype=None, copy=None):
+        raise TypeError(not_numpy(self.where))
+
+    def __dlpack__(self, **options):
+        raise BufferError(no_interface(self.where))
+
+    def __format__(self, spec):
+        if self.dim() == 0 and not self.is_meta:
+            return format(self.item(), spec)
+        return object.__format__(self, spec)
+
+    def __repr__(self, *, tensor_contents=None):
+        numbers = read(self)
+        with torch._C.DisableTorchFunction():
+            text = torch._tensor_str._str(numbers, tensor_contents=tensor_contents)
+            needs = self.requires_grad and self.grad_fn is None
+            back = "" if self.grad_fn is None else f", grad_fn=<{self.grad_fn.name()}>"
+        text = f"{text[:-1]}, device='{self.where}'{', requires_grad=True' if needs else back}, simulated)"
+        return f"Parameter containing:\n{text}" if isinstance(self, torch.nn.Parameter) else text
+
+    def __deepcopy__(self, memo):
+        if id(self) in memo:
+            return memo[id(self)]
+        if not self.is_leaf:
+            raise RuntimeError(
+                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment."
+            )
+        made = self.detach().clone()
+        made = torch.nn.Parameter(made) if isinstance(self, torch.nn.Parameter) else made
+        made.requires_grad_(self.requires_grad)
+        memo[id(self)] = made
+        if self.grad is not None:
+            made.grad = copy.deepcopy(self.grad, memo)
+        made.__dict__.update({name: copy.deepcopy(value, memo) for name, value in _said(self).items()})
+        return made
+
+    def __reduce_ex__(self, protocol):
+        return saving.reduced(self, read(self), _said(self))
+
+
+def _said(tensor):
+    """Return what a program itself has written on the tensor."""
+    return {name: value for name, value in tensor.__dict__.items() if name not in OWN}
 
 
 def read(tensor):

@@ -1,0 +1,107 @@
+"""What an op has made on the CPU, put on the simulated device: wrapped, counted in its memory, bounded beforehand."""
+
+from torch import Tensor
+
+import torch
+from torch.utils._pytree import tree_flatten, tree_map
+
+_LARGE = 2**28  # elements; below, a result is made without asking whether there is room for it
+
+
+def put(cls, numbers, where, simulation, storage=None):
+    """Return `numbers` as a tensor on `where`; without a `storage` to share, it takes memory of the device."""
+    if storage is None:
+        storage = numbers.untyped_storage()
+        simulation.memory.took(where.index, storage.nbytes(), numbers)
+    return cls(numbers, where, simulation, storage)
+
+
+def put_all(call, plan, made):
+    """Return what an op made, each tensor in it on the device of the call."""
+    storage = call.first.storage if plan.sharing else None
+    if isinstance(made, Tensor):
+        return put(call.cls, made, call.where, call.simulation, storage)
+    if isinstance(made, (list, tuple)):
+        return type(made)(
+            put(call.cls, one, call.where, call.simulation, storage) if isinstance(one, Tensor) else one for one in made
+        )
+    return made
+
+
+def written(call, plan, args, kwargs, made):
+    """Return the results of an op that writes: its own arguments, where a result is one."""
+    if not plan.returned:
+        return made
+    several = made if isinstance(made, (list, tuple)) else (made,)
+    results = []
+    for place, numbers in zip(plan.returned, several, strict=True):
+        if place is None:
+            results.append(put(call.cls, numbers, call.where, call.simulation))
+            continue
+        position, name = place
+        target = args[position] if position < len(args) else kwargs[name]
+        if plan.reshapes and type(target) is call.cls:
+            _reshape(target)
+        results.append(target)
+    return type(made)(results) if isinstance(made, (list, tuple)) else results[0]
+
+
+def _reshape(tensor):
+    """Give the wrapper the shape that its numbers have now."""
+    numbers = tensor.numbers
+    if tensor.shape != numbers.shape or tensor.stride() != numbers.stride():
+        fresh = put(type(tensor), numbers, tensor.where, tensor.simulation)
+        with torch._C.DisableTorchFunctionSubclass():
+            Tensor.data.__set__(tensor, fresh)
+        tensor.storage = fresh.storage
+
+
+def make_room(func, plan, args, kwargs, where, simulation):
+    """Raise before an op makes more than the device, or this computer, has room for: the numbers would be written
+    before anybody could count them."""
+    sizes = _sizes(args)
+    if plan.scalars and len(set(sizes[0])) == 1 and not sizes[1]:
+        bound = sizes[0][0].numel()
+    else:
+        bound = 1
+        for size in sizes[0]:
+            bound *= size.numel() or 1
+        for number in sizes[1]:
+            bound *= number
+    if bound > _LARGE:
+        simulation.memory.check_room(where.index, _bytes_made(func, args, kwargs))
+
+
+def _sizes(args):
+    """Return the shapes of the tensors among `args`, and the integers above 1."""
+    shapes, numbers = [], []
+    for value in args:
+        kind = type(value)
+        if kind is Tensor:
+            shapes.append(value.shape)
+        elif kind is int:
+            if value > 1:
+                numbers.append(value)
+        elif kind is list or kind is tuple:
+            inner = _sizes(value)
+            shapes += inner[0]
+            numbers += inner[1]
+    return shapes, numbers
+
+
+def _bytes_made(func, args, kwargs):
+    """Return the bytes of an op's results, asked of torch's shapes alone; 0 where torch can't tell."""
+
+    def shape_of(value):
+        if not isinstance(value, Tensor):
+            return value
+        return torch.empty_strided(value.shape, value.stride(), dtype=value.dtype, device="meta")
+
+    options = {name: value for name, value in kwargs.items() if name != "generator"}
+    if "device" in options:
+        options["device"] = torch.device("meta")
+    try:
+        made = func(*tree_map(shape_of, args), **tree_map(shape_of, options))
+    except (RuntimeError, NotImplementedError, IndexError, ValueError):
+        return 0  # the op itself will say what is wrong, or makes what depends on the numbers
+    return sum(one.nbytes for one in tree_flatten(made)[0] if isinstance(one, Tensor))

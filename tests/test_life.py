@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from course import life
 from course.life import packed
+from course.life.op import life_step_in_torch
 
 BLOCK, BLINKER, GLIDER = (life.pattern(name) for name in ("block", "blinker", "glider"))
 RULES = st.builds(
@@ -85,6 +86,39 @@ def test_the_op_is_registered_correctly_and_compiles_into_one_graph():
     torch.library.opcheck(torch.ops.course.life_step, (board, "B36/S23", False))
     compiled = torch.compile(life.step, fullgraph=True, backend="eager")
     assert torch.equal(compiled(board), life.step(board))
+
+
+@settings(deadline=None, max_examples=30)
+@given(board=boards(), rule=st.just("B3/S23") | RULES, wrap=st.booleans())
+def test_the_gpus_kernel_gives_the_cells_of_the_cpus(board, rule, wrap):
+    before = board.clone()
+    got = life_step_in_torch(board, rule, wrap)
+    assert got.dtype == torch.uint8 and torch.equal(got, life.step(board, rule, wrap))
+    assert torch.equal(board, before) and got.data_ptr() != board.data_ptr()
+
+
+def test_the_op_has_a_kernel_for_cpu_cuda_and_mps_and_no_other_that_would_hide_a_missing_one():
+    keys = ("CPU", "CUDA", "MPS", "XPU", "CompositeExplicitAutograd", "CompositeImplicitAutograd")
+    has = [key for key in keys if torch._C._dispatch_has_kernel_for_dispatch_key("course::life_step", key)]
+    assert has == ["CPU", "CUDA", "MPS"]
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda", "mps"])
+def test_the_op_passes_torchs_own_checks_on_each_device_that_is_here(device):
+    if device != "cpu" and not getattr(torch, device).is_available():
+        pytest.skip(f"torch finds no {device} on this machine; its kernel is compared with the CPU's on CPU boards")
+    board = life.put(life.empty(6, 7), BLINKER, 2, 2).to(device)
+    torch.library.opcheck(torch.ops.course.life_step, (board, "B36/S23", False))
+    assert torch.equal(life.step(board).cpu(), life.step(board.cpu()))
+
+
+def test_a_gradient_through_a_generation_is_refused_at_either_door():
+    board = life.put(life.empty(5, 5), BLINKER, 2, 1)
+    with pytest.raises(RuntimeError, match="floating point"):
+        board.requires_grad_()
+    with pytest.raises(TypeError, match="float32"):
+        life.step(board.float().requires_grad_())
+    assert not life.step(board).requires_grad
 
 
 def test_the_op_accepts_boards_that_are_views():

@@ -1,16 +1,25 @@
-"""The rule as a registered PyTorch op around SciPy: `torch.ops.course.life_step`, and `step`, which calls it."""
+"""The rule as a registered PyTorch op with a kernel for each sort of device: `torch.ops.course.life_step`, and `step`.
+
+On the CPU SciPy counts the neighbours. SciPy can't reach a GPU's memory, so CUDA and MPS have a kernel in torch's own
+ops, which PyTorch picks by where the board lies. Without it, a board on a GPU would meet "Could not run ... 'CUDA'
+backend".
+"""
 
 import torch
 
 from course.life.board import check_board
 from course.life.rule import Rule
+from course.life.whole_board import roll
 
 
 def step(board, rule="B3/S23", wrap=True):
     """Return the next generation of `board`, a new board.
 
-    `board` is `torch.uint8` (H, W) of 0 and 1 on any device; the result is on the same one, computed on the CPU.
-    `rule` is a string such as "B36/S23"; edges meet (a torus) unless `wrap` is False, when all outside is dead.
+    `board` is `torch.uint8` (H, W) of 0 and 1 on the CPU, CUDA or MPS; the result is on the same device, computed
+    there. `rule` is a string such as "B36/S23"; edges meet (a torus) unless `wrap` is False, when all outside is dead.
+
+    It has no gradient: a cell is 0 or 1, and nothing lies between. torch refuses `requires_grad` on a uint8 board, and
+    this refuses any other dtype, so no gradient can be asked for and silently be none.
 
     >>> step(torch.tensor([[0, 0, 0], [1, 1, 1], [0, 0, 0]], dtype=torch.uint8), wrap=False).tolist()
     [[0, 1, 0], [0, 1, 0], [0, 1, 0]]
@@ -18,17 +27,24 @@ def step(board, rule="B3/S23", wrap=True):
     return torch.ops.course.life_step(board, str(rule), wrap)
 
 
-@torch.library.custom_op("course::life_step", mutates_args=())
+@torch.library.custom_op("course::life_step", mutates_args=(), device_types="cpu")
 def life_step(board: torch.Tensor, rule: str, wrap: bool) -> torch.Tensor:
-    """The body PyTorch runs: SciPy counts the neighbours, the rule decides."""
+    """The CPU's kernel: SciPy counts the neighbours, the rule decides."""
     from scipy.signal import convolve2d
 
     check_board(board, "step(board=…)")
     wanted = Rule.parse(rule)
-    cells = board.numpy(force=True)
+    cells = board.numpy()
     counts = convolve2d(cells, [[1, 1, 1], [1, 0, 1], [1, 1, 1]], mode="same", boundary="wrap" if wrap else "fill")
     following = wanted.apply(cells.astype(bool), lambda k: counts == k)
-    return torch.from_numpy(following.astype("uint8")).to(board.device)
+    return torch.from_numpy(following.astype("uint8"))
+
+
+@life_step.register_kernel(("cuda", "mps"))
+def life_step_in_torch(board, rule, wrap):
+    """The kernel of CUDA and MPS: shifted boards added up, wherever `board` lies; the same cells as SciPy's."""
+    check_board(board, "step(board=…)")
+    return roll(board, 1, Rule.parse(rule), wrap)
 
 
 @life_step.register_fake

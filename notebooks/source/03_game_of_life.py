@@ -150,9 +150,9 @@ print("one down, one right:", torch.equal(moved, glider.roll((1, 1), dims=(0, 1)
 
 # %% [markdown]
 # `course.life` has the same op, with any rule and with edges that meet or don't: `torch.ops.course.life_step`, and
-# `life.step` that calls it. And where does it run? On the CPU, wherever the board lives: SciPy knows no GPU. The body
-# says so in plain sight, by `numpy(force=True)` and `.to(board.device)`: two moves of the whole board, each
-# generation.
+# `life.step` that calls it. And where does it run? Yours on the CPU, wherever the board lives: SciPy knows no GPU. Its
+# body says so in plain sight, by `numpy(force=True)` and `.to(board.device)`: two moves of the whole board, each
+# generation. The course's op has a second body, in torch's own ops, that PyTorch takes for a board on a GPU.
 
 # %% tags=["nbval-check-output"]
 print(torch.ops.course.life_step.default._schema)

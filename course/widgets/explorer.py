@@ -44,7 +44,7 @@ class Explorer(ipywidgets.VBox):
         self._thread = None
         self._failure = None
         self.stopped = threading.Event()
-        self._picture = ipywidgets.HTML()
+        self._picture = self.canvas()
         self._progress = ipywidgets.FloatProgress(min=0, max=1, description="working", layout={"visibility": "hidden"})
         self._stop = ipywidgets.Button(
             description="Stop", icon="stop", layout={"visibility": "hidden", "width": "90px"}
@@ -65,6 +65,10 @@ class Explorer(ipywidgets.VBox):
     def controls(self):
         """Return the list of controls; a subclass overrides this."""
         return []
+
+    def canvas(self):
+        """Return the widget that shows the picture, as HTML in its `value`; a subclass may give one that listens."""
+        return ipywidgets.HTML()
 
     def slider(self, name, low, high, label, step=1, kind=ipywidgets.IntSlider, **settings):
         """Return a labelled slider tied to the trait `name`; it reports while it moves unless told otherwise."""

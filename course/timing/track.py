@@ -1,0 +1,101 @@
+"""An op's track under the roof: for each size its intensity, the speed it reaches, and what holds it back there."""
+
+from dataclasses import dataclass
+
+import torch
+
+from course.devices.simulated.models import Work, model_for
+from course.timing.roofline import Roofline, roofline
+from course.timing.stopwatch import measure
+from course.traces import load_trace
+
+SIZES = (16, 32, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1500, 2048, 3000, 4500)
+MEASURED_UP_TO = 2048  # a larger product takes a small CPU seconds
+
+
+@dataclass(frozen=True)
+class SizedOp:
+    """An op on float32 matrices of n × n: its `flops` and `nbytes` for a size, and `run` on two such matrices."""
+
+    name: str
+    flops: object
+    nbytes: object
+    run: object
+
+
+OPS = {
+    op.name: op
+    for op in (
+        SizedOp("matrix @ matrix", lambda n: 2 * n**3, lambda n: 12 * n**2, torch.mm),
+        SizedOp("matrix @ vector", lambda n: 2 * n**2, lambda n: 4 * (n**2 + 2 * n), lambda a, b: torch.mv(a, b[0])),
+        SizedOp("matrix + matrix", lambda n: n**2, lambda n: 12 * n**2, torch.add),
+    )
+}
+
+
+@dataclass(frozen=True)
+class Stop:
+    """The op at one `size`: `intensity` in operations a byte, `speed` in operations a second, None where not known.
+
+    `limit` is what holds it back: "memory" or "arithmetic" by the roof, "launch" where starting the op takes longest.
+    """
+
+    size: int
+    intensity: float
+    speed: float | None
+    limit: str
+
+
+@dataclass(frozen=True)
+class Track:
+    """The stops of the op called `op`, a size each, under the `roof` of one device."""
+
+    op: str
+    roof: Roofline
+    stops: tuple[Stop, ...]
+
+    def at(self, size):
+        """Return the `Stop` of `size`."""
+        return next(stop for stop in self.stops if stop.size == size)
+
+
+def modelled_track(op, model="H200"):
+    """Return the `Track` of the op named `op` (see `OPS`) on a GPU of `model`, after its data sheet; float32."""
+    model, op = model_for(model), OPS[op]
+    roof = Roofline("/gpu:0", "float32", model.peak["float32"], model.memory_bandwidth, "modelled", model.origin)
+    stops = []
+    for n in SIZES:
+        work = Work(op.flops(n), op.nbytes(n))
+        launched = model.launch > model.seconds(work)
+        intensity = work.flops / work.bytes
+        speed = work.flops / max(model.launch, model.seconds(work))
+        stops.append(Stop(n, intensity, speed, "launch" if launched else roof.limit(intensity)))
+    return Track(op.name, roof, tuple(stops))
+
+
+def recorded_track(op, trace):
+    """Return the `Track` of the op named `op` in the recorded trace called `trace`; products have speeds, others none."""
+    trace = load_trace(trace)
+    products = {t.size: t.flops / t.compute for t in trace.matmul if t.dtype == "float32"}
+    return track_of(op, roofline(trace), products if op == "matrix @ matrix" else {})
+
+
+def track_of(op, roof, speeds):
+    """Return the `Track` of the op named `op` under `roof`, with `speeds`: size -> operations a second."""
+    op = OPS[op]
+    stops = []
+    for n in SIZES:
+        intensity = op.flops(n) / op.nbytes(n)
+        stops.append(Stop(n, intensity, speeds.get(n), roof.limit(intensity)))
+    return Track(op.name, roof, tuple(stops))
+
+
+def measured_speed(op, size, seconds=0.2):
+    """Return the operations a second that the op named `op` reaches at `size` on this CPU, in about `seconds`.
+
+    None for sizes above `MEASURED_UP_TO`.
+    """
+    if size > MEASURED_UP_TO:
+        return None
+    op, (a, b) = OPS[op], torch.rand(2, size, size)
+    return op.flops(size) / measure(op.run, a, b, seconds=seconds).median

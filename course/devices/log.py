@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from course.devices import flow, overhead
 from course.devices.names import DeviceName
-from course.devices.record import as_lines, as_text
+from course.devices.record import as_lines, as_text, sources
 from course.devices.recorder import ends, read, recorder
 from course.draw import ops, table
 
@@ -106,7 +106,8 @@ class PlacementLog(Sequence):
         if any(record.seconds_text for record in records):
             headings.insert(5, "time")
             rows = [(*row[:5], record.seconds_text, row[5]) for row, record in zip(rows, records, strict=True)]
-        return {"text/plain": repr(self), "text/html": table(headings, rows, repr(self)).html}
+        shown = table(headings, rows, repr(self), "; ".join(sources(records)))
+        return {"text/plain": repr(self), "text/html": shown.html}
 
     def _modes(self):
         if not hasattr(self._entered, "modes"):

@@ -13,8 +13,9 @@ class OpRecord:
     `bytes_moved` counts the bytes of inputs that lay on another device, `origin` (None when nothing moved). `backward`
     is True for ops of a backward pass. `view` is True when the op computes nothing and its result shares its input's
     memory. `note` says why the op ran where it did, where there is something to say. `simulated` is True when one of
-    its devices isn't there. `seconds` is what the op or the copy takes alone, from its call to its end, where somebody knows it;
-    `seconds_kind` says who: `modelled` (the clock of simulated GPUs) or `measured` (a timed log, on the CPU).
+    its devices isn't there. `seconds` is what the op or the copy takes alone, from its call to its end, where somebody
+    knows it; `seconds_kind` says who: `modelled` (the clock of simulated GPUs) or `measured` (a timed log, on the CPU);
+    `seconds_origin` says on what the model stands.
     """
 
     op: str
@@ -30,6 +31,7 @@ class OpRecord:
     simulated: bool = False
     seconds: float | None = None
     seconds_kind: str = ""
+    seconds_origin: str = ""
 
     @property
     def device_text(self):
@@ -73,12 +75,20 @@ class OpRecord:
 
 
 def as_text(records):
-    """Return the records as aligned lines, one an op; with a column of seconds where some are known."""
+    """Return the records as aligned lines, one an op; with a column of seconds where some are known.
+
+    A last line says where modelled seconds come from.
+    """
     cells = [(r.op, r.device_text, r.shape_text, r.dtype, r.seconds_text, r.remarks) for r in records]
     widths = [max((len(row[column]) for row in cells), default=0) for column in range(5)]
     chosen = [column for column in range(6) if column != 4 or widths[4]]
     lines = ("  ".join(f"{row[column]:<{[*widths, 0][column]}}" for column in chosen) for row in cells)
-    return "\n".join(line.rstrip() for line in lines)
+    return "\n".join([line.rstrip() for line in lines] + sources(records))
+
+
+def sources(records):
+    """Return a line for each origin of the seconds that nobody measured."""
+    return sorted({f"seconds {r.seconds_kind}: {r.seconds_origin}" for r in records if r.seconds_origin})
 
 
 def as_lines(records, task):

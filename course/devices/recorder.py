@@ -88,7 +88,7 @@ def _timed(func, args, kwargs):
     """Run an op; return what it makes and what the stopwatch says."""
     start = perf_counter()
     made = func(*args, **kwargs)
-    return made, (perf_counter() - start, "measured")
+    return made, (perf_counter() - start, "measured", "")
 
 
 def _modelled(clock, otherwise):
@@ -98,7 +98,7 @@ def _modelled(clock, otherwise):
         before = clock.last
         made, timing = otherwise(func, args, kwargs) if otherwise else (func(*args, **kwargs), None)
         booked = clock.last
-        return made, timing if booked is before else (booked.seconds, "modelled")
+        return made, timing if booked is before else (booked.seconds, "modelled", clock.model.origin)
 
     return run
 
@@ -132,7 +132,7 @@ def read(raw):
     traits = traits_of(func)
     _, device, dtype, _, _ = (outputs or inputs or [((), torch.device("cpu"), None, 0, False)])[0]
     moved, origin = _moved(traits, inputs, outputs, device)
-    seconds, kind = timing or (None, "")
+    seconds, kind, source = timing or (None, "", "")
     if kind == "measured" and {device.type, *(fact[1].type for fact in inputs)} != {"cpu"}:
         seconds, kind = None, ""  # other devices go on working after the op has returned
     return OpRecord(
@@ -149,6 +149,7 @@ def read(raw):
         simulated=any(fact[4] for fact in inputs + outputs),
         seconds=seconds,
         seconds_kind=kind,
+        seconds_origin=source,
     )
 
 

@@ -86,7 +86,6 @@ USES = {
     "equal to a CPU tensor": lambda x: torch.equal(torch.ones(2, 2), x),
     "membership": lambda x: 1.0 in x,
     "storage": lambda x: x.untyped_storage().tolist(),
-    "address": lambda x: x.data_ptr(),
     # saved, and autograd
     "pickle": lambda x: pickle.dumps(x),
     "save": lambda x: torch.save(x, io.BytesIO()),
@@ -99,6 +98,9 @@ USES = {
     "module's state": lambda x: torch.save(MODULES[id(x)].state_dict(), io.BytesIO()),
     "load into a module": lambda x: nn.Linear(2, 2).load_state_dict({"weight": x, "bias": x[0]}),
 }
+
+#: Refused by torch itself, before anybody could say why: a wrapper has no memory of its own to hand out.
+REFUSED_BY_TORCH = {"storage", "dlpack"}
 
 #: What a program may still hold besides the tensor, by the tensor's id: filled by `made`.
 SCALARS, LOSSES, PARAMETERS, MODULES = {}, {}, {}, {}

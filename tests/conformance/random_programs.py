@@ -100,7 +100,9 @@ steps = st.sampled_from([(kind, op) for kind, ops in KINDS.items() for op in ops
     )
 )
 inputs = st.lists(
-    st.tuples(st.sampled_from(SHAPES), st.sampled_from(DEVICES), st.booleans(), st.integers(0, 99)), min_size=2, max_size=4
+    st.tuples(st.sampled_from(SHAPES), st.sampled_from(DEVICES), st.booleans(), st.integers(0, 99)),
+    min_size=2,
+    max_size=4,
 )
 
 

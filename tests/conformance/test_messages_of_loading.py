@@ -24,7 +24,9 @@ def test_without_a_gpu_torch_says_so_and_names_map_location():
     data = saved_on("cuda:0", 1)
     if torch.cuda.is_available():
         pytest.skip("this machine has a CUDA device, so the file loads there")
-    with pytest.raises(RuntimeError, match="Attempting to deserialize object on a CUDA device but torch.cuda.is_available"):
+    with pytest.raises(
+        RuntimeError, match="Attempting to deserialize object on a CUDA device but torch.cuda.is_available"
+    ):
         load(data)
     assert torch.equal(load(data, map_location="cpu"), torch.arange(3.0))
 

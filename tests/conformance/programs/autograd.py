@@ -3,9 +3,10 @@
 import copy
 
 import torch
-from programs.data import normal, seeded
 from torch import nn
 from torch.utils.checkpoint import checkpoint
+
+from programs.data import normal, seeded
 
 
 class Cube(torch.autograd.Function):

@@ -1,10 +1,10 @@
 """The course's own GPU code, chapter by chapter, on whatever device is given."""
 
 import torch
-from programs.data import normal, whole
 
 from course import life, log_placement, mean, place
 from course.devices import DeviceName
+from programs.data import normal, whole
 
 
 def chapter_01_six_ops(device):

@@ -3,9 +3,10 @@
 import copy
 
 import torch
-from programs.data import normal, seeded, whole
 from torch import nn
 from torch.nn import functional as F
+
+from programs.data import normal, seeded, whole
 
 
 class WithBuffers(nn.Module):

@@ -1,10 +1,11 @@
 """Whole networks, trained for a few steps the way tutorials do it."""
 
 import torch
-from programs.data import normal, seeded, whole
 from torch import nn
 from torch.nn import functional as F
 from torch.utils.data import DataLoader, TensorDataset
+
+from programs.data import normal, seeded, whole
 
 
 def mlp(device):

@@ -1,8 +1,9 @@
 """Every dense optimiser of `torch.optim`, and what goes with them."""
 
 import torch
-from programs.data import normal, seeded
 from torch import nn
+
+from programs.data import normal, seeded
 
 OPTIMISERS = {
     "SGD": dict(lr=0.1, momentum=0.9, nesterov=True, weight_decay=0.01),

@@ -3,8 +3,9 @@
 import io
 
 import torch
-from programs.data import normal, seeded
 from torch import nn
+
+from programs.data import normal, seeded
 
 
 def _written(thing):

@@ -4,8 +4,9 @@ import copy
 import math
 
 import torch
-from programs.data import normal, seeded
 from torch import nn
+
+from programs.data import normal, seeded
 
 
 def pi_on_four(devices):

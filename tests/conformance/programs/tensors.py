@@ -5,6 +5,7 @@ import pickle
 
 import numpy
 import torch
+
 from programs.data import normal, whole
 
 

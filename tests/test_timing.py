@@ -2,7 +2,6 @@
 
 import math
 import time
-from contextlib import nullcontext
 from statistics import median
 
 import numpy as np
@@ -14,43 +13,13 @@ from hypothesis import strategies as st
 
 import course.timing.matmul
 from course.__main__ import main
-from course.checks import check
+from course.devices.simulated.models import Work
+from course.devices.simulated.session import simulated_gpus
 from course.timing import MatmulTiming, Timing, crossover, in_words, measure, measure_matmul, record_trace
 from course.timing.clock import EventClock, clock_for
-from course.timing.pretend import PretendGPU
 from course.traces import load_trace, validate
 
 seconds = st.floats(1e-6, 1e3)
-
-
-class PretendCuda:
-    """`torch.cuda` as far as `EventClock` uses it: events take the time of a PretendGPU's queue."""
-
-    def __init__(self, gpu):
-        self.gpu = gpu
-
-    def device(self, device):
-        self.used = device
-        return nullcontext()
-
-    def Event(self, enable_timing):
-        assert enable_timing
-        return PretendEvent(self.gpu)
-
-
-class PretendEvent:
-    def __init__(self, gpu):
-        self.gpu = gpu
-
-    def record(self):
-        self.at = None
-
-    def synchronize(self):
-        self.gpu.synchronize()
-        self.at = self.gpu.clock()
-
-    def elapsed_time(self, later):
-        return (later.at - self.at) * 1000
 
 
 # The stopwatch
@@ -141,30 +110,16 @@ def test_seconds_in_words(given_, words):
 
 
 def test_the_event_clock_reads_only_when_the_queue_is_empty():
-    gpu = PretendGPU(accept=0.0, set_up=0.0)
-    clock = EventClock("cuda:1", cuda=PretendCuda(gpu))
-    before = clock()
-    gpu.launch(2.0)
-    gpu.launch(3.0)
-    assert clock() - before == pytest.approx(5.0)
-    assert clock.cuda.used == "cuda:1"
+    with simulated_gpus(2) as gpus:
+        clock = EventClock("cuda:1")
+        before = clock()
+        for seconds in (2.0, 3.0):
+            gpus.clock.run(1, Work(bytes=seconds * gpus.model.memory_bandwidth))
+        assert clock() - before == pytest.approx(5.0, rel=1e-3)
 
 
 def test_the_clock_of_the_cpu_is_the_hosts():
     assert clock_for(torch.device("cpu")) is time.perf_counter
-
-
-def test_a_pretend_gpu_accepts_at_once_and_sets_up_once():
-    gpu = PretendGPU(accept=0.25, set_up=2.0)
-    gpu.launch(1.0)
-    assert gpu.clock() == 0.25
-    gpu.synchronize()
-    assert gpu.clock() == 3.25
-    gpu.launch(1.0)
-    gpu.synchronize()
-    gpu.synchronize()
-    assert gpu.clock() == 4.5
-    assert [s.what for s in gpu.spans if s.lane == "gpu"] == ["set-up", "work", "work"]
 
 
 # Products
@@ -278,46 +233,6 @@ def test_the_command_says_in_words_that_a_gpu_is_absent():
     assert (
         said.exit_code == 1 and "not on this machine; it has /cpu:0" in said.output and "Traceback" not in said.output
     )
-
-
-def right_stopwatch(gpu, work, repeats, warm=True, wait=True, middle=median):
-    if warm:
-        gpu.launch(work)
-        gpu.synchronize()
-    times = []
-    for _ in range(repeats):
-        start = gpu.clock()
-        gpu.launch(work)
-        if wait:
-            gpu.synchronize()
-        times.append(gpu.clock() - start)
-    return middle(times)
-
-
-WRONG = {
-    "never waits": lambda g, w, r: right_stopwatch(g, w, r, wait=False),
-    "counts the set-up": lambda g, w, r: right_stopwatch(g, w, r, warm=False),
-    "takes the mean": lambda g, w, r: right_stopwatch(g, w, r, middle=lambda times: sum(times) / len(times)),
-    "leaves the accepting out": lambda g, w, r: w,
-}
-
-
-@pytest.mark.parametrize("wrong", WRONG.values(), ids=WRONG)
-def test_the_stopwatch_exercise_notices_each_wrong_stopwatch(wrong):
-    assert check(right_stopwatch)
-    verdict = check(wrong, "right_stopwatch")
-    assert not verdict and "PretendGPU" in verdict.message
-
-
-def test_the_other_exercises_pass_right_answers_and_notice_wrong_ones():
-    assert check(lambda r, i, c: 2 * r * i * c, "matmul_flops")
-    assert not check(lambda r, i, c: r * i * c, "matmul_flops")
-    assert not check(lambda r, i, c: 2 * r * c, "matmul_flops")
-    assert check(lambda cpu, copies, gpu: int(copies // (cpu - gpu)) + 1 if gpu < cpu else -1, "break_even")
-    assert not check(
-        lambda cpu, copies, gpu: max(1, math.ceil(copies / (cpu - gpu))) if gpu < cpu else -1, "break_even"
-    )
-    assert not check(lambda cpu, copies, gpu: int(copies // (cpu - gpu)) + 1 if gpu != cpu else -1, "break_even")
 
 
 @settings(max_examples=20, deadline=None)

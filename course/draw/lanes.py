@@ -12,22 +12,21 @@ _LOOK = {
     "work": ("gpu", "/"),
     "copy": ("bytes", "-"),
 }
-_PRETEND = "pretend"
 _UNITS = (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6))
 
 
-def lanes(spans, readings, title, label=_PRETEND):
+def lanes(spans, readings, title, label):
     """Return a `Picture` of `spans`, the host's lane on top, then the devices' in the order of their names.
 
     - `spans`: each with lane, what (a key of the table above), start and stop in seconds; `name`, where it has one,
       is written on it.
     - `readings`: moments at which a stopwatch was read; `title` states what all this shows.
-    - `label`: what kind of seconds these are ("modelled: NVIDIA H200 …"), written on the axis; by default pretend ones.
+    - `label`: what kind of seconds these are ("modelled: NVIDIA H200 …"), written on the axis.
     """
     rows = ["host", *sorted({span.lane for span in spans} - {"host"}, key=_order)]
     first = min((span.start for span in spans), default=0.0)
     length = max((span.stop for span in spans), default=1.0) - first
-    unit, scale = ("s", 1.0) if label == _PRETEND else next((u for u in _UNITS if length >= u[1]), _UNITS[-1])
+    unit, scale = next((u for u in _UNITS if length >= u[1]), _UNITS[-1])
     with figure(figsize=(7.2, 1.3 + 0.5 * len(rows))) as (drawn, axes):
         for span in spans:
             _bar(axes, span, len(rows) - 1 - rows.index(span.lane), first, scale, length)
@@ -36,7 +35,7 @@ def lanes(spans, readings, title, label=_PRETEND):
         axes.set_yticks(range(len(rows)), labels=[row.replace("gpu", "GPU") for row in reversed(rows)])
         axes.set_ylim(-0.5, len(rows) - 0.3)
         axes.set_xlim(0, 1.02 * length / scale)
-        words = "pretend seconds" if label == _PRETEND else f"{unit}, {label}"
+        words = f"{unit}, {label}"
         axes.set_xlabel(words + ("; red lines: the stopwatch is read" if readings else ""))
         axes.set_title(title)
     alt = f"{title}. {len(spans)} spans on {len(rows)} lanes over {length / scale:.3g} {unit}, {label}"

@@ -27,12 +27,11 @@ class EventClock:
 
     Each reading puts an event behind the work in the current stream, waits for it, and adds the time since the event
     before: adding up in Python keeps microseconds where one float32 count of milliseconds would lose them in a minute.
-    `cuda` is the module to ask (a test passes a pretend one). For one thread.
+    For one thread.
     """
 
-    def __init__(self, device, cuda=torch.cuda):
+    def __init__(self, device):
         self.device = device
-        self.cuda = cuda
         self.seconds = 0.0
         self.last = self._event()
 
@@ -43,8 +42,8 @@ class EventClock:
         return self.seconds
 
     def _event(self):
-        with self.cuda.device(self.device):
-            event = self.cuda.Event(enable_timing=True)
+        with torch.cuda.device(self.device):
+            event = torch.cuda.Event(enable_timing=True)
             event.record()
             event.synchronize()
         return event

@@ -101,7 +101,7 @@ class PlacementExplorer(Explorer):
         run = result.run
         words = in_words(run.seconds)
         verdict = _verdict(run, result.best)
-        alt = f"{words} modelled, n = {self.width}. {verdict} {_in_words(run)}"
+        alt = f"{words} modelled, n = {self.width}. {verdict} {_in_words(run)} Seconds are {run.label}."
         body = (
             f'<div class="figure">{words} <small>modelled</small></div>'
             f'<p class="note">{escape(verdict)}</p>'

@@ -143,6 +143,10 @@ class Stream:
         """Return whether all work of this stream is done."""
         return self._clock.passed(self.queue.ready)
 
+    def is_capturing(self):
+        """Return False: nothing is captured into a CUDA graph here. Torch's optimisers ask at every step."""
+        return False
+
     def synchronize(self):
         """Wait until all work of this stream is done."""
         self._clock.wait(self.queue.ready)

@@ -203,7 +203,9 @@ def test_pinned_memory_is_marked_and_shared_by_views(gpus):
     assert torch.equal(pinned, x) and pinned.data_ptr() != x.data_ptr()
     assert not pinned.clone().is_pinned()
     assert torch.equal(pinned.to("cuda", non_blocking=True).cpu(), x)
-    assert torch.empty(3, pin_memory=True).is_pinned()
+    assert torch.empty(3, pin_memory=True).is_pinned() and torch.zeros(3, device="cpu", pin_memory=True).is_pinned()
+    with pytest.raises(RuntimeError, match="Only dense CPU tensors can be pinned"):
+        torch.empty(3, device="cuda", pin_memory=True)
     with pytest.raises(RuntimeError, match=r"cannot pin 'torch.cuda.FloatTensor' only dense CPU tensors can be pinned"):
         torch.ones(2, device="cuda").pin_memory()
 

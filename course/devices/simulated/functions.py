@@ -10,6 +10,7 @@ from course.devices.simulated.bodies import body_of
 from course.devices.simulated.making import make
 from course.devices.simulated.messages import invalid_gradient
 from course.devices.simulated.moves import move
+from course.devices.simulated.pinned import mark
 from course.devices.simulated.randomness import check_generator
 from course.devices.simulated.tensor import SimulatedTensor
 
@@ -42,6 +43,8 @@ def run(func, args, kwargs):
         return _seen_again(body, args, kwargs or {})
     simulation = session.active()
     if kwargs:
+        if simulation is not None and kwargs.get("pin_memory") and _is_host(kwargs.get("device")):
+            return mark(run(func, args, {name: value for name, value in kwargs.items() if name != "pin_memory"}))
         if simulation is not None and kwargs.get("device") is not None:
             return _on_device(func, args, kwargs, kwargs["device"], simulation)
         if kwargs.get("generator") is not None:
@@ -85,6 +88,11 @@ def _converted(func, data, device, dtype=None, copy=None, requires_grad=False, *
         data, copy = data.detach(), True
     made = conversions.to(data, device, dtype or data.dtype, copy=bool(copy))
     return made.requires_grad_() if requires_grad else made
+
+
+def _is_host(device):
+    device = default_device.CURRENT_DEVICE if device is None else device
+    return device is None or session.device_of(device).type == "cpu"
 
 
 def _first_device(args):

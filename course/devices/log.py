@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from course.devices import flow, overhead
 from course.devices.names import DeviceName
 from course.devices.record import as_lines, as_text, sources
-from course.devices.recorder import ends, read, recorder
+from course.devices.recorder import Kept, recorder
 from course.draw import ops, table
 
 
@@ -20,13 +20,12 @@ class PlacementLog(Sequence):
 
     def __init__(self, timed=False):
         self._timed = timed
-        self._raw = []  # tuples; an OpRecord is made when somebody looks, not while the program runs
-        self._seen = {}  # raw -> the same raw: a loop's ops repeat, and each one costs the log a pointer
+        self._kept = Kept()  # an OpRecord is made when somebody looks, not while the program runs
         self._entered = threading.local()
 
     def __enter__(self):
         # A mode per entry: torch's modes belong to a thread and keep what they restore in themselves.
-        mode = recorder(self._raw.append, self._seen.setdefault, self._timed)
+        mode = recorder(self._kept, self._timed)
         mode.__enter__()
         self._modes().append(mode)
         return self
@@ -35,11 +34,14 @@ class PlacementLog(Sequence):
         self._modes().pop().__exit__(*error)
 
     def __len__(self):
-        return len(self._raw)
+        return len(self._kept.starts())
 
     def __getitem__(self, index):
-        chosen = self._raw[index]
-        return [read(raw) for raw in chosen] if isinstance(index, slice) else read(chosen)
+        chosen = self._kept.starts()[index]
+        return [self._kept.read(start) for start in chosen] if isinstance(index, slice) else self._kept.read(chosen)
+
+    def __iter__(self):
+        return iter(self[:])
 
     @property
     def forward(self):
@@ -73,7 +75,7 @@ class PlacementLog(Sequence):
 
     def edges(self):
         """Return, as `Edge`s between places in this log, which op made what another one reads."""
-        return flow.edges(map(ends, self._raw))
+        return flow.edges(map(self._kept.ends, self._kept.starts()))
 
     def graph(self, title="", views=False):
         """Return a `Picture` of the ops in lanes of their devices, joined by what one makes and another reads.

@@ -1,22 +1,24 @@
 """A remark that placement leaves for the log, in this thread: why the op that runs now runs where it does."""
 
-import threading
-from contextlib import contextmanager
+from threading import get_ident
+
+#: thread -> the remark on the op that runs there now. Empty but for moments: so the log sees at once that there is none
+#: (a `threading.local` would cost every op a microsecond).
+NOTES = {}
 
 
-class _Note(threading.local):
-    text = ""
+class noted:  # twice as fast as one made of a generator
+    """Within the `with`, ops that a log records in this thread carry `text`."""
 
+    def __init__(self, text):
+        self.text = text
 
-#: `NOTE.text` is the remark on the op that runs now; empty when there is none.
-NOTE = _Note()
+    def __enter__(self):
+        self.before = NOTES.get(get_ident())
+        NOTES[get_ident()] = self.text
 
-
-@contextmanager
-def noted(text):
-    """Within the `with`, ops that a log records carry `text`."""
-    before, NOTE.text = NOTE.text, text
-    try:
-        yield
-    finally:
-        NOTE.text = before
+    def __exit__(self, *error):
+        if self.before is None:
+            NOTES.pop(get_ident(), None)
+        else:
+            NOTES[get_ident()] = self.before

@@ -148,6 +148,8 @@ class Placement(TorchFunctionMode):
             here, named, moved = moves.bring(args, kwargs, device, plan.name)
             self._count(moved)
         try:
+            if not note:
+                return func(*here, **named)
             with noted(note):
                 return func(*here, **named)
         except NotImplementedError as error:

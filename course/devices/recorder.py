@@ -1,7 +1,12 @@
 """How a log sees ops: a mode of torch that keeps a plain tuple for each, and what such a tuple says when it is read."""
 
 import sys
+import threading
+from dataclasses import dataclass
+from functools import cache
+from threading import get_ident
 from time import perf_counter
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -9,7 +14,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from course.devices.machine import simulation
 from course.devices.names import name_of
-from course.devices.notes import NOTE
+from course.devices.notes import NOTES
 from course.devices.record import OpRecord
 from course.devices.schemas import Traits, traits_of
 
@@ -19,11 +24,50 @@ _pass_number = torch._C._current_graph_task_id
 #: Types that hold no tensor, told apart in a tenth of the time that isinstance takes to say no.
 _PLAIN = {int, float, bool, str, type(None), torch.dtype, torch.device, torch.layout, torch.memory_format}
 
+_MADE = "made"  # among an op's facts: what follows was made, what stands before was read
 
-def recorder(append, seen, timed):
-    """Return a mode that gives `append` a tuple for each op; `seen(raw, raw)` returns an equal one kept before.
 
-    While GPUs are simulated the tuples have their clock's seconds; when `timed`, those that an op took on the CPU.
+class Kept:
+    """What a log keeps: a flat list, for each op a tuple of facts and then a number for each of its tensors' storages.
+
+    Equal facts are kept once: a loop's ops repeat. Flat, and one `extend` an op, so that threads don't mix up theirs.
+    """
+
+    def __init__(self):
+        self.flat = []
+        self.seen = {}  # facts -> the same facts
+        self.ops = {}  # id -> op: an op's own hash takes longer than all else here
+        self._starts = []
+        self._walked = 0
+        self._walking = threading.Lock()
+
+    def starts(self):
+        """Return the places in `flat` at which ops begin."""
+        with self._walking:
+            self._starts += [n for n in range(self._walked, len(self.flat)) if type(self.flat[n]) is tuple]
+            self._walked = max(self._walked, self._starts[-1] + 1 if self._starts else 0)
+            return self._starts
+
+    def read(self, start):
+        """Return the `OpRecord` of the op that begins at `start`."""
+        op, backward, note, timing, *facts = self.flat[start]
+        inputs, outputs = _sides(facts)
+        return _as_record(self.ops[op], backward, note, timing or (None, "", ""), inputs, outputs)
+
+    def ends(self, start):
+        """Return what the op at `start` reads, what it makes, as pairs (storage, shape), and whether it is a view."""
+        op, _, _, _, *facts = self.flat[start]
+        inputs, outputs = _sides(facts)
+        stores = self.flat[start + 1 : start + 1 + len(inputs) + len(outputs)]
+        pairs = [(store, fact.shape) for store, fact in zip(stores, inputs + outputs, strict=True)]
+        traits = traits_of(self.ops[op])
+        return (pairs[: len(inputs)] if traits.reads_inputs else []), pairs[len(inputs) :], traits.view
+
+
+def recorder(kept, timed):
+    """Return a mode that adds every op to `kept`.
+
+    While GPUs are simulated with their clock's seconds; when `timed`, with those that an op took on the CPU.
     """
     # Torch's own way to make a mode loads the compiler; a program that has loaded it needs a mode made that way.
     made_for = _Recorder if "torch._dynamo" in sys.modules else _QuickRecorder
@@ -31,49 +75,37 @@ def recorder(append, seen, timed):
     run = _timed if timed else None
     if gpus is not None:
         run = _modelled(gpus.clock, run)
-    return made_for(append, seen, run)
+    return made_for(kept, run)
 
 
 def _record(mode, func, types, args=(), kwargs=None):
-    """Run an op and append one plain tuple for it. Called for every op: no classes, no names, no stack walks here."""
+    """Run an op and keep what it was. Called for every op: no classes, no names, no stack walks here."""
     if mode.run is None:
         made, timing = func(*args, **kwargs) if kwargs else func(*args), None
     else:
         made, timing = mode.run(func, args, kwargs or {})
-    inputs = ()
+    facts = [id(func), _pass_number() != -1, NOTES.get(get_ident(), "") if NOTES else "", timing]
+    stores = [None]
     for arg in args:
         kind = type(arg)
         if kind is Tensor:
-            try:
-                inputs += ((arg.shape, arg.device, arg.dtype, arg.untyped_storage()._cdata, False),)
-            except NotImplementedError:  # no storage of its own
-                inputs += _facts(arg)
+            facts += arg.shape, arg.device, arg.dtype
+            stores.append(_storage(arg))
         elif kind not in _PLAIN:
-            inputs += _facts(arg)
+            _add(arg, facts, stores)
     if kwargs:
-        for arg in kwargs.values():
-            if type(arg) not in _PLAIN:
-                inputs += _facts(arg)
+        _add([*kwargs.values()], facts, stores)
+    facts.append(_MADE)
     if type(made) is Tensor:
-        try:
-            outputs = ((made.shape, made.device, made.dtype, made.untyped_storage()._cdata, False),)
-        except NotImplementedError:
-            outputs = _facts(made)
+        facts += made.shape, made.device, made.dtype
+        stores.append(_storage(made))
     else:
-        outputs = _facts(made)
-    raw = (func, inputs, outputs, _pass_number() != -1, NOTE.text, timing)
-    mode.append(mode.seen(raw, raw))
+        _add(made, facts, stores)
+    mode.ops[facts[0]] = func
+    facts = tuple(facts)
+    stores[0] = mode.seen(facts, facts)
+    mode.extend(stores)
     return made
-
-
-def _facts(value):
-    """Return shape, device, dtype, storage and whether it is simulated, of a tensor or of each one in a list."""
-    if isinstance(value, Tensor):
-        numbers = getattr(value, "numbers", value)  # where a simulated tensor keeps its numbers
-        return ((value.shape, value.device, value.dtype, _storage(numbers), numbers is not value),)
-    if isinstance(value, (list, tuple)):
-        return tuple(fact for inside in value if isinstance(inside, Tensor) for fact in _facts(inside))
-    return ()
 
 
 def _storage(tensor):
@@ -82,6 +114,17 @@ def _storage(tensor):
         return tensor.untyped_storage()._cdata
     except NotImplementedError:  # a sparse tensor, or one of torch.func's
         return 0
+
+
+def _add(value, facts, stores):
+    """Add shape, device, dtype and storage of a tensor, or of each one in a list."""
+    if isinstance(value, Tensor):
+        numbers = getattr(value, "numbers", value)  # where a simulated tensor keeps its numbers
+        facts += value.shape, value.device if numbers is value else _simulated(value.device), value.dtype
+        stores.append(_storage(numbers))
+    elif isinstance(value, (list, tuple)):
+        for inside in value:
+            _add(inside, facts, stores)
 
 
 def _timed(func, args, kwargs):
@@ -109,10 +152,11 @@ class _Recorder(TorchDispatchMode):
     supports_higher_order_operators = True
     __torch_dispatch__ = _record
 
-    def __init__(self, append, seen, run):
+    def __init__(self, kept, run):
         super().__init__()
-        self.append = append
-        self.seen = seen
+        self.extend = kept.flat.extend
+        self.seen = kept.seen.setdefault
+        self.ops = kept.ops
         self.run = run
 
 
@@ -126,46 +170,68 @@ class _QuickRecorder(_Recorder):
     __torch_dispatch__ = _record
 
 
-def read(raw):
-    """Return the `OpRecord` of one raw tuple."""
-    func, inputs, outputs, backward, note, timing = raw
+class _Fact(NamedTuple):
+    """What is kept of a tensor."""
+
+    shape: torch.Size
+    device: torch.device
+    dtype: torch.dtype
+    simulated: bool
+
+
+@dataclass(frozen=True)
+class _Unreal:
+    """A simulated device among the facts."""
+
+    device: torch.device
+
+
+_simulated = cache(_Unreal)
+
+
+def _sides(facts):
+    """Return the `_Fact`s before and after the mark that what follows was made."""
+    middle = facts.index(_MADE)
+    sides = []
+    for flat in (facts[:middle], facts[middle + 1 :]):
+        threes = zip(flat[::3], flat[1::3], flat[2::3], strict=True)
+        sides.append(
+            [_Fact(s, d.device, t, True) if type(d) is _Unreal else _Fact(s, d, t, False) for s, d, t in threes]
+        )
+    return sides
+
+
+def _as_record(func, backward, note, timing, inputs, outputs):
     traits = traits_of(func)
-    _, device, dtype, _, _ = (outputs or inputs or [((), torch.device("cpu"), None, 0, False)])[0]
-    moved, origin = _moved(traits, inputs, outputs, device)
-    seconds, kind, source = timing or (None, "", "")
-    if kind == "measured" and {device.type, *(fact[1].type for fact in inputs)} != {"cpu"}:
-        seconds, kind = None, ""  # other devices go on working after the op has returned
+    first = (outputs or inputs or [_Fact((), torch.device("cpu"), None, False)])[0]
+    moved, origin = _moved(traits, inputs, outputs, first.device)
+    seconds, kind, source = timing
+    if kind == "measured" and {first.device.type, *(fact.device.type for fact in inputs)} != {"cpu"}:
+        seconds, kind, source = None, "", ""  # other devices go on working after the op has returned
     return OpRecord(
         op=traits.name,
-        device=name_of(device),
-        shapes=tuple(tuple(fact[0]) for fact in inputs),
-        dtype=str(dtype).removeprefix("torch."),
+        device=name_of(first.device),
+        shapes=tuple(tuple(fact.shape) for fact in inputs),
+        dtype=str(first.dtype).removeprefix("torch."),
         bytes_moved=moved,
         origin=origin and name_of(origin),
-        made=tuple(tuple(fact[0]) for fact in outputs),
+        made=tuple(tuple(fact.shape) for fact in outputs),
         backward=backward,
         view=traits.view,
         note=note,
-        simulated=any(fact[4] for fact in inputs + outputs),
+        simulated=any(fact.simulated for fact in inputs + outputs),
         seconds=seconds,
         seconds_kind=kind,
         seconds_origin=source,
     )
 
 
-def ends(raw):
-    """Return what an op reads, what it makes, as pairs (storage, shape), and whether it is a view."""
-    func, inputs, outputs, *_ = raw
-    traits = traits_of(func)
-    reads, made = ([(fact[3], fact[0]) for fact in facts] for facts in (inputs, outputs))
-    return (reads if traits.reads_inputs else []), made, traits.view
-
-
 def _moved(traits: Traits, inputs, outputs, device):
     """Return the bytes of inputs that lay elsewhere than `device`, and where the first of them lay."""
     if traits.reads_to_python:  # `.item()`: one element goes to the CPU
-        return (inputs[0][2].itemsize, inputs[0][1]) if device.type != "cpu" else (0, None)
+        return (inputs[0].dtype.itemsize, inputs[0].device) if device.type != "cpu" else (0, None)
     if not traits.reads_inputs or not outputs:
         return 0, None
-    elsewhere = [(shape.numel() * dtype.itemsize, source) for shape, source, dtype, *_ in inputs if source != device]
-    return (sum(count for count, _ in elsewhere), elsewhere[0][1]) if elsewhere else (0, None)
+    elsewhere = [fact for fact in inputs if fact.device != device]
+    count = sum(fact.shape.numel() * fact.dtype.itemsize for fact in elsewhere)
+    return (count, elsewhere[0].device) if elsewhere else (0, None)

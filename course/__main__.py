@@ -80,12 +80,20 @@ def pi(samples, workers, seed, method):
 @click.argument("device", metavar="cpu|gpu|NAME")
 @click.argument("sizes", nargs=-1, required=True, type=click.IntRange(min=1))
 @click.option("--budget", default=20.0, show_default=True, help="Seconds to spend at most.")
-def matmul(device, sizes, budget):
+@click.option(
+    "--simulate",
+    is_flag=False,
+    flag_value="H200",
+    metavar="[MODEL]",
+    help="Modelled seconds of a simulated GPU, an H200 by default; last on the line.",
+)
+@click.option("--trace", metavar="NAME", help="Figures of a trace or data sheet, or of your own .json file of one.")
+def matmul(device, sizes, **settings):
     """Time products of SIZE by SIZE matrices: copies apart from the product, the first call apart from the rest."""
     from course.timing.command import report
 
     try:
-        for line in report(device, sizes, budget):
+        for line in report(device, sizes, **settings):
             click.echo(line)
     except ValueError as error:
         raise click.ClickException(str(error)) from error

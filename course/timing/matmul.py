@@ -10,6 +10,7 @@ from course.timing.where import find_device
 from course.traces import MatmulTiming
 
 _CALLS = 5  # of one product: the first, one to warm up, three repeats
+_TELLING = 512  # a simulated product below this size spends its real seconds on being simulated
 
 
 def measure_matmul(sizes, devices=("/cpu:0",), budget=20.0, dtype="float32", generator=None, watch=None):
@@ -37,9 +38,11 @@ def measure_matmul(sizes, devices=("/cpu:0",), budget=20.0, dtype="float32", gen
             continue
         start = time.perf_counter()
         timing = _one(size, place, left / (len(work) - number), expected, dtype, generator, watch)
-        real = (time.perf_counter() - start) / _CALLS if place.simulation else timing.compute
-        speed[place] = real / size**3
         timings.append(timing)
+        if not place.simulation:
+            speed[place] = timing.compute / size**3
+        elif size >= _TELLING:
+            speed[place] = (time.perf_counter() - start) / _CALLS / size**3
     return timings
 
 

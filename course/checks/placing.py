@@ -156,7 +156,7 @@ EXERCISES = {
             _fits,
             accepts=_fit,
             watch=watched(1),
-            hint="move the data before the loop; make the leaf on cuda:0; keep the step where the gradient is.",
+            hint="move the data before the loop; make every tensor on cuda:0; bring nothing home in between.",
         ),
         Exercise(
             "split_product",

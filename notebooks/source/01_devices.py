@@ -5,8 +5,8 @@
 #
 # | | |
 # |---|---|
-# | You will | list this machine's devices and name them; log every op with its device; place ops by block, by function and by rule; count the bytes that move; see why gradients come home |
-# | Minutes | 35 |
+# | You will | list devices and name them; start GPUs that this machine lacks; log every op with its device; place ops by block, by function and by rule; count the bytes that move; see what a wrong placement costs; run a program on four GPUs |
+# | Minutes | 50: 25 for the text, 25 for the exercises |
 # | You need | a little Python; tensors that you add and multiply |
 # | Resources | 2 cores, 2 GB, under 30 s; no GPU needed; nothing is downloaded |
 
@@ -35,8 +35,8 @@ from course import list_devices
 list_devices()
 
 # %% [markdown]
-# Every machine has the first one. If a GPU is on your list, the cells below that can use it do; if not, the chapter
-# is complete all the same, and says where a GPU would differ.
+# Every machine has the first one. Most have no other, and this chapter is about others; the section after the next
+# takes care of that.
 
 # %% tags=["nbval-check-output"]
 print(list_devices()[0])
@@ -66,14 +66,63 @@ except ValueError as error:
     print(error)
 
 # %% [markdown]
-# ## A log
+# ## A GPU for every laptop
 #
-# Where did an op run? TensorFlow had `log_device_placement` for this. `log_placement` asks torch itself: it stands
-# between the library and its kernels, and writes down every op that passes, with device, shapes and number type.
+# If torch finds no GPU here, the next cell starts four *simulated* ones. Your code then says `cuda:0` to `cuda:3` as
+# on any machine with four. The CPU does the arithmetic, so the numbers are right; devices, errors and bytes are those
+# that real GPUs would show. With a real GPU, nothing is simulated and the same cells use it.
 
-# %% tags=["nbval-check-output"]
+# %%
 import torch
 
+from course import simulated_gpus
+
+gpus = None if torch.cuda.is_available() else simulated_gpus(4)
+list_devices()
+
+# %% [markdown]
+# What is simulated says so, in the list and in every tensor that lies there:
+
+# %%
+x = torch.ones(2, 3, device="cuda:0")
+x
+
+# %% [markdown]
+# Torch's own questions get a GPU's answers. Arithmetic with both factors on one device gives a result on that device:
+
+# %% tags=["nbval-check-output"]
+print(torch.cuda.is_available(), x.device, x.is_cuda)
+print((x + x).device, (x + x).sum().item())
+
+# %% [markdown]
+# ## Without placement
+#
+# Torch on its own moves nothing for you. Three classic mistakes with their classic messages: two devices in one op, a
+# device that is not there, and a tensor handed to NumPy, which knows the CPU's memory alone.
+
+# %% tags=["nbval-check-output"]
+mistakes = [
+    lambda: x + torch.ones(2, 3),
+    lambda: torch.ones(2, device="cuda:64"),
+    lambda: x.numpy(),
+]
+for mistake in mistakes:
+    try:
+        mistake()
+    except (RuntimeError, TypeError) as error:
+        print(f"{type(error).__name__}: {str(error).splitlines()[0]}")
+
+# %% [markdown]
+# Each is what a program meets that was written on a machine with other devices. Read the first message again: *found
+# at least two devices, cuda:0 and cpu*. The cure is to say where things are, once, instead of in every line.
+#
+# ## A log
+#
+# First you need to see where an op ran. TensorFlow had `log_device_placement` for this. `log_placement` asks torch
+# itself: it stands between the library and its kernels, and writes down every op that passes, with device, shapes and
+# number type.
+
+# %% tags=["nbval-check-output"]
 from course import log_placement, place
 
 a = torch.ones(2, 3)
@@ -98,14 +147,13 @@ x = torch.ones(4, 3)
 w = torch.ones(3, 2, requires_grad=True)
 with log_placement() as log:
     loss = (x @ w).relu().sum()
-    forward = len(log)
     loss.backward()
-print(forward, "ops for the loss,", len(log) - forward, "more for the gradient")
+print(len(log.forward), "ops for the loss,", len(log.backward), "more for the gradient")
 print(log)
 
 # %%
 if prediction is not None:
-    print("You said", prediction, "- it was", len(log) - forward)
+    print("You said", prediction, "- it was", len(log.backward))
 
 # %% [markdown]
 # Read the second half from the top. `ones_like` is the gradient of the loss with respect to itself, a one, made
@@ -115,31 +163,24 @@ if prediction is not None:
 #
 # ## Placement by block
 #
-# `place` says where the ops of a block run. On the CPU it changes nothing. In a notebook a log is a table too:
-
-# %%
-with place("/cpu:0"), log_placement() as log:
-    b = (a + 1) @ a.t()
-log
-
-# %% [markdown]
-# To see something move, a second device is needed, and your machine may have only one. Torch has a stand-in on every
-# machine: `meta`. A tensor there has a shape and a number type, and **no numbers**. Every op "runs" on it: torch works
-# out what a result would look like and stops there. That is enough for two of the course's three questions: *where*,
-# and *what moves*. So `/meta:0` plays the GPU in the cells that follow; on a GPU the same lines give the same log,
-# with its name in place of meta's.
+# `place` says where the ops of a block run, and brings their inputs there.
 #
 # **Predict:** `x` is 64 × 256 and `w` is 256 × 32, both on the CPU, 4 bytes a number. How many bytes must go to the
-# other device for `x @ w`?
+# GPU for `x @ w`?
 
 # %%
 prediction = None  # your number of bytes
 
-# %% tags=["nbval-check-output"]
+# %%
 x, w = torch.ones(64, 256), torch.ones(256, 32)
-with log_placement() as log, place("/meta:0"):
+with log_placement() as log, place("/gpu:0"):
     h = x @ w
 print(log)
+
+# %% [markdown]
+# On simulated GPUs each line also has seconds, *modelled* from the data sheet of an NVIDIA H200; more on them later.
+
+# %% tags=["nbval-check-output"]
 print(f"{log.bytes_moved:,} bytes moved; the product is on {h.device}, x is still on {x.device}")
 
 # %%
@@ -149,50 +190,33 @@ if prediction is not None:
 # %% [markdown]
 # The inputs went to the op, not the op to the inputs: two copies (`_to_copy`), then one product. `x` itself stays
 # where it was, and a second product would copy it again. That is why a program puts its data on the device first
-# (`x = x.to("cuda")`), and why bytes moved is the number to watch.
+# (`x = x.to("cuda:0")`), and why bytes moved is the number to watch.
 #
-# ## Without placement
-#
-# Torch on its own moves nothing for you. Two tensors on two devices are an error:
-
-# %% tags=["nbval-check-output"]
-try:
-    x + h.new_ones(64, 256)
-except RuntimeError as error:
-    print(error)
-
-# %% [markdown]
-# And a device that the machine lacks is an error at once, before anything runs. The first line of this one depends on
-# your machine:
+# The same log as a table, in the manner of TensorFlow, and as a picture. Blue is the CPU, orange a GPU, an arrow is a
+# tensor that moves, as wide as its bytes:
 
 # %%
-try:
-    place("/gpu:64")
-except ValueError as error:
-    print(error)
+log
 
-# %% [markdown]
-# A program that shall run anywhere can ask **softly**. Then what can't run there runs on the CPU, and the log says
-# so, op by op. Nobody has 65 GPUs in a notebook, so the output below is the same for all of us:
+# %%
+print("\n".join(log.lines()))
 
-# %% tags=["nbval-check-output"]
-with log_placement() as log, place("/gpu:64", soft=True):
-    b = torch.ones(3) * 2
-print(log)
+# %%
+log.graph("Two copies, then the product")
 
 # %% [markdown]
 # ## Six ops
 #
-# Now the question. The block is placed on the second device, `x` and `w` are on the CPU.
+# Now the question. The block is placed on the GPU, `x` and `w` are on the CPU.
 #
-# **Predict:** how many of the six run on `/meta:0`?
+# **Predict:** how many of the six run on `/gpu:0`?
 
 # %%
 prediction = None  # your number of ops, 0 to 6
 
-# %% tags=["nbval-check-output"]
+# %%
 x, w = torch.ones(64, 256), torch.ones(256, 32)
-with log_placement() as log, place("/meta:0"):
+with log_placement() as log, place("/gpu:0"):
     h = x @ w  # 1
     h = h.relu()  # 2
     x += 1  # 3
@@ -201,12 +225,17 @@ with log_placement() as log, place("/meta:0"):
     total = h.sum()  # 6
 print(log)
 
+# %% [markdown]
+# Count the lines on the GPU that are no copies:
+
 # %% tags=["nbval-check-output"]
+there = [record.op for record in log if record.device == "/gpu:0" and not record.bytes_moved]
+print(len(there), "of 6:", ", ".join(there))
+
+# %%
 from course import draw
 
-there = [record.op for record in log if record.device == "/meta:0" and not record.bytes_moved]
-print(len(there), "of 6:", ", ".join(there))
-draw.ops(log[:], f"{len(there)} of 6 ops ran on the second device")
+draw.ops(log[:], f"{len(there)} of 6 ops ran on the GPU")
 
 # %%
 if prediction is not None:
@@ -221,18 +250,6 @@ if prediction is not None:
 #
 # Two tensors moved, `x` and `w`. `relu` and `sum` found their input there already, and nothing moved for them.
 #
-# ## Your GPU
-#
-# If your machine has a GPU, here are the first, second and sixth op on it, with numbers this time. Without one, this
-# runs on the CPU and moves nothing.
-
-# %%
-second = [device.name for device in list_devices() if device.kind != "cpu"]
-with log_placement() as log, place(second[0] if second else "/cpu:0"):
-    total = (x @ w).relu().sum()
-print(log)
-
-# %% [markdown]
 # ## Placement by function
 #
 # A placement also decorates a function: every call of it runs there. Placements nest, and the innermost wins.
@@ -241,7 +258,7 @@ print(log)
 
 
 # %% tags=["nbval-check-output"]
-@place("/meta:0")
+@place("/gpu:0")
 def double(values):
     return values + values
 
@@ -249,7 +266,7 @@ def double(values):
 with place("/cpu:0"):
     outer = x + x
     called = double(x)
-    with place("/meta:0"), place("/cpu:0"):
+    with place("/gpu:0"), place("/cpu:0"):
         inner = x + x
 print("outer:", outer.device, "| called:", called.device, "| inner:", inner.device)
 
@@ -257,106 +274,237 @@ print("outer:", outer.device, "| called:", called.device, "| inner:", inner.devi
 # ## Placement by rule
 #
 # Instead of a name, `place` takes a function of yours. It is asked about every op, by name and inputs, and answers
-# with a device, or `None` to leave the op where its inputs are. Here only products go to the second device:
+# with a device, or `None` to leave the op where its inputs are. Here only products go to the GPU:
 
 
 # %% tags=["nbval-check-output"]
 def products_there(op):
     print(f"asked about {op}")
-    return "/meta:0" if op.name == "matmul" else None
+    return "/gpu:0" if op.name == "matmul" else None
 
 
-with log_placement() as log, place(products_there):
+with place(products_there):
     sums = x + x
     product = x @ w
+print("the sum is on", sums.device, "- the product on", product.device)
+
+# %% [markdown]
+# Your rule hears the names that you write (`matmul`), a log those that torch runs (`mm`): the rule is asked before, the
+# log written after.
+#
+# ## Softly
+#
+# Not every op has a GPU form. Here is one of your own that has only a CPU form. On a GPU it fails, and the message
+# has two ways out:
+
+
+# %% tags=["nbval-check-output"]
+@torch.library.custom_op("chapter01::halve", mutates_args=(), device_types="cpu")
+def halve(values: torch.Tensor) -> torch.Tensor:
+    return torch.from_numpy(values.numpy() / 2)
+
+
+try:
+    with place("/gpu:0"):
+        halve(x)
+except NotImplementedError as error:
+    print(error)
+
+# %% [markdown]
+# The second way out is to ask *softly*: such an op runs on the CPU, its result returns to the GPU, and the log says
+# so. What does that cost in bytes?
+
+# %%
+there = x.to("cuda:0")
+with log_placement() as log, place("/gpu:0", soft=True):
+    result = halve(there) + 1
+print(log)
+
+# %% tags=["nbval-check-output"]
+print(f"{log.bytes_moved:,} bytes moved; the result is on {result.device}")
+
+# %% [markdown]
+# There and back: soft placement keeps a program running and tells you what it paid. It also covers a device that the
+# machine lacks. Nobody has 65 GPUs in a notebook, so the next output is the same for all of us:
+
+# %% tags=["nbval-check-output"]
+with log_placement() as log, place("/gpu:64", soft=True):
+    b = torch.ones(3) * 2
 print(log)
 
 # %% [markdown]
-# Your rule hears the names that you write (`matmul`), the log those that torch runs (`mm`): the rule is asked before,
-# the log written after.
-#
 # ## Gradients come home
 #
 # A tensor whose gradient you want is a **leaf**. Say the leaf is on the CPU, and placement moves a copy of it to the
-# device. Where must the gradient end up? With the leaf, or the optimiser could not add the two. So a move has to be
-# part of what autograd records. Walk from the result back to the leaf:
-
-# %% tags=["nbval-check-output"]
-leaf = torch.ones(256, 32, requires_grad=True)
-with place("/meta:0"):
-    product = x @ leaf
-
-node = product.grad_fn
-while node is not None:
-    at = f", adds to a gradient on {node.variable.device}" if hasattr(node, "variable") else ""
-    print(node.name() + at)
-    node = node.next_functions[-1][0] if node.next_functions else None
-
-# %% [markdown]
-# Between the product (`MmBackward0`) and the leaf stands `ToCopyBackward0`: the move, with its way back. Going back,
-# it copies the gradient to the CPU, and those bytes count as well. Had the copy been made behind autograd's back, the
-# graph would end at the device, and the leaf would get no gradient, or one on the wrong side.
+# GPU. Where must the gradient end up?
 #
-# With numbers, on whatever this machine has:
+# **Predict:** the device of `leaf.grad`.
+
+# %%
+prediction = None  # "cpu" or "cuda:0"
 
 # %% tags=["nbval-check-output"]
 leaf = torch.ones(256, 32, requires_grad=True)
-with place(second[0] if second else "/cpu:0"):
+with log_placement() as log, place("/gpu:0"):
     (x @ leaf).sum().backward()
 print("leaf on", leaf.device, "- gradient on", leaf.grad.device)
 print("each entry:", leaf.grad.unique().tolist())
+print(f"{sum(record.bytes_moved for record in log.backward):,} bytes moved in the backward pass")
+
+# %%
+if prediction is not None:
+    print("You said", prediction, "- it is", leaf.grad.device)
 
 # %% [markdown]
-# Each entry is the sum of a column of `x`: 64 rows of 2.
+# With the leaf, or the optimiser could not add the two. The move is part of what autograd records, and going back it
+# copies the gradient to the CPU: 256 · 32 numbers of 4 bytes. Each entry is the sum of a column of `x`: 64 rows of 2.
+#
+# Had the copy been made behind autograd's back, the leaf would get no gradient, or one on the wrong side. A leaf that
+# you make on the GPU (`device="cuda:0"`) gets its gradient there, and nothing moves.
 #
 # ## One thread at a time
 #
-# Placement and log belong to the **thread** that entered them; that is how torch's modes work. Another thread starts
-# with nothing placed, until it enters the same placement itself. So two threads don't disturb each other, and work
-# that you hand to another thread takes its placement along only if you hand that over too.
+# Placement, log and simulated GPUs belong to the **thread** that entered them; that is how torch's modes work. Another
+# thread starts with nothing placed, until it enters the same placement itself.
 
 # %% tags=["nbval-check-output"]
 from concurrent.futures import ThreadPoolExecutor
 
-on_second = place("/meta:0")
+on_cpu = torch.ones(2)
+on_meta = place("/meta:0")  # on every machine: shapes without numbers
 
 
 def add():
-    return (x + x).device
+    return (on_cpu + on_cpu).device
 
 
-with on_second, ThreadPoolExecutor(max_workers=1) as pool:
+with on_meta, ThreadPoolExecutor(max_workers=1) as pool:
     print("this thread:", add())
     print("another:", pool.submit(add).result())
-    print("another, placed:", pool.submit(on_second(add)).result())
+    print("another, placed:", pool.submit(on_meta(add)).result())
+
+# %% [markdown]
+# So two threads don't disturb each other, and work that you hand to another thread takes its placement along only if
+# you hand that over too. For the simulated GPUs, a thread says `with gpus.entered():`.
+#
+# This is the middle of the chapter, and a good place for a break.
+#
+# ## Four GPUs
+#
+# Four GPUs throw darts at a square and count those in the quarter circle. The darts are thrown where they are counted;
+# only four counts come home. A machine with one to three real GPUs starts simulated ones here instead.
+
+# %% tags=["nbval-check-output"]
+if torch.cuda.device_count() < 4:
+    gpus = simulated_gpus(4)
+torch.manual_seed(0)
+counts, moved = [], 0
+for k in range(4):
+    with log_placement() as log:
+        points = torch.rand(2, 250_000, device=f"cuda:{k}")
+        counts.append((points.square().sum(0) < 1).sum().item())
+    moved += log.bytes_moved
+print("bytes that came home:", moved)
+print("different counts:", len(set(counts)))
+
+# %% [markdown]
+# Eight bytes a GPU, the count, instead of two million. But look at the second line: a million darts, and all four GPUs
+# have counted the same. `torch.manual_seed` gives every GPU the *same* seed, so they threw the same darts, and the
+# million is worth a quarter of a million. Real GPUs do exactly this; no error tells you. Exercise 6 is the cure.
+#
+# ## What a wrong placement costs
+#
+# A log says where and what, not how long. A simulated GPU also keeps a *modelled clock*: what each op and each copy
+# would take by the maker's data sheet of an NVIDIA H200. Nobody measured these seconds, and every line says so. Only
+# simulated GPUs have it, so this section starts its own; those from above are closed first.
+
+# %% tags=["nbval-check-output"]
+if gpus is not None:
+    gpus.close()
+
+
+def ten_products(x, w):
+    for _ in range(10):
+        y = (x.to("cuda:0") @ w).relu()
+    return y.sum().item()
+
+
+x = torch.ones(512, 512)
+with simulated_gpus(1) as gpus:
+    w = torch.ones(512, 512, device="cuda:0")
+    with gpus.clock.timed() as every_time:
+        ten_products(x, w)
+    with gpus.clock.timed() as once:
+        ten_products(x.to("cuda:0"), w)
+print("x moved in every step:", every_time)
+print("x moved once:         ", once)
+print(f"{every_time.seconds / once.seconds:.1f} times as long (modelled)")
+
+# %% [markdown]
+# `.to` of a tensor that is there already moves nothing, so the second call moves `x` once. The picture shows the wrong
+# one. Who waits?
+
+# %%
+every_time.picture("x moved in every step: the GPU waits for the bus")
+
+# %% [markdown]
+# The `with` has ended, and with it the simulation. What is left of it refuses every use; it never gives numbers:
+
+# %% tags=["nbval-check-output"]
+try:
+    w + 1
+except RuntimeError as error:
+    print(error)
 
 # %% [markdown]
 # ## Explore
 #
-# Choose a program and a place. Blue is the CPU, orange the other device; an arrow is a tensor that moves, as wide as
-# its bytes. First, a network whose inputs start on the CPU:
+# A small network, one line an op. Choose a device for each line: the picture shows what moves, and the modelled time
+# says what it costs. Can you find a placement that beats *everything on one GPU*?
 
 # %%
-from course.widgets import DeviceLog
+from course.widgets import PlacementExplorer
 
-explorer = DeviceLog(device="/meta:0")
+explorer = PlacementExplorer()
 explorer
-
-# %% [markdown]
-# What the controls do, Python does too. Let the inputs start on the device, and nothing moves, forward or backward:
-
-# %% tags=["nbval-check-output"]
-for explorer.from_cpu in (True, False):
-    records = explorer.result.records
-    moved = sum(record.bytes_moved for record in records)
-    print(f"from the CPU: {explorer.from_cpu}, {moved:,} bytes moved in {len(records)} ops")
 
 # %% [markdown]
 # ## Exercises
 #
-# Each has a `check`, which looks for the smallest case on which your answer is wrong.
+# Each has a `check`, which runs your answer on GPUs (real ones, or simulated ones that it starts), and shows the
+# smallest case on which it is wrong.
 #
-# ### 1. What ran there?
+# ### 1. An op on /gpu:0
+#
+# `a` and `b` are matrices on the CPU. Return their product, computed on `/gpu:0`, as a tensor on the CPU. Slow
+# specification: `a @ b`, with the `mm` of its log on `/gpu:0`, and each factor moved once.
+#
+# <details><summary>Hint</summary>
+#
+# `with place("/gpu:0"):` around the product. `.cpu()` brings a tensor back.
+#
+# </details>
+
+
+# %% tags=["exercise"]
+def on_the_gpu(a, b):
+    return ...  # your code
+
+
+# %% tags=["solution"]
+def on_the_gpu(a, b):
+    with place("/gpu:0"):
+        product = a @ b
+    return product.cpu()
+
+
+# %%
+from course import check
+
+check(on_the_gpu)
+
+# %% [markdown]
+# ### 2. What ran there?
 #
 # Write the question of this chapter as a function. `log` is a list of records, `device` a name such as `"/gpu:0"`.
 # Return the list of `op` names that **computed** something there, in order: no copies between devices, no views.
@@ -372,7 +520,7 @@ for explorer.from_cpu in (True, False):
 
 # %% tags=["exercise"]
 def ran_on(log, device):
-    return None  # your list of names here
+    return ...  # your code
 
 
 # %% tags=["solution"]
@@ -381,45 +529,13 @@ def ran_on(log, device):
 
 
 # %%
-from course import check
-
 check(ran_on)
-
-# %% [markdown]
-# ### 2. What must move?
-#
-# An op runs on `device`. Its `inputs` are tuples `(name, shape, where)` of float32 tensors, 4 bytes a number; the same
-# name is the same tensor. Return how many bytes must move. Slow specification: for each tensor that is elsewhere and
-# was not counted before, count 4 for every number in it.
-#
-# <details><summary>Hint</summary>
-#
-# `math.prod(shape)` is the number of numbers, and 1 for the empty shape. A dictionary by name counts each tensor once.
-#
-# </details>
-
-
-# %% tags=["exercise"]
-def bytes_to_move(inputs, device):
-    return None  # your number here
-
-
-# %% tags=["solution"]
-def bytes_to_move(inputs, device):
-    from math import prod
-
-    elsewhere = {name: 4 * prod(shape) for name, shape, where in inputs if where != device}
-    return sum(elsewhere.values())
-
-
-# %%
-check(bytes_to_move)
 
 # %% [markdown]
 # ### 3. A rule of your own
 #
 # Small products are not worth a journey. Write a device function: for a `matmul` of two matrices that takes a million
-# multiplications or more return `"/meta:0"`, for every other op `"/cpu:0"`. `op.name` is a text, `op.inputs` a tuple
+# multiplications or more return `"/gpu:0"`, for every other op `"/cpu:0"`. `op.name` is a text, `op.inputs` a tuple
 # of tensors, which may be empty.
 #
 # <details><summary>Hint</summary>
@@ -432,16 +548,16 @@ check(bytes_to_move)
 
 # %% tags=["exercise"]
 def by_size(op):
-    return None  # your device name here
+    return ...  # your code
 
 
 # %% tags=["solution"]
 def by_size(op):
     if op.name != "matmul":
         return "/cpu:0"
-    first, second_input = op.inputs
-    count = first.shape[0] * first.shape[1] * second_input.shape[1]
-    return "/meta:0" if count >= 1_000_000 else "/cpu:0"
+    first, second = op.inputs
+    count = first.shape[0] * first.shape[1] * second.shape[1]
+    return "/gpu:0" if count >= 1_000_000 else "/cpu:0"
 
 
 # %%
@@ -450,19 +566,143 @@ check(by_size)
 # %% [markdown]
 # Where the line between small and large lies is no matter of taste. Chapter 02 measures it.
 #
+# ### 4. Three wrong placements
+#
+# This program fits weights to data, on the GPU, and three of its lines are placed wrong. One of the three is an error,
+# the other two are slow. This is the error:
+
+
+# %% tags=["nbval-check-output"]
+def wrong_fit(x, y, steps):
+    w = torch.zeros(x.shape[1], 1, device="cuda:0", requires_grad=True)
+    rates = torch.full((x.shape[1], 1), 0.1)
+    for _ in range(steps):
+        loss = ((x.to("cuda:0") @ w - y.to("cuda:0")) ** 2).mean()
+        loss.backward()
+        if loss.cpu().isnan():
+            break
+        with torch.no_grad():
+            w -= rates * w.grad
+            w.grad = None
+    return w
+
+
+with simulated_gpus(1):
+    try:
+        wrong_fit(torch.ones(4, 3), torch.ones(4, 1), steps=3)
+    except RuntimeError as error:
+        print(error)
+
+# %% [markdown]
+# Write `fit(x, y, steps)`: the same steps, mended. `x` and `y` are on the CPU; the weights come back on `cuda:0`.
+# Every op of the loop runs on the GPU, the data moves there once, and nothing comes back. The slow specification is
+# the formula on the CPU: `w` starts at 0, and `steps` times `w = w - 0.1 * (gradient of the mean squared error)`. No
+# loss is NaN in the check's cases.
+#
+# <details><summary>Hint</summary>
+#
+# Make a tensor where it shall be used. What doesn't change in a loop belongs in front of it. Looking at a loss brings
+# it home, and waits for it: look once, at the end.
+#
+# </details>
+
+
+# %% tags=["exercise"]
+def fit(x, y, steps):
+    return ...  # your code
+
+
+# %% tags=["solution"]
+def fit(x, y, steps):
+    x, y = x.to("cuda:0"), y.to("cuda:0")
+    w = torch.zeros(x.shape[1], 1, device="cuda:0", requires_grad=True)
+    for _ in range(steps):
+        ((x @ w - y) ** 2).mean().backward()
+        with torch.no_grad():
+            w -= 0.1 * w.grad
+            w.grad = None
+    return w
+
+
+# %%
+check(fit)
+
+# %% [markdown]
+# ### 5. A product on two GPUs
+#
+# The rows of a product don't need each other. Return `a @ b` on the CPU, with one half of `a`'s rows multiplied on
+# `cuda:0` and the other on `cuda:1`; with an odd number of rows one GPU gets one more. Only its own rows may travel
+# to a GPU. Slow specification: `a @ b`.
+#
+# <details><summary>Hint</summary>
+#
+# `a.tensor_split(2)` gives the two halves, `torch.cat` joins two results that are on the same device.
+#
+# </details>
+
+
+# %% tags=["exercise"]
+def split_product(a, b):
+    return ...  # your code
+
+
+# %% tags=["solution"]
+def split_product(a, b):
+    halves = a.tensor_split(2)
+    parts = [half.to(f"cuda:{k}") @ b.to(f"cuda:{k}") for k, half in enumerate(halves)]
+    return torch.cat([part.cpu() for part in parts])
+
+
+# %%
+check(split_product)
+
+# %% [markdown]
+# ### 6. Pi on four GPUs
+#
+# Mend the darts. `darts` is their number in all, a quarter for each GPU (rounded up or down, so that all are thrown).
+# Return the list of the four counts; then 4 · sum(counts) / darts is near pi. The darts differ from GPU to GPU, stay
+# where they are thrown, and the four counts are all that comes home.
+#
+# <details><summary>Hint</summary>
+#
+# `torch.Generator("cuda:2").manual_seed(2)` is a stream of its own; `torch.rand(..., generator=g, device="cuda:2")`
+# draws from it. `.item()` brings one number home.
+#
+# </details>
+
+
+# %% tags=["exercise"]
+def darts_on_four(darts):
+    return ...  # your code
+
+
+# %% tags=["solution"]
+def darts_on_four(darts):
+    counts = []
+    for k in range(4):
+        device, mine = f"cuda:{k}", (darts + k) // 4
+        generator = torch.Generator(device).manual_seed(k)
+        points = torch.rand(2, mine, generator=generator, device=device)
+        counts.append((points.square().sum(0) < 1).sum().item())
+    return counts
+
+
+# %%
+check(darts_on_four)
+
+# %% [markdown]
 # ## What this does not show
 #
-# - **Time.** A log says where and what, not how long. `meta` takes no time because it does no work.
-# - **Numbers on a second device**, unless your machine has one. `meta` moves no bytes in truth; the log counts those
-#   that a device with numbers would be sent.
+# - **Measured seconds of a GPU.** The modelled clock follows a data sheet; chapter 02 asks how far to trust one.
+# - **Speed on simulated GPUs.** Your CPU does their arithmetic; four of them are no faster than one.
 # - **What a kernel does inside.** On a GPU one op may start several kernels, and ops return before they are done.
-# - **Several GPUs, and other machines.** The names are ready for them: `/gpu:3`, `/job:worker/task:1/gpu:0`.
+# - **GPUs of other machines.** The names are ready for them: `/job:worker/task:1/gpu:0`.
 #
 # ## Key points
 #
-# 1. A name such as `/gpu:0` says kind and number; `list_devices()` says what is there.
+# 1. A name such as `/gpu:0` says kind and number; `list_devices()` says what is there, and `simulated_gpus` adds some.
 # 2. `place` decides where ops run: by block, by function, by rule. The innermost and the explicit win.
-# 3. Views, writes in place and explicit devices stay: 3 of the 6 ops ran on the second device.
+# 3. Views, writes in place and explicit devices stay: 3 of the 6 ops ran on the GPU.
 # 4. Inputs move to the op, and every move has a price in bytes: 98,304 for one product of 64 × 256 by 256 × 32.
 # 5. A move is part of the autograd graph, so a gradient ends up on its leaf's device.
 #

@@ -4,14 +4,15 @@ Each speed is chosen so that the largest relative error against the rows it deci
 """
 
 from dataclasses import dataclass
-from math import exp, log, sqrt
+from math import exp, inf, log, sqrt
 from typing import NamedTuple
 
 import numpy as np
 
 from course.devices.simulated.models import DeviceModel, Work
+from course.traces.datasheet import BYTES
 
-_HALVES = (0.0, *(2 ** (step / 8) for step in range(105)))  # sizes 1 … 8192 at which half the peak may be reached
+_HALVES = (0.0, *(2 ** (step / 4) for step in range(53)))  # sizes 1 … 8192 at which half the peak may be reached
 _AIMED_SIZE = 256  # products from here on are what the model is for; smaller ones are mostly launches
 _GOOD_ENOUGH = log(1.2)
 
@@ -26,8 +27,11 @@ def calibrate(trace):
     if not trace.sizes("float32"):
         raise ValueError(f"calibrate(trace={trace.name!r}): it has no float32 products; record some by record_trace.")
     assumed = []
-    launch, peak, half_size = _products(trace.matmul, assumed)
-    bandwidth = _memory(trace, peak["float32"], assumed)
+    bandwidth = _memory(trace)
+    launch, peak, half_size = _products(trace.matmul, bandwidth, assumed)
+    if bandwidth == inf:
+        bandwidth = peak["float32"] / 10
+        assumed.append("memory bandwidth: a byte for every ten operations of the float32 peak")
     latency, pinned, pageable = _copies(trace, bandwidth, assumed)
     return DeviceModel(
         name=trace.name,
@@ -117,17 +121,19 @@ def _is_aimed_product(row):
     return row.what.startswith("product") and row.size >= _AIMED_SIZE
 
 
-def _products(rows, assumed):
-    """Return launch, peaks and half sizes: time = max(launch, 2n³ / peak · (1 + half / n))."""
+def _products(rows, bandwidth, assumed):
+    """Return launch, peaks and half sizes: time = max(launch, bytes / bandwidth, 2n³ / peak · (1 + half / n))."""
     shortest = min(row.compute for row in rows)
-    floor = [row.compute for row in rows if row.compute <= 1.25 * shortest]
+    near = [row.compute for row in rows if row.compute <= 1.25 * shortest]
     tried = []
-    dtypes = sorted({row.dtype for row in rows})
-    for launch in (sqrt(min(floor) * max(floor)), 0.0):  # 0: every row lies above the launch
+    for launch in (0.0, sqrt(min(near) * max(near))):  # 0: every row lies above the launch
+        floors = {row: max(launch, 3 * row.size**2 * BYTES[row.dtype] / bandwidth) for row in rows}
         fits = {
-            dtype: _rate([r for r in rows if r.dtype == dtype], launch) for dtype in sorted({r.dtype for r in rows})
+            dtype: _rate({row: floor for row, floor in floors.items() if row.dtype == dtype})
+            for dtype in sorted({row.dtype for row in rows})
         }
-        tried.append((max(fit.worst for fit in fits.values()), launch, fits))
+        worst, everywhere = (max(fit[place] for fit in fits.values()) for place in (0, 1))
+        tried.append(((max(worst, _GOOD_ENOUGH), round(everywhere, 2)), launch, fits))
     _, launch, fits = min(tried, key=lambda one: one[0])
     if not launch:
         launch = min(10e-6, shortest)
@@ -142,33 +148,33 @@ class _Rate(NamedTuple):
     half: float
 
 
-def _rate(rows, launch):
+def _rate(floors):
     """Return the `_Rate` with the least error on the aimed sizes (on all, if few are); good enough there, on all.
 
-    Rows no longer than a launch or so say nothing about the device's speed; they only count as errors.
+    `floors`: row -> seconds below which no speed of arithmetic brings it. Rows near their floor say nothing about that
+    speed; they only count as errors.
     """
-    aimed = [row for row in rows if row.size >= _AIMED_SIZE]
-    aimed = aimed if len(aimed) >= 3 else rows
-    longer = [row for row in aimed if row.compute > 1.5 * launch] or aimed
+    aimed = [row for row in floors if row.size >= _AIMED_SIZE]
+    aimed = aimed if len(aimed) >= 3 else list(floors)
+    longer = [row for row in aimed if row.compute > 1.25 * floors[row]]
     found = []
     for half in _HALVES:
-        logs = [log(row.flops * (1 + half / row.size) / row.compute) for row in longer]
-        peak = exp((max(logs) + min(logs)) / 2)
-        off = {row.size: abs(log(max(launch, row.flops * (1 + half / row.size) / peak) / row.compute)) for row in rows}
-        found.append(_Rate(max(off[row.size] for row in aimed), max(off.values()), peak, half))
+        ideal = {row: row.flops * (1 + half / row.size) for row in floors}
+        logs = [log(ideal[row] / row.compute) for row in longer or aimed]
+        # Without a row above its floor nothing but a lower bound of the peak is known: the highest rate seen.
+        peak = exp((max(logs) + min(logs)) / 2 if longer else max(logs))
+        off = {row: abs(log(max(floor, ideal[row] / peak) / row.compute)) for row, floor in floors.items()}
+        found.append(_Rate(max(off[row] for row in aimed), max(off.values()), peak, half))
     return min(found, key=lambda rate: (max(rate.worst, _GOOD_ENOUGH), rate.everywhere))
 
 
-def _memory(trace, peak, assumed):
-    """Return the bytes a second of ops too large for a cache and too plain to be bound by arithmetic."""
+def _memory(trace):
+    """Return the bytes a second of ops too large for a cache and too plain to be bound by arithmetic; inf: unknown."""
     moved = [(row.nbytes, row.seconds) for row in trace.ops if row.flops <= row.nbytes]
     moved += [(2 * row.nbytes, row.seconds) for row in trace.copies if row.direction == "in memory"]
-    if not moved:
-        assumed.append("memory bandwidth: a byte for every ten operations of the float32 peak")
-        return peak / 10
-    largest = max(nbytes for nbytes, _ in moved)
+    largest = max((nbytes for nbytes, _ in moved), default=0)
     logs = [log(nbytes / seconds) for nbytes, seconds in moved if nbytes >= largest / 4]
-    return exp((max(logs) + min(logs)) / 2)
+    return exp((max(logs) + min(logs)) / 2) if logs else inf
 
 
 def _copies(trace, bandwidth, assumed):

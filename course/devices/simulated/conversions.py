@@ -7,7 +7,7 @@ from course.devices.simulated import session
 from course.devices.simulated.messages import assigned_gradient
 from course.devices.simulated.moves import move
 from course.devices.simulated.saving import RestoredStorage
-from course.devices.simulated.tensor import SimulatedTensor
+from course.devices.simulated.tensor import SimulatedTensor, read
 
 _quiet = torch._C.DisableTorchFunctionSubclass
 _KIND = "torch.cuda."
@@ -15,6 +15,8 @@ _KIND = "torch.cuda."
 
 def to(tensor, *args, copy=False, **kwargs):
     """`Tensor.to` in all its forms."""
+    if isinstance(tensor, SimulatedTensor):
+        read(tensor)
     args, copy = _without_copy(_plain_form(args, kwargs), copy)
     device, dtype, non_blocking, memory_format = torch._C._nn._parse_to(*args, **kwargs)
     dtype = tensor.dtype if dtype is None else dtype
@@ -71,6 +73,20 @@ def type_(tensor, dtype=None, non_blocking=False, **kwargs):
     return to(tensor, "cuda" if name.startswith(_KIND) else "cpu", wanted, non_blocking)
 
 
+def type_as(tensor, other):
+    """`Tensor.type_as`."""
+    return to(tensor, other.device, other.dtype)
+
+
+def new_tensor(tensor, data, dtype=None, device=None, requires_grad=False, **kwargs):
+    """`Tensor.new_tensor`: Python's numbers, by default where `tensor` is."""
+    if isinstance(tensor, SimulatedTensor):
+        read(tensor)
+    device = tensor.device if device is None else device
+    made = torch.tensor(data, dtype=dtype or tensor.dtype)
+    return to(made, device).requires_grad_(requires_grad)
+
+
 def copy_(tensor, src, non_blocking=False):
     """`Tensor.copy_`: the gradient of what is copied goes back to where that lies."""
     if src.requires_grad and src.device != tensor.device:
@@ -79,12 +95,30 @@ def copy_(tensor, src, non_blocking=False):
         return tensor.copy_(src, non_blocking)
 
 
+def getitem(tensor, index):
+    """`tensor[index]`."""
+    index = _masks_moved(tensor, index)
+    with _quiet():
+        return tensor[index]
+
+
 def setitem(tensor, index, value):
     """`tensor[index] = value`: a value from elsewhere is copied in by a slice; by a tensor of indices, one number is."""
+    index = _masks_moved(tensor, index)
     if isinstance(value, Tensor) and value.device != tensor.device and (value.dim() == 0 or not _has_tensor(index)):
         value = move(value, tensor.device)
     with _quiet():
         tensor[index] = value
+
+
+def _masks_moved(tensor, index):
+    """Return the index with masks where the tensor is: one on the CPU is allowed, as indices are."""
+    if isinstance(index, Tensor):
+        if index.dtype == torch.bool and tensor.is_cuda and not index.is_cuda:
+            return move(index, tensor.device)
+    elif type(index) is tuple:
+        return tuple(_masks_moved(tensor, part) if isinstance(part, Tensor) else part for part in index)
+    return index
 
 
 def _has_tensor(index):

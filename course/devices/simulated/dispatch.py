@@ -97,8 +97,6 @@ def _on_device(call, func, args, kwargs, inner, named, made):
             call.simulation.clock.synchronize(index)
     if plan.returned is not None:
         return written(call, plan, args, kwargs, made)
-    if plan.device and kwargs.get("device") is not None:  # `zeros_like(x, device="cpu")`
-        return made
     return put_all(call, plan, made)
 
 

@@ -7,8 +7,9 @@ from torch.overrides import TorchFunctionMode, _pop_mode, _push_mode
 
 from course.devices.simulated import conversions, session
 from course.devices.simulated.bodies import body_of
-from course.devices.simulated.making import make
+from course.devices.simulated.making import make, make_inside
 from course.devices.simulated.messages import invalid_gradient
+from course.devices.simulated.mismatch import OnDifferentDevices
 from course.devices.simulated.moves import move
 from course.devices.simulated.pinned import mark
 from course.devices.simulated.randomness import check_generator
@@ -53,8 +54,28 @@ def run(func, args, kwargs):
         return _on_device(func, args, kwargs or {}, default_device.CURRENT_DEVICE, simulation)
     if torch.is_grad_enabled():
         args = _scalars_moved(func, args)
-    with _quiet():
-        return func(*args, **kwargs) if kwargs else func(*args)
+    try:
+        with _quiet():
+            made = func(*args, **kwargs) if kwargs else func(*args)
+        if type(made) is not Tensor:
+            return made
+    except OnDifferentDevices:
+        where = _only_device(args)
+        if where is None:
+            raise
+        return make_inside(func, args, kwargs or {}, where, simulation)
+    where = _only_device(args)
+    return made if where is None else make_inside(func, args, kwargs or {}, where, simulation)
+
+
+def _only_device(args):
+    """Return the simulated device on which all tensors of a call are; None if they are not, or elsewhere.
+
+    If what comes of them is not there, a function of torch's C++ has made a tensor of its own on the C++ device.
+    """
+    places = {tensor.device for tensor in args if isinstance(tensor, Tensor)}
+    where = places.pop() if len(places) == 1 else None
+    return where if where is not None and where.type == "cuda" else None
 
 
 def _seen_again(function, args, kwargs):
@@ -78,6 +99,9 @@ def _on_device(func, args, kwargs, device, simulation):
         return _converted(func, args[0], device, **{k: v for k, v in kwargs.items() if k != "device"})
     if device.type == "cuda":
         return make(func, args, kwargs, device, simulation)
+    if any(type(value) is SimulatedTensor for value in args):  # `torch.zeros_like(x, device="cpu")`
+        made = run(func, args, {name: value for name, value in kwargs.items() if name != "device"})
+        return conversions.to(made, device)
     with _quiet():
         return func(*args, **{**kwargs, "device": device})
 
@@ -140,6 +164,9 @@ _HANDLERS = {
     Tensor.cuda: conversions.cuda,
     Tensor.cpu: conversions.cpu,
     Tensor.type: conversions.type_,
+    Tensor.type_as: conversions.type_as,
+    Tensor.new_tensor: conversions.new_tensor,
+    Tensor.__getitem__: conversions.getitem,
     Tensor.copy_: conversions.copy_,
     Tensor.set_: conversions.set_,
     Tensor.__setitem__: conversions.setitem,

@@ -32,6 +32,12 @@ def make(func, args, kwargs, where, simulation):
     return move(made.detach(), where).requires_grad_(needs_gradient)
 
 
+def make_inside(func, args, kwargs, where, simulation):
+    """Return what `func` gives when the tensors that it makes for itself, on the C++ device, are put on `where`."""
+    with _below(_Making(where, simulation)), torch._C.DisableTorchFunctionSubclass():
+        return func(*args, **kwargs)
+
+
 @contextmanager
 def _below(mode):
     """Within the `with`, `mode` sees each op last: a log that the program entered sees it, and its result, first."""

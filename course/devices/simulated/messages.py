@@ -29,8 +29,7 @@ def no_kernel(name):
 def not_numpy(device):
     """Return the message for `.numpy()` of a tensor on a GPU."""
     return (
-        f"can't convert {device} device type tensor to numpy. "
-        "Use Tensor.cpu() to copy the tensor to host memory first."
+        f"can't convert {device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first."
     )
 
 

@@ -8,6 +8,10 @@ from course.devices.simulated import messages
 _CONVOLUTIONS = {"convolution", "_convolution", "convolution_overrideable"}
 
 
+class OnDifferentDevices(RuntimeError):
+    """What CUDA raises as a RuntimeError; told apart here from every other one."""
+
+
 def check(call, func, args, kwargs):
     """Refuse the tensors of `call` that are elsewhere than its first simulated one, where CUDA refuses them."""
     plan = call.plan
@@ -16,13 +20,14 @@ def check(call, func, args, kwargs):
         simulated = type(other) is call.cls
         if simulated and other.simulation.closed:
             raise RuntimeError(messages.closed(other.simulation))
-        if not simulated and other.dim() == 0 and plan.scalars and not any(other is target for target in written):
+        number = not simulated and other.dim() == 0 and not any(other is target for target in written)
+        if number and (plan.scalars or plan.indices):
             continue  # CUDA's kernels take such a number along
         if plan.indices and not any(other is value for value in (args[0], *args[2:3])):
             if not simulated and args[0].device.type == "cuda":
                 continue
-            raise RuntimeError(messages.other_index(args[0].device))
-        raise RuntimeError(_words(call, func, args, kwargs, other))
+            raise OnDifferentDevices(messages.other_index(args[0].device))
+        raise OnDifferentDevices(_words(call, func, args, kwargs, other))
 
 
 def _written(func, args, kwargs):

@@ -3,7 +3,7 @@
 import torch
 
 from course.devices.simulated.session import active
-from course.devices.simulated.tensor import SimulatedTensor
+from course.devices.simulated.tensor import SimulatedTensor, read
 
 _to_copy = torch.ops.aten._to_copy.default
 
@@ -36,7 +36,12 @@ def _copied(tensor, device, dtype, non_blocking, memory_format):
     if memory_format is not None:
         options["memory_format"] = memory_format
     if not isinstance(tensor, SimulatedTensor):
+        if device.type == "cpu":  # the gradient of a change of dtype alone
+            return tensor.to(dtype or tensor.dtype)
         # Dressed as a simulated tensor whose device is the CPU, so that the op is ours to run and a log sees one copy.
-        tensor = SimulatedTensor(tensor.detach(), tensor.device, active())
+        tensor = SimulatedTensor(tensor.data, tensor.device, active())
+    elif device.type == "cpu":
+        tensor = SimulatedTensor(read(tensor), tensor.where, tensor.simulation, tensor.storage)
+        tensor.leaves = True
     with torch._C.DisableTorchFunction():  # else its `device=` reads as a factory's, and the copy as work of the device
         return _to_copy(tensor, **options)

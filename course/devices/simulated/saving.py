@@ -19,7 +19,8 @@ def reduced(tensor, numbers, said):
     `said` is what a program has written on the tensor as attributes.
     """
     torch.utils.hooks.warn_if_has_hooks(tensor)
-    storage = _SavedStorage(wrap_storage=numbers.untyped_storage(), dtype=numbers.dtype, _internal=True)
+    storage = TypedStorage(wrap_storage=numbers.untyped_storage(), dtype=numbers.dtype, _internal=True)
+    storage.__class__ = _SavedStorage  # the constructor takes a dtype for TypedStorage itself alone
     storage._fake_device = tensor.where  # torch.save writes this as the place
     parameter = isinstance(tensor, torch.nn.Parameter)
     needs_gradient = False if parameter else tensor.requires_grad

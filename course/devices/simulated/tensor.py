@@ -61,6 +61,7 @@ class SimulatedTensor(Tensor):
         return read(self).untyped_storage()
 
     def numpy(self, *, force=False):
+        read(self)
         if not force:
             raise TypeError(not_numpy(self.where))
         return self.detach().cpu().resolve_conj().resolve_neg().numpy()
@@ -75,6 +76,7 @@ class SimulatedTensor(Tensor):
         return self
 
     def __array__(self, dtype=None, copy=None):
+        read(self)
         raise TypeError(not_numpy(self.where))
 
     def __dlpack__(self, **options):
@@ -93,6 +95,11 @@ class SimulatedTensor(Tensor):
             back = "" if self.grad_fn is None else f", grad_fn=<{self.grad_fn.name()}>"
         text = f"{text[:-1]}, device='{self.where}'{', requires_grad=True' if needs else back}, simulated)"
         return f"Parameter containing:\n{text}" if isinstance(self, torch.nn.Parameter) else text
+
+    def __copy__(self):
+        made = self.detach()
+        made = torch.nn.Parameter(made) if isinstance(self, torch.nn.Parameter) else made
+        return made.requires_grad_(self.requires_grad)
 
     def __deepcopy__(self, memo):
         if id(self) in memo:

@@ -74,7 +74,7 @@ def modelled_track(op, model="H200"):
 
 
 def recorded_track(op, trace):
-    """Return the `Track` of the op named `op` in the recorded trace called `trace`; products have speeds, others none."""
+    """Return the `Track` of the op named `op` in the recorded `trace`; only products have speeds, other ops none."""
     trace = load_trace(trace)
     products = {t.size: t.flops / t.compute for t in trace.matmul if t.dtype == "float32"}
     return track_of(op, roofline(trace), products if op == "matrix @ matrix" else {})

@@ -128,8 +128,9 @@ class RooflineExplorer(Explorer):
 
 def _held(roof, stop):
     """Return what holds the op back, as a name and as a sentence."""
+    allowed = roof.bound(stop.intensity)
     most, per_byte = _most(roof, stop), f"{stop.intensity:.3g} operations a byte"
-    share = f" It reaches {stop.speed / roof.bound(stop.intensity):.0%} of that." if stop.speed else _unknown(roof)
+    share = f" It reaches {_part(stop.speed / allowed)} of that." if stop.speed else _unknown(roof)
     if stop.limit == "launch":
         return "launch-bound", (
             f"Starting the op takes longer than doing it. With {per_byte} the roof would allow {most}.{share}"
@@ -142,6 +143,10 @@ def _held(roof, stop):
     return "compute-bound", (
         f"{per_byte} is above the ridge of {roof.ridge:.3g}: the peak of {most} is the limit, not memory.{share}"
     )
+
+
+def _part(share):
+    return f"{share:.0%}" if share >= 0.01 else "less than 1%"
 
 
 def _unknown(roof):

@@ -60,8 +60,9 @@ class Cluster:
     def at(self, place):
         """Pin the work described or submitted inside the `with` to a task, or to a device of it.
 
-        `place`: `/job:worker/task:1`, or `/job:worker/task:1/cpu:0`: PyTorch's operations in the work then run on that
-        device of the task. Holds for `dask.delayed`, `client.submit` and `executor.submit`, in the calling thread only.
+        `place`: `/job:worker/task:1`, or `/job:worker/task:1/gpu:0`: PyTorch's operations in the work then run on that
+        device of the task, which may be simulated (`local_cluster(worker=2, simulated_gpus=1)`). Holds for
+        `dask.delayed`, `client.submit` and `executor.submit`, in the calling thread only.
         Raises ValueError with the cluster's tasks, at once, when there is no such task.
         """
         self._work.check("cluster.at")

@@ -6,7 +6,7 @@ _PATIENCE = 30.0  # seconds for a task to answer: it may be busy, and a task doe
 def devices(cluster):
     """Return the devices of each task of `cluster` as a `DeviceList`, with names such as `/job:worker/task:0/cpu:0`.
 
-    Raises TimeoutError when a task is busy for longer than 30 seconds.
+    Those that a task simulates are marked so. Raises TimeoutError when a task is busy for longer than 30 seconds.
     """
     from course.devices import DeviceList, DeviceName, list_devices
 

@@ -11,18 +11,21 @@ from course.cluster.supervisor import PATIENCE
 _LOOPBACK = ("localhost", "127.0.0.1")
 
 
-def local_cluster(spec=None, /, *, dashboard=False, **jobs):
+def local_cluster(spec=None, /, *, dashboard=False, simulated_gpus=0, **jobs):
     """Start a cluster on this machine and return its `Cluster`; one process, and one Dask worker, a task.
 
     `jobs`: how many tasks each job has (`ps=1, worker=2` when nothing is given; names are free), or `spec`: a
     `ClusterSpec` with this machine's loopback as its hosts. `dashboard=True` opens Dask's dashboard on a free port.
+    `simulated_gpus=2` gives every task two simulated GPUs, of another model by `simulated_gpus=(2, "T4")`; work on the
+    task uses them as `cuda:0` and `cuda:1`, or is placed there by `cluster.at("/job:worker/task:1/gpu:0")`.
     Close it by `close()` or the end of a `with`; it also closes when it is forgotten and when Python ends. A task that
     dies, or is stopped for five seconds, is replaced under its name and on its port, and its work runs again. Raises
     TypeError or ValueError for a wrong number, name or address, RuntimeError when a task cannot start.
     """
     ports = _ports_of_spec(spec, jobs) if spec is not None else _any_ports(jobs or {"ps": 1, "worker": 2})
+    simulated = _checked_gpus(simulated_gpus)
     quiet()
-    runtime = LocalRuntime(ports, dashboard)
+    runtime = LocalRuntime(ports, dashboard, simulated)
     try:
         runtime.start()
         client = Client(runtime.session_target, security=runtime.security, loop=runtime.loop, timeout=PATIENCE)
@@ -30,6 +33,22 @@ def local_cluster(spec=None, /, *, dashboard=False, **jobs):
         runtime.close()
         raise
     return Cluster(client, runtime)
+
+
+def _checked_gpus(given):
+    """Return `(count, model's name)` for what `simulated_gpus=` was given, None for 0."""
+    count, model = given if isinstance(given, tuple) and len(given) == 2 else (given, "H200")
+    if isinstance(count, bool) or not isinstance(count, int) or not 0 <= count <= 128 or not isinstance(model, str):
+        raise ValueError(
+            f"local_cluster(simulated_gpus={given!r}): say how many GPUs each task is to simulate, 0 to 128, "
+            'as in simulated_gpus=2, or simulated_gpus=(2, "T4") with the model\'s name'
+        )
+    if not count:
+        return None
+    from course.devices.simulated.models import model_for
+
+    model_for(model)  # a name that stands for no model is refused here, not by a task that cannot start
+    return count, model
 
 
 def _any_ports(jobs):

@@ -23,10 +23,13 @@ _DEATHS_OF_WORK = 10
 
 
 class LocalRuntime:
-    """The processes behind a local cluster. `ports`: job -> the port of each task, 0 for any."""
+    """The processes behind a local cluster. `ports`: job -> the port of each task, 0 for any.
 
-    def __init__(self, ports, dashboard):
-        self._ports, self._dashboard = ports, dashboard
+    `simulated_gpus`: count and model of each task's simulated GPUs, None for none.
+    """
+
+    def __init__(self, ports, dashboard, simulated_gpus=None):
+        self._ports, self._dashboard, self._simulated_gpus = ports, dashboard, simulated_gpus
         self.tasks = [f"/job:{job}/task:{i}" for job in ports if job != "scheduler" for i in range(len(ports[job]))]
         self._certificate = new_certificate(days=30)
         self.security = security(self._certificate)
@@ -67,6 +70,7 @@ class LocalRuntime:
                 threads=max(1, CPU_COUNT // len(self.tasks)),
                 scratch=str(self._folder),
                 certificate=self._certificate,
+                simulated_gpus=self._simulated_gpus,
                 log=str(self._log_file(name)),
                 path=tuple(map(str, sys.path)),
                 folder=os.getcwd(),

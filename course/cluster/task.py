@@ -5,6 +5,7 @@ import faulthandler
 import os
 import signal
 import sys
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 import dask
@@ -21,8 +22,9 @@ class TaskSettings:
 
     `scheduler`: its address; `host`, `port`: where to listen (0: any port); `threads`: for PyTorch's operations inside
     one function; `scratch`: the folder for spilled data; `patience`: seconds to find the scheduler in; `certificate`:
-    None for plain TCP. For a process that `local_cluster` starts, `log`: the file for what it prints; `path`, `folder`,
-    `environment`: where Python looks for modules, for files, and its environment, as in the owner's process.
+    None for plain TCP; `simulated_gpus`: count and model of the GPUs to simulate, None for none. For a process that
+    `local_cluster` starts, `log`: the file for what it prints; `path`, `folder`, `environment`: where Python looks for
+    modules, for files, and its environment, as in the owner's process.
     """
 
     name: str
@@ -33,6 +35,7 @@ class TaskSettings:
     scratch: str
     patience: float = 30.0
     certificate: Certificate | None = None
+    simulated_gpus: tuple[int, str] | None = None
     log: str | None = None
     path: tuple[str, ...] = ()
     folder: str | None = None
@@ -84,9 +87,9 @@ def _write_to(log):
 class TaskWorker(Worker):
     """A Dask worker with an executor for each device, and without a status page (one open port less)."""
 
-    def __init__(self, *args, **settings):
+    def __init__(self, *args, gpus=None, **settings):
         super().__init__(*args, **settings)
-        self.executors = Executors(self.executors)
+        self.executors = Executors(self.executors, gpus)
 
     def start_http_server(self, routes, dashboard_address, default_port=0, ssl_options=None):
         self.http_server = None
@@ -102,9 +105,10 @@ async def serve_task(settings, stop, ready=None):
 
     torch.set_num_threads(settings.threads)
     # Dask samples every stack 100 times a second for a dashboard page; here that would disturb what is being timed.
-    with dask.config.set({"distributed.worker.profile.enabled": False}):
+    with dask.config.set({"distributed.worker.profile.enabled": False}), _simulation(settings) as gpus:
         worker = TaskWorker(
             settings.scheduler,
+            gpus=gpus,
             name=settings.name,
             nthreads=1,
             host=settings.host,
@@ -122,6 +126,15 @@ async def serve_task(settings, stop, ready=None):
             return await stopped_before(stop, worker.finished())
         finally:
             await worker.close(timeout=2, executor_wait=False)  # a function that still runs must not hold us up
+
+
+def _simulation(settings):
+    """Return the task's simulated GPUs as a context manager, one that gives None where it has none."""
+    if settings.simulated_gpus is None:
+        return nullcontext()
+    from course.devices.simulated import simulated_gpus
+
+    return simulated_gpus(*settings.simulated_gpus)
 
 
 def root(error):

@@ -21,15 +21,20 @@ def resolve(device, soft=False):
     # Every build of torch has these two; meta, shapes without numbers, is on no list.
     if str(name.local) in ("/cpu:0", "/meta:0"):
         return name.local.torch, ""
-    here = [known.name for known in list_devices()]
-    if str(name.local) in here:
+    here = list_devices()
+    if str(name.local) in [known.name for known in here]:
         return name.local.torch, ""
     if soft:
         return DeviceName(kind="cpu", index=0).torch, f"asked for {name.local}: not on this machine"
     raise ValueError(
-        f"place(device={str(name.local)!r}): this machine has {', '.join(here)}.\n"
-        f"Use one of these, or pass soft=True to run on the CPU instead."
+        f"place(device={str(name.local)!r}): this machine has {', '.join(map(_named, here))}.\n"
+        f"Use one of these, pass soft=True to run on the CPU instead"
+        f"{f', or practise with simulated_gpus({name.index + 1})' if name.kind == 'gpu' else ''}."
     )
+
+
+def _named(device):
+    return f"{device.name} (simulated)" if device.simulated else device.name
 
 
 def missing_kernel(error):

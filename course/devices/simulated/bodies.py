@@ -14,8 +14,15 @@ _GUARDS = ("has_torch_function", "has_torch_function_unary", "has_torch_function
 
 
 def body_of(func):
-    """Return the function to call in place of `func` once its override is handled, or None if it has no such guard."""
+    """Return the function to call in place of `func` once its override is handled, or None if it has no such guard.
+
+    None too for a method that calls `super()`: what it calls hands itself over under the method's own name.
+    """
     if type(func) is not types.FunctionType or not {*_GUARDS, "overrides"} & {*func.__code__.co_names}:
+        return None
+    if "__class__" in func.__code__.co_freevars:
+        return None
+    if "__class__" in func.__code__.co_freevars:  # it calls super(): torch's C++ would hand its namesake over for ever
         return None
     copied = types.FunctionType(
         func.__code__, _unguarded(_Module(func.__globals__)), func.__name__, func.__defaults__, func.__closure__

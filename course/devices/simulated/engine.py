@@ -34,6 +34,13 @@ class Engine:
         else:
             insort(self._taken, (start, stop))
 
+    def take(self, earliest, seconds, now):
+        """Take the first gap from `earliest` on and return its start; `now` is the host's time, never later."""
+        self.forget(now)
+        start = earliest if earliest >= self.end else self.gap(earliest, seconds)
+        self.book(start, seconds)
+        return start
+
     def forget(self, now):
         """Drop what is over by `now`: nothing is handed over in the past, so no gap there will be filled."""
         while self._taken and self._taken[0][1] <= now:

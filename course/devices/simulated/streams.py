@@ -93,13 +93,14 @@ class Stream:
     """A queue of work of one simulated device: its work is done in order, beside that of other streams.
 
     `device`: a `torch.device`, an index or a name, by default the current one; `priority` is taken and changes nothing.
-    Equal to every other `Stream` of the same queue. A stream is a context manager too, as torch's streams are.
+    `queue` is a stream that the clock has already. Equal to every other `Stream` of the same queue. A context manager
+    too, as torch's streams are.
     """
 
-    def __init__(self, device=None, priority=0, **known):
+    def __init__(self, device=None, priority=0, *, queue=None):
         self._clock = active().clock
         self.priority = priority
-        self.queue = known.get("queue") or self._clock.new_stream(_index(device))
+        self.queue = queue or self._clock.new_stream(_index(device))
         self.device = torch.device("cuda", self.queue.device)
         self._before = []
 
@@ -192,4 +193,4 @@ def set_stream(stream):
 
 
 def _index(device):
-    return torch.cuda._utils._get_device_index(device, optional=True)
+    return active().driver.legal(torch.cuda._utils._get_device_index(device, optional=True))

@@ -1,6 +1,7 @@
 """The placement log: every op, forward and backward, in order, with what it moved."""
 
 import gc
+import json
 import subprocess
 import sys
 import threading
@@ -12,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from course.devices import log_placement, place
+from course.devices.simulated import simulated_gpus
 
 
 def network():
@@ -227,3 +229,96 @@ def test_a_log_does_not_load_torchs_compiler():
     )
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
     assert ran.stdout.split() == ["2", "False"]
+
+
+def test_lines_are_in_the_manner_of_tensorflow():
+    a = torch.ones(2, 2, requires_grad=True)
+    with log_placement() as log, place("meta"):
+        _ = torch.ones(2, device="cpu") * 3
+    with log:
+        ((a @ a) @ a).sum().backward()
+    lines = log.lines()
+    assert len(lines) == len(log)
+    assert lines[1] == (
+        "_to_copy: (_to_copy): /job:localhost/replica:0/task:0/device:META:0, "
+        "8 bytes from /job:localhost/replica:0/task:0/device:CPU:0"
+    )
+    assert [line for line in lines if "(mm)" in line][:3] == [
+        "mm: (mm): /job:localhost/replica:0/task:0/device:CPU:0",
+        "mm_1: (mm): /job:localhost/replica:0/task:0/device:CPU:0",
+        "gradients/mm: (mm): /job:localhost/replica:0/task:0/device:CPU:0",
+    ]
+    assert log.lines("/job:worker/task:3")[-1].endswith("/job:worker/replica:0/task:3/device:CPU:0")
+
+
+def test_rows_are_plain_values_ready_for_a_data_frame():
+    with log_placement() as log:
+        network().backward()
+    rows = log.rows()
+    assert len(rows) == len(log) and [row["op"] for row in rows] == [record.op for record in log]
+    assert json.loads(json.dumps(rows))[-1].keys() == rows[0].keys()
+    assert rows[0]["seconds"] is None
+
+
+def test_seconds_are_unknown_until_asked_for_and_then_measured_on_the_cpu_only():
+    with log_placement() as log:
+        torch.ones(2) + 1
+    assert [(r.seconds, r.seconds_kind) for r in log] == [(None, "")] * 2
+    with log_placement(timed=True) as log:
+        torch.ones(2).to("meta") + 1
+    assert [r.seconds_kind for r in log] == ["measured", "", ""], "another device goes on working after a call"
+    assert 0 < log[0].seconds < 60 and "measured" in str(log)
+
+
+def test_on_simulated_gpus_each_op_is_marked_and_has_the_clocks_seconds():
+    with simulated_gpus(2) as gpus:
+        x = torch.ones(64, 64, requires_grad=True)
+        with log_placement() as log, place("/gpu:1") as placement:
+            (x @ x).sum().backward()
+        model = gpus.model
+    ran = [(r.op, r.device, r.backward) for r in log if not r.view]
+    assert ran == [
+        ("_to_copy", "/gpu:1", False),
+        ("mm", "/gpu:1", False),
+        ("sum", "/gpu:1", False),
+        ("ones_like", "/gpu:1", False),
+        ("mm", "/gpu:1", True),
+        ("mm", "/gpu:1", True),
+        ("add", "/gpu:1", True),
+        ("_to_copy", "/cpu:0", True),
+    ]
+    assert (str(x.grad.device), placement.bytes_moved, log.bytes_moved) == ("cpu", 64 * 64 * 4, 2 * 64 * 64 * 4)
+    busy = [r for r in log if not r.view]
+    assert all(r.simulated and r.seconds_kind == "modelled" and r.seconds >= model.launch for r in busy)
+    assert all(r.seconds is None for r in log if r.view)
+    for shown in (str(log), log._repr_mimebundle_()["text/html"], "\n".join(log.lines()), log.graph().html):
+        assert "simulated" in shown
+    assert str(log).count("modelled") == len(busy) + 1 and model.origin in str(log)
+
+
+def test_a_loops_ops_are_kept_once():
+    x = torch.ones(4)
+    with log_placement() as log:
+        for _ in range(500):
+            x.add_(1)
+    assert len(log) == 500 and len(log._kept.seen) == 1
+
+
+def test_what_the_log_costs_is_measured_and_says_so():
+    with log_placement() as log:
+        torch.ones(2) + 1
+    cost = log.overhead()
+    assert 0 <= cost.seconds_an_op < 0.01 and cost.ops == 2 and cost.seconds == 2 * cost.seconds_an_op
+    assert "measured on this machine" in repr(cost)
+
+
+def test_sparse_tensors_are_logged_too():
+    with log_placement() as log:
+        torch.eye(3).to_sparse() @ torch.ones(3, 1)
+    assert log[-1].made == ((3, 1),) and log.edges()
+
+
+def test_vmap_shows_the_ops_that_it_comes_down_to():
+    with log_placement() as log:
+        torch.vmap(torch.dot)(torch.ones(3, 2), torch.ones(3, 2))
+    assert log.forward and not any(r.op == "dot" for r in log)

@@ -3,10 +3,12 @@
 import re
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import torch
 
 from course.devices import Device, DeviceName, list_devices, machine
+from course.devices.simulated import simulated_gpus
 
 
 def test_the_first_device_is_the_cpu_with_memory_and_a_description():
@@ -49,3 +51,35 @@ def test_the_command_prints_the_table():
     )
     assert printed.stdout.strip() == str(list_devices())
     assert printed.stdout.splitlines()[0].split() == ["name", "memory", "description"]
+
+
+def test_a_cuda_gpu_is_listed_with_its_memory_and_capability(monkeypatch):
+    """The queries of torch.cuda are stood in for: this says what is made of their answers."""
+    card = SimpleNamespace(total_memory=2**34, name="NVIDIA Card", major=9, minor=0)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda index: card)
+    first, second = [device for device in list_devices() if device.kind == "gpu"]
+    assert (first.name, second.name) == ("/gpu:0", "/gpu:1")
+    assert (first.memory, first.capability, first.simulated) == (2**34, (9, 0), False)
+    assert first.description == "NVIDIA Card, compute capability 9.0"
+    assert "simulated" not in str(list_devices()) + repr(list_devices())
+
+
+def test_apples_gpu_is_listed_with_the_memory_it_should_stay_in(monkeypatch):
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: True)
+    monkeypatch.setattr(torch.mps, "recommended_max_memory", lambda: 2**33)
+    last = list_devices()[-1]
+    assert (last.name, last.kind, last.memory, last.capability) == ("/mps:0", "mps", 2**33, None)
+
+
+def test_simulated_gpus_are_listed_while_they_are_open_and_marked_wherever_they_show():
+    before = repr(list_devices())
+    with simulated_gpus(2):
+        devices = list_devices()
+        assert [(d.name, d.simulated) for d in devices if d.kind == "gpu"] == [("/gpu:0", True), ("/gpu:1", True)]
+        assert repr(devices).count("simulated=True") == 2
+        for shown in (str(devices), devices._repr_mimebundle_()["text/html"]):
+            assert shown.count("(simulated)") == 2
+        assert list_devices("worker", 1)[-1].name == "/job:worker/task:1/gpu:1"
+    assert repr(list_devices()) == before

@@ -134,3 +134,32 @@ def test_an_index_that_torch_would_wrap_is_refused():
 def test_the_local_part_is_what_a_task_calls_its_own_device():
     assert str(DeviceName.parse("/job:worker/task:1/gpu:0").local) == "/gpu:0"
     assert DeviceName.parse("/job:worker/task:1").local is None
+
+
+@given(names())
+def test_every_spelling_of_a_name_reads_as_the_same_name(name):
+    full = DeviceName.parse(name.tensorflow)
+    assert (full.job, full.task) == (name.job or "localhost", name.task or 0)
+    assert full.local == name.local
+    assert DeviceName.parse(str(name).upper().replace("JOB:", "job:")).local == name.local
+    assert DeviceName.parse(name) is name
+
+
+@given(DEVICES.filter(bool).filter(lambda device: device[1] <= 127))
+def test_a_device_survives_being_torchs_and_back(device):
+    name = DeviceName(None, None, *device)
+    assert DeviceName.parse(name.torch) == name
+    assert DeviceName.parse(str(name.torch)) == name
+
+
+@given(names(), names())
+def test_the_order_is_total_and_agrees_with_equality(one, other):
+    assert [one < other, one == other, one > other].count(True) == 1
+    assert (one <= other) == (not other < one)
+
+
+def test_numbers_are_ordered_as_numbers_and_a_task_stands_before_its_devices():
+    texts = ["/job:ps/task:2", "/job:ps/task:2/cpu:0", "/job:ps/task:2/gpu:0", "/job:ps/task:10", "/job:worker/task:0"]
+    assert [str(name) for name in sorted(map(DeviceName.parse, reversed(texts)))] == texts
+    with pytest.raises(TypeError):
+        _ = DeviceName.parse("/gpu:0") < "/gpu:1"

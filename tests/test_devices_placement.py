@@ -286,7 +286,7 @@ def test_a_device_that_is_not_there_is_refused_at_once_with_what_is():
     assert time.perf_counter() - start < 1
     assert str(caught.value).splitlines() == [
         f"place(device='/gpu:99'): this machine has {', '.join(d.name for d in list_devices())}.",
-        "Use one of these, or pass soft=True to run on the CPU instead.",
+        "Use one of these, pass soft=True to run on the CPU instead, or practise with simulated_gpus(100).",
     ]
 
 

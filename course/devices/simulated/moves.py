@@ -39,7 +39,9 @@ def _copied(tensor, device, dtype, non_blocking, memory_format):
         if device.type == "cpu":  # the gradient of a change of dtype alone
             return tensor.to(dtype or tensor.dtype)
         # Dressed as a simulated tensor whose device is the CPU, so that the op is ours to run and a log sees one copy.
-        tensor = SimulatedTensor(tensor.data, tensor.device, active())
+        with torch._C._DisableTorchDispatch():  # what dresses it is no op of the program: a log must not see it
+            inside = tensor.detach()
+        tensor = SimulatedTensor(inside, tensor.device, active())
     elif device.type == "cpu":
         tensor = SimulatedTensor(read(tensor), tensor.where, tensor.simulation, tensor.storage)
         tensor.leaves = True

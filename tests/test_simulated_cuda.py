@@ -178,6 +178,17 @@ def test_marks_for_a_profiler_and_switches_for_libraries_are_taken(gpus):
     assert torch.cuda.can_device_access_peer(0, 1)
 
 
+def test_a_profile_shows_the_cpu_and_says_that_there_is_no_gpu_to_profile(gpus, capfd):
+    from torch.profiler import ProfilerActivity, profile
+
+    x = torch.ones(3, device="cuda")
+    with pytest.warns(UserWarning, match="Simulated GPUs have no hardware to profile"):
+        with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as profiled:
+            x.exp()
+    assert any("exp" in event.key for event in profiled.key_averages())
+    assert "Failed to record CUDA event" not in capfd.readouterr().err
+
+
 def test_tf32_can_be_switched_on(gpus):
     before = torch.backends.cuda.matmul.allow_tf32
     try:

@@ -1,6 +1,8 @@
 """torch.cuda while GPUs are simulated: its driver replaced, what needs hardware refused, all put back at the end."""
 
+import functools
 import importlib
+import warnings
 from contextlib import ExitStack, contextmanager
 
 import torch
@@ -61,6 +63,7 @@ def _replacements(driver):
     yield torch.Tensor, "is_pinned", pinned.is_pinned
     yield torch.Tensor, "record_stream", _record_stream
     yield torch.cuda.nvtx, "_nvtx", _Ranges
+    yield torch.autograd.profiler.profile, "__init__", _without_hardware(torch.autograd.profiler.profile.__init__)
     # Layers ask it before they lay out their weights for a library that no simulation calls.
     yield torch.backends.cudnn, "is_acceptable", lambda tensor: False
     for owner in (cuda, torch.cuda.memory, torch.cuda.graphs):
@@ -116,6 +119,23 @@ def _refusal(name):
 
 def _record_stream(tensor, stream):
     """Do nothing: CUDA needs to know of a stream that still reads freed memory, and here none does."""
+
+
+def _without_hardware(start):
+    """Return the profiler's `__init__` for a build that can't profile CUDA: its C++ would complain at every op."""
+
+    @functools.wraps(start)
+    def begin(profiler, *args, use_device=None, **kwargs):
+        if use_device == "cuda":
+            use_device = None
+            warnings.warn(
+                "Simulated GPUs have no hardware to profile: the profile shows the CPU, which simulates them. "
+                "Their modelled seconds are in log_placement and in the simulation's clock.",
+                stacklevel=3,
+            )
+        return start(profiler, *args, use_device=use_device, **kwargs)
+
+    return begin
 
 
 class _Ranges:

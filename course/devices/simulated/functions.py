@@ -5,7 +5,7 @@ import torch.utils._device as default_device
 from torch import Tensor
 from torch.overrides import TorchFunctionMode, _pop_mode, _push_mode
 
-from course.devices.simulated import conversions, session
+from course.devices.simulated import conversions, packed, session
 from course.devices.simulated.bodies import body_of
 from course.devices.simulated.making import make, make_inside
 from course.devices.simulated.messages import invalid_gradient
@@ -173,4 +173,6 @@ _HANDLERS = {
     Tensor.data.__set__: conversions.set_data,
     Tensor.grad.__set__: conversions.set_grad,
     Tensor.backward: _backward,
+    torch._VF._pack_padded_sequence: packed.pack_padded_sequence,
+    torch._VF._pad_packed_sequence: packed.pad_packed_sequence,
 }

@@ -2,7 +2,7 @@
 
 from course.devices.simulated import cost
 from course.devices.simulated.messages import closed
-from course.devices.simulated.pinned import is_pinned
+from course.devices.simulated.pinned import is_pinned, mark
 from course.devices.simulated.results import put
 
 
@@ -24,6 +24,8 @@ def to_copy(cls, func, plan, args, kwargs):
         simulation.clock.run(target.index, cost.work_of(func, [source.numbers], options, made), plan.name)
     else:
         on_host = source.numbers if target.type == "cuda" else made
+        if target.type == "cpu" and kwargs.get("non_blocking"):
+            mark(made)  # torch then takes pinned memory for what comes: TensorConversions.cpp, pin_out
         _spend(simulation, source.where, target, on_host, made.nbytes, kwargs.get("non_blocking", False))
     return put(cls, made, target, simulation) if target.type == "cuda" else made
 

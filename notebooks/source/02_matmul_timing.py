@@ -5,13 +5,14 @@
 #
 # | | |
 # |---|---|
-# | You will | time products of 1500, 3000 and 4500; see one stopwatch lie twice, and mend it; count what moves; find the size from which a GPU is worth it |
-# | Minutes | 40 |
+# | You will | time products of 1500, 3000 and 4500; see one stopwatch lie twice, and mend it; count what moves; find the size from which a GPU is worth it; draw the roof over all ops; hide copies behind work |
+# | Minutes | 50: 30 for the text, 20 for the exercises |
 # | You need | chapter 01 (where an op runs) |
 # | Resources | 2 cores, 2 GB, under 30 s; no GPU needed; nothing is downloaded |
 #
 # Every number here carries one of three words. *Measured*: on your machine, now. *Recorded*: on another machine, on the
-# day that stands beside it. *Modelled*: worked out from a maker's data sheet; nobody measured it.
+# day that stands beside it. *Modelled*: worked out from a maker's data sheet, by hand or by the clock of simulated GPUs;
+# nobody measured it.
 #
 # **Predict:** two n × n matrices lie in the computer's memory, and their product shall lie there too. From which n on
 # is it worth sending them to a large GPU?
@@ -54,7 +55,7 @@ print([f"{seconds:.3f} s" for seconds in wrong])
 # %% tags=["timing"]
 from course import measure_matmul
 
-right = {timing.size: timing for timing in measure_matmul(sizes, budget=6)}
+right = {timing.size: timing for timing in measure_matmul(sizes, budget=5)}
 for n, seconds in zip(sizes, wrong, strict=True):
     alone = f"{right[n].compute:.3f} s" if n in right else "left out, over budget"
     print(f"{n}: tutorial {seconds:.3f} s, product alone {alone}")
@@ -149,59 +150,64 @@ print("steady products in the time of the first:", round(first.first_call / firs
 # ## A device that doesn't wait
 #
 # The second lie is worse. A CPU op has finished when it returns. A GPU op has been *accepted* when it returns, and the
-# GPU works on. Any queue behaves so. Here is one made of a single thread: `submit` hands work over, `result` waits.
-
-# %% tags=["timing"]
-from concurrent.futures import ThreadPoolExecutor
-
-a, b = torch.rand(1500, 1500), torch.rand(1500, 1500)
-with ThreadPoolExecutor(1) as queue:
-    queue.submit(torch.mm, a, b).result()  # warm
-    start = time.perf_counter()
-    future = queue.submit(torch.mm, a, b)
-    accepted = time.perf_counter() - start
-    future.result()
-    finished = time.perf_counter() - start
-print(f"accepted after {accepted * 1e6:.0f} µs, finished after {finished * 1e6:.0f} µs")
-
-# %% [markdown]
-# A stopwatch that is read at "accepted" finds a product hundreds of times too fast. On a GPU the call that waits is
-# `torch.cuda.synchronize()`.
+# GPU works on. The call that waits is `torch.cuda.synchronize()`. A simulated GPU has a modelled clock that shows both
+# moments, the same on every machine: `clock.host` is the host's time.
 #
-# `PretendGPU` is such a device with a clock of its own, so its figures are the same everywhere. It computes nothing; it
-# keeps time. Its first launch takes half a second of set-up, each launch then works for the seconds you give it.
-#
-# **Predict:** three stopwatches on work of 1 second. The naive one doesn't wait. The second waits, on the first
-# launch. The third waits, on the second launch. What do they say?
-
-# %% tags=["nbval-check-output"]
-from course.timing.pretend import PretendGPU
-
-gpu = PretendGPU(accept=0.05, set_up=0.5)
-readings = [gpu.clock()]
-gpu.launch(1.0)
-readings.append(gpu.clock())
-gpu.synchronize()
-readings.append(gpu.clock())
-gpu.launch(1.0)
-gpu.synchronize()
-readings.append(gpu.clock())
-print("not waiting:", readings[1] - readings[0])
-print("waiting, first launch:", readings[2] - readings[0])
-print("waiting, second launch:", round(readings[3] - readings[2], 6))
-
-# %% [markdown]
-# Only the last is the work, plus the 0.05 s it takes to hand it over. The picture shows who waits.
+# **Predict:** a product of 1500 takes a large GPU about 100 µs. What does a stopwatch read that doesn't wait?
 
 # %%
-from course import draw
+prediction_queue = None  # your µs
 
-draw.lanes(gpu.spans, readings[:2], "The naive stopwatch is read before the work begins")
+# %% tags=["nbval-check-output"]
+from course import draw, simulated_gpus
+
+with simulated_gpus(1) as gpus:
+    a = torch.ones(1500, 1500, device="cuda:0")
+    torch.cuda.synchronize()
+    start = gpus.clock.host
+    a @ a
+    accepted = gpus.clock.host
+    torch.cuda.synchronize()
+    finished = gpus.clock.host
+print(f"accepted after {(accepted - start) * 1e6:.0f} µs, finished after {(finished - start) * 1e6:.0f} µs")
+print(gpus.model.label)
+
+# %%
+if prediction_queue is not None:
+    print(f"You said {prediction_queue} µs, the modelled clock says {(accepted - start) * 1e6:.0f} µs.")
 
 # %% [markdown]
-# `measure` does on a CUDA device what you saw: it puts an *event* behind the work, waits for it, and reads the GPU's
-# own clock.
-#
+# The first figure is the time to hand the product over, and it would be the same for a product of any size. The
+# picture shows who waits.
+
+# %%
+gpus.clock.picture("The GPU works on after the host has gone on", start)
+
+# %% [markdown]
+# The better stopwatch lets the GPU hold it: an *event* before the work and one behind it, each with the GPU's own time.
+# The host waits for the second and asks how far apart they are. On a real GPU these are the same lines.
+
+# %% tags=["nbval-check-output"]
+with simulated_gpus(1) as gpus:
+    a = torch.ones(1500, 1500, device="cuda:0")
+    before, after = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    before.record()
+    for _ in range(5):
+        a @ a
+    after.record()
+    torch.cuda.synchronize()
+    print(f"{before.elapsed_time(after) / 5 * 1000:.0f} µs a product, {gpus.model.label}")
+
+# %% [markdown]
+# `measure` does so on a CUDA device. Under `simulated_gpus` it reads the modelled clock, and its result says so. Below,
+# five stopwatches on one product. Which of them is right at every size?
+
+# %%
+from course.widgets import StopwatchComparison
+
+StopwatchComparison(size=1500)
+
+# %% [markdown]
 # ## What moves
 #
 # A GPU has its own memory. Two factors travel there, the product travels back, over a bus that is far slower than either
@@ -219,8 +225,18 @@ for n in sizes:
     print(f"{n}: product {t.compute * 1e6:5.0f} µs, copies {t.copies * 1e6:5.0f} µs")
 
 # %% [markdown]
-# At 1500 the copies take four times as long as the product. As n grows the work outgrows the bytes, and their part
-# shrinks.
+# At 1500 the copies take 27 times as long as the product. As n grows the work outgrows the bytes, and their part
+# shrinks; but not fast. Ordinary memory is *pageable*: the system may move it, so the driver copies it on the host
+# first, and the bus waits for that. Memory that you *pin* (`tensor.pin_memory()`) goes straight over the bus. What
+# would that save?
+
+# %% tags=["nbval-check-output"]
+with simulated_gpus(1) as gpus:
+    a = torch.ones(1500, 1500)
+    for what, tensor in (("pageable", a), ("pinned", a.pin_memory())):
+        with gpus.clock.timed() as copy:
+            tensor.to("cuda:0")
+        print(f"{what:8} one factor of 1500 in {copy}")
 
 # %%
 draw.copy_share([h200.matmul(n) for n in sizes])
@@ -270,28 +286,131 @@ for name, sheet in (("H200", h200), ("T4", t4)):
 # %% tags=["timing"]
 small = [16, 32, 64, 96, 128, 192, 256, 384, 512]
 mine = measure_matmul(small, budget=1)
-print(mine[0].label)
-print(crossover(mine + [h200.matmul(n) for n in small]))
+print("measured now against modelled:", crossover(mine + [h200.matmul(n) for n in small]))
 
 # %% [markdown]
-# If torch finds a CUDA GPU here, this cell measures it, copies apart. If not, it says so.
+# The slider times a product of your size on your CPU, in the background, and sets a modelled GPU beside it. Stop ends a
+# long one. On a page without a kernel you see the recorded CPU.
+
+# %%
+from course.widgets import MatmulSlider
+
+MatmulSlider(size=1500)
+
+# %% [markdown]
+# The next cell takes a GPU through the same function, copies apart: your own if torch finds one, and then it is
+# measured; otherwise a simulated one. Every line says which.
 
 # %% tags=["timing"]
-try:
-    for t in measure_matmul([192, *sizes], ["/gpu:0"], budget=5):
-        print(f"{t.size}: product {t.compute * 1e6:.0f} µs, copies {t.copies * 1e6:.0f} µs")
-except ValueError as error:
-    print(error)
+gpus = None if torch.cuda.is_available() else simulated_gpus(1)
+for t in measure_matmul([192, 1500], ["/gpu:0"], budget=5):
+    print(f"{t.size}: product {t.compute * 1e6:.0f} µs, copies {t.copies * 1e6:.0f} µs ({t.label})")
+if gpus is not None:
+    gpus.close()
 
 # %% [markdown]
+# This is the middle of the chapter, and a good place for a break.
+#
+# ## A roof over all ops
+#
+# A product of 1500 does 250 operations a byte, a sum one twelfth. What does that mean for speed? A device has two
+# limits: its arithmetic, operations a second, and its memory, bytes a second. For an op of few operations a byte the
+# memory is the limit. `roofline` measures both limits of your CPU.
+
+# %% tags=["timing"]
+from course.timing import Point, roofline
+
+roof = roofline("/cpu:0", seconds=1)
+print(f"{roof.label}: {roof.peak / 1e9:.0f} GFLOP/s, {roof.bandwidth / 1e9:.0f} GB/s")
+print(f"arithmetic is the limit from {roof.ridge:.0f} operations a byte on")
+
+# %% [markdown]
+# Under this roof, three ops of this chapter, measured: a large sum, a row times a matrix, a product. How near does each
+# come?
+
+# %% tags=["timing"]
+from course import measure
+
+a, b, row = torch.rand(4096, 4096), torch.rand(4096, 4096), torch.rand(1, 4096)
+c, out = torch.rand(1024, 1024), torch.empty(4096, 4096)
+points = [
+    Point.of("a + b", measure(lambda: torch.add(a, b, out=out)), 4096**2, 3 * 4 * 4096**2),
+    Point.of("row @ a", measure(torch.mm, row, a), 2 * 4096**2, 4 * 4096**2),
+    Point.of("product 1024", measure(torch.mm, c, c), operations(1024), bytes_touched(1024)),
+]
+draw.roofline(roof, points)
+
+# %% [markdown]
+# The sum and the row are held back by memory: a faster processor would not help them. The product is held back by
+# arithmetic. The same for the GPU, from its data sheet:
+
+# %% tags=["nbval-check-output"]
+sheet = roofline(h200)
+print(f"{sheet.label}: arithmetic is the limit from {sheet.ridge:.0f} operations a byte on")
+for what, intensity in (("sum", 1 / 12), ("row times matrix", 0.5), ("product 1500", 250)):
+    print(f"{what}: at most {sheet.bound(intensity) / 1e12:.2f} TFLOP/s, the limit is {sheet.limit(intensity)}")
+
+# %% [markdown]
+# A sum reaches less than a hundredth of what the sheet's first line promises. Adding on the GPU is worth it only for
+# numbers that are there already. Drag the size and watch the product change sides:
+
+# %%
+from course.widgets import RooflineExplorer
+
+RooflineExplorer()
+
+# %% [markdown]
+# ## Copies that hide
+#
+# Copies and arithmetic use different parts of a GPU. While it multiplies one block, the next can be on its way. For
+# that a program needs two *streams* (queues of work), and *pinned* memory, which the bus may read on its own. Eight
+# blocks, first one after the other:
+
+
+# %% tags=["nbval-check-output"]
+def in_turn(blocks, w):
+    for block in blocks:
+        block.to("cuda:0") @ w
+
+
+def two_streams(blocks, w):
+    copies, products = torch.cuda.Stream(), torch.cuda.current_stream()
+    for block in blocks:
+        with torch.cuda.stream(copies):
+            there = block.to("cuda:0", non_blocking=True)
+        products.wait_stream(copies)
+        there @ w
+
+
+with simulated_gpus(1) as gpus:
+    w = torch.ones(512, 2048, device="cuda:0")
+    blocks = [torch.ones(512, 512) for _ in range(8)]
+    pinned = [block.pin_memory() for block in blocks]
+    for what, program, given in (
+        ("in turn, pageable", in_turn, blocks),
+        ("in turn, pinned", in_turn, pinned),
+        ("two streams, pinned", two_streams, pinned),
+    ):
+        with gpus.clock.timed() as took:
+            program(given, w)
+        print(f"{what:20} {took}")
+
+# %% [markdown]
+# Two things help: pinned memory is copied faster, and copies no longer stand in the way of products. The lanes of the
+# last one show what lies above what.
+
+# %%
+took.picture("While one block is multiplied, the next is on its way")
+
+# %% [markdown]
+# Work can be hidden behind copies, never removed: the busiest lane sets the time. Here that is the bus.
+#
 # ## Threads
 #
 # Torch cuts a product into pieces for the cores. `measure` states how many threads it used and can be told another
 # number. Is two twice as fast as one?
 
 # %% tags=["timing"]
-from course import measure
-
 a, b = torch.rand(1024, 1024), torch.rand(1024, 1024)
 for threads in (1, 2):
     print(measure(torch.mm, a, b, threads=threads))
@@ -315,24 +434,31 @@ for dtype in ("float64", "float32", "bfloat16"):
 
 # %% [markdown]
 # By the data sheet the same product runs more than 27 times as fast in bfloat16, in special units, as in float64. Then
-# the copies take ten times as long as the product. Whether three digits are enough is a question about your data. On the recorded CPU:
+# the copies take sixty times as long as the product. Whether three digits are enough is a question about your data. On
+# the recorded CPU:
 
 # %% tags=["nbval-check-output"]
 ratio = cpu.at(1024, "float64").compute / cpu.at(1024).compute
 print(f"float64 takes {ratio:.1f} times as long as float32 at 1024 ({cpu.origin})")
 
 # %% [markdown]
-# ## Move the size yourself
+# ## In a terminal
 #
-# The slider times a product on your CPU, in the background, and sets a modelled GPU beside it. Stop ends a long one. On a
-# page without a kernel you see the recorded CPU.
+# The classic script took a device and a size, and stopped with an error where the GPU was missing. This one says what
+# it can do instead. With `--simulate` it models a GPU, with `--trace` it shows what was recorded on another machine.
 
-# %%
-from course.widgets import MatmulSlider
-
-MatmulSlider(size=1500)
+# %% tags=["timing"]
+command = [sys.executable, "-m", "course", "matmul", "gpu", "1500"]
+plain, simulated = (
+    subprocess.Popen([*command, *more], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    for more in ([], ["--simulate"])
+)
+print("$ python -m course matmul gpu 1500", plain.communicate(timeout=60)[0], sep="\n")
+print("$ python -m course matmul gpu 1500 --simulate", simulated.communicate(timeout=60)[0], sep="\n")
 
 # %% [markdown]
+# Every figure's line ends with what kind of figure it is.
+#
 # ## Exercises
 #
 # **1. Count.** `a` has `rows` rows and `inner` columns, `b` has `inner` rows and `columns` columns. Write
@@ -358,30 +484,31 @@ from course import check
 check(matmul_flops)
 
 # %% [markdown]
-# **2. Mend the stopwatch.** Write `right_stopwatch(gpu, work, repeats)`: the median of `repeats` timings of
-# `gpu.launch(work)`, by `gpu.clock()`. The set-up must not be in it, the waiting must. The device is a `PretendGPU`.
+# **2. Mend the stopwatch.** Write `right_stopwatch(work, now, repeats)`: the median seconds of `repeats` calls of `work()`,
+# which gives a GPU something to do and returns at once. `now()` is the time, `torch.cuda.synchronize()` waits. The
+# set-up of the first call must not be in it, the waiting must. The check uses a simulated GPU and its modelled clock.
 #
-# <details><summary>Hint</summary>Launch once and synchronize before you time anything. `statistics.median` does the
+# <details><summary>Hint</summary>Call once and synchronize before you time anything. `statistics.median` does the
 # rest.</details>
 
 
 # %% tags=["exercise"]
-def right_stopwatch(gpu, work, repeats):
+def right_stopwatch(work, now, repeats):
     return ...  # your code
 
 
 # %% tags=["solution"]
-def right_stopwatch(gpu, work, repeats):
+def right_stopwatch(work, now, repeats):
     from statistics import median
 
-    gpu.launch(work)
-    gpu.synchronize()
+    work()
+    torch.cuda.synchronize()
     times = []
     for _ in range(repeats):
-        start = gpu.clock()
-        gpu.launch(work)
-        gpu.synchronize()
-        times.append(gpu.clock() - start)
+        start = now()
+        work()
+        torch.cuda.synchronize()
+        times.append(now() - start)
     return median(times)
 
 
@@ -413,21 +540,52 @@ def break_even(cpu, copies, gpu):
 check(break_even)
 
 # %% [markdown]
+# **4. Explain a crossover.** The recorded CPU and the modelled T4 cross at some size. Change one figure of the GPU at a
+# time, and say where the crossover (copies included) goes: "earlier", "later" or "stays". `load_trace("t4-data-sheet")`
+# is a data class, so `dataclasses.replace(t4, launch=...)` makes the changed GPU, and `crossover` decides. But predict
+# first, and then say which of the five figures you would pay for.
+#
+# <details><summary>Hint</summary>At the crossover, what are the seconds of the GPU made of? Print `t4.matmul(n)` there
+# and compare its compute with its copies, and its copies with the latency.</details>
+
+# %% tags=["exercise"]
+explanation = {
+    "launch and copy latency a quarter": ...,  # "earlier", "later" or "stays"
+    "launch and copy latency fourfold": ...,
+    "arithmetic eight times as fast": ...,
+    "bus eight times as fast": ...,
+    "memory eight times as fast": ...,
+}
+
+# %% tags=["solution"]
+explanation = {
+    "launch and copy latency a quarter": "earlier",
+    "launch and copy latency fourfold": "later",
+    "arithmetic eight times as fast": "stays",
+    "bus eight times as fast": "stays",
+    "memory eight times as fast": "stays",
+}
+
+# %%
+check(explanation, "explain_crossover")
+
+# %% [markdown]
 # ## What this does not show
 #
-# - A data sheet gives peaks. Real products reach a part of them, and the 10 µs are assumed. Copies from ordinary memory
-#   reach a part of the bus; pinned memory comes closer. Real recordings of a GPU would move the crossover up.
+# - A data sheet gives peaks. Real products reach a part of them, and the 10 µs are assumed. Real recordings of a GPU
+#   would move the crossover up.
 # - One product is a hard case for a GPU: everything travels for it. A program that keeps its data there pays once.
 # - Square matrices only. A thin matrix has a low intensity and is bound by memory on both devices.
-# - Copies and work can overlap. Here they come one after the other.
+# - The roof is drawn for float32 and for numbers that come from memory. What fits a cache can be faster.
 #
 # ## Key points
 #
 # - Warm up, wait, repeat, take the median, state the spread and the threads. Time the product, not its surroundings.
 # - A GPU call that returned has been accepted, not done. Without `synchronize` you time the acceptance.
 # - A product is 2n³ operations on 3n² numbers: the larger, the more work for each byte.
-# - Count the copies. At n = 1500 they cost the modelled GPU four times the product itself.
-# - Where the GPU starts to win is decided by fixed costs; by how much it wins, by its speed.
+# - Count the copies. At n = 1500 they cost the modelled GPU 27 times the product itself; pin memory, and let them overlap.
+# - Where the GPU starts to win is decided by fixed costs; by how much it wins, by its speed. Few operations a byte: then
+#   memory is the limit.
 #
 # ## Sources
 #

@@ -90,11 +90,16 @@ def _record(mode, func, types, args=(), kwargs=None):
         kind = type(arg)
         if kind is Tensor:
             facts += arg.shape, arg.device, arg.dtype
-            stores.append(_storage(arg))
+            try:
+                stores.append(arg.untyped_storage()._cdata)
+            except NotImplementedError:
+                stores.append(0)  # sparse: in no single storage
         elif kind not in _PLAIN:
             _add(arg, facts, stores)
     if kwargs:
-        _add([*kwargs.values()], facts, stores)
+        for arg in kwargs.values():
+            if type(arg) not in _PLAIN:
+                _add(arg, facts, stores)
     facts.append(_MADE)
     if type(made) is Tensor:
         facts += made.shape, made.device, made.dtype
@@ -124,7 +129,8 @@ def _add(value, facts, stores):
         stores.append(_storage(numbers))
     elif isinstance(value, (list, tuple)):
         for inside in value:
-            _add(inside, facts, stores)
+            if type(inside) not in _PLAIN:
+                _add(inside, facts, stores)
 
 
 def _timed(func, args, kwargs):

@@ -39,7 +39,7 @@ def mixed(name, program, devices=("cuda:0", "cpu"), says=None, source=ADAPTION):
 
 
 def at(device, *shape):
-    return torch.ones(*shape, device=device)
+    return torch.ones(shape, device=device)
 
 
 def _backward_of_a_foreign_gradient(a, b):
@@ -58,6 +58,24 @@ def _optimiser_of_two_homes(a, b):
     x.grad = at(a, 2)
     x.data = at(b, 2)
     torch.optim.SGD([x], lr=0.1).step()
+
+
+def timed():
+    return torch.cuda.Event(enable_timing=True)
+
+
+def elapsed(start, stop):
+    return start.elapsed_time(stop)
+
+
+def _elapsed_while_working(a, b):
+    x, start, stop = at(a, 4096, 4096), timed(), timed()
+    start.record()
+    for _ in range(3):
+        torch.mm(x[:, :8], x[:8])
+    x @ x[:, :64]
+    stop.record()
+    return elapsed(start, stop)
 
 
 WRONG = [
@@ -184,9 +202,16 @@ WRONG = [
         "Trying to backward through the graph a second time", "torch/csrc/autograd/saved_variable.cpp",
     ),
     Wrong(
-        "elapsed time of events that weren't recorded",
-        lambda a, b: torch.cuda.Event(enable_timing=True).elapsed_time(torch.cuda.Event(enable_timing=True)), RuntimeError,
-        r"Both events must be recorded before calculating elapsed time", "aten/src/ATen/cuda/CUDAEvent.h: elapsed_time",
+        "elapsed time of events that weren't recorded", lambda a, b: elapsed(timed(), timed()), ValueError,
+        r"^Both events must be recorded before calculating elapsed time\.$", "c10/cuda/CUDAEvent.h: elapsed_time",
+    ),
+    Wrong(
+        "elapsed time of events that keep none", lambda a, b: elapsed(torch.cuda.Event(), timed()), ValueError,
+        r"^Both events must be created with argument 'enable_timing=True'\.$", "c10/cuda/CUDAEvent.h: elapsed_time",
+    ),
+    Wrong(
+        "elapsed time of work that goes on", _elapsed_while_working, RuntimeError,
+        r"^Both events must be completed before calculating elapsed time\.", "c10/cuda/CUDAEvent.h: elapsed_time",
     ),
 ]  # fmt: skip
 

@@ -24,7 +24,7 @@ def tensors(device):
     yield "as saved", _read(data), device
     yield "home", _read(data, map_location="cpu"), "cpu"
     yield "by device", _read(data, map_location=torch.device("cpu")), "cpu"
-    yield "by table", _read(data, map_location={str(device): "cpu"}), "cpu"
+    yield "by table", _read(data, map_location={str(x.device): "cpu"}), "cpu"
     yield "by function", _read(data, map_location=lambda storage, location: storage), "cpu"
     yield "there", _read(_written(normal(2)), map_location=device), device
     yield "plain stays", _read(_written(normal(2))), "cpu"

@@ -66,7 +66,7 @@ def moves(device):
     yield "kept", [there.to(device, memory_format=torch.contiguous_format), there.t().to(device)], device
     yield "strides", [x.t().to(device).stride(), there.t().cpu().stride()], device
     on_cuda = torch.device(device).type == "cuda"
-    yield "flags", [there.is_cuda == on_cuda, there.is_cpu != on_cuda, there.device == torch.device(device)], device
+    yield "flags", [there.is_cuda == on_cuda, there.is_cpu != on_cuda, there.device == torch.ones(1, device=device).device], device
     yield "numbers", [there.tolist(), there[0, 0].item(), float(there[0, 1]), there.cpu().numpy().sum().item()], device
     yield "copies are copies", [x.to(device, copy=True).add_(1).sum() != there.sum()], device
 
@@ -191,7 +191,7 @@ def copies(device):
 def spoken(device):
     """What a tensor says of itself, with the device's name in it."""
     x = torch.arange(3, device=device)
-    yield "index", x.get_device() == (-1 if str(device) == "cpu" else torch.device(device).index), device
+    yield "index", x.get_device() == (-1 if x.is_cpu else x.device.index), device
     yield "repr", ("device='cuda" in repr(x)) == (torch.device(device).type == "cuda"), device
     yield "type", x.type().endswith("LongTensor"), device
     yield "kind", [x.type().startswith("torch.cuda.")] == [torch.device(device).type == "cuda"], device

@@ -30,7 +30,7 @@ def widget():
 
 
 @given(placement=placements, width=some.sampled_from([16, 64]), model=some.sampled_from(["H200", "T4"]))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_a_run_on_simulated_gpus_takes_what_the_replay_of_its_clock_takes(placement, width, model):
     ran, replayed = explore(placement, width, model), replay(placement, width, model)
     assert ran.moves == replayed.moves and ran.label == replayed.label
@@ -52,7 +52,7 @@ def test_the_loss_is_the_same_wherever_the_ops_run():
 
 
 @given(placement=placements)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_no_placement_takes_less_than_the_best(placement):
     for model in ("H200", "T4"):
         assert replay(placement, 128, model).seconds >= BEST[model].seconds
@@ -80,7 +80,7 @@ def test_a_placement_that_does_not_fit_the_program_is_refused(placement):
 def test_the_picture_says_what_the_run_says_and_that_it_is_modelled(widget):
     run, picture = widget.result.run, widget.static()
     assert run == replay(MIXED, 64).__class__(**{**vars(replay(MIXED, 64)), "spans": run.spans, "loss": run.loss})
-    assert f"{run.seconds * 1e6:.0f} µs <small>modelled" in picture.html and "not measured" in picture.html
+    assert f"{run.seconds * 1e6:.0f} µs modelled" in picture.alt and "not measured" in picture.html
     assert "more than the best placement" in picture.alt and "simulated" in picture.html
     for move in run.moves:
         assert f"<td>{move.value}</td><td>{move.reader}</td>" in picture.html

@@ -84,7 +84,7 @@ def test_a_size_that_is_none_and_a_model_that_is_not_known_are_refused():
 def test_what_is_shown_is_what_the_engine_read_and_says_that_it_is_modelled(widget):
     assert widget.result == stopwatches(1500)
     picture = widget.static()
-    assert "10.0 µs <small>modelled, read at once" in picture.html and 'class="wrong"' in picture.html
+    assert "read at once: 10.0 µs modelled" in picture.alt and 'class="wrong"' in picture.html
     assert "10 times too short" in picture.alt and "GPU has only accepted the work" in picture.alt
     assert "not measured" in picture.alt and "set-up of 0.2 s assumed" in picture.alt
     assert picture.html == StopwatchComparison().static().html and "<script" not in picture.html

@@ -4,6 +4,7 @@ import atexit
 import os
 import threading
 import weakref
+from html import escape
 
 import ipywidgets
 import traitlets
@@ -169,7 +170,7 @@ class Explorer(ipywidgets.VBox):
                 self._picture.value = self.draw(result).html
         except Exception as failure:  # shown in the widget and raised by wait(): a callback has nobody above it
             self._failure = failure
-            text = f'<p class="wrong">{type(failure).__name__}: {_escaped(failure)}</p>'
+            text = f'<p class="wrong">{type(failure).__name__}: {escape(str(failure))}</p>'
             self._picture.value = html(text, str(failure)).html
             if not self.background:
                 raise
@@ -193,14 +194,14 @@ class Explorer(ipywidgets.VBox):
         return {**bundle, "text/html": self.static().html}
 
 
+def headline(number, words):
+    """Return HTML of the number that matters, large, and the words beside it; both are escaped."""
+    small = f'<small style="font-size: 16px; font-weight: normal">{escape(words)}</small>'
+    return f'<div class="figure">{escape(number)} {small}</div>'
+
+
 def _finish(reference):
     """Close the widget at the end of the process, if it still lives."""
     widget = reference()
     if widget is not None:
         widget.close()
-
-
-def _escaped(failure):
-    from html import escape
-
-    return escape(str(failure))

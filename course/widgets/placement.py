@@ -10,7 +10,7 @@ from course import draw
 from course.devices.simulated.explore import CPU, DEVICES, PROGRAM, READ, Exploration, best, explore, gpus_here
 from course.draw.graph import Edge, Node, graph, short_bytes
 from course.timing import in_words
-from course.widgets.explorer import Explorer
+from course.widgets.explorer import Explorer, headline
 
 WIDTHS = [64, 128, 256, 512, 1024, 2048]
 MODELS = ["H200", "T4"]
@@ -79,12 +79,14 @@ class PlacementExplorer(Explorer):
             self.button("All on /gpu:0", lambda: setattr(self, "placement", ["/gpu:0"] * len(_MAKES))),
             self.button("Best placement", self.find_best),
         ]
-        size = self.choice("width", WIDTHS, "n", ipywidgets.SelectionSlider)
+        size = self.choice("width", WIDTHS, "size n", ipywidgets.SelectionSlider)
         size.continuous_update = False
+        model = self.choice("model", MODELS, "GPU model")
+        model.layout.width = "180px"
         wrap = {"flex_flow": "row wrap", "grid_gap": "0 12px"}
         return [
             ipywidgets.Box(places, layout=wrap),
-            ipywidgets.Box([*starts, size, self.choice("model", MODELS, "GPU model")], layout=wrap),
+            ipywidgets.Box([*starts, size, model], layout=wrap),
         ]
 
     def refresh(self):
@@ -101,14 +103,14 @@ class PlacementExplorer(Explorer):
         run = result.run
         words = in_words(run.seconds)
         verdict = _verdict(run, result.best)
+        timeline = draw.lanes(run.spans, [], _finding(run), run.label.replace("; ", "\n"))
         alt = f"{words} modelled, n = {self.width}. {verdict} {_in_words(run)} Seconds are {run.label}."
         body = (
-            f'<div class="figure">{words} <small>modelled</small></div>'
+            f"{headline(words, 'modelled')}"
             f'<p class="note">{escape(verdict)}</p>'
-            f"{_graph(run, DEVICES[: result.gpus + 1]).html}"
-            f"{draw.lanes(run.spans, [], _finding(run), run.label).html}"
+            f"{_graph(run, DEVICES[: result.gpus + 1]).html}{timeline.html}"
             f"<details><summary>{escape(_in_words(run))}</summary>{_moves(run).html}</details>"
-            f'<p class="note">The loss is {run.loss:.6f}, wherever the ops run. Seconds are {escape(run.label)}.</p>'
+            f'<p class="note">The loss is {run.loss:.6f}, wherever the ops run.</p>'
         )
         return draw.html(body, alt)
 
@@ -124,13 +126,13 @@ _MAKES = tuple(step.makes for step in PROGRAM)
 
 def _verdict(run, quickest):
     """Return in words how far the run is from the best placement."""
-    names = ", ".join(f"{make} {device}" for make, device in zip(_MAKES, quickest.placement, strict=True))
-    more = run.seconds - quickest.seconds
-    if more <= 1e-9 * quickest.seconds:
+    more, ratio = run.seconds - quickest.seconds, run.seconds / quickest.seconds
+    if ratio <= 1 + 1e-9:
         return "No placement takes less."
-    times = f"{run.seconds / quickest.seconds:.2f} times" if run.seconds < 10 * quickest.seconds else ""
-    times = times or f"{run.seconds / quickest.seconds:.0f} times"
-    return f"{in_words(more)} more than the best placement, {times} as long. The best: {names}."
+    on = {device: [m for m, d in zip(_MAKES, quickest.placement, strict=True) if d == device] for device in DEVICES}
+    where = "; ".join(f"{', '.join(makes)} on {device}" for device, makes in on.items() if makes)
+    times = f"{ratio:.2f}" if ratio < 10 else f"{ratio:.0f}"
+    return f"{in_words(more)} more than the best placement, {times} times as long. The best: {where}."
 
 
 def _finding(run):

@@ -14,7 +14,7 @@ from course.draw.track import short, track
 from course.timing import track as tracks
 from course.timing.roofline import roofline
 from course.timing.track import OPS, SIZES, Track
-from course.widgets.explorer import Explorer
+from course.widgets.explorer import Explorer, headline
 
 RECORDED = "epyc-2-cores"
 #: state -> what the reader chooses
@@ -83,6 +83,7 @@ class RooflineExplorer(Explorer):
             self.choice("source", roofs, "Roof of"),
             self.button("Measure here", self.measure, icon="refresh"),
         ]
+        row[0].layout.width, row[1].layout.width = "190px", "270px"
         return [ipywidgets.Box(row, layout={"flex_flow": "row wrap", "grid_gap": "0 12px"}), slider]
 
     def canvas(self):
@@ -117,8 +118,7 @@ class RooflineExplorer(Explorer):
         name, sentence = _held(found.roof, stop)
         verdict = f"{found.op} at n = {stop.size}: {name}, {reached} ({kind})"
         body = (
-            f'<div class="figure">{escape(name)} <small>at {reached}, {kind}</small></div>'
-            f"<p>{escape(sentence)}</p>{track(found, stop.size, verdict).html}"
+            f"{headline(name, f'at {reached}, {kind}')}<p>{escape(sentence)}</p>{track(found, stop.size, verdict).html}"
         )
         return html(body, f"{verdict}. {sentence} {found.roof.label}.")
 

@@ -8,7 +8,7 @@ import traitlets
 from course import draw
 from course.devices.simulated.stopwatches import NAMES, stopwatches
 from course.timing import in_words
-from course.widgets.explorer import Explorer
+from course.widgets.explorer import Explorer, headline
 
 SIZES = [16, 64, 256, 512, 1024, 1500, 2048, 3000, 4096, 8192]
 MODELS = ["H200", "T4"]
@@ -29,11 +29,11 @@ class StopwatchComparison(Explorer):
         """Return the size slider, the choice of stopwatch and of the GPU's model."""
         slider = self.choice("size", SIZES, "matrix size n", kind=ipywidgets.SelectionSlider)
         slider.layout = {"width": "100%", "max_width": "640px"}
-        return [
-            slider,
-            self.choice("watch", NAMES, "Stopwatch", kind=ipywidgets.ToggleButtons),
-            self.choice("model", MODELS, "GPU model"),
-        ]
+        watch = self.choice("watch", NAMES, "Stopwatch", kind=ipywidgets.ToggleButtons)
+        watch.style.button_width = "auto"
+        model = self.choice("model", MODELS, "GPU model")
+        model.layout.width = "180px"
+        return [slider, watch, model]
 
     def compute(self):
         """Return the `Stopwatches` of the present size."""
@@ -45,7 +45,7 @@ class StopwatchComparison(Explorer):
         verdict = f"{chosen.name}: {in_words(chosen.seconds)} modelled, {_compared(chosen, result.true)}"
         sentence = f"It counts {chosen.counts}. {_truth(result)}"
         body = (
-            f'<div class="figure">{in_words(chosen.seconds)} <small>modelled, {escape(chosen.name)}</small></div>'
+            f"{headline(in_words(chosen.seconds), f'modelled, {chosen.name}')}"
             f'<p class="{"ok" if chosen.right else "wrong"}">{escape(_compared(chosen, result.true).capitalize())}. '
             f"{escape(sentence)}</p>"
             f"{_bars(result, chosen).html}"

@@ -46,8 +46,11 @@ class _Module:
 def _unguarded(module):
     """Return the module's names with guards that always say no."""
     names = {**module.names, **{guard: _nobody for guard in _GUARDS if guard in module.names}}
+    overrides = _Instead(torch.overrides, **dict.fromkeys(_GUARDS, _nobody))
+    if names.get("overrides") is torch.overrides:  # torch.sym_max asks `overrides.has_torch_function(…)`
+        names["overrides"] = overrides
     if names.get("torch") is torch:  # torch.nn.init asks `torch.overrides.has_torch_function_variadic(…)`
-        names["torch"] = _Instead(torch, overrides=_Instead(torch.overrides, **dict.fromkeys(_GUARDS, _nobody)))
+        names["torch"] = _Instead(torch, overrides=overrides)
     return names
 
 

@@ -103,7 +103,7 @@ def getitem(tensor, index):
 
 
 def setitem(tensor, index, value):
-    """`tensor[index] = value`: a value from elsewhere is copied in by a slice; by a tensor of indices, one number is."""
+    """`tensor[index] = value`: a value from elsewhere is copied in by a slice, one number by any index."""
     index = _masks_moved(tensor, index)
     if isinstance(value, Tensor) and value.device != tensor.device and (value.dim() == 0 or not _has_tensor(index)):
         value = move(value, tensor.device)
@@ -137,7 +137,10 @@ def set_data(tensor, value):
     if isinstance(tensor, torch.nn.Parameter):
         fresh = torch.nn.Parameter(fresh, requires_grad=False)
     fresh.requires_grad_(tensor.requires_grad)
+    gradient = tensor.grad
     torch.utils.swap_tensors(tensor, fresh)
+    with _quiet():
+        tensor.grad = gradient  # it stays where it is, as on CUDA
 
 
 def set_grad(tensor, gradient):

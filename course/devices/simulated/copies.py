@@ -12,7 +12,7 @@ def to_copy(cls, func, plan, args, kwargs):
     simulation = _open(source)
     target = kwargs.get("device") or source.where
     if target.type == "cpu" and not hasattr(source, "leaves"):
-        target = source.where  # C++ says so when it means the device of a tensor, as in a backward pass: it knows no other
+        target = source.where  # C++ says so when it means a tensor's device: it knows no other
     if target.type not in ("cuda", "cpu"):
         return func(source.numbers, **kwargs)
     options = {name: value for name, value in kwargs.items() if name not in ("device", "non_blocking", "pin_memory")}

@@ -2,11 +2,12 @@
 
 import torch
 from torch import Tensor
+from torch.utils._pytree import tree_leaves
 
 from course.devices.simulated import copies, cost, mismatch
-from course.devices.simulated.messages import closed, no_kernel
+from course.devices.simulated.messages import closed, no_kernel, not_dense
 from course.devices.simulated.plans import plan_of
-from course.devices.simulated.results import make_room, put_all, written
+from course.devices.simulated.results import make_room, put, put_all, written
 
 _PLANS = {}
 _NOTHING = {}
@@ -28,7 +29,7 @@ def run_op(cls, func, types, args=(), kwargs=None):
     if special is not None:
         return special(cls, func, plan, args, kwargs)
     if plan.outside:
-        return _run_foreign(func, args, kwargs)
+        return _run_foreign(cls, func, args, kwargs)
     call = Call(cls, plan)
     inner = [call.numbers_of(value) for value in args]
     named = {name: call.numbers_of(value) for name, value in kwargs.items()} if kwargs else _NOTHING
@@ -90,18 +91,27 @@ def drawn(func, plan, inner, named, call):
 def _on_device(call, func, args, kwargs, inner, named, made):
     """Tell the clock of the op and put its results on the device."""
     plan = call.plan
+    if isinstance(made, Tensor) and made.layout is not torch.strided:
+        raise NotImplementedError(not_dense(made.layout))
     if not plan.view:
         index = call.where.index
         call.simulation.clock.run(index, cost.work_of(func, inner, named, made), plan.name)
         if plan.waits:
             call.simulation.clock.synchronize(index)
+    if plan.name == "_pack_padded_sequence":  # the sizes of its batches stay on the CPU, as on CUDA
+        return put(call.cls, made[0], call.where, call.simulation), made[1]
     if plan.returned is not None:
         return written(call, plan, args, kwargs, made)
     return put_all(call, plan, made)
 
 
-def _run_foreign(func, args, kwargs):
+def _run_foreign(cls, func, args, kwargs):
     """Run an op that is not torch's own by the kernel it has for CUDA, on the simulated tensors themselves."""
+    simulation = next(value.simulation for value in tree_leaves((args, kwargs)) if type(value) is cls)
+    if simulation.closed:
+        raise RuntimeError(closed(simulation))
     if not torch._C._dispatch_has_computed_kernel_for_dispatch_key(func.name(), "CUDA"):
         raise NotImplementedError(no_kernel(func._schema.name))
-    return func.redispatch(_CUDA, *args, **kwargs)
+    # We are called with functions hidden, and the kernel is a program like any other.
+    with torch._C._EnableTorchFunction(), simulation.entered():
+        return func.redispatch(_CUDA, *args, **kwargs)

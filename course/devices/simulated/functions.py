@@ -1,5 +1,7 @@
 """What a program calls, before torch runs it: factories told `device="cuda:0"`, moves, and ops that mix devices."""
 
+from contextlib import contextmanager
+
 import torch
 import torch.utils._device as default_device
 from torch import Tensor
@@ -9,7 +11,7 @@ from course.devices.simulated import conversions, packed, session
 from course.devices.simulated.bodies import body_of
 from course.devices.simulated.making import make, make_inside
 from course.devices.simulated.messages import invalid_gradient
-from course.devices.simulated.mismatch import OnDifferentDevices
+from course.devices.simulated.mismatch import refused
 from course.devices.simulated.moves import move
 from course.devices.simulated.pinned import mark
 from course.devices.simulated.randomness import check_generator
@@ -17,6 +19,7 @@ from course.devices.simulated.tensor import SimulatedTensor
 
 _quiet = torch._C.DisableTorchFunctionSubclass
 _CPU = torch.device("cpu")
+_autocast = torch.is_autocast_enabled
 
 
 class Functions(TorchFunctionMode):
@@ -53,14 +56,14 @@ def run(func, args, kwargs):
     if default_device.CURRENT_DEVICE is not None and func in default_device._device_constructors():
         return _on_device(func, args, kwargs or {}, default_device.CURRENT_DEVICE, simulation)
     if torch.is_grad_enabled():
-        args = _scalars_moved(func, args)
+        args, kwargs = _scalars_moved(func, args, kwargs)
     try:
-        with _quiet():
+        with _cast() if _autocast("cuda") else _quiet():
             made = func(*args, **kwargs) if kwargs else func(*args)
         if type(made) is not Tensor:
             return made
-    except OnDifferentDevices:
-        where = _only_device(args)
+    except RuntimeError as error:
+        where = _only_device(args) if refused(error) else None
         if where is None:
             raise
         return make_inside(func, args, kwargs or {}, where, simulation)
@@ -69,11 +72,12 @@ def run(func, args, kwargs):
 
 
 def _only_device(args):
-    """Return the simulated device on which all tensors of a call are; None if they are not, or elsewhere.
+    """Return the simulated device on which all tensors of a call are, or None; indices and lengths may be at home.
 
     If what comes of them is not there, a function of torch's C++ has made a tensor of its own on the C++ device.
     """
-    places = {tensor.device for tensor in args if isinstance(tensor, Tensor)}
+    tensors = [value for value in args if isinstance(value, Tensor)]
+    places = {tensor.device for tensor in tensors if tensor.dtype != torch.int64 or tensor.is_cuda}
     where = places.pop() if len(places) == 1 else None
     return where if where is not None and where.type == "cuda" else None
 
@@ -123,24 +127,33 @@ def _first_device(args):
     return next((value.device for value in args if isinstance(value, Tensor)), _CPU)
 
 
-def _scalars_moved(func, args):
+@contextmanager
+def _cast():
+    """As `_quiet`, with CUDA's autocast, which torch's C++ would only heed for tensors that it knows to be on CUDA."""
+    with _quiet(), torch.autocast("cpu", torch.get_autocast_dtype("cuda")):
+        yield
+
+
+def _scalars_moved(func, args, kwargs):
     """Return the arguments with each 0-dim CPU tensor that wants a gradient moved to the device of the others.
 
     CUDA's kernels read such a tensor where it lies and the engine sends its gradient back; here the way back has to be
     in the graph.
     """
     lonely = where = None
-    for value in args:
+    for value in (*args, *kwargs.values()) if kwargs else args:
         if type(value) is SimulatedTensor:
             where = value.where
         elif isinstance(value, Tensor) and value.requires_grad and value.dim() == 0:
             lonely = True
     if lonely is None or where is None or func.__name__.endswith("_"):
-        return args
-    return tuple(
-        move(v, where) if isinstance(v, Tensor) and v.device.type == "cpu" and v.requires_grad and v.dim() == 0 else v
-        for v in args
-    )
+        return args, kwargs
+
+    def moved(value):
+        lonely = isinstance(value, Tensor) and value.requires_grad and value.dim() == 0 and value.device.type == "cpu"
+        return move(value, where) if lonely else value
+
+    return tuple(map(moved, args)), {name: moved(value) for name, value in kwargs.items()} if kwargs else kwargs
 
 
 def _backward(tensor, gradient=None, *args, **kwargs):

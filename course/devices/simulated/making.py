@@ -1,4 +1,4 @@
-"""Making a new tensor on a simulated device: torch's own factory runs on the CPU, each op's result goes to the device."""
+"""Making a new tensor on a simulated device: torch's factory runs on the CPU, its results go to the device."""
 
 from contextlib import contextmanager
 
@@ -7,6 +7,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from course.devices.simulated import cost
 from course.devices.simulated.dispatch import Call, drawn
+from course.devices.simulated.messages import not_dense
 from course.devices.simulated.moves import move
 from course.devices.simulated.plans import plan_of
 from course.devices.simulated.results import make_room, put
@@ -27,7 +28,7 @@ def make(func, args, kwargs, where, simulation):
     if isinstance(made, SimulatedTensor) or not isinstance(made, torch.Tensor):
         return made
     if made.layout != torch.strided:
-        raise NotImplementedError(f"{func.__name__}(device='{where}'): simulated GPUs have no {made.layout} tensors.")
+        raise NotImplementedError(not_dense(made.layout))
     needs_gradient = made.requires_grad  # it shares memory with NumPy, or an op's `out`: nothing was dispatched
     return move(made.detach(), where).requires_grad_(needs_gradient)
 

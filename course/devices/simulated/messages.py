@@ -26,6 +26,11 @@ def no_kernel(name):
     )
 
 
+def not_dense(layout):
+    """Return the message for a sparse tensor."""
+    return f"Simulated GPUs have no {layout} tensors: use a dense one, or keep it on the CPU."
+
+
 def not_numpy(device):
     """Return the message for `.numpy()` of a tensor on a GPU."""
     return (

@@ -8,10 +8,6 @@ from course.devices.simulated import messages
 _CONVOLUTIONS = {"convolution", "_convolution", "convolution_overrideable"}
 
 
-class OnDifferentDevices(RuntimeError):
-    """What CUDA raises as a RuntimeError; told apart here from every other one."""
-
-
 def check(call, func, args, kwargs):
     """Refuse the tensors of `call` that are elsewhere than its first simulated one, where CUDA refuses them."""
     plan = call.plan
@@ -20,14 +16,27 @@ def check(call, func, args, kwargs):
         simulated = type(other) is call.cls
         if simulated and other.simulation.closed:
             raise RuntimeError(messages.closed(other.simulation))
+        if plan.lengths and not simulated and other.dtype == torch.int64:
+            continue
         number = not simulated and other.dim() == 0 and not any(other is target for target in written)
         if number and (plan.scalars or plan.indices):
             continue  # CUDA's kernels take such a number along
         if plan.indices and not any(other is value for value in (args[0], *args[2:3])):
             if not simulated and args[0].device.type == "cuda":
                 continue
-            raise OnDifferentDevices(messages.other_index(args[0].device))
-        raise OnDifferentDevices(_words(call, func, args, kwargs, other))
+            raise _refusal(messages.other_index(args[0].device))
+        raise _refusal(_words(call, func, args, kwargs, other))
+
+
+def refused(error):
+    """Return whether `error` is a refusal of this file, and not another RuntimeError."""
+    return hasattr(error, "devices_differ")
+
+
+def _refusal(text):
+    error = RuntimeError(text)  # of CUDA's own type, and marked for `refused`
+    error.devices_differ = True
+    return error
 
 
 def _written(func, args, kwargs):

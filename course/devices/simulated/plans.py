@@ -13,6 +13,14 @@ _SHARING = {"aten::_unsafe_view", "aten::_reshape_alias", "aten::lift_fresh", "a
 _INDEXING = {"index", "index_put_", "index_put", "_index_put_impl_", "_unsafe_index", "_unsafe_index_put"}
 #: Take a 0-dim CPU tensor beside tensors of a GPU, as CUDA does, without being declared pointwise.
 _SCALARS = {"where", "masked_fill_", "masked_fill", "fill_", "fill", "index_fill_", "index_fill", "copy_", "lerp_"}
+#: Take lengths, which CUDA wants on the CPU.
+_LENGTHS = {
+    "_pack_padded_sequence",
+    "_pack_padded_sequence_backward",
+    "_ctc_loss",
+    "_ctc_loss_backward",
+    "tensor_split",
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -21,7 +29,7 @@ class Plan:
 
     `returned`: for each result, the argument (position, name) that it is, or None for a new tensor; None when all are
     new. `random`: it draws numbers; `seeded`: it takes a `generator`. `waits`: it tells the host a number or a size.
-    `scalars`, `indices`: 0-dim tensors, or any index, may lie on the CPU. `reshapes`: it changes its input's shape.
+    `scalars`, `indices`, `lengths`: 0-dim tensors, indices, int64 lengths may lie on the CPU. `reshapes`: it changes its input's shape.
     `outside`: it is not one of torch's own ops. `device`: it takes a `device`.
     """
 
@@ -33,6 +41,7 @@ class Plan:
     seeded: bool
     waits: bool
     scalars: bool
+    lengths: bool
     indices: bool
     reshapes: bool
     outside: bool
@@ -55,6 +64,7 @@ def plan_of(func):
         seeded="generator" in arguments,
         waits=torch.Tag.data_dependent_output in tags or torch.Tag.dynamic_output_shape in tags,
         scalars=torch.Tag.pointwise in tags or name in _SCALARS or name.startswith("_foreach_"),
+        lengths=name in _LENGTHS,
         indices=name in _INDEXING,
         reshapes=schema.is_mutable and (torch.Tag.inplace_view in tags or name == "resize_" or "out" in arguments),
         outside=space not in ("aten", "prims"),

@@ -1,8 +1,7 @@
 """What an op has made on the CPU, put on the simulated device: wrapped, counted in its memory, bounded beforehand."""
 
-from torch import Tensor
-
 import torch
+from torch import Tensor
 from torch.utils._pytree import tree_flatten, tree_map
 
 _LARGE = 2**28  # elements; below, a result is made without asking whether there is room for it
@@ -13,6 +12,9 @@ def put(cls, numbers, where, simulation, storage=None):
     if storage is None:
         storage = numbers.untyped_storage()
         simulation.memory.took(where.index, storage.nbytes(), numbers)
+    elif torch.is_inference_mode_enabled() and not numbers.is_inference():  # a view of a tensor made outside
+        with torch.inference_mode(False):
+            return cls(numbers, where, simulation, storage)
     return cls(numbers, where, simulation, storage)
 
 

@@ -76,11 +76,17 @@ def restored(simulation):
         simulation.clock.copy(None, device.index, storage.nbytes(), name="load")
         return made
 
+    def on_cuda(storage, device=None, non_blocking=False):
+        index = torch.cuda.current_device() if device is None else device
+        return deserialize(storage, f"cuda:{index}" if type(index) is int else str(torch.device(index)))
+
     entry = (15, _tag, deserialize)  # before torch's own for CUDA, which is at 20
     register_package(*entry)
+    before, UntypedStorage.cuda = UntypedStorage.cuda, on_cuda  # `map_location=lambda storage, place: storage.cuda(1)`
     try:
         yield
     finally:
+        UntypedStorage.cuda = before
         _package_registry.remove(entry)
 
 

@@ -7,13 +7,13 @@ import torch
 from torch.overrides import _pop_mode, _push_mode
 
 from course.devices.machine import Device
-from course.devices.simulated import cuda
-from course.devices.simulated import saving
+from course.devices.simulated import cuda, saving
 from course.devices.simulated.clock import ModelledClock
 from course.devices.simulated.memory import MemoryAccounts
 from course.devices.simulated.messages import invalid_ordinal
 from course.devices.simulated.models import model_for
 from course.devices.simulated.randomness import Randomness
+from course.devices.simulated.uncompiled import uncompiled
 
 _ACTIVE = None  # the one hidden state allowed: it stands for the machine's hardware
 
@@ -59,6 +59,7 @@ class SimulatedGPUs:
             undo.enter_context(_swapped_parameters())
             self.driver = undo.enter_context(cuda.patched(self))
             undo.enter_context(saving.restored(self))
+            undo.enter_context(uncompiled())
             undo.callback(_leave, self.mode)
             _enter(self.mode)
             self._undo = undo.pop_all()

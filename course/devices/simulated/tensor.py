@@ -112,7 +112,7 @@ class SimulatedTensor(Tensor):
         made = torch.nn.Parameter(made) if isinstance(self, torch.nn.Parameter) else made
         made.requires_grad_(self.requires_grad)
         memo[id(self)] = made
-        if self.grad is not None:
+        if self.grad is not None and not isinstance(self, torch.nn.Parameter):  # torch copies a Parameter without it
             made.grad = copy.deepcopy(self.grad, memo)
         made.__dict__.update({name: copy.deepcopy(value, memo) for name, value in _said(self).items()})
         return made

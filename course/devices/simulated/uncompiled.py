@@ -1,0 +1,41 @@
+"""What torch would hand to a compiler or to many threads runs plainly while GPUs are simulated, or says that it doesn't."""
+
+import sys
+from contextlib import ExitStack, contextmanager
+
+import torch
+
+
+@contextmanager
+def uncompiled():
+    """Within the `with`, functions from `torch.compile` run uncompiled, and `nn.DataParallel` is refused.
+
+    The compiler is told so once it is loaded, which takes a second: who doesn't compile doesn't wait for it.
+    """
+    compile_, parallel = torch.compile, torch.nn.DataParallel.__init__
+    with ExitStack() as stack:
+
+        def compiled(*args, **kwargs):
+            made = compile_(*args, **kwargs)
+            eager()
+            return made
+
+        def eager():
+            if not told:
+                told.append(stack.enter_context(torch.compiler.set_stance("force_eager")))
+
+        told = []
+        if "torch._dynamo" in sys.modules:
+            eager()
+        torch.compile, torch.nn.DataParallel.__init__ = compiled, _refused
+        try:
+            yield
+        finally:
+            torch.compile, torch.nn.DataParallel.__init__ = compile_, parallel
+
+
+def _refused(self, *args, **kwargs):
+    raise NotImplementedError(
+        "torch.nn.DataParallel: simulated GPUs do not do this, it needs real ones. Give each device its copy of the "
+        "module (copy.deepcopy(module).to('cuda:1')) and its part of the batch, and join the results with torch.cat."
+    )

@@ -38,3 +38,15 @@ def test_a_long_log_is_cut_and_says_so():
 
 def test_an_empty_log_is_a_picture_too():
     assert "0 ops: none" in ops([], "nothing ran").alt
+
+
+def test_who_made_what_is_a_line_and_a_move_has_only_its_arrow():
+    html = ops([CPU, MOVE, BACK], "three", joined=[(0, 1), (1, 2)]).html
+    assert html.count('class="edge"') == 1, "the copy's own arrow shows where its bytes came from"
+
+
+def test_what_is_simulated_or_modelled_says_the_word():
+    there = OpRecord("mm", "/gpu:0", ((2, 2),), "float32", simulated=True, seconds=1e-5, seconds_kind="modelled")
+    html = ops([CPU, there], "two").html
+    assert "/gpu:0 (simulated)" in html and "/cpu:0 (simulated)" not in html
+    assert "10.0 µs modelled" in html and "stroke-dasharray" in html

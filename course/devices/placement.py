@@ -200,7 +200,8 @@ def _hide_from_compiler():
     Done once its compiler is loaded, which takes a second: who doesn't compile doesn't wait for it.
     """
     if "torch._dynamo" in sys.modules and not hasattr(Placement.__torch_function__, "_torchdynamo_disable"):
-        Placement.__torch_function__ = torch.compiler.disable(Placement.__torch_function__)
+        reason = "under place(…) ops run uncompiled; leave out fullgraph=True, or place"
+        Placement.__torch_function__ = torch.compiler.disable(Placement.__torch_function__, reason=reason)
 
 
 @_disable_dynamo

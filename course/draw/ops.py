@@ -22,7 +22,7 @@ def ops(records, title, joined=()):
     shown = records[:_MOST]
     lanes = sorted({r.device for r in shown} | {r.origin for r in shown if r.origin}, key=_lane_order)
     height = (len(shown) + 1) * _ROW + 10
-    width = _GUTTER + _LANE * max(len(lanes), 1) + 150
+    width = _GUTTER + _LANE * max(len(lanes), 1) + (240 if any(r.seconds_text for r in shown) else 150)
     simulated = {name for r in shown if r.simulated for name in (r.device, r.origin or "")}
     parts = [_heading(name, index, name in simulated) for index, name in enumerate(lanes)]
     for row, record in enumerate(shown, start=1):

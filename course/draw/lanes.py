@@ -68,7 +68,7 @@ def _bar(axes, span, height, first, scale, length):
     words = getattr(span, "name", "") or span.what
     wide_enough = span.stop - span.start > 0.012 * length * len(words)  # else neighbours' words would run together
     if not solid and wide_enough:
-        axes.annotate(words, (left + width / 2, height + 0.29), ha="center", color=colour, fontsize=9)
+        axes.annotate(words, (left + width / 2, height + 0.31), ha="center", color=colour, fontsize=9)
 
 
 def _in_words(readings):

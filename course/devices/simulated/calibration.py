@@ -5,6 +5,7 @@ Each speed is chosen so that the largest relative error against the rows it deci
 
 from dataclasses import dataclass
 from math import exp, inf, log, sqrt
+from statistics import median
 from typing import NamedTuple
 
 import numpy as np
@@ -173,8 +174,8 @@ def _memory(trace):
     moved = [(row.nbytes, row.seconds) for row in trace.ops if row.flops <= row.nbytes]
     moved += [(2 * row.nbytes, row.seconds) for row in trace.copies if row.direction == "in memory"]
     largest = max((nbytes for nbytes, _ in moved), default=0)
-    logs = [log(nbytes / seconds) for nbytes, seconds in moved if nbytes >= largest / 4]
-    return exp((max(logs) + min(logs)) / 2) if logs else inf
+    # The middle one: an op such as exp is bound by arithmetic on some machines, and would pull any mean down.
+    return median([nbytes / seconds for nbytes, seconds in moved if nbytes >= largest / 4] or [inf])
 
 
 def _copies(trace, bandwidth, assumed):

@@ -7,17 +7,15 @@ from statistics import median
 import numpy as np
 import pytest
 import torch
-from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import course.timing.matmul
-from course.__main__ import main
 from course.devices.simulated.models import Work
 from course.devices.simulated.session import simulated_gpus
-from course.timing import MatmulTiming, Timing, crossover, in_words, measure, measure_matmul, record_trace
+from course.timing import MatmulTiming, Timing, crossover, in_words, measure, measure_matmul
 from course.timing.clock import EventClock, clock_for
-from course.traces import load_trace, validate
+from course.traces import load_trace
 
 seconds = st.floats(1e-6, 1e3)
 
@@ -196,43 +194,6 @@ def test_a_crossover_of_two_dtypes_two_gpus_or_a_size_twice_is_refused():
         crossover([cpu, gpu, MatmulTiming(2, "/gpu:1", compute=1.0)])
     with pytest.raises(ValueError, match="size 1 stands twice"):
         crossover([cpu, gpu, gpu])
-
-
-# Recording, the command, the exercises
-
-
-def test_a_recorded_trace_is_valid_and_reads_back(tmp_path):
-    trace = record_trace(tmp_path / "mine.json", sizes=[8, 16], budget=1, dtypes=["float32", "float64"], notes="a test")
-    again = load_trace(tmp_path / "mine.json")
-    assert again.hardware == trace.hardware and again.sizes() == again.sizes("float64") == [8, 16]
-    assert again.at(8).kind == "recorded" and again.date in again.at(8).label
-    validate(again.document())
-
-
-@pytest.mark.parametrize(
-    ("settings_", "words"),
-    [({"dtypes": ["float31"]}, "no dtype 'float31'"), ({"device": "/gpu:99"}, "not on this machine")],
-)
-def test_what_cannot_be_recorded_is_refused_and_nothing_is_written(tmp_path, settings_, words):
-    with pytest.raises(ValueError, match=words):
-        record_trace(tmp_path / "mine.json", sizes=[4], budget=1, **settings_)
-    with pytest.raises(ValueError, match=r"\.json"):
-        record_trace(tmp_path / "mine.txt", sizes=[4], budget=1)
-    assert not list(tmp_path.iterdir())
-
-
-def test_the_command_prints_one_line_a_size():
-    said = CliRunner().invoke(main, ["matmul", "cpu", "8", "16", "--budget", "1"])
-    assert said.exit_code == 0, said.output
-    assert [line.split(":")[1] for line in said.output.splitlines()] == ["0 8", "0 16"]
-    assert "GFLOP/s" in said.output and "first call" in said.output
-
-
-def test_the_command_says_in_words_that_a_gpu_is_absent():
-    said = CliRunner().invoke(main, ["matmul", "/gpu:99", "8"])
-    assert (
-        said.exit_code == 1 and "not on this machine; it has /cpu:0" in said.output and "Traceback" not in said.output
-    )
 
 
 @settings(max_examples=20, deadline=None)

@@ -1,7 +1,10 @@
 """How long it takes: a stopwatch that waits, products with their copies apart, and where the GPU starts to win."""
 
 from course.timing.clock import clock_for
+from course.timing.copies import measure_copies
 from course.timing.crossover import Crossover, crossover
+from course.timing.elementwise import measure_ops
+from course.timing.games import measure_life
 from course.timing.matmul import measure_matmul
 from course.timing.record import record_trace
 from course.timing.roofline import Point, Roofline, roofline
@@ -19,7 +22,10 @@ __all__ = [
     "crossover",
     "in_words",
     "measure",
+    "measure_copies",
+    "measure_life",
     "measure_matmul",
+    "measure_ops",
     "record_trace",
     "roofline",
 ]

@@ -56,17 +56,18 @@ class Roofline:
 
 @dataclass(frozen=True)
 class Point:
-    """An op under the roof: `intensity` in operations a byte, `speed` in operations a second; `kind` as of a timing."""
+    """An op under the roof: `intensity` in operations a byte, `speed` in operations a second; where that is from."""
 
     label: str
     intensity: float
     speed: float
     kind: str = "measured"
+    origin: str = ""
 
     @classmethod
     def of(cls, label, timing, flops, nbytes):
         """Return the point of an op of `flops` operations on `nbytes` bytes, whose `Timing` is `timing`."""
-        return cls(label, flops / nbytes, flops / timing.median, timing.kind)
+        return cls(label, flops / nbytes, flops / timing.median, timing.kind, timing.origin)
 
 
 def roofline(device="/cpu:0", dtype="float32", seconds=1.0):

@@ -100,7 +100,7 @@ def _here(scale, roof, stop, role):
     x, top = scale.x(stop.intensity), scale.y(roof.bound(stop.intensity))
     y = scale.y(stop.speed) if stop.speed else top
     reached = f"{short(stop.speed)}FLOP/s" if stop.speed else "speed not known"
-    side, anchor = (-14, "end") if x > _LEFT + 0.72 * _WIDE else (14, "start")
+    side, anchor = (0, "middle") if x > _LEFT + 0.8 * _WIDE else (14, "start")  # stay inside the picture
     hollow = "" if roof.kind == "measured" else ' stroke-dasharray="4 2"'
     yield f'<path d="M{x:.1f} {top:.1f} V{y:.1f}" stroke="{ROLES["bytes"].colour}" stroke-width="2"/>'
     yield (
@@ -108,8 +108,8 @@ def _here(scale, roof, stop, role):
         f'stroke="{role.colour}" stroke-width="2.5"{hollow}/>'
     )
     yield (
-        f'<text x="{x + side:.1f}" y="{y + 22:.1f}" text-anchor="{anchor}" font-weight="bold">n = {stop.size}</text>'
-        f'<text x="{x + side:.1f}" y="{y + 38:.1f}" text-anchor="{anchor}">{reached}</text>'
+        f'<text x="{x + side:.1f}" y="{y + 26:.1f}" text-anchor="{anchor}" font-weight="bold">n = {stop.size}</text>'
+        f'<text x="{x + side:.1f}" y="{y + 42:.1f}" text-anchor="{anchor}">{reached}</text>'
     )
 
 

@@ -71,8 +71,8 @@ def _roof(scale, roof, role):
     )
     yield (
         f'<path d="M{x:.1f} {y:.1f} V{_TOP + _TALL}" stroke="{ROLES["bytes"].colour}" stroke-dasharray="2 4"/>'
-        f'<text x="{x:.1f}" y="{y - 8:.1f}" text-anchor="middle">ridge {roof.ridge:.3g}</text>'
-        f'<text x="{_LEFT + _WIDE - 4}" y="{y - 8:.1f}" text-anchor="end">arithmetic: {short(roof.peak)}FLOP/s</text>'
+        f'<text x="{x:.1f}" y="{y - 13:.1f}" text-anchor="middle">ridge {roof.ridge:.3g}</text>'
+        f'<text x="{_LEFT + _WIDE - 4}" y="{y - 13:.1f}" text-anchor="end">arithmetic: {short(roof.peak)}FLOP/s</text>'
     )
     middle = (0.3 * roof.ridge) ** 0.5
     yield (

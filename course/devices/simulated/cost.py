@@ -26,13 +26,17 @@ _OVERWRITES = {
 _PICKS = {_aten.embedding, _aten.index_select, _aten.index, _aten.gather, _aten.take}
 _PUTS = {_aten.index_put_, _aten.scatter_, _aten.scatter_add_, _aten.index_add_, _aten.index_copy_, _aten.index_fill_}
 _CONVOLUTIONS = {_aten.convolution, _aten._convolution, _aten.convolution_backward, _aten._slow_conv2d_forward}
-# The CPU's own attention kernel: on a GPU the same call would be the kernel with a formula.
+# Torch has no formula of their own for products in place and for the CPU's own attention.
+_LIKE = {
+    "addmm_": "addmm",
+    "baddbmm_": "baddbmm",
+    "_addmm_activation": "addmm",
+    "_scaled_dot_product_flash_attention_for_cpu": "_scaled_dot_product_flash_attention",
+    "_scaled_dot_product_flash_attention_for_cpu_backward": "_scaled_dot_product_flash_attention_backward",
+}
 _FORMULAS = {
     **{packet: formula for packet, formula in flop_registry.items() if hasattr(packet, "default")},
-    _aten._scaled_dot_product_flash_attention_for_cpu: flop_registry[_aten._scaled_dot_product_flash_attention],
-    _aten._scaled_dot_product_flash_attention_for_cpu_backward: flop_registry[
-        _aten._scaled_dot_product_flash_attention_backward
-    ],
+    **{getattr(_aten, name): flop_registry[getattr(_aten, like)] for name, like in _LIKE.items()},
 }
 
 _how = {}  # op -> the function below that counts it

@@ -1,5 +1,6 @@
 """What a program calls, before torch runs it: factories told `device="cuda:0"`, moves, and ops that mix devices."""
 
+import re
 from contextlib import contextmanager
 
 import torch
@@ -19,6 +20,7 @@ from course.devices.simulated.tensor import SimulatedTensor
 
 _quiet = torch._C.DisableTorchFunctionSubclass
 _CPU = torch.device("cpu")
+_WRITES = re.compile(r"__i(add|sub|mul|truediv|div|pow|mod|floordiv)__|.*[^_]_").fullmatch  # names of functions
 _autocast = torch.is_autocast_enabled
 
 
@@ -51,10 +53,10 @@ def run(func, args, kwargs):
             return mark(run(func, args, {name: value for name, value in kwargs.items() if name != "pin_memory"}))
         if simulation is not None and kwargs.get("device") is not None:
             return _on_device(func, args, kwargs, kwargs["device"], simulation)
-        if kwargs.get("generator") is not None:
-            check_generator(kwargs["generator"], _first_device(args))
     if default_device.CURRENT_DEVICE is not None and func in default_device._device_constructors():
         return _on_device(func, args, kwargs or {}, default_device.CURRENT_DEVICE, simulation)
+    if kwargs and kwargs.get("generator") is not None:
+        check_generator(kwargs["generator"], _first_device(args))
     if torch.is_grad_enabled():
         args, kwargs = _scalars_moved(func, args, kwargs)
     try:
@@ -146,14 +148,16 @@ def _scalars_moved(func, args, kwargs):
             where = value.where
         elif isinstance(value, Tensor) and value.requires_grad and value.dim() == 0:
             lonely = True
-    if lonely is None or where is None or func.__name__.endswith("_"):
+    if lonely is None or where is None:
         return args, kwargs
+    written = args[:1] if _WRITES(func.__name__) else ()
 
     def moved(value):
         lonely = isinstance(value, Tensor) and value.requires_grad and value.dim() == 0 and value.device.type == "cpu"
         return move(value, where) if lonely else value
 
-    return tuple(map(moved, args)), {name: moved(value) for name, value in kwargs.items()} if kwargs else kwargs
+    rest = map(moved, args[len(written) :])
+    return (*written, *rest), {name: moved(value) for name, value in kwargs.items()} if kwargs else kwargs
 
 
 def _backward(tensor, gradient=None, *args, **kwargs):

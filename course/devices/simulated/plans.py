@@ -29,7 +29,8 @@ class Plan:
 
     `returned`: for each result, the argument (position, name) that it is, or None for a new tensor; None when all are
     new. `random`: it draws numbers; `seeded`: it takes a `generator`. `waits`: it tells the host a number or a size.
-    `scalars`, `indices`, `lengths`: 0-dim tensors, indices, int64 lengths may lie on the CPU. `reshapes`: it changes its input's shape.
+    `scalars`, `indices`, `lengths`: 0-dim tensors, indices, int64 lengths may lie on the CPU. `reshapes`: it may change
+    the shape of what it writes.
     `outside`: it is not one of torch's own ops. `device`: it takes a `device`.
     """
 

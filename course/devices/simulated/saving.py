@@ -1,7 +1,7 @@
 """Files: a simulated tensor is saved as torch saves one of CUDA, and read back where `map_location` says.
 
-The file is an ordinary one, with `cuda:0` as the place of the numbers; it can be read on a machine with a GPU, and, with
-`map_location="cpu"`, on one without.
+The file is an ordinary one, with `cuda:0` as the place of the numbers: it can be read on a machine with a GPU and,
+with `map_location="cpu"`, on one without.
 """
 
 import re

@@ -112,7 +112,7 @@ class SimulatedGPUs:
 
 @contextmanager
 def _swapped_parameters():
-    """Within the `with`, `module.to()` swaps its parameters for the moved ones, since `.data =` can't change their kind."""
+    """Within the `with`, `module.to()` swaps parameters for the moved ones: `.data =` can't change their kind."""
     before = torch.__future__.get_swap_module_params_on_conversion()
     torch.__future__.set_swap_module_params_on_conversion(True)
     try:

@@ -1,4 +1,4 @@
-"""A tensor on a simulated GPU: its numbers lie in a plain CPU tensor, and it says, to Python, that it is on `cuda:k`."""
+"""A tensor on a simulated GPU: its numbers lie in a plain CPU tensor, to Python it is on `cuda:k`."""
 
 import copy
 
@@ -106,7 +106,8 @@ class SimulatedTensor(Tensor):
             return memo[id(self)]
         if not self.is_leaf:
             raise RuntimeError(
-                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment."
+                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the "
+                "moment."
             )
         made = self.detach().clone()
         made = torch.nn.Parameter(made) if isinstance(self, torch.nn.Parameter) else made

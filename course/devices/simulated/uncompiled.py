@@ -1,4 +1,4 @@
-"""What torch would hand to a compiler or to many threads runs plainly while GPUs are simulated, or says that it doesn't."""
+"""While GPUs are simulated, compiled functions run uncompiled, and `nn.DataParallel` says that it doesn't run."""
 
 import sys
 from contextlib import ExitStack, contextmanager

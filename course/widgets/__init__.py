@@ -5,7 +5,6 @@ from importlib import import_module
 _HOME = {
     "Explorer": "explorer",
     "ChapterOutlook": "outlook",
-    "DeviceLog": "device_log",
     "MatmulSlider": "matmul",
     "PlacementExplorer": "placement",
     "RooflineExplorer": "roofline",

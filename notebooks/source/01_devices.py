@@ -110,7 +110,7 @@ for mistake in mistakes:
     try:
         mistake()
     except (RuntimeError, TypeError) as error:
-        print(f"{type(error).__name__}: {str(error).splitlines()[0]}")
+        print(str(error).splitlines()[0])
 
 # %% [markdown]
 # Each is what a program meets that was written on a machine with other devices. Read the first message again: *found
@@ -175,10 +175,11 @@ prediction = None  # your number of bytes
 x, w = torch.ones(64, 256), torch.ones(256, 32)
 with log_placement() as log, place("/gpu:0"):
     h = x @ w
-print(log)
+log
 
 # %% [markdown]
-# On simulated GPUs each line also has seconds, *modelled* from the data sheet of an NVIDIA H200; more on them later.
+# In a notebook a log is a table. On simulated GPUs each line also has seconds, *modelled* from the data sheet of an
+# NVIDIA H200; more on them later.
 
 # %% tags=["nbval-check-output"]
 print(f"{log.bytes_moved:,} bytes moved; the product is on {h.device}, x is still on {x.device}")
@@ -192,14 +193,13 @@ if prediction is not None:
 # where it was, and a second product would copy it again. That is why a program puts its data on the device first
 # (`x = x.to("cuda:0")`), and why bytes moved is the number to watch.
 #
-# The same log as a table, in the manner of TensorFlow, and as a picture. Blue is the CPU, orange a GPU, an arrow is a
-# tensor that moves, as wide as its bytes:
-
-# %%
-log
+# The same log in the manner of TensorFlow:
 
 # %%
 print("\n".join(log.lines()))
+
+# %% [markdown]
+# And as a picture. Blue is the CPU, orange a GPU; an arrow is a tensor that moves, as wide as its bytes:
 
 # %%
 log.graph("Two copies, then the product")
@@ -223,7 +223,7 @@ with log_placement() as log, place("/gpu:0"):
     t = x.t()  # 4
     noise = torch.ones(4, device="cpu")  # 5
     total = h.sum()  # 6
-print(log)
+log
 
 # %% [markdown]
 # Count the lines on the GPU that are no copies:
@@ -318,7 +318,7 @@ except NotImplementedError as error:
 there = x.to("cuda:0")
 with log_placement() as log, place("/gpu:0", soft=True):
     result = halve(there) + 1
-print(log)
+log
 
 # %% tags=["nbval-check-output"]
 print(f"{log.bytes_moved:,} bytes moved; the result is on {result.device}")

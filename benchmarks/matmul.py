@@ -1,4 +1,4 @@
-"""Matrix products: `measure`'s figure beside a bare loop of `torch.mm`, and what a first call costs."""
+"""Matrix products: `measure` beside a bare loop of `torch.mm`, the roofline's peak, and what a first call costs."""
 
 import time
 from statistics import median
@@ -6,7 +6,7 @@ from statistics import median
 import torch
 
 from benchmarks.report import Row
-from course.timing import measure
+from course.timing import measure, roofline
 
 
 def rows():
@@ -17,16 +17,31 @@ def rows():
         bare = flops / _loop(a, b, repeats) / 1e9
         timing = measure(torch.mm, a, b)
         yield Row(f"torch.mm, n = {size}, measured", timing.gflops(flops), "GFLOP/s", "a bare loop", bare)
+    yield from _peak()
     tiny = torch.rand(16, 16)
     timing = measure(torch.mm, tiny, tiny)
     yield Row("torch.mm, n = 16: first call", timing.first_call * 1e6, "µs", "its steady state", timing.median * 1e6)
 
 
-def _loop(a, b, repeats):
+def _peak(rounds=6):
+    """The peak of the roofline beside the fastest product of a bare loop of the same sizes, taken in turn.
+
+    Other work on the machine only ever adds time, so of each the best counts.
+    """
+    roofs, peers = [], []
+    for _ in range(rounds):
+        peers += [2 * n**3 / _loop(*torch.rand(2, n, n), repeats, min) / 1e9 for n, repeats in ((1024, 12), (2048, 2))]
+        roofs.append(roofline(seconds=1))
+    peak, memory = max(roof.peak for roof in roofs) / 1e9, max(roof.bandwidth for roof in roofs) / 1e9
+    yield Row("roofline: peak of this CPU", peak, "GFLOP/s", "torch.mm's fastest", max(peers), "≥ 0.95×")
+    yield Row("roofline: memory of this CPU", memory, "GB/s")
+
+
+def _loop(a, b, repeats, of=median):
     torch.mm(a, b)
     seconds = []
     for _ in range(repeats):
         start = time.perf_counter()
         torch.mm(a, b)
         seconds.append(time.perf_counter() - start)
-    return median(seconds)
+    return of(seconds)

@@ -3,6 +3,7 @@
 import math
 import re
 import threading
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -67,6 +68,12 @@ def test_an_op_takes_the_longer_of_its_arithmetic_and_its_bytes():
     assert TOY.seconds(Work(flops=50, dtype="bfloat16")) == 0.5
     assert TOY.seconds(Work(flops=50, dtype="int64")) == 5.0  # what the model does not list runs like float32
     assert TOY.seconds(Work(flops=50, dtype="float64")) == 160.0
+
+
+def test_a_product_of_the_half_size_reaches_half_of_the_peak():
+    model = replace(TOY, half_size={"float32": 8.0})
+    assert model.seconds(Work(flops=2 * 8**3)) == pytest.approx(2 * TOY.seconds(Work(flops=2 * 8**3)))
+    assert model.seconds(Work(flops=2 * 800**3)) == pytest.approx(1.01 * TOY.seconds(Work(flops=2 * 800**3)))
 
 
 def test_a_view_costs_nobody_anything():

@@ -138,6 +138,15 @@ def test_attention_counts_as_on_a_gpu_though_the_cpu_has_a_kernel_of_its_own():
     assert (forward, backward) == (2 * product, 5 * product)
 
 
+def test_an_lstm_counts_its_products_whichever_kernel_the_cpu_has_for_it():
+    steps, batch, width, hidden = 5, 3, 8, 4
+    lstm, x = torch.nn.LSTM(width, hidden), torch.ones(steps, batch, width)
+    products = 2 * steps * batch * 4 * hidden * (width + hidden)
+    works = counted(lambda: lstm(x)[0].sum().backward())
+    large = [one.flops for packet, one in works if one.flops >= 2 * batch * 4 * hidden * hidden]
+    assert products <= sum(large) <= 3.5 * products  # backward: twice as many, and what is elementwise
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.tuples(*[st.integers(1, 9)] * 3), st.sampled_from([torch.float32, torch.float64, torch.bfloat16]))
 def test_more_of_everything_never_costs_less(shape, dtype):

@@ -34,9 +34,18 @@ _LIKE = {
     "_scaled_dot_product_flash_attention_for_cpu": "_scaled_dot_product_flash_attention",
     "_scaled_dot_product_flash_attention_for_cpu_backward": "_scaled_dot_product_flash_attention_backward",
 }
+
+
+def _layer(x, weights, recurrent, *rest, out_val=None):
+    """Operations of the CPU's own LSTM layer: two products for each of the steps of each of the sequences."""
+    return 2 * x.shape[0] * x.shape[1] * (weights.numel() + recurrent.numel())
+
+
 _FORMULAS = {
     **{packet: formula for packet, formula in flop_registry.items() if hasattr(packet, "default")},
     **{getattr(_aten, name): flop_registry[getattr(_aten, like)] for name, like in _LIKE.items()},
+    _aten.mkldnn_rnn_layer: _layer,
+    _aten.mkldnn_rnn_layer_backward: lambda *args, out_val=None: 2 * _layer(*args),
 }
 
 _how = {}  # op -> the function below that counts it

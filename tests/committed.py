@@ -12,9 +12,18 @@ from rendered import readable
 
 #: What brings figures into a notebook that its machine did not measure.
 SOURCES = {
-    "load_trace", "simulated_gpus", "model_for", "calibrate", "DataSheet", "Trace", "ModelledClock", "StopwatchComparison",
-    "PlacementExplorer", "RooflineExplorer", "MatmulSlider",
-}  # fmt: skip
+    "load_trace",
+    "simulated_gpus",
+    "model_for",
+    "calibrate",
+    "DataSheet",
+    "Trace",
+    "ModelledClock",
+    "StopwatchComparison",
+    "PlacementExplorer",
+    "RooflineExplorer",
+    "MatmulSlider",
+}
 NUMBER_WITH_UNIT = re.compile(
     r"\d[\d.,]*\s*(?:s|ms|µs|us|ns|seconds?|milliseconds?|[kMGT]?FLOP/s|[kMGT]?B/s|times as (?:fast|long))(?![\w/])"
 )

@@ -104,8 +104,8 @@ for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow"):
     for _class in (Figure, WholeFigure):
         setattr(_class, f"__{_name}__", _forward)
         setattr(_class, f"__r{_name}__", _backward)
-for _name in ("neg", "pos", "abs"):
-    setattr(Figure, f"__{_name}__", lambda self, _op=getattr(operator, _name): Figure(_op(float(self)), self.mark))
+for _name, _operation in (("neg", operator.neg), ("pos", operator.pos), ("abs", operator.abs)):
+    setattr(Figure, f"__{_name}__", lambda self, _op=_operation: Figure(_op(float(self)), self.mark))
 
 
 def tainted(thing):

@@ -81,7 +81,7 @@ def misplaced(seen):
 
 
 def differences(seen, reference, exact=True):
-    """Return a line for each result that differs from the CPU's: value, dtype, shape, strides, whether it needs a gradient."""
+    """Return a line for each result that differs from the CPU's: value, dtype, shape, strides, gradient flag."""
     lines = []
     if [s.path for s in seen] != [r.path for r in reference]:
         return [f"other results: {[s.path for s in seen]} for {[r.path for r in reference]}"]

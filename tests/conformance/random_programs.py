@@ -90,9 +90,14 @@ class Step:
 
 
 KINDS = {
-    "unary": UNARY, "pointwise": POINTWISE, "together": TOGETHER, "writing": WRITING, "copying": COPYING, "alone": ALONE,
+    "unary": UNARY,
+    "pointwise": POINTWISE,
+    "together": TOGETHER,
+    "writing": WRITING,
+    "copying": COPYING,
+    "alone": ALONE,
     "move": {"to": None, "to dtype and back": None, "to other": None},
-}  # fmt: skip
+}
 
 steps = st.sampled_from([(kind, op) for kind, ops in KINDS.items() for op in ops]).flatmap(
     lambda named: st.builds(

@@ -53,14 +53,29 @@ def layers(device):
     x = normal(2, 4, 6).to(device)
     image = normal(2, 3, 8, 8).to(device)
     made = [
-        seeded(lambda: nn.LayerNorm(6)), seeded(lambda: nn.GroupNorm(2, 4)), seeded(lambda: nn.Conv1d(4, 2, 3)),
-        seeded(lambda: nn.BatchNorm1d(4)), nn.Flatten(), nn.Softmax(-1), nn.PReLU(), nn.Identity(), nn.GELU(), nn.SiLU(),
-    ]  # fmt: skip
+        seeded(lambda: nn.LayerNorm(6)),
+        seeded(lambda: nn.GroupNorm(2, 4)),
+        seeded(lambda: nn.Conv1d(4, 2, 3)),
+        seeded(lambda: nn.BatchNorm1d(4)),
+        nn.Flatten(),
+        nn.Softmax(-1),
+        nn.PReLU(),
+        nn.Identity(),
+        nn.GELU(),
+        nn.SiLU(),
+    ]
     yield "sequences", [m.to(device)(x) for m in made], device
     of_images = [
-        seeded(lambda: nn.Conv2d(3, 4, 3, groups=1, dilation=2)), nn.MaxPool2d(2), nn.AvgPool2d(2), nn.Upsample(scale_factor=2),
-        seeded(lambda: nn.BatchNorm2d(3)), nn.InstanceNorm2d(3), nn.ZeroPad2d(1), nn.PixelShuffle(1), nn.Unfold(3),
-    ]  # fmt: skip
+        seeded(lambda: nn.Conv2d(3, 4, 3, groups=1, dilation=2)),
+        nn.MaxPool2d(2),
+        nn.AvgPool2d(2),
+        nn.Upsample(scale_factor=2),
+        seeded(lambda: nn.BatchNorm2d(3)),
+        nn.InstanceNorm2d(3),
+        nn.ZeroPad2d(1),
+        nn.PixelShuffle(1),
+        nn.Unfold(3),
+    ]
     yield "images", [m.to(device)(image) for m in of_images], device
     yield "state", made + of_images, device
     bag = seeded(lambda: nn.EmbeddingBag(10, 3, mode="mean")).to(device)
@@ -72,11 +87,17 @@ def losses(device):
     guess, truth = normal(4, 3).to(device).requires_grad_(), normal(4, 3, seed=1).to(device)
     kinds, weight = whole(3, 4).to(device), torch.tensor([1.0, 2.0, 0.5], device=device)
     found = [
-        F.mse_loss(guess, truth), F.l1_loss(guess, truth), F.smooth_l1_loss(guess, truth), F.huber_loss(guess, truth),
-        F.cross_entropy(guess, kinds, weight=weight, label_smoothing=0.1), nn.NLLLoss()(guess.log_softmax(1), kinds),
-        F.binary_cross_entropy_with_logits(guess, truth.sigmoid()), F.cosine_similarity(guess, truth).sum(),
-        F.kl_div(guess.log_softmax(1), truth.softmax(1), reduction="batchmean"), nn.TripletMarginLoss()(guess, truth, -truth),
-    ]  # fmt: skip
+        F.mse_loss(guess, truth),
+        F.l1_loss(guess, truth),
+        F.smooth_l1_loss(guess, truth),
+        F.huber_loss(guess, truth),
+        F.cross_entropy(guess, kinds, weight=weight, label_smoothing=0.1),
+        nn.NLLLoss()(guess.log_softmax(1), kinds),
+        F.binary_cross_entropy_with_logits(guess, truth.sigmoid()),
+        F.cosine_similarity(guess, truth).sum(),
+        F.kl_div(guess.log_softmax(1), truth.softmax(1), reduction="batchmean"),
+        nn.TripletMarginLoss()(guess, truth, -truth),
+    ]
     sum(found).backward()
     yield "losses", found, device
     yield "gradient", guess.grad, device
@@ -142,5 +163,13 @@ def functional(device):
 
 
 PROGRAMS = [
-    moved, optimiser_made_before_the_move, layers, losses, dropout, frozen_and_shared, initialised_there, copied, functional,
-]  # fmt: skip
+    moved,
+    optimiser_made_before_the_move,
+    layers,
+    losses,
+    dropout,
+    frozen_and_shared,
+    initialised_there,
+    copied,
+    functional,
+]

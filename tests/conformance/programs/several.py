@@ -10,7 +10,7 @@ from programs.data import normal, seeded
 
 
 def pi_on_four(devices):
-    """A quarter of the darts on each device; the counts meet on the CPU. The darts come from the CPU: the same on all."""
+    """A quarter of the darts on each device; the counts meet on the CPU. The darts are the same on all."""
     inside = []
     for k, device in enumerate(devices):
         x, y = torch.rand(2, 5000, generator=torch.Generator().manual_seed(k)).to(device)

@@ -56,17 +56,35 @@ def moves(device):
     x = normal(2, 3)
     there = x.to(device)
     yield "same object when nothing changes", [there.to(device) is there, x.to("cpu") is x, x.cpu() is x], device
-    yield "to", [
-        there, x.to(device=device), x.to(torch.device(device)), x.to(device, torch.float64),
-        x.to(device, dtype=torch.int32, copy=True), x.to(there), there.to(torch.float16), there.double(), there.long(),
-        there.to(device, copy=True), there.type(torch.float64), there.type_as(there.double()), x.type_as(there),
-        x.to(device, non_blocking=True),
-    ], device  # fmt: skip
+    yield (
+        "to",
+        [
+            there,
+            x.to(device=device),
+            x.to(torch.device(device)),
+            x.to(device, torch.float64),
+            x.to(device, dtype=torch.int32, copy=True),
+            x.to(there),
+            there.to(torch.float16),
+            there.double(),
+            there.long(),
+            there.to(device, copy=True),
+            there.type(torch.float64),
+            there.type_as(there.double()),
+            x.type_as(there),
+            x.to(device, non_blocking=True),
+        ],
+        device,
+    )
     yield "home", [there.cpu(), there.to("cpu"), there.to(x), there.to("cpu", torch.float64)], "cpu"
     yield "kept", [there.to(device, memory_format=torch.contiguous_format), there.t().to(device)], device
     yield "strides", [x.t().to(device).stride(), there.t().cpu().stride()], device
     on_cuda = torch.device(device).type == "cuda"
-    yield "flags", [there.is_cuda == on_cuda, there.is_cpu != on_cuda, there.device == torch.ones(1, device=device).device], device
+    yield (
+        "flags",
+        [there.is_cuda == on_cuda, there.is_cpu != on_cuda, there.device == torch.ones(1, device=device).device],
+        device,
+    )
     yield "numbers", [there.tolist(), there[0, 0].item(), float(there[0, 1]), there.cpu().numpy().sum().item()], device
     yield "copies are copies", [x.to(device, copy=True).add_(1).sum() != there.sum()], device
 
@@ -133,10 +151,18 @@ def indexing(device):
     rows = torch.tensor([0, 3, 3])
     yield "by CPU index", [x[rows], x[rows, 1], x[[0, 2]], x[rows.to(device)]], device
     yield "by mask", [x[x > 0], x.masked_select(x < 0), x[(x > 0).cpu()], torch.nonzero(x > 1)], device
-    yield "gathered", [
-        x.gather(1, torch.zeros(5, 1, dtype=torch.long, device=device)), x.index_select(0, rows.to(device)),
-        x.take(torch.tensor([1, 2], device=device)), torch.take_along_dim(x, x.argsort(1), 1), x[..., None, -1], x[2:, 1],
-    ], device  # fmt: skip
+    yield (
+        "gathered",
+        [
+            x.gather(1, torch.zeros(5, 1, dtype=torch.long, device=device)),
+            x.index_select(0, rows.to(device)),
+            x.take(torch.tensor([1, 2], device=device)),
+            torch.take_along_dim(x, x.argsort(1), 1),
+            x[..., None, -1],
+            x[2:, 1],
+        ],
+        device,
+    )
     x[rows] = torch.zeros(4, device=device)
     x[0, torch.tensor([1, 2])] = 3.0
     x[x < 0] = x[x < 0].abs()

@@ -113,6 +113,16 @@ def test_a_generator_of_a_device_serves_factories_and_random_ops(gpus):
     assert torch.equal(picked.cpu(), torch.multinomial(torch.ones(5), 2, generator=expected))
 
 
+def test_a_devices_generator_serves_the_default_device(gpus):
+    torch.set_default_device("cuda:1")
+    try:
+        assert torch.rand(2, generator=torch.Generator("cuda:1")).device == torch.device("cuda:1")
+        with pytest.raises(RuntimeError, match="Expected a 'cuda' device type for generator but found 'cpu'"):
+            torch.randperm(4, generator=torch.Generator())
+    finally:
+        torch.set_default_device(None)
+
+
 def test_a_generator_on_the_wrong_device_is_refused_by_factories_and_random_ops(gpus):
     on_gpu, on_cpu = torch.Generator("cuda"), torch.Generator()
     wants_cuda = "Expected a 'cuda' device type for generator but found 'cpu'"

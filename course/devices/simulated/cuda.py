@@ -13,12 +13,13 @@ from course.devices.simulated.randomness import Generator
 
 _ABSENT = object()
 
-#: What simulated GPUs don't do: sensors, captured graphs, raw memory, a profiler of the hardware.
+#: What simulated GPUs don't do: sensors, captured graphs, raw memory, copies by one call to several.
 _REFUSED = (
     "utilization temperature power_draw clock_rate memory_usage device_memory_used list_gpu_processes memory_snapshot "
     "CUDAGraph graph make_graphed_callables graph_pool_handle MemPool ExternalStream get_stream_from_external "
     "caching_allocator_alloc caching_allocator_delete current_blas_handle current_solver_handle _sleep "
-    "host_memory_stats host_memory_stats_as_nested_dict set_sync_debug_mode"
+    "host_memory_stats host_memory_stats_as_nested_dict set_sync_debug_mode "
+    "broadcast broadcast_coalesced reduce_add reduce_add_coalesced scatter gather"
 ).split()
 
 
@@ -66,7 +67,7 @@ def _replacements(driver):
     yield torch.autograd.profiler.profile, "__init__", _without_hardware(torch.autograd.profiler.profile.__init__)
     # Layers ask it before they lay out their weights for a library that no simulation calls.
     yield torch.backends.cudnn, "is_acceptable", lambda tensor: False
-    for owner in (cuda, torch.cuda.memory, torch.cuda.graphs):
+    for owner in (cuda, torch.cuda.memory, torch.cuda.graphs, torch.nn.parallel.comm):
         for name in _REFUSED:
             if name in vars(owner):
                 yield owner, name, _refusal(name)

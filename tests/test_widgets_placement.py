@@ -66,6 +66,11 @@ def test_small_programs_stay_on_the_cpu_and_large_ones_leave_only_the_loss_there
     assert best(1024).placement == (*["/gpu:0"] * 5, CPU)
 
 
+def test_a_second_gpu_is_in_the_best_placement_where_products_are_slow_beside_copies():
+    assert best(2048, "T4").placement == ("/gpu:0", "/gpu:1", "/gpu:0", "/gpu:0", "/gpu:0", CPU)
+    assert "/gpu:1" not in best(2048, "T4", gpus=1).placement
+
+
 @pytest.mark.parametrize("placement", [[CPU] * 5, [CPU] * 5 + ["/gpu:2"], []])
 def test_a_placement_that_does_not_fit_the_program_is_refused(placement):
     for run in (explore, replay):

@@ -32,8 +32,6 @@ def to(tensor, *args, copy=False, **kwargs):
 
 def _plain_form(args, kwargs):
     """Return the arguments of `.to` with another tensor, or an index, said as a device."""
-    if "other" in kwargs:
-        args = (kwargs.pop("other"), *args)
     if type(kwargs.get("device")) is int:
         kwargs["device"] = torch.device("cuda", kwargs["device"])
     if args and isinstance(args[0], Tensor):

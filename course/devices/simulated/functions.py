@@ -60,7 +60,7 @@ def run(func, args, kwargs):
     if torch.is_grad_enabled():
         args, kwargs = _scalars_moved(func, args, kwargs)
     try:
-        with _cast() if _autocast("cuda") else _quiet():
+        with _cast() if _autocast("cuda") and _any_simulated(args) else _quiet():
             made = func(*args, **kwargs) if kwargs else func(*args)
         if type(made) is not Tensor:
             return made
@@ -71,6 +71,11 @@ def run(func, args, kwargs):
         return make_inside(func, args, kwargs or {}, where, simulation)
     where = _only_device(args)
     return made if where is None else make_inside(func, args, kwargs or {}, where, simulation)
+
+
+def _any_simulated(args):
+    """Return whether a tensor among the arguments, or in a list of them, is simulated."""
+    return any(type(v) is SimulatedTensor or (type(v) in (list, tuple) and _any_simulated(v)) for v in args)
 
 
 def _only_device(args):

@@ -106,6 +106,8 @@ def test_settings_of_a_convolution_are_told_apart_though_the_shapes_agree():
     assert plain.flops == 2 * 64 * 4 * 4 * 9
     grouped = work(aten.convolution.default, x, torch.ones(4, 1, 3, 3), None, *settings[:-1], 4)
     assert grouped.flops == plain.flops / 4
+    strided = work(aten.convolution.default, x, w, None, [2, 2], *settings[1:])
+    assert strided.flops == plain.flops / 4
 
 
 def training():

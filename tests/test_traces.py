@@ -143,6 +143,7 @@ def test_a_file_of_ones_own_that_was_recorded_the_day_after_tomorrow_is_refused(
         (["matmul", 0, "size"], 0, "1 or more"),
         (["matmul", 0, "speed"], 3, r"matmul\[0\].speed is 3; legal is only the fields"),
         (["matmul", 0, "compute"], float("nan"), r"compute is nan; legal is seconds, more than 0"),
+        (["matmul", 0, "compute"], float("inf"), r"compute is inf; legal is seconds, more than 0"),
         (["matmul", 0, "repeats"], True, r"repeats is True; legal is how often"),
         (["software", "torch"], 2.13, "software.torch is 2.13; legal is a version as text"),
         (["copies", 0, "direction"], "up", r"copies\[0\].direction is 'up'; legal is 'to device', 'from device'"),

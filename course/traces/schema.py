@@ -65,14 +65,10 @@ def _problem_of_object(value, rule, path):
 def _fits(value, rule):
     """Whether `value` itself, not what lies in it, keeps to `rule`."""
     if "const" in rule:
-        return _same(value, rule["const"])
+        return value == rule["const"]
     if "enum" in rule:
-        return any(_same(value, legal) for legal in rule["enum"])
+        return value in rule["enum"]
     return _TYPES[rule["type"]](value, rule)
-
-
-def _same(value, legal):
-    return value == legal and isinstance(value, bool) == isinstance(legal, bool)  # to Python, True is 1
 
 
 def _is_number(value, rule):

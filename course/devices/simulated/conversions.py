@@ -129,7 +129,7 @@ def set_data(tensor, value):
         with _quiet():
             Tensor.data.__set__(tensor, value)
         if isinstance(value, SimulatedTensor):
-            tensor.numbers, tensor.where, tensor.storage = value.numbers, value.where, value.storage
+            tensor.numbers, tensor.where = value.numbers, value.where
         return
     fresh = value.detach()
     if isinstance(tensor, torch.nn.Parameter):
@@ -155,7 +155,7 @@ def set_(tensor, source=None, *args, **kwargs):
         numbers = torch.empty(0, dtype=tensor.dtype).set_(source, *args, **kwargs)
         simulation = session.active()
         simulation.memory.took(source.where.index, source.nbytes(), numbers)
-        return SimulatedTensor(numbers, source.where, simulation, source)
+        return SimulatedTensor(numbers, source.where, simulation)
     if isinstance(tensor, SimulatedTensor) or isinstance(source, SimulatedTensor):
         raise NotImplementedError("Tensor.set_ of a simulated tensor: use .copy_(), or assign to .data.")
     with _quiet():

@@ -43,7 +43,7 @@ def _copied(tensor, device, dtype, non_blocking, memory_format):
             inside = tensor.detach()
         tensor = SimulatedTensor(inside, tensor.device, active())
     elif device.type == "cpu":
-        tensor = SimulatedTensor(read(tensor), tensor.where, tensor.simulation, tensor.storage)
+        tensor = SimulatedTensor(read(tensor), tensor.where, tensor.simulation)
         tensor.leaves = True
     with torch._C.DisableTorchFunction():  # else its `device=` reads as a factory's, and the copy as work of the device
         return _to_copy(tensor, **options)

@@ -21,6 +21,8 @@ _LENGTHS = {
     "_ctc_loss_backward",
     "tensor_split",
 }
+#: Run in ways of their own.
+_PARTICULAR = {"_to_copy", "_local_scalar_dense", "_pack_padded_sequence"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,6 +34,7 @@ class Plan:
     `scalars`, `indices`, `lengths`: 0-dim tensors, indices, int64 lengths may lie on the CPU. `reshapes`: it may change
     the shape of what it writes.
     `outside`: it is not one of torch's own ops. `device`: it takes a `device`.
+    `simple`: it reads numbers of one device and makes new ones, or a view, and nothing else.
     """
 
     name: str
@@ -47,6 +50,7 @@ class Plan:
     reshapes: bool
     outside: bool
     device: bool
+    simple: bool
 
 
 @cache
@@ -56,20 +60,24 @@ def plan_of(func):
     space, _, name = schema.name.partition("::")
     arguments = {argument.name for argument in schema.arguments}
     view = makes_views(schema)
+    random = torch.Tag.nondeterministic_seeded in tags
+    waits = torch.Tag.data_dependent_output in tags or torch.Tag.dynamic_output_shape in tags
+    outside = space not in ("aten", "prims")
     return Plan(
         name=name if space == "aten" else schema.name,
         view=view or torch.Tag.inplace_view in tags,
         sharing=view or schema.name in _SHARING,
         returned=_returned(schema) if schema.is_mutable else None,
-        random=torch.Tag.nondeterministic_seeded in tags,
+        random=random,
         seeded="generator" in arguments,
-        waits=torch.Tag.data_dependent_output in tags or torch.Tag.dynamic_output_shape in tags,
+        waits=waits,
         scalars=torch.Tag.pointwise in tags or name in _SCALARS or name.startswith("_foreach_"),
         lengths=name in _LENGTHS,
         indices=name in _INDEXING,
         reshapes=schema.is_mutable and (torch.Tag.inplace_view in tags or name == "resize_" or "out" in arguments),
-        outside=space not in ("aten", "prims"),
+        outside=outside,
         device="device" in arguments,
+        simple=not (schema.is_mutable or random or waits or outside or name in _PARTICULAR),
     )
 
 

@@ -7,25 +7,25 @@ from torch.utils._pytree import tree_flatten, tree_map
 _LARGE = 2**28  # elements; below, a result is made without asking whether there is room for it
 
 
-def put(cls, numbers, where, simulation, storage=None):
-    """Return `numbers` as a tensor on `where`; without a `storage` to share, it takes memory of the device."""
-    if storage is None:
-        storage = numbers.untyped_storage()
-        simulation.memory.took(where.index, storage.nbytes(), numbers)
-    elif torch.is_inference_mode_enabled() and not numbers.is_inference():  # a view of a tensor made outside
+def put(cls, numbers, where, simulation, shares=False):
+    """Return `numbers` as a tensor on `where`, which takes memory of the device unless it `shares` another's."""
+    if not shares:
+        made = cls(numbers, where, simulation)
+        simulation.memory.took(where.index, numbers.untyped_storage().nbytes(), made)
+        return made
+    if torch.is_inference_mode_enabled() and not numbers.is_inference():  # a view of a tensor made outside
         with torch.inference_mode(False):
-            return cls(numbers, where, simulation, storage)
-    return cls(numbers, where, simulation, storage)
+            return cls(numbers, where, simulation)
+    return cls(numbers, where, simulation)
 
 
-def put_all(call, plan, made):
-    """Return what an op made, each tensor in it on the device of the call."""
-    storage = call.first.storage if plan.sharing else None
+def put_all(cls, plan, made, where, simulation):
+    """Return what an op made, each tensor in it on `where`."""
     if isinstance(made, Tensor):
-        return put(call.cls, made, call.where, call.simulation, storage)
+        return put(cls, made, where, simulation, plan.sharing)
     if isinstance(made, (list, tuple)):
         return type(made)(
-            put(call.cls, one, call.where, call.simulation, storage) if isinstance(one, Tensor) else one for one in made
+            put(cls, one, where, simulation, plan.sharing) if isinstance(one, Tensor) else one for one in made
         )
     return made
 
@@ -55,12 +55,11 @@ def _reshape(tensor):
         fresh = put(type(tensor), numbers, tensor.where, tensor.simulation)
         with torch._C.DisableTorchFunctionSubclass():
             Tensor.data.__set__(tensor, fresh)
-        tensor.storage = fresh.storage
 
 
 def make_room(func, plan, args, kwargs, where, simulation):
     """Raise before an op makes more than the device, or this computer, has room for: the numbers would be written
-    before anybody could count them."""
+    before anybody could count them. Return whether it makes so little that nobody need ask."""
     sizes = _sizes(args)
     if plan.scalars and len(set(sizes[0])) == 1 and not sizes[1]:
         bound = sizes[0][0].numel()
@@ -72,6 +71,7 @@ def make_room(func, plan, args, kwargs, where, simulation):
             bound *= number
     if bound > _LARGE:
         simulation.memory.check_room(where.index, _bytes_made(func, args, kwargs))
+    return bound <= _LARGE
 
 
 def _sizes(args):

@@ -11,18 +11,18 @@ from course.devices.simulated.messages import closed, no_interface, not_numpy
 
 _wrap = Tensor._make_wrapper_subclass
 _CPU = torch.device("cpu")  # a wrapper whose C++ device is cuda aborts in autograd on a build without CUDA
-OWN = ("numbers", "where", "simulation", "storage")
+OWN = ("numbers", "where", "simulation")
 
 
 class SimulatedTensor(Tensor):
     """A tensor that says it is on `where`, a simulated `cuda:k`; `numbers`, a plain CPU tensor, has its values.
 
     Torch's own functions make it while `simulated_gpus` is active; `simulation` is the `SimulatedGPUs` it belongs to.
-    When that is closed, every use raises RuntimeError. `storage` is what its views share with it.
+    When that is closed, every use raises RuntimeError. Its views share the memory of its `numbers`.
     """
 
     @staticmethod
-    def __new__(cls, numbers, where, simulation, storage=None):
+    def __new__(cls, numbers, where, simulation):
         made = _wrap(
             cls,
             numbers.shape,
@@ -34,7 +34,6 @@ class SimulatedTensor(Tensor):
         made.numbers = numbers
         made.where = where
         made.simulation = simulation
-        made.storage = storage
         return made
 
     __torch_dispatch__ = classmethod(run_op)

@@ -125,3 +125,9 @@ def test_it_may_be_closed_below_modes_entered_later():
 def test_only_one_simulation_runs_at_a_time(gpus):
     with pytest.raises(RuntimeError, match=r"simulated_gpus\(3\): .* is active already. Close it first"):
         simulated_gpus(3)
+
+
+@pytest.mark.parametrize("count", [0, -1, 129, 1.5, True, "2"])
+def test_a_count_that_no_machine_has_is_refused(count):
+    with pytest.raises(ValueError, match=r"simulated_gpus\(count=.*whole number from 1 to 128"):
+        simulated_gpus(count)

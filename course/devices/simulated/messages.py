@@ -51,6 +51,14 @@ def other_argument(name, device, common, op):
     )
 
 
+def real_beside_simulated(device):
+    """Return the message for a tensor of a real GPU in an op with simulated ones."""
+    return (
+        f"A tensor on the real {device} can't be used with simulated ones: copy it with .cpu() before "
+        "simulated_gpus(…) starts, or close the simulation to use the real GPU."
+    )
+
+
 def other_index(allowed):
     """Return the message for an index on a device where the indexed tensor, on `allowed`, can't use it."""
     return f"indices should be either on cpu or on the same device as the indexed tensor ({allowed})"

@@ -16,6 +16,8 @@ def check(call, func, args, kwargs):
         simulated = type(other) is call.cls
         if simulated and other.simulation.closed:
             raise RuntimeError(messages.closed(other.simulation))
+        if not simulated and other.device.type == "cuda":
+            raise RuntimeError(messages.real_beside_simulated(other.device))
         if plan.lengths and not simulated and other.dtype == torch.int64:
             continue
         number = not simulated and other.dim() == 0 and not any(other is target for target in written)

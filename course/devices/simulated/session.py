@@ -33,12 +33,37 @@ def device_of(device):
 
 
 def simulated_gpus(count=1, model="H200"):
-    """Start `count` simulated GPUs and return them as `SimulatedGPUs`."""
+    """Start `count` simulated GPUs and return them as `SimulatedGPUs`.
+
+    From now on this thread's PyTorch programs find `cuda:0` to `cuda:{count-1}`, as on a machine that has them: values
+    are the CPU's, devices, errors and their words are CUDA's, and `.clock` keeps modelled seconds, never measured ones.
+    `model` names what is modelled: a data sheet or trace ("H200", "T4"), a `Trace`, a `DataSheet`. Use it in a `with`,
+    or over several cells and then `.close()`; afterwards its tensors refuse every use. One at a time in a process. A
+    real GPU is hidden meanwhile. Numbers lie in this computer's memory, once for all devices.
+
+    Another thread may use simulated tensors; to make new ones it enters `with gpus.entered():`. Compiled functions run
+    uncompiled. Refused plainly: sparse tensors, `nn.DataParallel`, `torch.export`. Random numbers are the CPU's of the
+    same seed, not a real GPU's. Raises ValueError for a count below 1 or above 128, RuntimeError while another is
+    active.
+
+    >>> import torch
+    >>> with simulated_gpus(2) as gpus:
+    ...     x = torch.ones(2, device="cuda:1") * 3
+    >>> x.device
+    device(type='cuda', index=1)
+    """
+    if type(count) is not int or not 1 <= count <= 128:  # torch keeps the index in 8 bits
+        raise ValueError(
+            f"simulated_gpus(count={count!r}): give a whole number from 1 to 128, as in simulated_gpus(4)."
+        )
     return SimulatedGPUs(count, model)
 
 
 class SimulatedGPUs:
-    """`count` simulated GPUs of `model`, active from the start until `close()` or the end of a `with`."""
+    """`count` simulated GPUs of `model` (a `DeviceModel`), active from the start until `close()` or the end of a `with`.
+
+    `clock` is the `ModelledClock`, `memory` the accounts of every device, `devices` the course's own list of them.
+    """
 
     def __init__(self, count, model):
         from course.devices.simulated import functions

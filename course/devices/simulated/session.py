@@ -60,7 +60,7 @@ def simulated_gpus(count=1, model="H200"):
 
 
 class SimulatedGPUs:
-    """`count` simulated GPUs of `model` (a `DeviceModel`), active from the start until `close()` or the end of a `with`.
+    """`count` simulated GPUs of `model` (a `DeviceModel`), active until `close()` or the end of a `with`.
 
     `clock` is the `ModelledClock`, `memory` the accounts of every device, `devices` the course's own list of them.
     """

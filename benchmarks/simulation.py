@@ -21,7 +21,7 @@ def rows():
 
 
 def _best(statement, plain, rounds=150):
-    """Return the microseconds of `statement` bare, in a bare mode and simulated: the best of `rounds`, taken in turn."""
+    """Return the microseconds of `statement` bare, in a bare mode and simulated: the best of `rounds`, in turn."""
     best = [float("inf")] * 3
     mode = BareDispatchMode()
     for _ in range(rounds // 15):

@@ -127,6 +127,7 @@ def test_the_command_says_in_words_that_a_gpu_is_absent_and_names_two_ways_that_
     assert code == 1 and "gpu is not on this machine; it has /cpu:0" in lines[0]
     ways = [line.split() for line in lines if "python -m course matmul gpu 64 --" in line]
     assert [way[6] for way in ways] == ["--simulate", "--trace"]
+    assert "t4-data-sheet" in lines[2] and "epyc-2-cores" not in lines[2]  # that one has a CPU only
     for way in (["--simulate"], ["--simulate", "T4"], ["--trace", "h200-data-sheet"]):
         code, lines = run("gpu", "64", *way)
         assert code == 0 and lines[0].startswith("/gpu:0 64: 10") and "modelled: NVIDIA" in lines[0]

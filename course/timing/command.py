@@ -41,8 +41,13 @@ def _check_device(device, sizes, elsewhere):
     raise ValueError(
         f"{device} is not on this machine; it has {', '.join(here)}. Two ways to see a GPU's figures without one:\n"
         f"  {command} --simulate        modelled seconds of an NVIDIA H200; --simulate T4 for another\n"
-        f"  {command} --trace NAME      what NAME took, of {', '.join(names())}"
+        f"  {command} --trace NAME      what NAME took or would take: {', '.join(_with_a_gpu())}"
     )
+
+
+def _with_a_gpu():
+    loaded = [load_trace(name) for name in names()]
+    return [t.name for t in loaded if not isinstance(t, Trace) or not all(row.on_cpu for row in t.matmul)]
 
 
 def _simulation(model):

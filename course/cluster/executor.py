@@ -3,6 +3,11 @@
 import concurrent.futures
 import functools
 import threading
+import uuid
+
+from dask.utils import funcname
+
+from course.cluster.returned import run_for_home
 
 
 class OpenWork:
@@ -51,12 +56,15 @@ class ClusterExecutor(concurrent.futures.Executor):
         self._shut = False
 
     def submit(self, fn, /, *args, **kwargs):
-        """Return a future of `fn(*args, **kwargs)`, which runs on a task; Dask futures among `args` become values."""
+        """Return a future of `fn(*args, **kwargs)`, which runs on a task; Dask futures among `args` become values.
+
+        The future fails with a TypeError when `fn` returns a tensor that is on a GPU: return `tensor.cpu()`.
+        """
         if self._shut:
             raise RuntimeError("executor.submit: this executor is shut down; take cluster.executor again")
         self._work.check("executor.submit")
         call = functools.partial(fn, **kwargs) if kwargs else fn
-        theirs = self._client.submit(call, *args, pure=False)
+        theirs = self._client.submit(run_for_home, call, *args, key=_key(fn), pure=False)
         ours = concurrent.futures.Future()
         self._work.add(ours, theirs)
         self._mine.add(ours)
@@ -79,6 +87,11 @@ class ClusterExecutor(concurrent.futures.Executor):
                 ours.cancel()
         if wait:
             concurrent.futures.wait(mine)
+
+
+def _key(fn):
+    """Return a name for this call that begins with the function's own: the error of a killed task shows it."""
+    return f"{funcname(fn)}-{uuid.uuid4()}"
 
 
 async def _settle(theirs, ours):

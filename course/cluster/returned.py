@@ -1,0 +1,53 @@
+"""What a function returns goes home through the CPU's memory: a tensor that is elsewhere is an error, told at once."""
+
+import sys
+from collections.abc import Mapping
+
+
+def run_for_home(function, *args):
+    """On a task: return `function(*args)`, which is to be sent; TypeError when it holds a tensor that is not on a CPU.
+
+    Without this, Dask tries to send such a tensor again and again, and the caller waits.
+    """
+    result = function(*args)
+    found = _elsewhere(result)
+    if found is not None:
+        from distributed import get_worker
+
+        raise TypeError(
+            f"{_name(function)} returned a tensor on {found.device} of {get_worker().name}: what a task returns "
+            f"travels through the CPU's memory. Return tensor.cpu(), or the number you need, tensor.item()."
+        )
+    return result
+
+
+def _elsewhere(result):
+    """Return a tensor in `result` (itself, or in lists, tuples, sets, mappings, modules) that is not on a CPU, or None.
+
+    Any other object is taken as it is: only its own class knows what it holds.
+    """
+    torch = sys.modules.get("torch")
+    if torch is None:
+        return None
+    waiting, seen = [result], set()
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, torch.Tensor):
+            if value.device.type != "cpu":
+                return value
+        elif isinstance(value, (list, tuple, set, frozenset, Mapping, torch.nn.Module)) and id(value) not in seen:
+            seen.add(id(value))  # a list may hold itself
+            waiting.extend(_parts(value, torch))
+    return None
+
+
+def _parts(value, torch):
+    if isinstance(value, torch.nn.Module):
+        return [*value.parameters(), *value.buffers()]
+    return value.values() if isinstance(value, Mapping) else value
+
+
+def _name(function):
+    while hasattr(function, "func"):  # a partial, or one of a partial
+        function = function.func
+    return getattr(function, "__qualname__", repr(function))

@@ -16,6 +16,7 @@ import threading
 from collections import deque
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import NamedTuple
 from weakref import WeakSet
 
 from course.devices.simulated.engine import Engine, common_gap
@@ -40,13 +41,17 @@ class Span:
     stream: int = 0
 
 
-class Booked:
+class Booked(NamedTuple):
     """Work or a copy as a log sees it: the modelled `seconds` that it takes alone, launch or copy latency included."""
 
-    __slots__ = ("seconds",)
+    seconds: float
 
-    def __init__(self, seconds):
-        self.seconds = seconds
+
+class _Mine(threading.local):
+    """What a thread has of a clock: its current stream of each device where that isn't the default, what it booked."""
+
+    streams = {}  # replaced, never changed
+    last = None
 
 
 class Queue:
@@ -69,11 +74,12 @@ class ModelledClock:
         self.model = model
         self.count = count
         self._lock = threading.RLock()
-        self._mine = threading.local()  # the current streams of a thread, and what it booked last
+        self._mine = _Mine()
         self._queues = WeakSet()
         self._spans = deque(maxlen=KEPT)
         self._known = {}  # `Work` -> seconds on the device: a program repeats itself
-        self._engines = _engines(count)
+        self._launch = model.launch
+        self._set_engines()
         self._defaults = [self._queue(index, 0) for index in range(count)]
         self._streams = 0
         self.epoch = 0  # how often the clock was reset: marks of before mean nothing after
@@ -84,22 +90,24 @@ class ModelledClock:
 
         Work of no operations and no bytes (a view) costs nobody anything.
         """
-        if not (work.flops or work.bytes):
-            return 0.0
         seconds = self._known.get(work)
         if seconds is None:
+            if not (work.flops or work.bytes):
+                return 0.0
             if len(self._known) > 4096:
                 self._known.clear()
             seconds = self._known[work] = self.model.seconds(work)
-        queue = self.current_stream(index)
+        mine, launch = self._mine, self._launch
+        queue = mine.streams.get(index) or self._defaults[index]
         with self._lock:  # what `_spend` and `_book` do, at a third of their time: this is done for every op
-            accepted, self.host = self.host, self.host + self.model.launch
-            engine = self._engines[index]["compute"]
-            start = engine.take(max(self.host, queue.ready), seconds, self.host)
-            queue.ready = start + seconds
-            self._spans.append(("host", "launch", accepted, self.host, name, 0))
-            self._spans.append((engine.lane, "work", start, queue.ready, name, queue.number))
-        self._mine.last = Booked(self.model.launch + seconds)
+            accepted = self.host
+            self.host = host = accepted + launch
+            engine = self._compute[index]
+            start = engine.take(queue.ready if queue.ready > host else host, seconds, host)
+            queue.ready = stop = start + seconds
+            self._spans.append(("host", "launch", accepted, host, name, 0))
+            self._spans.append((engine.lane, "work", start, stop, name, queue.number))
+        mine.last = Booked(launch + seconds)
         return seconds
 
     def copy(self, source, target, nbytes, pinned=False, blocking=True, name="copy"):
@@ -149,17 +157,16 @@ class ModelledClock:
 
     def current_stream(self, index):
         """Return the stream on which this thread's work for device `index` goes."""
-        mine = getattr(self._mine, "streams", None)
-        return (mine and mine.get(index)) or self._defaults[index]
+        return self._mine.streams.get(index) or self._defaults[index]
 
     def use_stream(self, queue):
         """Make `queue` this thread's current stream of its device."""
-        self._mine.streams = {**getattr(self._mine, "streams", {}), queue.device: queue}
+        self._mine.streams = {**self._mine.streams, queue.device: queue}
 
     @property
     def last(self):
         """The `Booked` that this thread handed to a device last, None at first; each is an object of its own."""
-        return getattr(self._mine, "last", None)
+        return self._mine.last
 
     def mark(self, queue):
         """Return the moment at which everything now in `queue` is done: what an event records."""
@@ -204,7 +211,7 @@ class ModelledClock:
         """Start again at 0 with idle devices; the current streams stay, marks taken before mean nothing any more."""
         with self._lock:
             self._spans.clear()
-            self._engines = _engines(self.count)
+            self._set_engines()
             for queue in self._queues:
                 queue.ready = 0.0
             self.host, self.epoch = 0.0, self.epoch + 1
@@ -215,6 +222,10 @@ class ModelledClock:
 
         spans = [span for span in self.spans if span.stop > since and span.start < until]
         return lanes(spans, (), title, self.model.label)
+
+    def _set_engines(self):
+        self._engines = [{way: Engine(f"gpu:{index} {way}") for way in _WAYS} for index in range(self.count)]
+        self._compute = [engines["compute"] for engines in self._engines]
 
     def _queue(self, index, number):
         queue = Queue(index, number)
@@ -246,10 +257,6 @@ class ModelledClock:
 
     def __repr__(self):
         return f"ModelledClock({self.count} × {self.model.name}, {self.model.label})"
-
-
-def _engines(count):
-    return [{way: Engine(f"gpu:{index} {way}") for way in _WAYS} for index in range(count)]
 
 
 class Timed:

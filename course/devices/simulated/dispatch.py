@@ -22,9 +22,9 @@ _SPECIAL = {
 
 def run_op(cls, func, types, args=(), kwargs=None):
     """Run `func`, an op as torch dispatches it, on simulated tensors (`cls`) and others."""
-    plan = _PLANS.get(func)
+    plan = _PLANS.get(id(func))  # by id, and kept alive: an OpOverload hashes itself in Python
     if plan is None:
-        plan = _PLANS[func] = plan_of(func)
+        plan = _PLANS[id(func)] = plan_of(func)
     if plan.simple and not kwargs:
         made = run_again(cls, func, plan, args)
         if made is not None:
@@ -45,7 +45,7 @@ def run_op(cls, func, types, args=(), kwargs=None):
     if isinstance(made, Tensor) and made.layout is not torch.strided:
         raise NotImplementedError(not_dense(made.layout))
     if plan.simple and not plan.view and small and not kwargs:
-        remember(func, inner, made)
+        remember(func, plan, inner, made)
     return _on_device(call, func, args, kwargs, inner, named, made)
 
 

@@ -36,10 +36,19 @@ class Engine:
 
     def take(self, earliest, seconds, now):
         """Take the first gap from `earliest` on and return its start; `now` is the host's time, never later."""
-        self.forget(now)
-        start = earliest if earliest >= self.end else self.gap(earliest, seconds)
-        self.book(start, seconds)
-        return start
+        taken = self._taken
+        while taken and taken[0][1] <= now:
+            del taken[0]
+        if earliest < self.end:
+            start = self.gap(earliest, seconds)
+            self.book(start, seconds)
+            return start
+        self.end = stop = earliest + seconds  # behind all that is booked, as nearly always
+        if taken and taken[-1][1] == earliest:
+            taken[-1] = (taken[-1][0], stop)
+        else:
+            taken.append((earliest, stop))
+        return earliest
 
     def forget(self, now):
         """Drop what is over by `now`: nothing is handed over in the past, so no gap there will be filled."""

@@ -17,6 +17,7 @@ MIB = 2**20
 # Of c10/cuda/CUDACachingAllocator.cpp: kMinBlockSize, kSmallSize and kSmallBuffer, kMinLargeAlloc and kLargeBuffer,
 # kRoundLarge.
 STEP = 512
+_Storage = torch.UntypedStorage
 _SMALL, _MIDDLE = MIB, 10 * MIB
 _SEGMENTS = {"small": 2 * MIB, "middle": 20 * MIB, "large": 2 * MIB}
 _LOOK_AT_THE_HOST = 64 * MIB  # asking the system for its free memory takes as long as making some megabytes
@@ -39,22 +40,21 @@ class MemoryAccounts:
         `tensor` is the simulated tensor, its `numbers`, or their storage. Raises torch.OutOfMemoryError with CUDA's
         message when the GPU's memory is full; the tensor is not counted then.
         """
-        storage = tensor
-        if type(tensor) is not torch.UntypedStorage:
-            storage = getattr(tensor, "numbers", tensor).untyped_storage()
+        storage = tensor if isinstance(tensor, _Storage) else getattr(tensor, "numbers", tensor).untyped_storage()
         key = storage._cdata
         with self._lock:
             if self._gone:
                 self._settle()
+            taken = nbytes + -nbytes % STEP
             known = self._blocks.get(key)
             if known is not None:
-                if known.nbytes == nbytes + -nbytes % STEP:
+                if known.nbytes == taken:
                     return
                 self.accounts[known.index].give(known)  # resize_ has changed the storage
                 del self._blocks[key]
             if nbytes:
                 block = _Block(storage, self._drop)
-                block.key, block.index, block.nbytes = key, index, nbytes + -nbytes % STEP
+                block.key, block.index, block.nbytes = key, index, taken
                 self.accounts[index].take(block)
                 self._blocks[key] = block
 

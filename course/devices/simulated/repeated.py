@@ -13,7 +13,7 @@ _SETTINGS = {int, bool, str, type(None), torch.dtype, torch.layout, torch.memory
 def run_again(cls, func, plan, args):
     """Return what `func` makes of simulated tensors on one device, or None if this way is not open to it."""
     first = None
-    inner, key = [], [func]
+    inner, key = [], [plan]  # a plan stands for its op: torch's own objects are slow to look up
     for value in args:
         kind = type(value)
         if kind is cls:
@@ -43,9 +43,9 @@ def run_again(cls, func, plan, args):
     return put_all(cls, plan, func(*inner), where, first.simulation)
 
 
-def remember(func, inner, made):
+def remember(func, plan, inner, made):
     """Keep what `func` asks of the device for the plain arguments `inner`, of which it made `made`."""
-    key = [func]
+    key = [plan]
     for value in inner:
         kind = type(value)
         if kind is Tensor:

@@ -10,9 +10,9 @@ _LARGE = 2**28  # elements; below, a result is made without asking whether there
 def put(cls, numbers, where, simulation, shares=False):
     """Return `numbers` as a tensor on `where`, which takes memory of the device unless it `shares` another's."""
     if not shares:
-        made = cls(numbers, where, simulation)
-        simulation.memory.took(where.index, numbers.untyped_storage().nbytes(), made)
-        return made
+        storage = numbers.untyped_storage()
+        simulation.memory.took(where.index, storage.nbytes(), storage)
+        return cls(numbers, where, simulation)
     if torch.is_inference_mode_enabled() and not numbers.is_inference():  # a view of a tensor made outside
         with torch.inference_mode(False):
             return cls(numbers, where, simulation)

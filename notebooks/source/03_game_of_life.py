@@ -456,8 +456,8 @@ check(diehard_generation, "diehard_generation")
 # %% [markdown]
 # ## What this does not show
 #
-# - A GPU. `conv` and `roll` run on any device torch knows, the SciPy op never leaves the CPU. Moving the board there
-#   and back each generation would cost more than it saves; chapter 02 measured why.
+# - A GPU's speed. `conv`, `roll` and the course's op compute where the board is; the op that you wrote computes on the
+#   CPU, and moves a GPU's board there and back each generation. Chapter 02 shows what such moves cost.
 # - The rungs above `packed`: compiled kernels that keep their sums in registers, and several processes with a part of
 #   the board each.
 # - Algorithms that skip what doesn't change. *Hashlife* remembers pieces it has seen and jumps a billion generations

@@ -7,7 +7,7 @@
 #
 # | | |
 # |---|---|
-# | You will | estimate pi by chance and say how wrong it may be; measure the n^−1/2 law; share darts among servers so that the answer doesn't depend on how many there are; find out when more processes stop helping |
+# | You will | estimate pi by chance and say how wrong it may be; measure the n^−1/2 law; share darts among servers so that the answer doesn't depend on how many there are; throw them on four GPUs of two tasks; find out when more processes stop helping |
 # | Minutes | 45 |
 # | You need | chapter 04 (tasks, map and reduce); what a standard deviation is |
 # | Resources | 2 cores, 2 GB, under 30 s; no GPU needed; nothing is downloaded |
@@ -275,6 +275,55 @@ print(f"one stream for all: {error_over_claim(reused):.1f}")
 # message, no crash: only a ± that lies. Distinct streams come from `numpy.random.SeedSequence(seed, spawn_key=(k,))`,
 # which mixes seed and index. (Seeds `seed + index` are another trap: server 1 of run 0 is server 0 of run 1.)
 #
+# ## Four GPUs, two tasks
+#
+# In chapter 01 four GPUs threw the same darts, because `torch.manual_seed` gives every GPU one seed. Now two tasks have
+# two *simulated* GPUs each, and every GPU gets a stream of its own. A pin that ends in `/gpu:1` places torch's ops
+# there; the function itself names no device.
+
+
+# %% tags=["nbval-check-output"]
+import torch
+
+streams = [int(np.random.SeedSequence(5, spawn_key=(k,)).generate_state(1)[0]) for k in range(4)]
+
+
+def throw_here(stream):
+    torch.manual_seed(stream)
+    x, y = torch.rand(2, 250_000, dtype=torch.float64)
+    return str(x.device), (x * x + y * y < 1).sum().item()
+
+
+print("here:", throw_here(streams[3]))
+
+# %% [markdown]
+# **Predict:** the fourth of the four, the second GPU of task 1, is `cuda:` what to torch?
+
+# %%
+prediction = None  # your number
+
+# %% tags=["nbval-check-output"]
+with local_cluster(worker=2, simulated_gpus=2) as machines:
+    gpus = [device.name for device in machines.devices() if device.simulated]
+    thrown = []
+    for gpu, stream in zip(gpus, streams, strict=True):
+        with machines.at(gpu):
+            thrown.append(machines.executor.submit(throw_here, stream))
+    found = [future.result(timeout=30) for future in thrown]
+
+for gpu, (device, inside) in zip(gpus, found, strict=True):
+    print(f"{gpu}  {device}  {inside:,} inside")
+total = sum(inside for device, inside in found)
+print(f"together {total:,} of 1,000,000; pi is about {4 * total / 1_000_000}")
+print(f"the same streams here: {sum(throw_here(stream)[1] for stream in streams):,}")
+
+# %% [markdown]
+# `cuda:1`: each process counts its own GPUs from 0, and only the full name tells all four apart. The darts stayed where
+# they were thrown; four counts came home, because `.item()` fetched them. Return the tensor instead, and the cluster
+# refuses: it is in another process's GPU. Simulated GPUs are no faster, since your CPU does their arithmetic. What you
+# learn is where things are. Their darts are the CPU's, too, so the last two lines agree; a real GPU makes other numbers
+# from the same seed.
+#
 # ## Two servers, twice as fast?
 #
 # Time the same darts on one server and on both. Inside `cluster.at` all parts go to one.
@@ -390,6 +439,7 @@ except RuntimeError as error:
 #   advantage shrinks. The n^−1/2 law of plain chance does not.
 # - Two servers on one machine share its cores. On two machines the same code runs; starting takes longer, and the
 #   counts that travel are as small.
+# - The four GPUs are simulated: the section says where darts are thrown, not how fast a real GPU throws them.
 #
 # ## Key points
 #

@@ -137,8 +137,10 @@ def set_data(tensor, value):
     fresh.requires_grad_(tensor.requires_grad)
     gradient = tensor.grad
     torch.utils.swap_tensors(tensor, fresh)
-    with _quiet():
-        tensor.grad = gradient  # it stays where it is, as on CUDA
+    if gradient is not None:
+        gradient.left_behind = True  # it stays where it is, as on CUDA
+        with _quiet():
+            tensor.grad = gradient
 
 
 def set_grad(tensor, gradient):

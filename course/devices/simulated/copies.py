@@ -1,6 +1,7 @@
 """Ops that read on one device and write on another: `.to` and `.copy_` as they are dispatched, and `.item()`."""
 
 from course.devices.simulated import cost
+from course.devices.simulated.formulas import in_formula
 from course.devices.simulated.messages import closed
 from course.devices.simulated.pinned import is_pinned, mark
 from course.devices.simulated.results import put
@@ -36,8 +37,9 @@ def copy_(cls, func, plan, args, kwargs):
     simulation = _open(source if type(source) is cls else target)
     to, origin = (_numbers(cls, tensor) for tensor in (target, source))
     func(to, origin)
-    if target.device == source.device:
-        simulation.clock.run(target.device.index, cost.work_of(func, [to, origin], {}, to), plan.name)
+    if target.device == source.device or in_formula():
+        device = target.device if type(target) is cls else source.device
+        simulation.clock.run(device.index, cost.work_of(func, [to, origin], {}, to), plan.name)
     else:
         non_blocking = args[2] if len(args) > 2 else kwargs.get("non_blocking", False)
         on_host = origin if source.device.type == "cpu" else to

@@ -10,6 +10,7 @@ from torch.overrides import TorchFunctionMode, _pop_mode, _push_mode
 
 from course.devices.simulated import conversions, packed, session
 from course.devices.simulated.bodies import body_of
+from course.devices.simulated.gradients import get_grad, placed_all
 from course.devices.simulated.making import make, make_inside
 from course.devices.simulated.messages import invalid_gradient
 from course.devices.simulated.mismatch import refused
@@ -175,10 +176,15 @@ def _of_class(cls, func, types, args=(), kwargs=None):
     return run(func, args, kwargs)
 
 
+def _grad(outputs, inputs, *args, **kwargs):
+    return placed_all(_seen_again(_GRAD, (outputs, inputs, *args), kwargs), inputs)
+
+
 # Here and not in the class: these functions need the class, and a thread without the mode needs them.
 SimulatedTensor.__torch_function__ = classmethod(_of_class)
 
 _BACKWARD = body_of(Tensor.backward)
+_GRAD = body_of(torch.autograd.grad)
 _CONVERTERS = (torch.tensor, torch.as_tensor, torch.asarray)
 _BODIES = {}  # function of torch -> its body, None for one of C++; some hundred at most
 _HANDLERS = {
@@ -194,6 +200,8 @@ _HANDLERS = {
     Tensor.__setitem__: conversions.setitem,
     Tensor.data.__set__: conversions.set_data,
     Tensor.grad.__set__: conversions.set_grad,
+    Tensor.grad.__get__: get_grad,
+    torch.autograd.grad: _grad,
     Tensor.backward: _backward,
     torch._VF._pack_padded_sequence: packed.pack_padded_sequence,
     torch._VF._pad_packed_sequence: packed.pad_packed_sequence,

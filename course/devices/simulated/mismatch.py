@@ -4,6 +4,7 @@ import torch
 from torch import Tensor
 
 from course.devices.simulated import messages
+from course.devices.simulated.formulas import in_formula, made_by_formula
 
 _CONVOLUTIONS = {"convolution", "_convolution", "convolution_overrideable"}
 
@@ -12,6 +13,7 @@ def check(call, func, args, kwargs):
     """Refuse the tensors of `call` that are elsewhere than its first simulated one, where CUDA refuses them."""
     plan = call.plan
     written = _written(func, args, kwargs)
+    formula = None
     for other in call.others:
         simulated = type(other) is call.cls
         if simulated and other.simulation.closed:
@@ -23,6 +25,10 @@ def check(call, func, args, kwargs):
         number = not simulated and other.dim() == 0 and not any(other is target for target in written)
         if number and (plan.scalars or plan.indices):
             continue  # CUDA's kernels take such a number along
+        if not simulated:
+            formula = in_formula() if formula is None else formula
+            if made_by_formula(other, formula):
+                continue
         if plan.indices and not any(other is value for value in (args[0], *args[2:3])):
             if not simulated and args[0].device.type == "cuda":
                 continue

@@ -15,8 +15,13 @@ def put(cls, numbers, where, simulation, shares=False):
         return cls(numbers, where, simulation)
     if torch.is_inference_mode_enabled() and not numbers.is_inference():  # a view of a tensor made outside
         with torch.inference_mode(False):
-            return cls(numbers, where, simulation)
-    return cls(numbers, where, simulation)
+            made = cls(numbers, where, simulation)
+    else:
+        made = cls(numbers, where, simulation)
+    if numbers.is_conj() or numbers.is_neg():  # `x.conj()`, `x.conj().imag`: lazy, as their numbers are
+        torch._C._set_conj(made, numbers.is_conj())
+        torch._C._set_neg(made, numbers.is_neg())
+    return made
 
 
 def put_all(cls, plan, made, where, simulation):

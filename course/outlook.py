@@ -37,8 +37,8 @@ _EVERY_CORE = 64  # torch's threads take what there is
 #: Seconds and GiB as seen on two cores of a virtual machine (AMD EPYC, 2026-11-21), rounded up.
 CHAPTERS = (
     Chapter("00_start_here", 15, 12, 2, 0.8, "starting a process"),
-    Chapter("01_devices", 35, 8, 1, 0.6, "drawing tables"),
-    Chapter("02_matmul_timing", 40, 22, _EVERY_CORE, 0.9, "products of 4500 × 4500 matrices"),
+    Chapter("01_devices", 50, 12, 1, 0.7, "drawing tables"),
+    Chapter("02_matmul_timing", 50, 29, _EVERY_CORE, 0.9, "products of 4500 × 4500 matrices"),
     Chapter("03_game_of_life", 45, 18, 1, 0.8, "boards of a million cells"),
     Chapter("04_mapreduce_mean", 40, 12, 2, 1.0, "starting processes"),
     Chapter("05_distributed_pi", 45, 18, 3, 1.0, "counting darts"),

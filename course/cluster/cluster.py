@@ -79,6 +79,17 @@ class Cluster:
         """End the process of `task` at once (SIGKILL), to see what happens; a local cluster replaces it."""
         self._runtime.kill(self._checked("kill", task))
 
+    def freeze(self, task):
+        """Stop the process of `task` without ending it (SIGSTOP): it holds its connections open and answers nobody.
+
+        A local cluster replaces a task that has been frozen for five seconds. RuntimeError on Windows.
+        """
+        self._runtime.freeze(self._checked("freeze", task))
+
+    def thaw(self, task):
+        """Let a frozen task go on where it was (SIGCONT); one that isn't frozen, or was replaced, goes on as it is."""
+        self._runtime.thaw(self._checked("thaw", task))
+
     def restart(self, task=None):
         """End the process of `task`, or of every task, and wait for its successor, on the same port; frees a busy task.
 

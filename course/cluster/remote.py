@@ -103,6 +103,12 @@ class RemoteRuntime:
     def kill(self, task):
         self._refuse("kill")
 
+    def freeze(self, task):
+        self._refuse("freeze")
+
+    def thaw(self, task):
+        self._refuse("thaw")
+
     def restart(self, tasks):
         self._refuse("restart")
 

@@ -104,6 +104,17 @@ class LocalRuntime:
     def kill(self, task):
         self._thread.run(self._supervisor.signal, task, signal.SIGTERM if os.name == "nt" else signal.SIGKILL)
 
+    def freeze(self, task):
+        self._pause(task, "SIGSTOP")
+
+    def thaw(self, task):
+        self._pause(task, "SIGCONT")
+
+    def _pause(self, task, name):
+        if not hasattr(signal, name):
+            raise RuntimeError(f"{task}: this system cannot freeze a process ({name} is POSIX's); kill it instead")
+        self._thread.run(self._supervisor.signal, task, getattr(signal, name))
+
     def restart(self, tasks):
         self._thread.run(self._supervisor.restart, tasks)
 

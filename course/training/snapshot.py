@@ -1,0 +1,175 @@
+"""A training at one version, all of it: parameters, the optimiser's state, and which pushes are in them.
+
+Each parameter-server task gives the part it has; `merge` makes one snapshot of them, and `part` cuts one again for any
+number of tasks: so what was saved from two can go on with three.
+"""
+
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+import torch
+
+
+class Applied(NamedTuple):
+    """What one worker's session has got in: its last sequence number, and how many pushes were applied and dropped."""
+
+    worker: int
+    last: int
+    applied: int
+    dropped: int
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Snapshot:
+    """The state of a training (or of the part of it that one task keeps) after exactly `version` updates.
+
+    - `parameters`: name to CPU tensor, never changed afterwards by the training. `seed`: as given to `train`.
+    - `optimizer`: `{"groups": [{"names": […], "lr": 0.1, …}], "state": {parameter's name: {key: tensor or number}}}`;
+      `kind`: the optimiser's class name.
+    - `incarnation`: how often the training had to start again from a checkpoint; `applied`: session's id to `Applied`,
+      the pushes that are in these parameters. Older incarnations and pushes seen before are refused by it.
+
+    >>> whole = Snapshot(7, {"a": torch.zeros(2), "b": torch.ones(3)}, kind="SGD")
+    >>> Snapshot.merge([whole.part(["b"]), whole.part(["a"])], names=["a", "b"])
+    Snapshot(version 7, incarnation 0, SGD, a: (2,), b: (3,))
+    """
+
+    version: int
+    parameters: dict[str, torch.Tensor]
+    optimizer: dict = field(default_factory=lambda: {"groups": [], "state": {}})
+    kind: str = ""
+    incarnation: int = 0
+    applied: dict[str, Applied] = field(default_factory=dict)
+    seed: int = 0
+
+    @classmethod
+    def merge(cls, parts, names=None):
+        """Return the snapshot of which `parts` are the parts; `names`: the order of its parameters.
+
+        The first part that has a table of applied pushes gives it: shard 0 keeps it for all. Raises ValueError for
+        parts of different versions, incarnations or optimisers, for a parameter in two parts, and for a missing one.
+        """
+        if not parts:
+            raise ValueError("Snapshot.merge(parts=[]): there is nothing to merge; give at least one part.")
+        first = parts[0]
+        for part in parts:
+            for what in ("version", "incarnation", "kind", "seed"):
+                if getattr(part, what) != getattr(first, what):
+                    raise ValueError(
+                        f"Snapshot.merge(parts): their {what} differs, {getattr(first, what)} and "
+                        f"{getattr(part, what)}. Merge parts of one cut only."
+                    )
+        parameters = _united([part.parameters for part in parts])
+        names = list(parameters) if names is None else list(names)
+        if set(names) != set(parameters):
+            raise ValueError(f"Snapshot.merge(names={names}): the parts hold {list(parameters)}. Name each once.")
+        return replace(
+            first,
+            parameters={name: parameters[name] for name in names},
+            optimizer={
+                "groups": _joined_groups([part.optimizer["groups"] for part in parts]),
+                "state": _united([part.optimizer["state"] for part in parts]),
+            },
+            applied=next((part.applied for part in parts if part.applied), {}),
+        )
+
+    def part(self, names):
+        """Return the snapshot of these parameters only, in this order; the tensors are shared, not copied.
+
+        Raises ValueError for a name that isn't here.
+        """
+        unknown = [name for name in names if name not in self.parameters]
+        if unknown:
+            raise ValueError(f"Snapshot.part({unknown}): the parameters are {', '.join(self.parameters)}.")
+        kept = set(names)
+        groups = [{**group, "names": [n for n in group["names"] if n in kept]} for group in self.optimizer["groups"]]
+        state = {name: self.optimizer["state"][name] for name in names if name in self.optimizer["state"]}
+        return replace(
+            self,
+            parameters={name: self.parameters[name] for name in names},
+            optimizer={"groups": groups, "state": state},
+        )
+
+    def check(self, parameters, kind=None):
+        """Raise ValueError, naming the tensor, unless a training of `parameters` (name to tensor) can go on from here.
+
+        `kind`: the class name of the optimiser that is to go on, or None where it doesn't matter.
+        """
+        here, there = _described(self.parameters), _described(parameters)
+        for name in sorted(here.keys() | there.keys()):
+            if here.get(name) != there.get(name):
+                raise ValueError(
+                    f"the checkpoint (step {self.version}) has {name!r}: {here.get(name, 'no such parameter')}; the "
+                    f"problem has {name!r}: {there.get(name, 'no such parameter')}. Train the problem that was saved, "
+                    "or give another checkpoint_dir."
+                )
+        if kind is not None and kind != self.kind:
+            raise ValueError(
+                f"the checkpoint (step {self.version}) was written with the optimiser {self.kind}, not {kind}. "
+                f"Train on with {self.kind}, or give another checkpoint_dir."
+            )
+
+    def nbytes(self):
+        """Return how many bytes its tensors take, the optimiser's among them."""
+        states = [value for entry in self.optimizer["state"].values() for value in entry.values()]
+        tensors = [*self.parameters.values(), *(value for value in states if isinstance(value, torch.Tensor))]
+        return sum(tensor.nbytes for tensor in tensors)
+
+    def __repr__(self):
+        shapes = ", ".join(f"{name}: {tuple(value.shape)}" for name, value in self.parameters.items())
+        return f"Snapshot(version {self.version}, incarnation {self.incarnation}, {self.kind}, {shapes})"
+
+
+def optimizer_state(optimizer, names):
+    """Return copies of a `torch.optim` optimiser's state, by the parameters' `names` (in the optimiser's order)."""
+    told = optimizer.state_dict()
+    names = list(names)
+    groups = [
+        {"names": [names[index] for index in group["params"]], **{k: v for k, v in group.items() if k != "params"}}
+        for group in told["param_groups"]
+    ]
+    state = {names[i]: {key: _copied(value) for key, value in entry.items()} for i, entry in told["state"].items()}
+    return {"groups": groups, "state": state}
+
+
+def load_optimizer_state(optimizer, names, saved):
+    """Give the optimiser the state that `optimizer_state` told; its hyperparameters stay those it was made with.
+
+    What the program says counts: someone who resumes with a smaller learning rate wants that one. The state is copied.
+    """
+    names = list(names)
+    state = {
+        i: {k: _copied(v) for k, v in saved["state"][n].items()} for i, n in enumerate(names) if n in saved["state"]
+    }
+    optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
+
+
+def _copied(value):
+    return value.detach().clone() if isinstance(value, torch.Tensor) else value
+
+
+def _united(dictionaries):
+    united = {}
+    for one in dictionaries:
+        twice = united.keys() & one.keys()
+        if twice:
+            raise ValueError(f"Snapshot.merge(parts): {sorted(twice)} is in two of them. Each parameter is in one.")
+        united.update(one)
+    return united
+
+
+def _joined_groups(lists):
+    """Join the parts' groups of equal hyperparameters: the optimiser made the same groups on every task."""
+    joined = []
+    for group in (group for groups in lists for group in groups):
+        rest = {key: value for key, value in group.items() if key != "names"}
+        same = next((g for g in joined if {k: v for k, v in g.items() if k != "names"} == rest), None)
+        if same is None:
+            joined.append({"names": list(group["names"]), **rest})
+        else:
+            same["names"] += group["names"]
+    return joined
+
+
+def _described(parameters):
+    return {name: f"{tuple(value.shape)} {value.dtype}" for name, value in parameters.items()}

@@ -6,7 +6,7 @@ when), `turns` (one process plays all the workers), then `wire`, `server`, `work
 
 from course.training.hooks import Hook, StopAtStep, StopOnNaN
 from course.training.problem import Problem, batch_generator, linear_regression, slowed
-from course.training.result import Step, TrainingResult
+from course.training.result import Event, Step, TrainingResult
 from course.training.rules import Asynchronous, Push, Synchronous
 from course.training.session import TrainingError, train
 from course.training.store import NonFiniteError, ParameterServer
@@ -14,6 +14,7 @@ from course.training.turns import train_in_turns
 
 __all__ = [
     "Asynchronous",
+    "Event",
     "Hook",
     "NonFiniteError",
     "ParameterServer",

@@ -30,15 +30,36 @@ class Step(NamedTuple):
         return self.step - 1 - self.version
 
 
+class Event(NamedTuple):
+    """Something that happened to the training: `what`, to which `task` (a name, or ""), after `step` updates.
+
+    `seconds`: on the same clock as `RECORD`'s times. `what` is one of "worker lost", "worker counted out" (silent, not
+    gone), "worker joined" (again), "ps lost", "restored" (from the checkpoint of `step`), "checkpoint saved" and "chief
+    took over"; `reason`: a few words more, or "".
+    """
+
+    seconds: float
+    what: str
+    task: str
+    step: int
+    reason: str = ""
+
+
 @dataclass(frozen=True, repr=False, eq=False)
 class TrainingResult:
     """The outcome of `train`.
 
     - `parameters`: name to tensor, as they were at the end; `version`: the number of updates applied.
-    - `history`: numpy array of `RECORD`, one row an applied gradient, in order of application.
+    - `history`: numpy array of `RECORD`, one row an applied gradient, in order of application; of the lineage that led
+      to `parameters`, so updates that the loss of a ps undid are not in it, nor those before a resumed checkpoint.
     - `dropped`: worker -> gradients refused as too old; `lost`: worker -> why it left before the end.
     - `stopped_by`: the reason a hook gave, or None when the steps were done. `seconds`: from the moment that all
       workers were there to the last update.
+    - `incarnations`: how often shards were opened, 1 where no ps was lost; `events`: list of `Event`, in order;
+      `restored_from`: the step of the checkpoint that the last incarnation began with, None without one.
+    - `sent`, `acknowledged`, `applied`: worker -> pushes, counted by the worker, by the worker, and by the servers, in
+      the last incarnation's lineage: acknowledged ≤ applied + dropped ≤ sent.
+    - `degraded`: synchronous updates that used fewer gradients than asked for, since too few workers were alive.
     """
 
     mode: str
@@ -50,6 +71,13 @@ class TrainingResult:
     dropped: dict[int, int] = field(default_factory=dict)
     lost: dict[int, str] = field(default_factory=dict)
     stopped_by: str | None = None
+    incarnations: int = 1
+    events: list[Event] = field(default_factory=list)
+    sent: dict[int, int] = field(default_factory=dict)
+    acknowledged: dict[int, int] = field(default_factory=dict)
+    applied: dict[int, int] = field(default_factory=dict)
+    degraded: int = 0
+    restored_from: int | None = None
 
     @property
     def staleness(self):
@@ -66,8 +94,9 @@ class TrainingResult:
 
     @property
     def steps_per_second(self):
-        """Updates a second; a synchronous update uses several gradients."""
-        return self.version / self.seconds if self.seconds else float("nan")
+        """Updates a second, of those in `history`; a synchronous update uses several gradients."""
+        updates = self.version - int(self.history["step"][0]) + 1 if len(self.history) else 0
+        return updates / self.seconds if self.seconds else float("nan")
 
     def __repr__(self):
         stop = f", stopped by: {self.stopped_by}" if self.stopped_by else ""

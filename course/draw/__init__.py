@@ -7,6 +7,7 @@ from course.draw.animation import animate, film
 from course.draw.colours import ROLES, Role, worker_colour
 from course.draw.crossover import copy_share, crossover
 from course.draw.darts import darts, error_law
+from course.draw.faults import faults
 from course.draw.lanes import lanes
 from course.draw.ops import ops
 from course.draw.picture import Picture, css, figure, html, picture, table
@@ -26,6 +27,7 @@ __all__ = [
     "css",
     "darts",
     "error_law",
+    "faults",
     "figure",
     "film",
     "html",

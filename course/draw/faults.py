@@ -1,0 +1,131 @@
+"""A training that was hit: loss, version and staleness against time, and what happened when, written where it was."""
+
+import numpy as np
+
+from course.draw.colours import ROLES, worker_colour
+from course.draw.picture import figure, picture
+
+_MARKS = ["o", "s", "^", "D", "v", "P"]  # the second sign of a worker's points, beside its shade
+_POINTS = 120  # dots drawn for one worker at most: more hide one another, and a live picture is drawn often
+_BINS = 60  # stretches of time over which staleness is averaged
+_ROWS = 5  # rows of labels above the lanes; an event that finds none keeps its line
+_LETTER = 1 / 96  # the width of a letter, as a part of a lane's
+_QUIET = "saved"  # a checkpoint is a tick on the version's lane: there are many
+_GOOD = ("joined", "restored", "thawed", "again")
+
+
+def faults(history, events, title, until=None):
+    """Return a `Picture` of a training in three lanes (loss, version, staleness), with `events` as marks across them.
+
+    - `history`: rows with `step`, `worker`, `version`, `loss`, `applied` (seconds), such as `TrainingResult.history`.
+    - `events`: each with `seconds`, `what`, `task` ("" for none) and `step`, such as `TrainingResult.events`; a mark
+      has its words at the top, a saved checkpoint only a tick on the version's lane.
+    - `until`: seconds at which the picture ends; by default after the last row or event.
+    """
+    said = sorted((event for event in events if _QUIET not in event.what), key=lambda event: event.seconds)
+    last = until or max([*history["applied"][-1:].tolist(), *(event.seconds for event in said), 1e-3])
+    placed = _places(said, last)
+    rows = max(placed.values(), default=-1) + 1
+    with figure(nrows=3, sharex=True, figsize=(7.2, 3.9 + 0.2 * rows), height_ratios=[1.3, 1, 1]) as (fig, axes):
+        _losses(axes[0], history)
+        _versions(axes[1], history, [event for event in events if _QUIET in event.what])
+        _staleness(axes[2], history, last)
+        for event in said:
+            _mark(axes, event, placed.get(id(event)), last)
+        axes[2].set(xlabel="seconds", xlim=(0, 1.01 * last))
+        fig.align_ylabels(axes)
+        fig.suptitle(title, x=0.01, ha="left", fontsize=12, fontweight="bold")
+    words = "; ".join(f"at {event.seconds:.1f} s: {words_of(event)}" for event in said)
+    return picture(fig, f"{title}. {words or 'Nothing was lost'}.")
+
+
+def words_of(event):
+    """Return what happened, with the task's short name in front: "worker 1 killed".
+
+    >>> from types import SimpleNamespace
+    >>> words_of(SimpleNamespace(what="worker lost", task="/job:worker/task:1"))
+    'worker 1 lost'
+    >>> words_of(SimpleNamespace(what="restored from step 700", task=""))
+    'restored from step 700'
+    """
+    if not event.task:
+        return event.what
+    job, _, index = event.task.removeprefix("/job:").partition("/task:")
+    name, what = f"{job} {index}" if job != "ps" else "ps", event.what.removeprefix(f"{job} ")
+    return what if what.startswith("restored") else f"{name} {what}"
+
+
+def _places(events, last):
+    """Return id of event -> the lowest row in which its words touch no other's; those for which there is none lack."""
+    taken, placed = [-1.0] * _ROWS, {}
+    for event in events:
+        left, right = _extent(event, last)
+        free = [row for row in range(_ROWS) if taken[row] <= left]
+        if free:
+            placed[id(event)] = free[0]
+            taken[free[0]] = right
+    return placed
+
+
+def _extent(event, last):
+    """Return where the event's words begin and end, as parts of the lane; near the right edge they stand left of it."""
+    at, width = event.seconds / last, _LETTER * (len(words_of(event)) + 4)
+    return (at, at + width) if at + width <= 1 else (at - width, at)
+
+
+def _mark(axes, event, row, last):
+    good = any(word in event.what for word in _GOOD)
+    role = ROLES["ps" if good else "error"]
+    for ax in axes:
+        ax.axvline(event.seconds, color=role.colour, linewidth=1.2, linestyle="-" if good else "--")
+    if row is None:
+        return
+    words, is_left = words_of(event), _extent(event, last)[0] < event.seconds / last
+    axes[0].annotate(
+        f"{words} {role.sign}" if is_left else f"{role.sign} {words}",
+        (event.seconds, 1.03 + 0.145 * row),
+        xycoords=("data", "axes fraction"),
+        ha="right" if is_left else "left",
+        color=role.colour,
+        fontsize=9,
+        annotation_clip=False,
+    )
+
+
+def _losses(ax, history):
+    for worker in sorted(set(history["worker"].tolist())):
+        mine = history[(history["worker"] == worker) & np.isfinite(history["loss"])]
+        mine = mine[:: max(1, len(mine) // _POINTS)]
+        mark, colour = _MARKS[worker % len(_MARKS)], worker_colour(worker)
+        dots = {"color": colour, "markersize": 2.5, "alpha": 0.8, "label": f"worker {worker}"}
+        ax.plot(mine["applied"], mine["loss"], mark, **dots)
+    if len(history):
+        ax.set_yscale("log")
+        ax.legend(loc="upper right", fontsize=9, markerscale=2, handletextpad=0.1)
+    ax.set_ylabel("loss")
+
+
+def _versions(ax, history, saved):
+    thin = history[:: max(1, len(history) // _POINTS)]
+    ax.plot(thin["applied"], thin["step"], color=ROLES["ps"].colour, drawstyle="steps-post")
+    ax.plot([e.seconds for e in saved], [e.step for e in saved], "|", color=ROLES["ps"].colour, markersize=12)
+    if saved:
+        ax.annotate(
+            "| checkpoint", (0.01, 0.84), xycoords="axes fraction", color=ROLES["ps"].colour, fontsize=9, va="center"
+        )
+    ax.set_ylabel("version")
+    ax.set_ylim(bottom=0)
+
+
+def _staleness(ax, history, last):
+    """Draw each worker's mean staleness over stretches of time; where it pushed nothing, there is no line."""
+    edges = np.linspace(0, last, _BINS + 1)
+    for worker in sorted(set(history["worker"].tolist())):
+        mine = history[history["worker"] == worker]
+        count, _ = np.histogram(mine["applied"], edges)
+        total, _ = np.histogram(mine["applied"], edges, weights=mine["step"] - 1 - mine["version"])
+        mean = np.where(count > 0, total / np.maximum(count, 1), np.nan)
+        look = {"color": worker_colour(worker), "linewidth": 1.5, "markersize": 3}
+        ax.plot((edges[1:] + edges[:-1]) / 2, mean, "-" + _MARKS[worker % len(_MARKS)], **look)
+    ax.set_ylabel("staleness")
+    ax.set_ylim(bottom=0)

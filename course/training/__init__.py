@@ -5,6 +5,7 @@ when), `turns` (one process plays all the workers), then `wire`, `server`, `work
 """
 
 from course.training.hooks import Hook, StopAtStep, StopOnNaN
+from course.training.mnist import mnist
 from course.training.problem import Problem, batch_generator, linear_regression, slowed
 from course.training.result import Event, Step, TrainingResult
 from course.training.rules import Asynchronous, Push, Synchronous
@@ -28,6 +29,7 @@ __all__ = [
     "TrainingResult",
     "batch_generator",
     "linear_regression",
+    "mnist",
     "slowed",
     "train",
     "train_in_turns",

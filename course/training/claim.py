@@ -87,7 +87,7 @@ class Claim:
         if other is not None and not newer and not other.is_gone():
             raise ValueError(
                 f"train(checkpoint_dir={str(self.folder)!r}): process {other.pid} on {other.host} is training into "
-                f"this folder. Give each training its own, or end that one; if it is gone for certain, remove {self._path}."
+                f"this folder. Give each training its own, or end that one; if that is gone, remove {self._path}."
             )
         aside = self.folder / f".{NAME}.{uuid.uuid4().hex}"
         try:

@@ -4,11 +4,14 @@ import subprocess
 import sys
 
 import pytest
+
 from tests.faults.namespaces import missing, two_hosts
 
 pytestmark = [pytest.mark.faults, pytest.mark.skipif(bool(missing()), reason=str(missing()))]
 
-LISTEN = "import socket, sys; s = socket.create_server((sys.argv[1], 5000)); print('up', flush=True)\nwhile 1: s.accept()"
+LISTEN = (
+    "import socket, sys; s = socket.create_server((sys.argv[1], 5000)); print('up', flush=True)\nwhile 1: s.accept()"
+)
 REACH = "import socket, sys; socket.create_connection((sys.argv[1], 5000), timeout=float(sys.argv[2]))"
 
 

@@ -4,6 +4,7 @@ import socket
 import threading
 
 import pytest
+
 from tests.faults.proxy import Proxy
 
 pytestmark = pytest.mark.faults

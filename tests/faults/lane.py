@@ -1,0 +1,51 @@
+"""One lane: reads seeds, a line each, and answers each with its outcome as a line of JSON."""
+
+import faulthandler
+import signal
+import sys
+import time
+import traceback
+
+from tests.faults.catalogue import KINDS
+from tests.faults.lanes import as_line, own_words
+from tests.faults.local import LocalScene
+from tests.faults.namespaces import NotHereError
+from tests.faults.outcome import Outcome
+from tests.faults.plan import plan
+
+SCENES = {"local": LocalScene}
+
+
+def main():
+    """Serve until standard input ends."""
+    words = own_words()
+    if hasattr(signal, "SIGUSR1"):
+        faulthandler.register(signal.SIGUSR1, all_threads=True)
+    open_scenes = {}
+    try:
+        for line in sys.stdin:
+            print(as_line(tried(int(line), open_scenes)), file=words)
+    finally:
+        for scene in open_scenes.values():
+            scene.close()
+
+
+def tried(seed, open_scenes):
+    """Run the trial of `seed` in its scene, which is opened when it is the first; return its outcome."""
+    made, began = plan(seed, KINDS), time.monotonic()
+    try:
+        if made.kind.scene not in open_scenes:
+            open_scenes[made.kind.scene] = SCENES[made.kind.scene]()
+        return open_scenes[made.kind.scene].run(made)
+    except NotHereError as error:
+        return Outcome(seed, made.kind.name, "not here", time.monotonic() - began, None, str(error))
+    except Exception:  # the harness itself stumbled, or a cluster could not be had: not a right end either
+        close = open_scenes.pop(made.kind.scene, None)
+        if close is not None:
+            close.close()
+        seconds = time.monotonic() - began
+        return Outcome(seed, made.kind.name, "wrong", seconds, None, "", [traceback.format_exc()])
+
+
+if __name__ == "__main__":
+    main()

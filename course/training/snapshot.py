@@ -125,7 +125,10 @@ def optimizer_state(optimizer, names):
     told = optimizer.state_dict()
     names = list(names)
     groups = [
-        {"names": [names[index] for index in group["params"]], **{k: v for k, v in group.items() if k != "params"}}
+        {
+            "names": [names[index] for index in group["params"]],
+            **{k: _plain(v) for k, v in group.items() if k != "params"},
+        }
         for group in told["param_groups"]
     ]
     state = {names[i]: {key: _copied(value) for key, value in entry.items()} for i, entry in told["state"].items()}
@@ -146,6 +149,15 @@ def load_optimizer_state(optimizer, names, saved):
 
 def _copied(value):
     return value.detach().clone() if isinstance(value, torch.Tensor) else value
+
+
+def _plain(value):
+    """Return a hyperparameter as a checkpoint can hold it: a learning rate from numpy becomes a number of Python's."""
+    if isinstance(value, (list, tuple)):
+        return type(value)(map(_plain, value))
+    if isinstance(value, torch.Tensor) or value is None or type(value) in (bool, int, float, str):
+        return _copied(value)
+    return value.item() if hasattr(value, "item") else repr(value)
 
 
 def _united(dictionaries):

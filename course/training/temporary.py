@@ -1,0 +1,33 @@
+"""Files that are being written: named after their writer, so that those of a writer who was killed can be told."""
+
+import os
+import re
+import secrets
+import socket
+from contextlib import contextmanager, suppress
+
+import psutil
+
+_HOST = re.sub(r"[^A-Za-z0-9.]", "_", socket.gethostname())
+_NAME = re.compile(r"\.checkpoint-(.+)-(\d+)-[0-9a-f]{8}\.tmp")
+
+
+@contextmanager
+def temporary(folder):
+    """A new binary file in `folder`, open for writing; it is closed and, unless renamed by then, removed at the end."""
+    path = os.path.join(folder, f".checkpoint-{_HOST}-{os.getpid()}-{secrets.token_hex(4)}.tmp")
+    try:
+        with open(path, "xb") as file:
+            yield file
+    finally:
+        if os.path.exists(path):
+            os.unlink(path)
+
+
+def remove_stale(folder):
+    """Remove the temporary files of writers on this machine that no longer run."""
+    for name in os.listdir(folder):
+        match = _NAME.fullmatch(name)
+        if match and match[1] == _HOST and not psutil.pid_exists(int(match[2])):
+            with suppress(OSError):  # gone already, or not ours to remove: the new file decides whether there is room
+                os.unlink(os.path.join(folder, name))

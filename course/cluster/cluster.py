@@ -4,6 +4,7 @@ import threading
 import weakref
 
 from course.cluster.executor import ClusterExecutor, OpenWork
+from course.cluster.lease import DURATION, Lease
 from course.cluster.pin import check_task, parse_pin, pinned
 from course.cluster.spec import ClusterSpec
 
@@ -74,6 +75,23 @@ class Cluster:
         from course.cluster.inventory import devices
 
         return devices(self)
+
+    def lease(self, name, task, seconds=DURATION):
+        """Return a `Lease`: the task `task` as a candidate for `name`, which at most one has at any time.
+
+        The scheduler keeps it. Call `renew()` twice a second or more often: it takes a free lease (among candidates
+        the lowest task wins) and keeps a held one; without that it is lost after `seconds`.
+        """
+        self._work.check("cluster.lease")
+        return Lease(self._asked("lease"), self._asked("release_lease"), name, task, seconds)
+
+    def _asked(self, handler):
+        def ask(**arguments):
+            self._work.check(f"cluster.{handler}")
+            # two seconds: a scheduler that needs longer is no help to a lease of three
+            return self._client.sync(getattr(self._client.scheduler, handler), callback_timeout=2, **arguments)
+
+        return ask
 
     def kill(self, task):
         """End the process of `task` at once (SIGKILL), to see what happens; a local cluster replaces it."""

@@ -9,11 +9,11 @@ import tempfile
 from pathlib import Path
 
 from dask.system import CPU_COUNT  # knows about containers' limits
-from distributed import Scheduler
 
 from course.cluster.certificates import new_certificate, security
 from course.cluster.launch import preload
 from course.cluster.loop import LoopThread
+from course.cluster.scheduler import LocalScheduler
 from course.cluster.supervisor import Supervisor
 from course.cluster.task import TaskSettings
 
@@ -145,15 +145,3 @@ class LocalRuntime:
             await self._supervisor.stop()
         if self._scheduler:
             await self._scheduler.close()
-
-
-class LocalScheduler(Scheduler):
-    """A Dask scheduler that serves no web page unless `dashboard` is true."""
-
-    def __init__(self, dashboard, **settings):
-        super().__init__(dashboard=dashboard, dashboard_address=f"{HOST}:0" if dashboard else None, **settings)
-
-    def start_http_server(self, routes, dashboard_address, default_port=0, ssl_options=None):
-        self.http_server = None
-        if dashboard_address:
-            super().start_http_server(routes, dashboard_address, default_port, ssl_options)

@@ -1,76 +1,100 @@
-"""`python -m course task`: one task, or the scheduler, of a cluster whose members are started one by one."""
+"""Be a member of a cluster: `serve` until a signal comes (`python -m course task`), or `joined` within a `with`."""
 
 import asyncio
-import sys
-import tempfile
+import threading
+from contextlib import contextmanager
 
-from dask.system import CPU_COUNT
-
-from course.cluster.certificates import security
+from course.cluster.loop import LoopThread
+from course.cluster.member import member, run_member
 from course.cluster.quiet import quiet
-from course.cluster.runtime import LocalScheduler
-from course.cluster.task import TaskSettings, root, serve_task, stop_signal, stopped_before
+from course.cluster.task import stop_signal
 
-LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
+_LEAVING = 10.0  # seconds for a member that is told to stop
 
 
-def serve(spec, job, index, certificate, patience=60.0, say=print):
+def serve(spec, job, index, certificate, patience=60.0, say=print, **more):
     """Run task `index` of `job` in this process until SIGTERM or Ctrl-C; return the process's exit code, 0 then.
 
-    `spec`: a `ClusterSpec` with a scheduler; `job="scheduler"` runs that. `certificate`: None for plain TCP, which is
-    for loopback only. `patience`: seconds to wait for the scheduler, at the start and again whenever it is lost. `say`
-    gets the lines for the reader: name, address and session target when the task is ready. Raises ValueError or
-    IndexError for a job or task that the spec doesn't have.
+    `spec`: a `ClusterSpec` with a scheduler; `job="scheduler"` runs that, unless the spec comes from flags: then it
+    runs inside the first task. `certificate`: None for plain TCP, which is for loopback only. `patience`: seconds to
+    wait for the scheduler, at the start and again whenever it is lost. `say` gets the lines for the reader: name,
+    address and session target when the task is ready. `more`: `with_scheduler`, `simulated_gpus`, as for `member`.
+    Raises ValueError or IndexError for a job or task that the spec doesn't have.
     """
-    address = spec.task_address(job, index)
-    protocol = "tcp" if certificate is None else "tls"
-    if spec.scheduler is None:
-        raise ValueError('task: the spec names no scheduler; add a line such as scheduler = ["localhost:8786"]')
-    if certificate is None and address.rpartition(":")[0] not in LOOPBACK:
-        raise ValueError(f"task: {address} is not on loopback, and without TLS whoever reaches it can run code as you")
-    target = f"{protocol}://{spec.scheduler}"
+    me = member(spec, job, index, certificate, patience, **more)
     quiet()
-    host, _, port = address.rpartition(":")
     try:
-        if job == "scheduler":
-            return asyncio.run(_serve_scheduler(host, int(port), protocol, certificate, say))
-        with tempfile.TemporaryDirectory(prefix="course-task-", ignore_cleanup_errors=True) as scratch:
-            threads = max(1, CPU_COUNT // spec.local_share(address))
-            name = f"/job:{job}/task:{index}"
-            settings = TaskSettings(name, target, host, int(port), threads, scratch, patience, certificate)
-            return asyncio.run(_serve_worker(settings, say))
+        return asyncio.run(_until_signalled(me, say))
     except KeyboardInterrupt:  # Windows, where asyncio takes no signal handlers
         return 0
 
 
-async def _serve_scheduler(host, port, protocol, certificate, say):
-    stop = stop_signal()
+async def _until_signalled(me, say):
+    return await run_member(me, stop_signal(), say)
+
+
+@contextmanager
+def joined(spec, job, index, certificate, patience=60.0, say=print, **more):
+    """Within the `with`, this process is the task too, in a thread of its own; gives its `Membership`.
+
+    Arguments as for `serve`. Returns when the task has joined; raises RuntimeError when it could not, with what it
+    said, after `patience` seconds at most. At the end the task leaves the cluster.
+    """
+    me = member(spec, job, index, certificate, patience, **more)
+    quiet()
+    membership = Membership(me, say)
     try:
-        scheduler = await LocalScheduler(False, host=host, port=port, protocol=protocol, security=security(certificate))
-    except OSError as error:
-        say(f"the scheduler cannot listen at {host}:{port}: {error}", file=sys.stderr)
-        return 1
-    say(f"the scheduler listens; session target {scheduler.address}", flush=True)
-    try:
-        return 0 if await stopped_before(stop, scheduler.finished()) else 1
+        membership.wait()
+        yield membership
     finally:
-        await scheduler.close()
+        membership.close()
 
 
-async def _serve_worker(settings, say):
-    def ready(worker):
-        say(f"{settings.name} listens at {worker.address}; session target {settings.scheduler}", flush=True)
+class Membership:
+    """A task that runs in a thread of this process. `worker`: its Dask worker, a new one after it has joined again."""
 
-    stop = stop_signal()
-    while True:
-        try:
-            if await serve_task(settings, stop, ready):
-                return 0
-        except (OSError, TimeoutError, ValueError) as error:
-            say(
-                f"{settings.name} did not join {settings.scheduler} within {settings.patience:g} s: "
-                f"{root(error) or type(error).__name__}. Is the scheduler up, with the same certificate?",
-                file=sys.stderr,
-            )
-            return 1
-        say(f"{settings.name} lost its scheduler; it waits {settings.patience:g} s for it to return", flush=True)
+    def __init__(self, me, say):
+        self.name, self.session_target, self.worker = me.name, me.session_target, None
+        self._say, self._last_words = say, "it ended"
+        self._changed = threading.Event()  # joined, or ended
+        self._thread = LoopThread()
+        self._stop = self._thread.run(_new_event)
+        self._running = asyncio.run_coroutine_threadsafe(
+            run_member(me, self._stop, self._speak, self._ready), self._thread.loop.asyncio_loop
+        )
+        self._running.add_done_callback(lambda _: self._changed.set())
+
+    @property
+    def ended(self):
+        """Why the task is no member any more, as text: it lost its scheduler for too long; None while it is one."""
+        if not self._running.done():
+            return None
+        error = None if self._running.cancelled() else self._running.exception()
+        return str(error) if error else self._last_words
+
+    def wait(self):
+        """Return when the task has joined for the first time; RuntimeError when it ended before that."""
+        self._changed.wait()  # as long as the task's own patience, which ends it
+        if self.ended is not None:
+            raise RuntimeError(self.ended)
+
+    def close(self):
+        """Leave the cluster and end the thread; a second call does nothing."""
+        if self._thread.is_alive():
+            self._thread.loop.asyncio_loop.call_soon_threadsafe(self._stop.set)
+            try:
+                self._running.result(_LEAVING)
+            finally:
+                self._thread.stop()
+
+    def _ready(self, worker):
+        self.worker = worker
+        self._changed.set()
+
+    def _speak(self, line, **settings):
+        self._last_words = line
+        self._say(line, **settings)
+
+
+async def _new_event():
+    return asyncio.Event()

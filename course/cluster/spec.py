@@ -6,6 +6,8 @@ import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 
+from course.cluster.flags import jobs_of_flags
+
 LEGAL = 'the legal form is {"scheduler": ["host:port"], "ps": ["host:port"], "worker": ["host:port", "host:port"]}'
 _JOB = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 _HOST = re.compile(r"\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?")
@@ -25,9 +27,24 @@ class ClusterSpec:
     """
 
     def __init__(self, jobs):
-        if isinstance(jobs, ClusterSpec):
-            jobs = jobs.as_dict()
-        self._jobs = _checked(jobs)
+        #: The task whose process the scheduler runs in; None where it has a process of its own, as in a spec's file.
+        self.scheduler_task = jobs.scheduler_task if isinstance(jobs, ClusterSpec) else None
+        self._jobs = _checked(jobs.as_dict() if isinstance(jobs, ClusterSpec) else jobs)
+
+    @classmethod
+    def from_flags(cls, **hosts):
+        """Return the spec that the classic flags describe: `ps_hosts="a:2222,b:2222"`, `worker_hosts=…`, `JOB_hosts=…`.
+
+        Without `scheduler_hosts` the scheduler runs inside the first ps task's process (the first task of all where
+        there is no ps), 1000 ports above it. Raises TypeError or ValueError as the class does.
+
+        >>> ClusterSpec.from_flags(ps_hosts="a:2222", worker_hosts="b:2222,c:2222").scheduler
+        'a:3222'
+        """
+        jobs, scheduler_task = jobs_of_flags(hosts)
+        spec = cls(jobs)
+        spec.scheduler_task = scheduler_task
+        return spec
 
     @classmethod
     def read(cls, path):
@@ -67,6 +84,15 @@ class ClusterSpec:
     def scheduler(self):
         """The scheduler's `host:port`, the session target; None where the spec doesn't say."""
         return self._jobs["scheduler"][0] if "scheduler" in self._jobs else None
+
+    def missing(self, tasks):
+        """Return the tasks of the spec that are not among `tasks`, such as `cluster.tasks`.
+
+        >>> ClusterSpec({"worker": ["a:1", "b:1"]}).missing(["/job:worker/task:1"])
+        ['/job:worker/task:0']
+        """
+        there = set(tasks)
+        return [task for task in self.tasks if task not in there]
 
     def local_share(self, address):
         """Return how many tasks listen on the same host as `address`: they share its cores."""

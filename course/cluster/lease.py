@@ -1,0 +1,117 @@
+"""A lease: at most one has it at any time, it ends when it is not renewed, and every new holder's epoch is higher.
+
+The scheduler keeps the leases (`Leases`) on its own monotonic clock; whoever wants one asks again and again (`Lease`).
+After C. Gray and D. Cheriton, "Leases: an efficient fault-tolerant mechanism", SOSP 1989.
+"""
+
+import re
+import time
+import uuid
+from dataclasses import dataclass, field
+
+DURATION = 3.0  # seconds that a lease holds after it was last renewed
+SETTLE = 0.5  # seconds from the first question on in which a candidate with a lower index may still turn up
+RECENT = 1.0  # seconds after its last question in which a candidate counts as live; ask at least twice as often
+
+
+@dataclass
+class _State:
+    """One lease: who has it until when, the highest epoch ever heard of, candidate -> (first, last time it asked)."""
+
+    holder: str | None = None
+    epoch: int = 0
+    highest: int = 0
+    until: float = 0.0
+    candidates: dict = field(default_factory=dict)
+
+
+class Leases:
+    """The scheduler's side; every method answers at once. `clock`: seconds that never go back.
+
+    A scheduler that has just started gives nothing away for `grace` seconds: somebody may still hold a lease that its
+    predecessor gave.
+    """
+
+    def __init__(self, clock=time.monotonic, grace=DURATION):
+        self._clock, self._leases = clock, {}
+        self._opens = clock() + grace
+
+    def ask(self, name, holder, epoch=0, seconds=DURATION):
+        """Renew or take the lease `name` for `holder`, if it is its; return {"holder", "epoch", "left"} as it is then.
+
+        `holder`: begins with a task's name; among those who want a free lease the lowest wins. `epoch`: the highest
+        that the holder knows of (a scheduler that was started again knows none). `left`: seconds; 0 where it is free.
+        """
+        now, lease = self._clock(), self._leases.setdefault(name, _State())
+        first = lease.candidates.get(holder, (now, now))[0]
+        lease.candidates = {who: when for who, when in lease.candidates.items() if now - when[1] <= RECENT}
+        lease.candidates[holder] = (first, now)
+        lease.highest = max(lease.highest, epoch)
+        renews = now < lease.until and holder == lease.holder
+        takes = now >= lease.until and now >= self._opens and self._wins(lease, holder, now)
+        if takes or (renews and lease.epoch < lease.highest):  # somebody had a later epoch from a scheduler before us
+            lease.holder, lease.epoch = holder, lease.highest + 1
+            lease.highest = lease.epoch
+        if takes or renews:
+            lease.until = now + seconds
+        held = now < lease.until
+        return {"holder": lease.holder if held else None, "epoch": lease.highest, "left": max(0.0, lease.until - now)}
+
+    def release(self, name, holder):
+        """Give the lease back, where `holder` has it, and stand for it no more."""
+        lease = self._leases.setdefault(name, _State())
+        lease.candidates.pop(holder, None)
+        if holder == lease.holder:
+            lease.until = self._clock()
+
+    def _wins(self, lease, holder, now):
+        settled = now - min(first for first, _ in lease.candidates.values()) >= SETTLE
+        return settled and holder == min(lease.candidates, key=_rank)
+
+
+def _rank(holder):
+    """Order names by the numbers in them: task:2 comes before task:10."""
+    return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", holder)]
+
+
+class Lease:
+    """One candidate's side: call `renew` at least every half second, and act only while `mine`.
+
+    `ask(name=, holder=, epoch=, seconds=)` and `give(name=, holder=)` reach the scheduler's `Leases`. Not for several
+    threads at once. A new object is a new candidate, also for the same task: a process that was restarted does not
+    inherit what its predecessor held.
+    """
+
+    def __init__(self, ask, give, name, task, seconds=DURATION, clock=time.monotonic):
+        self._ask, self._give, self._clock = ask, give, clock
+        self.name, self.seconds = name, seconds
+        self._me = f"{task}#{uuid.uuid4().hex}"
+        self._until = 0.0
+        #: The highest epoch heard of; ours while `mine`.
+        self.epoch = 0
+        #: The task that had the lease when the scheduler was last asked, None where nobody had.
+        self.holder = None
+
+    @property
+    def mine(self):
+        """Whether we hold it now: false by our own clock when it was not renewed in time, whatever became of us."""
+        return self._clock() < self._until
+
+    @property
+    def seconds_left(self):
+        """For how long we still hold it, in seconds; 0 when it is not ours."""
+        return max(0.0, self._until - self._clock())
+
+    def renew(self):
+        """Ask for the lease, or for more time; return `mine`. Raises OSError when the scheduler does not answer."""
+        asked = self._clock()  # before the question: the scheduler's time begins later, so ours ends first
+        answer = self._ask(name=self.name, holder=self._me, epoch=self.epoch, seconds=self.seconds)
+        self.epoch = max(self.epoch, answer["epoch"])
+        self.holder = answer["holder"] and answer["holder"].partition("#")[0]
+        self._until = asked + answer["left"] if answer["holder"] == self._me else 0.0
+        return self.mine
+
+    def release(self):
+        """Give the lease back; the next candidate has it in a moment. Raises OSError like `renew`."""
+        self._until = 0.0
+        self._give(name=self.name, holder=self._me)

@@ -1,22 +1,105 @@
-"""Hooks: code of yours that training calls at the start, around every step, and at the end; each may ask to stop."""
+"""Hooks: code of yours that training calls at the start, around every step, and at the end; each may ask to stop.
+
+All hooks run in the process and thread that called `train` (the notebook's, or the chief worker's), in the order given;
+workers and parameter servers never wait for them. A hook of your own is a class with the methods that you need:
+
+>>> from functools import partial
+>>> import torch
+>>> from course.training import linear_regression, train_in_turns
+>>> class Halfway(Hook):
+...     def after_run(self, session, step):
+...         if step.loss < self.first / 2:
+...             session.request_stop(f"half the first loss at step {step.step}")
+...     def before_run(self, session):
+...         if session.step == 0:
+...             problem = session.problem
+...             points = problem.x, problem.y
+...             self.first = problem.loss(session.parameters(), points).item()
+>>> sgd = partial(torch.optim.SGD, lr=0.02)
+>>> train_in_turns(linear_regression(), optimizer=sgd, hooks=[Halfway()])
+TrainingResult(async, 1 worker, 9 updates, stopped by: half the first loss at step 9)
+"""
 
 import math
-from contextlib import ExitStack, contextmanager
+import time
+import warnings
+from contextlib import contextmanager
+
+from course.training.checkpoint import CheckpointWarning
+from course.training.manifest import CheckpointError
+from course.training.result import Event
 
 
 class Session:
-    """What a hook sees of the training: `.step` (the last one told), `.parameters()`, and `.request_stop(reason)`.
+    """What a hook sees of the training.
 
-    `.limit` is the number of updates after which the store stops by itself; `begin` may lower it.
+    - `.step`: the last one told (smaller again after a lost parameter server was restored); `.limit`: the number of
+      updates after which the store stops by itself, which `begin` may lower.
+    - `.problem`, `.cluster` (None in turns), `.settings` (name to value: mode, workers, optimizer, seed, …),
+      `.checkpoints` (a `Checkpoints`, or None), `.events` (list of `Event`), `.seconds()` since training began.
     """
 
-    def __init__(self, limit, parameters):
+    def __init__(
+        self,
+        limit,
+        parameters,
+        snapshot=None,
+        *,
+        problem=None,
+        cluster=None,
+        checkpoints=None,
+        settings=None,
+        seconds=None,
+    ):
         self.limit, self.step, self.stop_reason = limit, 0, None
-        self._parameters = parameters
+        self.problem, self.cluster, self.checkpoints = problem, cluster, checkpoints
+        self.settings, self.events, self.hooks = dict(settings or {}), [], ()
+        started = time.perf_counter()
+        self.seconds = seconds or (lambda: time.perf_counter() - started)
+        self._parameters, self._snapshot, self._last, self._saved = parameters, snapshot, None, None
 
     def parameters(self):
         """Return copies of the present parameters: name to tensor."""
-        return self._parameters()
+        return self._parameters() if self._last is None else self._last.parameters
+
+    def snapshot(self):
+        """Return the `Snapshot` of this moment, at one version over all parameter servers."""
+        return self._snapshot() if self._last is None else self._last
+
+    def save(self, reason=""):
+        """Write a checkpoint and return its path; None, with a warning, when the disk refuses: training goes on.
+
+        None too where there is no `checkpoint_dir`. What is there already is not written again.
+        """
+        if self.checkpoints is None:
+            return None
+        snapshot = self.snapshot()
+        key = (snapshot.incarnation, snapshot.version)
+        if self._saved is not None and self._saved[0] == key:
+            return self._saved[1]
+        try:
+            path = self.checkpoints.save(snapshot)
+        except (OSError, CheckpointError) as error:
+            text = f"step {snapshot.version} could not be saved: {error} Training goes on; the older checkpoints stay."
+            warnings.warn(text, CheckpointWarning, stacklevel=2)
+            return None
+        self._saved = key, path
+        self.happened("checkpoint saved", step=snapshot.version, reason=reason)
+        return path
+
+    def finish(self):
+        """Take the last snapshot and save it; hooks see it from now on, when the parameter servers may be gone."""
+        if self._snapshot is not None:
+            self._last = self.snapshot()
+            self.save("the end")
+
+    def happened(self, what, task="", step=None, reason="", seconds=None):
+        """Keep an `Event` of this kind and tell the hooks of it."""
+        now, step = self.seconds() if seconds is None else seconds, self.step if step is None else step
+        event = Event(now, what, task, step, reason)
+        self.events.append(event)
+        for hook in self.hooks:
+            hook.event(self, event)
 
     def request_stop(self, reason):
         """Ask for the end of training; the first reason given is kept."""
@@ -27,7 +110,8 @@ class Hook:
     """Does nothing: override what you need. Steps are told in order, in the process and thread that called `train`.
 
     Over a cluster the workers don't wait for hooks, so a step is told a moment after it was applied, and a stop asked
-    for in `after_run` takes effect some steps later. `StopAtStep` is exact: the store itself counts.
+    for in `after_run` takes effect some steps later. `StopAtStep` is exact: the store itself counts. An exception in a
+    hook ends the training; every hook that has begun is told the end, and what could be saved is.
     """
 
     def begin(self, session):
@@ -39,11 +123,14 @@ class Hook:
     def after_run(self, session, step):
         """Called with each applied `Step`: `.step`, `.worker`, `.version`, `.staleness`, `.loss`."""
 
+    def event(self, session, event):
+        """Called with each `Event`: a worker lost, a checkpoint saved, a restart from one, …"""
+
     def refused(self, session, error):
         """Called when the store refused a gradient (NonFiniteError); if no hook then asks to stop, it is raised."""
 
     def end(self, session):
-        """Called once at the end, after an error or an interrupt too."""
+        """Called once at the end, after an error or an interrupt too; `session.parameters()` are then the last."""
 
 
 class StopAtStep(Hook):
@@ -74,12 +161,28 @@ class StopOnNaN(Hook):
 
 @contextmanager
 def begun(session, hooks):
-    """Within the `with`, every hook has begun; afterwards each that was asked to begin has ended, whatever happened."""
-    with ExitStack() as ends:
+    """Within the `with`, every hook has begun; afterwards each that was asked to begin has ended, whatever happened.
+
+    The first exception is raised; those of other hooks' ends stand in its notes.
+    """
+    session.hooks, asked, first = tuple(hooks), [], None
+    try:
         for hook in hooks:
-            ends.callback(hook.end, session)
+            asked.append(hook)
             hook.begin(session)
         yield
+    except BaseException as error:  # an interrupt too: it is raised again below
+        first = error
+    for hook in reversed(asked):
+        try:
+            hook.end(session)
+        except BaseException as error:
+            if first is None:
+                first = error
+            else:
+                first.add_note(f"{type(hook).__name__}.end then raised {type(error).__name__}: {error}")
+    if first is not None:
+        raise first
 
 
 def tell(session, hooks, step):

@@ -19,7 +19,7 @@ def faults(history, events, title, until=None):
 
     - `history`: rows with `step`, `worker`, `version`, `loss`, `applied` (seconds), such as `TrainingResult.history`.
     - `events`: each with `seconds`, `what`, `task` ("" for none) and `step`, such as `TrainingResult.events`; a mark
-      has its words at the top, a saved checkpoint only a tick on the version's lane.
+      has its words at the top, "checkpoint saved" is only a tick on the version's lane.
     - `until`: seconds at which the picture ends; by default after the last row or event.
     """
     said = sorted((event for event in events if _QUIET not in event.what), key=lambda event: event.seconds)
@@ -40,19 +40,19 @@ def faults(history, events, title, until=None):
 
 
 def words_of(event):
-    """Return what happened, with the task's short name in front: "worker 1 killed".
+    """Return what happened, in words: of a task with its short name in front, of a restore with its step.
 
     >>> from types import SimpleNamespace
-    >>> words_of(SimpleNamespace(what="worker lost", task="/job:worker/task:1"))
+    >>> words_of(SimpleNamespace(what="worker lost", task="/job:worker/task:1", step=90))
     'worker 1 lost'
-    >>> words_of(SimpleNamespace(what="restored from step 700", task=""))
+    >>> words_of(SimpleNamespace(what="restored", task="", step=700))
     'restored from step 700'
     """
-    if not event.task:
-        return event.what
+    if event.what == "restored":
+        return f"restored from step {event.step}"
     job, _, index = event.task.removeprefix("/job:").partition("/task:")
-    name, what = f"{job} {index}" if job != "ps" else "ps", event.what.removeprefix(f"{job} ")
-    return what if what.startswith("restored") else f"{name} {what}"
+    what = event.what.removeprefix(f"{job} ")
+    return f"{job} {index} {what}" if index else what
 
 
 def _places(events, last):

@@ -13,6 +13,7 @@ _HOME = {
     "SliceMean": "mean",
     "PiDarts": "pi",
     "RegressionLab": "regression",
+    "FailureLab": "failure_lab",
 }
 
 __all__ = list(_HOME)

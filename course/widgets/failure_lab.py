@@ -1,0 +1,181 @@
+"""Chapter 06's failure lab: a training that runs slowly enough to be hit, and a timeline of what that did to it."""
+
+import threading
+from functools import partial
+from html import escape
+
+import ipywidgets
+import traitlets
+
+from course import draw
+from course.training import linear_regression
+from course.training.aftermath import aftermath
+from course.training.rehearsal import ACTIONS, Rehearsal
+from course.widgets.explorer import Explorer
+
+_RATE = 0.001  # learning rate: the loss falls for about ten seconds, so that a step back can be seen
+_REDRAW = 0.7  # seconds between two pictures: one takes 0.1 to 0.3 s
+_PS = "/job:ps/task:0"
+
+
+class FailureLab(Explorer):
+    """Train a line on one parameter-server process and two or three workers, and hit them while they work.
+
+    State: `workers` (2 or 3), `mode` ("async" or "sync"), `seconds` (how long a training lasts), `plan`: what is done
+    by itself, a list of `(second, action, task)` with the actions "kill", "freeze", "thaw", "slow" and "quick".
+    While a training runs, `act(action, task)` does one at once, as the buttons do to the worker chosen in `target`;
+    `refresh()` trains again. `result` is the `Story` of the last training. The processes start with the first training
+    and live until `close()`.
+    """
+
+    background = True
+
+    workers = traitlets.Int(3, min=2, max=3).tag(state=True)
+    mode = traitlets.Enum(["async", "sync"], "async").tag(state=True)
+    seconds = traitlets.Float(20.0, min=1.0, max=300.0).tag(state=True)
+    plan = traitlets.List().tag(state=True)
+    target = traitlets.Unicode("/job:worker/task:1")
+
+    def __init__(self, **state):
+        self.problem = linear_regression()
+        self._cluster, self._closed, self._starting = None, False, threading.Lock()
+        self._rehearsal = None  # the training that runs, to be hit
+        super().__init__(**state)
+
+    @traitlets.validate("plan")
+    def _checked_plan(self, proposal):
+        plan = [tuple(step) for step in proposal["value"]]
+        for step in plan:
+            if len(step) != 3 or not isinstance(step[0], (int, float)) or step[1] not in ACTIONS:
+                raise traitlets.TraitError(
+                    f"FailureLab(plan=[{step!r}]): give (second, action, task), as in (2.0, 'kill', {_PS!r}); "
+                    f"actions are {', '.join(ACTIONS)}."
+                )
+        return plan
+
+    def controls(self):
+        """Return the controls: how to train, which worker is meant, and what to do to it."""
+        rules = [("asynchronous: nobody waits", "async"), ("synchronous: everybody waits", "sync")]
+        targets = [(f"worker {k}", f"/job:worker/task:{k}") for k in range(3)]
+        wide = {"layout": {"width": "180px"}}
+        self._buttons = [
+            self.button("Kill worker", lambda: self._press("kill", self.target), icon="bolt"),
+            self.button("Freeze worker", lambda: self._press("freeze", self.target), icon="pause"),
+            self.button("Thaw worker", lambda: self._press("thaw", self.target), icon="play"),
+            self.button("Slow worker", lambda: self._press("slow", self.target), icon="hourglass-half"),
+            self.button("Kill parameter server", lambda: self._press("kill", _PS), icon="bolt", **wide),
+        ]
+        again = self.button("Train again", self.refresh, icon="repeat")
+        length = self.slider("seconds", 1, 60, "seconds", kind=ipywidgets.FloatSlider, continuous_update=False)
+        self._said = ipywidgets.HTML()
+        return [
+            self.choice("mode", rules, "rule"),
+            self.slider("workers", 2, 3, "workers"),
+            length,
+            self.choice("target", targets, "the worker meant", kind=ipywidgets.ToggleButtons),
+            ipywidgets.HBox([*self._buttons, again], layout={"flex_flow": "row wrap"}),
+            self._said,
+        ]
+
+    def act(self, action, task):
+        """Do "kill", "freeze", "thaw", "slow" or "quick" to `task` at once; RuntimeError when no training runs."""
+        if action not in ACTIONS:
+            raise ValueError(f"act({action!r}): the actions are {', '.join(ACTIONS)}.")
+        if self._rehearsal is None:
+            raise RuntimeError(f"act({action!r}, {task!r}): no training runs. Start one by refresh(), or Train again.")
+        self._rehearsal.act(action, task)
+
+    def compute(self):
+        """Train for `seconds` on the processes, drawing now and then; return the `Story`."""
+        import torch
+
+        settings = {"optimizer": partial(torch.optim.SGD, lr=_RATE), "mode": self.mode, "workers": self.workers}
+        rehearsal = Rehearsal(self._processes(), self.problem, self.seconds, self.plan, **settings)
+        over = threading.Event()
+        drawing = threading.Thread(target=self._draw_now_and_then, args=(rehearsal, over), daemon=True)
+        self._rehearsal = rehearsal
+        drawing.start()
+        try:
+            return rehearsal.run()
+        finally:
+            self._rehearsal = None
+            over.set()
+            drawing.join()
+
+    def draw(self, result):
+        """Return the timeline of a `Story`, and below it a line for each hit: noticed, back, paused, undone."""
+        return self._picture_of(result, until=None)
+
+    def close(self):
+        """Stop training, end the processes, and remove the widget. Idempotent."""
+        super().close()
+        with self._starting:
+            self._closed = True
+            if self._cluster is not None:
+                self._cluster.close()
+
+    def _press(self, action, task):
+        """Do what a button says; a click has nobody above it, so what is wrong is shown beside the buttons."""
+        try:
+            self.act(action, task)
+            said = f"{task}: {ACTIONS[action]}"
+        except (RuntimeError, ValueError) as error:
+            said = str(error)
+        self._said.value = f'<div role="status">{escape(said)}</div>'
+
+    def _draw_now_and_then(self, rehearsal, over):
+        """Draw while it runs, in a thread of its own: when nothing is told, the gap on the timeline still grows."""
+        self._picture.value = self._picture_of(rehearsal.story, until=1.0).html  # loads matplotlib, 1 s, meanwhile
+        while not over.wait(_REDRAW):
+            if self.stopped.is_set():
+                rehearsal.stop("by its button, or by a new setting")
+            self.progress(min(1.0, rehearsal.seconds / self.seconds))
+            if rehearsal.story.rows:
+                self._picture.value = self._picture_of(rehearsal.story, until=rehearsal.seconds).html
+
+    def _picture_of(self, story, until):
+        history, events = story.history, story.events
+        hits = aftermath(history, events)
+        title = _title(hits)
+        shown = draw.faults(history, events, title, until)
+        lines = [_line(hit) for hit in hits]
+        if story.ended:
+            lines.append(f"Ended at {len(story.rows):,} gradients: {story.ended}.")
+        notes = "".join(f'<p class="note">{escape(line)}</p>' for line in lines)
+        return draw.html(shown.html + notes, " ".join([shown.alt, *lines]))
+
+    def _processes(self):
+        from course.cluster import local_cluster
+
+        with self._starting:
+            if self._closed:
+                raise RuntimeError("FailureLab: it is closed; make a new one.")
+            if self._cluster is None:
+                self._cluster = local_cluster(ps=1, worker=3)
+            return self._cluster
+
+    def _show_busy(self, busy):
+        super()._show_busy(busy)
+        for button in self._buttons:
+            button.disabled = not busy
+
+
+def _title(hits):
+    if not hits:
+        return "Nobody has been hit"
+    costs = [f"{_short(hit.task)} {hit.what}: nothing moved for {hit.pause:.1f} s" for hit in hits[-2:]]
+    return "; ".join(costs)
+
+
+def _line(hit):
+    """Say in one sentence what a hit did."""
+    noticed = "not noticed" if hit.noticed is None else f"noticed after {hit.noticed:.2f} s"
+    back = "not back yet" if hit.back is None else f"back after {hit.back:.2f} s"
+    undone = f", {hit.undone:,} updates undone" if hit.undone else ""
+    pause = f"longest time without an update {hit.pause:.2f} s"
+    return f"{_short(hit.task)} {hit.what} at {hit.at:.1f} s: {noticed}, {back}; {pause}{undone}."
+
+
+def _short(task):
+    job, _, index = task.removeprefix("/job:").partition("/task:")
+    return "Parameter server" if job == "ps" else f"{job.capitalize()} {index}"

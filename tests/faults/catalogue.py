@@ -16,5 +16,11 @@ KINDS = [
     Kind("disk full", "local", 0.5),
     Kind("session interrupted", "local", 0.0, errors=("KeyboardInterrupt",)),
     Kind("worker killed, ps frozen", "local", 8.0),
+    Kind("connection cut in mid-message", "local", 0.5),
+    Kind("connections cut again and again", "local", 0.5),
+    Kind("connections reset", "local", 0.5),
+    Kind("one connection stalled", "local", 3.5),
+    Kind("workers partitioned from ps", "local", 8.0),
+    Kind("connections slow", "local", 0.5),
     Kind("hook raises", "local", 0.0, errors=("ZeroDivisionError",)),
 ]

@@ -44,7 +44,11 @@ def main(told):
         with _cluster(told) as cluster:
             say(pids=cluster.client.run(os.getpid), tasks=cluster.tasks)
             result = _train(told, cluster, Tell(say))
-        end = {"version": result.version, "incarnations": result.incarnations, "events": [e.what for e in result.events]}
+        end = {
+            "version": result.version,
+            "incarnations": result.incarnations,
+            "events": [e.what for e in result.events],
+        }
         say(complaints=complaints(result, told["steps"]), **end)
     except Exception as error:
         say(error=type(error).__name__, text=str(error))

@@ -61,6 +61,12 @@ def left_here(before):
         time.sleep(0.1)
 
 
+def left_in_folder(folder):
+    """Return, as sentences, what a training left in its folder beside checkpoints: temporary files, its lock."""
+    names = [path.name for path in folder.iterdir()]
+    return [f"left in the folder: {name}" for name in names if "tmp" in name or name.endswith((".lock", ".part"))]
+
+
 def _threads():
     mine = {thread.name for thread in threading.enumerate()}
     return {name for name in mine if not re.match(r"Dask-|TCP-Executor|asyncio|ThreadPoolExecutor", name)}

@@ -7,6 +7,7 @@ import threading
 import time
 
 _LOOK = 0.05  # seconds between two looks at what is to be done
+ALL = "all"
 _RESET = struct.pack("ii", 1, 0)  # linger for 0 s: a close then sends RST instead of FIN
 
 
@@ -19,8 +20,7 @@ class Proxy:
     def __init__(self, target):
         self.target = tuple(target)
         self._lock, self._pairs, self._threads = threading.Lock(), [], []
-        self._flowing, self._ended = threading.Event(), threading.Event()
-        self._flowing.set()
+        self._stalled, self._ended = set(), threading.Event()  # stalled pairs; ALL stands for every one, new ones too
         self._delay, self._left = 0.0, None
 
     def __enter__(self):
@@ -32,20 +32,24 @@ class Proxy:
 
     def __exit__(self, *_):
         self._ended.set()
-        self._flowing.set()
         self._close_all()
         for thread in list(self._threads):
             thread.join(10)
         self._listener.close()
 
-    def stall(self):
-        """Stop forwarding, both ways, as a partition does: connections stay open and nothing is said."""
-        self._flowing.clear()
+    def stall(self, which=None):
+        """Stop forwarding, both ways, as a partition does: connections stay open and nothing is said.
+
+        `which`: only the connection of that number (modulo how many there are now); None: all, and new ones too.
+        """
+        with self._lock:
+            self._stalled.add(ALL if which is None or not self._pairs else self._pairs[which % len(self._pairs)])
 
     def flow(self):
         """Forward again, at once and all of it, also what came in meanwhile."""
-        self._delay, self._left = 0.0, None
-        self._flowing.set()
+        with self._lock:
+            self._delay, self._left = 0.0, None
+            self._stalled.clear()
 
     def delay(self, seconds):
         """Hold every piece back for so many seconds."""
@@ -94,13 +98,13 @@ class Proxy:
     def _pump(self, source, sink, pair):
         try:
             while not self._ended.is_set():
-                if not self._flowing.wait(_LOOK):
+                if self._wait_while_stalled(pair):
                     continue
                 try:
                     data = source.recv(1 << 16)
                 except TimeoutError:
                     continue
-                while not self._flowing.wait(_LOOK):  # stalled while we waited for these
+                while self._wait_while_stalled(pair):  # it may have begun while we waited for these
                     pass
                 time.sleep(self._delay)
                 data, cut = self._allowed(data)
@@ -111,6 +115,12 @@ class Proxy:
             return  # one side has closed; both are closed below
         finally:
             self._close(pair)
+
+    def _wait_while_stalled(self, pair):
+        if self._ended.is_set() or not (ALL in self._stalled or pair in self._stalled):
+            return False
+        time.sleep(_LOOK / 5)
+        return True
 
     def _allowed(self, data):
         with self._lock:

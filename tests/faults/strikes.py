@@ -6,29 +6,28 @@ import signal
 
 def worker_killed(stage, session):
     """SIGKILL one worker, from outside."""
-    stage.signal(_one(stage, "worker"), signal.SIGKILL)
+    stage.signal(stage.victim("worker"), signal.SIGKILL)
 
 
 def workers_killed(stage, session):
     """SIGKILL two workers, a moment apart."""
-    first, second = _two(stage, "worker")
-    stage.signal(first, signal.SIGKILL)
-    stage.later(stage.plan.seconds / 10, stage.signal, second, signal.SIGKILL)
+    stage.signal(stage.victim("worker"), signal.SIGKILL)
+    stage.later(stage.plan.seconds / 10, stage.signal, stage.victim("worker", 1), signal.SIGKILL)
 
 
 def worker_frozen(stage, session):
     """SIGSTOP one worker and let it go on later."""
-    _freeze(stage, _one(stage, "worker"))
+    _freeze(stage, stage.victim("worker"))
 
 
 def ps_killed(stage, session):
     """SIGKILL one parameter server."""
-    stage.signal(_one(stage, "ps"), signal.SIGKILL)
+    stage.signal(stage.victim("ps"), signal.SIGKILL)
 
 
 def ps_frozen(stage, session):
     """SIGSTOP one parameter server; it wakes later, perhaps after it was replaced."""
-    _freeze(stage, _one(stage, "ps"))
+    _freeze(stage, stage.victim("ps"))
 
 
 def ps_killed_twice(stage, session):
@@ -36,7 +35,7 @@ def ps_killed_twice(stage, session):
     ps_killed(stage, session)
 
     def again():
-        stage.pids.update(stage.cluster.client.run_on_scheduler(_pids))
+        stage.look_up()
         ps_killed(stage, session)
 
     stage.later(stage.plan.seconds, again)
@@ -93,24 +92,9 @@ def disk_full(stage, session):
     stage.later(stage.plan.seconds / 4, filler.unlink)
 
 
-def _one(stage, job):
-    names = stage.tasks(job)
-    return names[stage.plan.victim % len(names)]
-
-
-def _two(stage, job):
-    names = stage.tasks(job)
-    first = stage.plan.victim % len(names)
-    return names[first], names[(first + 1) % len(names)]
-
-
 def _freeze(stage, task):
     stage.signal(task, signal.SIGSTOP)
     stage.later(stage.plan.seconds, stage.signal, task, signal.SIGCONT)
-
-
-def _pids(dask_scheduler):
-    return {worker.name: worker.pid for worker in dask_scheduler.workers.values()}
 
 
 STRIKES = {

@@ -101,3 +101,15 @@ def test_a_reset_is_an_error_at_this_end(line, proxy):
 def test_a_delay_keeps_the_order(line, proxy):
     proxy.delay(0.05)
     assert said_and_heard(line, b"one" * 100) == b"one" * 100
+
+
+def test_one_of_two_connections_can_be_stalled_alone(line, proxy):
+    assert said_and_heard(line, b"before") == b"before"
+    with socket.create_connection(proxy.address, timeout=5) as other:
+        assert said_and_heard(other, b"before") == b"before"
+        proxy.stall(0)
+        assert said_and_heard(other, b"goes on") == b"goes on"
+        line.settimeout(0.2)
+        line.sendall(b"held back")
+        with pytest.raises(TimeoutError):
+            line.recv(1)

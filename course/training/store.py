@@ -5,6 +5,8 @@ from typing import NamedTuple
 
 import torch
 
+from course.training.snapshot import Snapshot, load_optimizer_state, optimizer_state
+
 
 class Pulled(NamedTuple):
     """What a pull gives: the version, and copies of the parameters as they were at that version."""
@@ -28,7 +30,8 @@ class ParameterServer:
     """Named parameters that change only by `push`. Plain state: whoever shares one between threads holds a lock.
 
     `parameters`: name to tensor (copied). `optimizer`: a function from a list of tensors to a `torch.optim` optimiser,
-    such as `functools.partial(torch.optim.SGD, lr=0.05)`.
+    such as `functools.partial(torch.optim.SGD, lr=0.05)`. `state`: a `Snapshot` of these parameters to go on from
+    (copied); raises ValueError for one of other parameters or another optimiser.
 
     >>> from functools import partial
     >>> store = ParameterServer({"w": torch.zeros(2)}, partial(torch.optim.SGD, lr=1.0))
@@ -39,10 +42,14 @@ class ParameterServer:
     Pulled(version=1, parameters={'w': tensor([-1., -2.])})
     """
 
-    def __init__(self, parameters, optimizer):
+    def __init__(self, parameters, optimizer, state=None):
         if not parameters:
             raise ValueError("ParameterServer(parameters={}): there is nothing to train; give at least one tensor.")
-        self._parameters = {name: value.detach().clone().requires_grad_() for name, value in parameters.items()}
+        values = parameters
+        if state is not None:
+            state.check(parameters)
+            values = {name: state.parameters[name] for name in parameters}
+        self._parameters = {name: value.detach().clone().requires_grad_() for name, value in values.items()}
         self._optimizer = optimizer(list(self._parameters.values()))
         kind = type(self._optimizer).__name__
         if not isinstance(self._optimizer, torch.optim.Optimizer) or kind in ("LBFGS", "SparseAdam"):
@@ -51,6 +58,10 @@ class ParameterServer:
                 "needed. Use functools.partial(torch.optim.SGD, lr=0.05), or Adam, Adagrad, RMSprop, …"
             )
         self._version = 0
+        if state is not None:
+            state.check(parameters, kind)
+            load_optimizer_state(self._optimizer, parameters, state.optimizer)
+            self._version = state.version
 
     @property
     def version(self):
@@ -81,7 +92,11 @@ class ParameterServer:
                 f"push(version={version}): the store is at version {self._version}. "
                 "Pass the version that pull() returned with the parameters."
             )
-        self._check(gradients, version)
+        self.check(gradients, version)
+        return self.apply(gradients, version)
+
+    def apply(self, gradients, version):
+        """Push gradients that have passed `check`: the part of a push that nobody else may share."""
         for name, parameter in self._parameters.items():
             parameter.grad = gradients[name]
         self._optimizer.step()
@@ -96,7 +111,14 @@ class ParameterServer:
         self.push(gradients, version)
         return self.pull()
 
-    def _check(self, gradients, version):
+    def state(self):
+        """Return a `Snapshot` of this moment: copies, which later pushes don't change."""
+        parameters = {name: value.detach().clone() for name, value in self._parameters.items()}
+        kind = type(self._optimizer).__name__
+        return Snapshot(self._version, parameters, optimizer_state(self._optimizer, parameters), kind)
+
+    def check(self, gradients, version):
+        """Raise as `push` does for gradients that can't be applied; changes nothing, and needs no lock."""
         if gradients.keys() != self._parameters.keys():
             raise ValueError(
                 f"push(gradients={{{', '.join(map(repr, gradients))}}}): the parameters are "
@@ -118,5 +140,7 @@ class ParameterServer:
 
 
 def _is_finite(tensor):
-    # one number is read directly: two tensor operations on it would take a tenth of a step
-    return math.isfinite(tensor.item()) if tensor.numel() == 1 else bool(tensor.isfinite().all())
+    # A sum is finite only where every term is, and takes a fifth of the time of looking at each; it may overflow, so
+    # that looking at each has the last word. One number is read directly.
+    total = tensor if tensor.numel() == 1 else tensor.sum()
+    return math.isfinite(total.item()) or bool(tensor.isfinite().all())

@@ -2,13 +2,13 @@
 
 from tests.faults.plan import Kind
 
-ASYNC = ("async",)
+_LOST = ("TrainingError", "ShardLost", "RuntimeError")
 
 KINDS = [
     Kind("worker killed", "local", 0.5),
     Kind("worker frozen", "local", 3.5),
     Kind("ps killed", "local", 5.0),
-    Kind("ps frozen, then wakes", "local", 8.0),
+    Kind("ps frozen, then wakes", "local", 8.0, stretch=3),
     Kind("two workers killed", "local", 5.0),
     Kind("ps and worker killed", "local", 5.0),
     Kind("checkpoint torn", "local", 5.0),
@@ -22,5 +22,17 @@ KINDS = [
     Kind("one connection stalled", "local", 3.5),
     Kind("workers partitioned from ps", "local", 8.0),
     Kind("connections slow", "local", 0.5),
+    Kind("worker killed by hand", "hand", 0.5),
+    Kind("worker frozen by hand", "hand", 3.5, stretch=2),
+    Kind("ps killed by hand", "hand", 5.0),
+    Kind("ps frozen by hand, wakes", "hand", 8.0, stretch=3),
+    Kind("scheduler killed", "hand", 10.0, errors=_LOST, stretch=3),
+    Kind("scheduler frozen", "hand", 10.0, errors=_LOST, stretch=3),
+    Kind("session killed", "driven", 0.0),
+    Kind("session frozen", "driven", 10.0, errors=_LOST, stretch=2),
+    Kind("clock jumps", "driven", 0.5, stretch=2),
+    Kind("cable pulled for a while", "hosts", 8.0, errors=_LOST, stretch=2),
+    Kind("cable pulled for good", "hosts", 8.0, errors=_LOST, stretch=2),
+    Kind("cable slow and lossy", "hosts", 3.0),
     Kind("hook raises", "local", 0.0, errors=("ZeroDivisionError",)),
 ]

@@ -7,13 +7,16 @@ import time
 import traceback
 
 from tests.faults.catalogue import KINDS
+from tests.faults.driven import DrivenScene
+from tests.faults.hand import HandScene
+from tests.faults.hosts import HostsScene
 from tests.faults.lanes import as_line, own_words
 from tests.faults.local import LocalScene
 from tests.faults.namespaces import NotHereError
 from tests.faults.outcome import Outcome
 from tests.faults.plan import plan
 
-SCENES = {"local": LocalScene}
+SCENES = {"local": LocalScene, "hand": HandScene, "driven": DrivenScene, "hosts": HostsScene}
 
 
 def main():

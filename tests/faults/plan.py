@@ -1,7 +1,7 @@
 """What happens in one trial: a plan drawn from its seed, and from nothing else."""
 
 import random
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
@@ -9,7 +9,8 @@ class Kind:
     """A kind of fault: in which `scene` it is staged, what it may end in, and how long others may stand still.
 
     `errors`: names of exceptions that are a right end of it, beside a right answer; a clear message is asked of them
-    too. `limit`: seconds until the next applied step that the design promises (reported, never judged).
+    too. `limit`: seconds until the next applied step that the design promises (reported, never judged). `stretch`: so
+    many times the usual steps, for a fault that comes in two acts.
     """
 
     name: str
@@ -17,6 +18,7 @@ class Kind:
     limit: float
     errors: tuple[str, ...] = ()
     modes: tuple[str, ...] = ("async", "sync")
+    stretch: int = 1
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,7 @@ def plan(seed, kinds):
     dice = random.Random(f"course fault {seed}")
     kind = kinds[seed % len(kinds)]
     mode, workers = dice.choice(kind.modes), dice.choice([2, 3])
-    steps = dice.randrange(300, 700) if mode == "async" else dice.randrange(120, 260)
+    steps = kind.stretch * (dice.randrange(300, 700) if mode == "async" else dice.randrange(120, 260))
     return Plan(
         seed=seed,
         kind=kind,
@@ -57,13 +59,8 @@ def plan(seed, kinds):
         mode=mode,
         aggregate=dice.choice([None, workers - 1]) if mode == "sync" else None,
         steps=steps,
-        step=dice.randrange(1, steps * 2 // 3),
+        step=dice.randrange(1, steps * 2 // (2 + kind.stretch)),
         victim=dice.randrange(1000),
         seconds=dice.choice([dice.uniform(0.05, 1.0), dice.uniform(1.0, 4.8)]),
         amount=dice.randrange(1, 4000),
     )
-
-
-def gentler(made, **changes):
-    """Return the plan with some fields changed: for a scene that has fewer tasks, say."""
-    return replace(made, **changes)

@@ -36,6 +36,7 @@ ROOMS = {
         "StopAtStep",
         "StopOnNaN",
     ],
+    "course.replicas": ["split_matmul", "replicate", "Replicas"],
     "course.checks": ["check"],
 }
 

@@ -4,10 +4,15 @@ import sys
 import tempfile
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from itertools import chain, repeat
 
 from dask.system import CPU_COUNT
 
+from course.cluster.beat import beat
 from course.cluster.certificates import Certificate, security
+from course.cluster.hello import say_hello
+from course.cluster.listening import check_free
+from course.cluster.reach import Refused
 from course.cluster.scheduler import TaskScheduler
 from course.cluster.spec import ClusterSpec
 from course.cluster.task import TaskSettings, root, serve_task, stopped_before
@@ -85,13 +90,14 @@ async def run_member(me, stop, say=print, ready=None):
     `say` gets the lines for the reader, as `print` does; `ready(worker)` is called whenever the task has joined.
     """
     try:
+        for address in {me.address, me.spec.scheduler} if me.with_scheduler else {me.address}:
+            check_free(address)
         async with _scheduler(me, say) as scheduler:
             if me.job == "scheduler":
                 return 0 if await stopped_before(stop, scheduler.finished()) else 1
             return await _run_task(me, stop, say, ready)
     except OSError as error:
-        say(f"{me.name}: {error}", file=sys.stderr, flush=True)
-        return 1
+        return _failed(me, say, f"cannot start: {error}")
 
 
 @asynccontextmanager
@@ -122,19 +128,25 @@ async def _run_task(me, stop, say, ready):
 
     with tempfile.TemporaryDirectory(prefix="course-task-", ignore_cleanup_errors=True) as scratch:
         settings = _settings(me, scratch)
-        while True:
+        for first in chain([True], repeat(False)):
             try:
-                if await serve_task(settings, stop, joined):
+                if await stopped_before(stop, say_hello(me, first)):
                     return 0
+                lost = await serve_task(settings, stop, joined, beat)
+            except Refused as error:
+                return _failed(me, say, f"cannot join {me.session_target}: {error}")
             except (OSError, TimeoutError, ValueError) as error:
-                say(
-                    f"{me.name} did not join {me.session_target} within {me.patience:g} s: "
-                    f"{root(error) or type(error).__name__}. Is the scheduler up, with the same certificate?",
-                    file=sys.stderr,
-                    flush=True,
-                )
-                return 1
-            say(f"{me.name} lost its scheduler; it waits {me.patience:g} s for it to return", flush=True)
+                reason = root(error) or type(error).__name__
+                what = f"did not join {me.session_target} within {me.patience:g} s: {reason}"
+                return _failed(me, say, f"{what}. Is the scheduler up, with the same certificate?")
+            if lost is None:
+                return 0
+            say(f"{me.name} {lost}; it tries for {me.patience:g} s to join again", flush=True)
+
+
+def _failed(me, say, what):
+    say(f"{me.name} {what}", file=sys.stderr, flush=True)
+    return 1
 
 
 def _settings(me, scratch):

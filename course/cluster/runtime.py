@@ -18,8 +18,6 @@ from course.cluster.supervisor import Supervisor
 from course.cluster.task import TaskSettings
 
 HOST = "127.0.0.1"
-#: How many processes may die under one function before Dask gives it up; by default 3, few where killing is a lesson.
-_DEATHS_OF_WORK = 10
 
 
 class LocalRuntime:
@@ -54,7 +52,6 @@ class LocalRuntime:
             port=self._ports.get("scheduler", [0])[0],
             protocol="tls",
             security=self.security,
-            allowed_failures=_DEATHS_OF_WORK,
         )
         self._supervisor = Supervisor(self._scheduler, self._settings())
         await self._supervisor.start()

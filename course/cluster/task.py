@@ -95,11 +95,12 @@ class TaskWorker(Worker):
         self.http_server = None
 
 
-async def serve_task(settings, stop, ready=None):
+async def serve_task(settings, stop, ready=None, alongside=None):
     """Join the scheduler, call `ready(worker)`, and serve until the event `stop` is set or the scheduler ends.
 
-    Return True when it was told to stop, False when the scheduler went away; raise OSError or TimeoutError when there
-    is no scheduler within `settings.patience` seconds.
+    Return None when it was told to stop, and otherwise why it ended, as text: the scheduler went away, or
+    `alongside(worker)`, a coroutine that runs beside it, returned. Raise OSError or TimeoutError when there is no
+    scheduler within `settings.patience` seconds.
     """
     import torch
 
@@ -120,12 +121,22 @@ async def serve_task(settings, stop, ready=None):
         )
         try:
             if await stopped_before(stop, worker.start()):
-                return True
+                return None
             if ready:
                 ready(worker)
-            return await stopped_before(stop, worker.finished())
+            ends = [_told(stop), _lost(worker)] + ([alongside(worker)] if alongside else [])
+            return await first_of(*ends)
         finally:
             await worker.close(timeout=2, executor_wait=False)  # a function that still runs must not hold us up
+
+
+async def _told(stop):
+    await stop.wait()
+
+
+async def _lost(worker):
+    await worker.finished()
+    return "lost its scheduler"
 
 
 def _simulation(settings):
@@ -155,11 +166,20 @@ def stop_signal():
 
 async def stopped_before(stop, work):
     """Wait for the awaitable `work` or for `stop`; say whether `stop` came first; raise what `work` raises."""
-    doing, stopping = asyncio.ensure_future(work), asyncio.ensure_future(stop.wait())
-    await asyncio.wait([doing, stopping], return_when=asyncio.FIRST_COMPLETED)
-    stopping.cancel()
-    if doing.done():
-        doing.result()
-        return False
-    doing.cancel()
-    return True
+    return await first_of(_then(work, False), _then(stop.wait(), True))
+
+
+async def _then(work, result):
+    await work
+    return result
+
+
+async def first_of(*works):
+    """Return what the first of the awaitables returns, or raise what it raises; the earlier wins, the rest end."""
+    doing = [asyncio.ensure_future(work) for work in works]
+    try:
+        await asyncio.wait(doing, return_when=asyncio.FIRST_COMPLETED)
+        return next(one for one in doing if one.done()).result()
+    finally:
+        for one in doing:
+            one.cancel()

@@ -1,0 +1,78 @@
+"""Beats between tasks that were started by hand and their scheduler: a frozen or cut-off one is noticed on both sides.
+
+Dask waits for the end of a connection, which never comes from a process that is stopped or a cable that is out. Its own
+heartbeats grow rarer as a cluster grows, and it looks at them after five minutes.
+"""
+
+import asyncio
+import sys
+import time
+
+from distributed.diagnostics.plugin import SchedulerPlugin
+
+EVERY = 0.5  # seconds between two beats of a task
+SILENCE = 2.5  # seconds without a beat after which the scheduler counts a task out
+LOST = 8.0  # seconds without an answer after which a task counts its scheduler as lost
+_LOOK = 0.25  # seconds between two looks of the scheduler at its tasks
+
+
+async def beat(worker):
+    """Beat for the Dask `worker` until its scheduler is lost or doesn't know it any more; return which, as text."""
+    heard = time.monotonic()
+    while (left := heard + LOST - time.monotonic()) > 0:
+        try:
+            answer = await asyncio.wait_for(worker.scheduler.beat(name=worker.name, id=worker.id), left)
+        except (OSError, TimeoutError):
+            await asyncio.sleep(EVERY)
+            continue
+        heard = time.monotonic()
+        if not answer["known"]:
+            return "was counted out by its scheduler: it had been silent"
+        await asyncio.sleep(EVERY)
+    return f"has not heard from its scheduler for {LOST:.0f} s"
+
+
+class Watch(SchedulerPlugin):
+    """The scheduler's side: takes the tasks that are silent from the scheduler's list."""
+
+    name = "course-watch"
+
+    def __init__(self, scheduler, say):
+        self._scheduler, self._say = scheduler, say
+        self._heard = {}  # address -> when it was last heard, by our monotonic clock
+
+    def add_worker(self, scheduler, worker):
+        self._heard[worker] = time.monotonic()
+
+    def remove_worker(self, scheduler, worker, **_):
+        self._heard.pop(worker, None)
+
+    def beat(self, name, id):
+        """Note a beat; say whether the task `name` is on the list as the process that calls itself `id`."""
+        there = self._scheduler.workers.get(self._scheduler.aliases.get(name))
+        known = there is not None and there.server_id == id
+        if known:
+            self._heard[there.address] = time.monotonic()
+        return {"known": known}
+
+    def silence(self, address):
+        """Return for how many seconds the task at `address` has been silent."""
+        return time.monotonic() - self._heard.get(address, time.monotonic())
+
+    async def run(self):
+        """Look at the tasks for ever."""
+        last = time.monotonic()
+        while True:
+            await asyncio.sleep(_LOOK)
+            now = time.monotonic()
+            if now - last > 4 * _LOOK:  # we were frozen or busy ourselves, and nobody could be heard
+                self._heard = dict.fromkeys(self._heard, now)
+            last = now
+            for address in [one for one, heard in self._heard.items() if now - heard > SILENCE]:
+                await self._count_out(address, now - self._heard[address])
+
+    async def _count_out(self, address, seconds):
+        name = self._scheduler.workers[address].name
+        self._say(f"{name} has been silent for {seconds:.1f} s: counted out", file=sys.stderr, flush=True)
+        # expected: the work that it had is not to blame, so it isn't given up after a few such events
+        await self._scheduler.remove_worker(address, stimulus_id=f"silent-{time.monotonic()}", expected=True)

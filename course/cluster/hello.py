@@ -1,0 +1,97 @@
+"""A task says hello before it joins, and hears at once why it can't: another version, another spec, a taken name."""
+
+import asyncio
+import importlib.metadata
+import sys
+import time
+
+from distributed.core import rpc
+
+import course
+from course.cluster.certificates import security
+from course.cluster.reach import Refused, reach_within
+
+_ANSWER = 4.0  # seconds for the scheduler to answer a hello
+_FRESH = 1.5  # seconds since a member's last beat: one that was heard later than that is alive
+
+
+def versions():
+    """Return what must be the same in all members: what they send each other depends on it."""
+    found = {"course": course.__version__, "python": f"{sys.version_info.major}.{sys.version_info.minor}"}
+    for package in ("distributed", "torch"):
+        found[package] = importlib.metadata.version(package).partition("+")[0]  # +cpu and +cu128 understand each other
+    return found
+
+
+async def say_hello(me, first):
+    """Ask the scheduler whether `me`, a `Member`, may join; wait for it at most `me.patience` seconds.
+
+    Raises Refused with the reason, OSError when there is no scheduler in time.
+    """
+    deadline = time.monotonic() + me.patience
+    settings = security(me.certificate).get_connection_args("worker")
+    while True:
+        await reach_within(max(0.0, deadline - time.monotonic()), me.spec.scheduler, me.certificate, first)
+        try:
+            async with rpc(me.session_target, connection_args=settings, timeout=_ANSWER) as scheduler:
+                asking = scheduler.hello(name=me.name, address=me.address, versions=versions())
+                answer = await asyncio.wait_for(asking, _ANSWER)
+        except (OSError, TimeoutError) as error:
+            reason = f"the scheduler has not answered for {_ANSWER:.0f} s ({error or type(error).__name__})"
+        except Exception as error:  # what a scheduler that is not ours says to an operation that it doesn't know
+            raise Refused(f"{me.spec.scheduler} is no scheduler of this course: {error}") from None
+        else:
+            if not answer["refused"]:
+                return
+            if not answer["wait"]:
+                raise Refused(answer["refused"])
+            reason = answer["refused"]
+        if time.monotonic() > deadline:
+            raise OSError(reason)
+        await asyncio.sleep(0.2)
+
+
+def answer_hello(scheduler, name, address, versions):
+    """The scheduler's answer: {"refused": a sentence or None, "wait": whether asking again may help}."""
+    refused = _other_versions(versions) or _other_spec(scheduler.spec, name, address)
+    if refused:
+        scheduler.say(f"refused {name} from {address}: {refused}", file=sys.stderr, flush=True)
+        return {"refused": refused, "wait": False}
+    taken, fresh = _taken(scheduler, name)
+    return {"refused": taken, "wait": not fresh}
+
+
+def _other_versions(theirs):
+    ours = versions()
+    for package in ours:
+        if theirs.get(package) != ours[package]:
+            return (
+                f"this task has {package} {theirs.get(package)}, the scheduler {package} {ours[package]}. "
+                "Install the same versions everywhere: `conda env update --file environment.yml`, or the same image"
+            )
+    return None
+
+
+def _other_spec(spec, name, address):
+    job, index = name.split("/")[1].removeprefix("job:"), int(name.rpartition(":")[2])
+    try:
+        expected = spec.task_address(job, index)
+    except (ValueError, IndexError) as error:
+        return f"the scheduler's spec has no {name}: {error}. Give every member the same spec"
+    if expected != address:
+        return (
+            f"{name} is {address} in this task's spec, {expected} in the scheduler's. Give every member the same spec"
+        )
+    return None
+
+
+def _taken(scheduler, name):
+    """Return why the name is taken (None: it isn't) and whether the one who has it was heard a moment ago."""
+    there = scheduler.workers.get(scheduler.aliases.get(name))
+    if there is None:
+        return None, False
+    text = (
+        f"{name} is already a member, process {there.pid} at {there.address}. Stop that one first, or start this one "
+        "with another --index"
+    )
+    return text, scheduler.watch.silence(there.address) < _FRESH

@@ -1,0 +1,134 @@
+"""Why a scheduler can't be reached, in a sentence: Dask itself only says, after a while, that it timed out."""
+
+import asyncio
+import errno
+import socket
+import ssl
+import time
+
+from course.cluster.certificates import security
+
+ANSWER = 4.0  # seconds for a host to answer: a retransmitted first packet included
+_GREETING = 1.5  # seconds for Dask's first bytes on a connection without TLS, which both ends write at once
+_ABSENT = {errno.EHOSTUNREACH, errno.ENETUNREACH, errno.EHOSTDOWN, errno.ENETDOWN}
+
+
+class Refused(RuntimeError):
+    """Waiting would not help; the message says what is wrong and what to do."""
+
+
+class Unreachable(Refused):
+    """The host can't be found or does not answer. Waiting helps only where it did before."""
+
+
+async def reach(address, certificate):
+    """Return when a scheduler seems to listen at `address` (`host:port`) and to hold the same `certificate`.
+
+    `certificate`: a `Certificate`, None for plain TCP. Raises Refused, Unreachable, and OSError where nobody listens
+    yet or nobody answers; in at most ten seconds.
+    """
+    host, _, port = address.rpartition(":")
+    host = host.strip("[]")
+    await _check_host(host, int(port))
+    if certificate is None:
+        await _check_plain(host, int(port))
+    else:
+        await _check_tls(host, int(port), certificate)
+
+
+async def _check_host(host, port):
+    try:
+        await _close(await _connect(host, port))
+    except socket.gaierror as error:
+        raise Unreachable(
+            f"no host is called {host!r} here ({error.strerror}). Correct the spec, or use its address in numbers"
+        ) from None
+    except TimeoutError:
+        raise Unreachable(_gone(host, f"has not answered for {ANSWER:.0f} s")) from None
+    except OSError as error:
+        if error.errno in _ABSENT:
+            raise Unreachable(_gone(host, f"can't be reached ({error.strerror})")) from None
+        raise
+
+
+def _gone(host, what):
+    return f"the host {host} {what}. Is it on, is the address right, and does no firewall keep us out?"
+
+
+async def _check_tls(host, port, certificate):
+    context = security(certificate).get_connection_args("worker")["ssl_context"]
+    try:
+        await _close(await _connect(host, port, context))
+    except ssl.SSLCertVerificationError as error:
+        raise Refused(_bad_certificate(error)) from None
+    except ssl.SSLError as error:
+        if error.reason in ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "HTTP_REQUEST"):
+            raise Refused(f"{host}:{port} speaks plain TCP, and this side TLS. {_BOTH}") from None
+        raise Refused(f"{host}:{port} refused our TLS connection ({error.reason}). {_COPY}") from None
+
+
+_BOTH = "Start every member with the certificate, or every one with --insecure, which is for loopback only"
+_COPY = "Give every member a copy of the one file that `python -m course certificate` wrote"
+_EXPIRED = 10  # from openssl's x509_vfy.h: X509_V_ERR_CERT_HAS_EXPIRED
+
+
+def _bad_certificate(error):
+    if error.verify_code == _EXPIRED:
+        return (
+            "the cluster's certificate has expired. Make a new one by `python -m course certificate`, for all members"
+        )
+    return f"the scheduler holds another certificate than this side ({error.verify_message}). {_COPY}"
+
+
+async def _check_plain(host, port):
+    reader, writer = await _connect(host, port)
+    try:
+        greeted = await asyncio.wait_for(reader.read(1), _GREETING)
+    except TimeoutError:
+        greeted = None
+    finally:
+        await _close((reader, writer))
+    if greeted is None and await _speaks_tls(host, port):
+        raise Refused(f"{host}:{port} speaks TLS, and this side plain TCP. {_BOTH}")
+
+
+async def _speaks_tls(host, port):
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE  # nothing is sent: only "is this TLS?"
+    try:
+        await _close(await _connect(host, port, context, _GREETING))
+    except ssl.SSLError:
+        return True
+    except (OSError, TimeoutError):
+        return False
+    return True
+
+
+async def _connect(host, port, context=None, seconds=ANSWER):
+    name = {"server_hostname": ""} if context else {}
+    return await asyncio.wait_for(asyncio.open_connection(host, port, ssl=context, **name), seconds)
+
+
+async def _close(connection):
+    _, writer = connection
+    writer.transport.abort()
+
+
+async def reach_within(patience, address, certificate, first=True):
+    """`reach`, again and again for `patience` seconds while nobody listens; raise OSError with the last reason.
+
+    `first`: whether this is the first contact; later ones wait for an unreachable host too: a cable may be back soon.
+    """
+    deadline = time.monotonic() + patience
+    while True:
+        try:
+            return await reach(address, certificate)
+        except Unreachable as error:
+            if first:
+                raise
+            reason = error
+        except OSError as error:
+            reason = error
+        if time.monotonic() > deadline:
+            raise OSError(str(reason) or "no answer") from None
+        await asyncio.sleep(0.2)

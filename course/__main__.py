@@ -1,5 +1,9 @@
 """The command line: `python -m course COMMAND`, one command a room, flags named as the Python arguments."""
 
+import signal
+import sys
+from contextlib import contextmanager
+
 import click
 
 
@@ -100,28 +104,42 @@ def matmul(device, sizes, **settings):
 
 
 @main.command()
+@click.option("--spec", metavar="FILE", help="The cluster's spec, a TOML or JSON file with a scheduler in it.")
+@click.option("--ps-hosts", metavar="A:1,B:2", help="Instead of a spec: the parameter servers' addresses,")
+@click.option("--worker-hosts", metavar="A:1,B:2", help="the workers',")
+@click.option("--job-hosts", metavar="JOB=A:1,B:2", multiple=True, help="those of any other job (again for the next),")
+@click.option("--scheduler-hosts", metavar="A:1", help="the scheduler's; else it runs in the first ps, at port + 1000.")
+@click.option("--job", "--job-name", required=True, help="The task's job; `scheduler` runs a scheduler of its own.")
 @click.option(
-    "--spec", required=True, metavar="FILE", help="The cluster's spec, a TOML or JSON file with a scheduler in it."
+    "--index", "--task-index", default=0, show_default=True, type=click.IntRange(min=0), help="Which task of the job."
 )
-@click.option("--job", required=True, help="The task's job, as in the spec; `scheduler` runs the scheduler.")
-@click.option("--index", default=0, show_default=True, type=click.IntRange(min=0), help="Which task of the job.")
-@click.option("--certificate", metavar="FILE", help="The cluster's certificate; the spec's name with .pem by default.")
+@click.option("--certificate", metavar="FILE", help="The cluster's; beside the spec, .pem, or cluster.pem, by default.")
 @click.option(
     "--insecure", is_flag=True, help="Plain TCP instead of TLS: whoever reaches the port can run code as you."
 )
 @click.option("--patience", default=60.0, show_default=True, help="Seconds to wait for the scheduler.")
-def task(spec, job, index, certificate, insecure, patience):
+@click.option("--simulated-gpus", default=0, type=click.IntRange(0, 128), help="Simulated GPUs for the task.")
+def task(**settings):
     """Start one task of a cluster on this machine and join it; SIGTERM or Ctrl-C ends it."""
-    from course.cluster import ClusterSpec
-    from course.cluster.certificates import read_certificate
-    from course.cluster.serve import serve
-
     try:
-        jobs = ClusterSpec.read(spec)
-        pair = None if insecure else read_certificate(certificate or f"{spec.rpartition('.')[0]}.pem")
-        raise SystemExit(serve(jobs, job, index, pair, patience))
+        with _ended_by_signals():
+            from course.cluster.command import run
+
+            raise SystemExit(run(**settings))
     except (ValueError, TypeError, IndexError, OSError) as error:
         raise click.ClickException(str(error)) from None
+
+
+@contextmanager
+def _ended_by_signals():
+    """Within the `with`, SIGTERM and Ctrl-C end the process as asked for; a task's imports alone take seconds."""
+    numbers = (signal.SIGTERM, signal.SIGINT)
+    before = [signal.signal(number, lambda *_: sys.exit(0)) for number in numbers]
+    try:
+        yield
+    finally:
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)
 
 
 @main.command()

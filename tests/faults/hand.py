@@ -1,6 +1,7 @@
 """Trials on a cluster that was started by hand: nobody replaces a member but the trial, and the scheduler can die."""
 
 import signal
+import subprocess
 import time
 
 from course.cluster import connect
@@ -71,6 +72,33 @@ def scheduler_frozen(stage, session):
     _freeze(stage, "scheduler")
 
 
+def duplicate(stage, session):
+    """Start a second process for a worker that is there, on another port."""
+    _intrude(stage, elsewhere=True)
+
+
+def port_taken(stage, session):
+    """Start a second process for a worker that is there, on the same port."""
+    _intrude(stage, elsewhere=False)
+
+
+def _intrude(stage, elsewhere):
+    name = stage.victim("worker")
+    process = stage.members.intruder(name, elsewhere)
+
+    def refused():
+        try:
+            words, _ = process.communicate(timeout=20)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            return [f"a second {name} was not refused: {process.communicate()[0]}"]
+        stage.said.append(words.strip().split("\n")[-1])
+        clear = process.returncode != 0 and "Traceback" not in words and name in words
+        return [] if clear else [f"a second {name} ended with {process.returncode} and said {words!r}"]
+
+    stage.checks.append(refused)
+
+
 def _kill(stage, name):
     stage.signal(name, signal.SIGKILL)
     stage.later(stage.plan.seconds, stage.members.restart, name)
@@ -86,6 +114,8 @@ HAND_STRIKES = {
     "worker frozen by hand": worker_frozen,
     "ps killed by hand": ps_killed,
     "ps frozen by hand, wakes": ps_frozen,
+    "duplicate task": duplicate,
+    "port taken": port_taken,
     "scheduler killed": scheduler_killed,
     "scheduler frozen": scheduler_frozen,
 }

@@ -7,6 +7,7 @@ import time
 import traceback
 
 from tests.faults.catalogue import KINDS
+from tests.faults.classic import ClassicScene
 from tests.faults.driven import DrivenScene
 from tests.faults.hand import HandScene
 from tests.faults.hosts import HostsScene
@@ -16,7 +17,13 @@ from tests.faults.namespaces import NotHereError
 from tests.faults.outcome import Outcome
 from tests.faults.plan import plan
 
-SCENES = {"local": LocalScene, "hand": HandScene, "driven": DrivenScene, "hosts": HostsScene}
+SCENES = {
+    "local": LocalScene,
+    "hand": HandScene,
+    "driven": DrivenScene,
+    "hosts": HostsScene,
+    "classic": ClassicScene,
+}
 
 
 def main():

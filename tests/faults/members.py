@@ -19,10 +19,10 @@ REPOSITORY = Path(__file__).parents[2]
 class Members:
     """`ps` parameter servers, `worker` workers and a scheduler, by `python -m course task`; `close` ends them.
 
-    `wrap`: host's name -> a function from a command to a started process, for members on other hosts.
+    `place`: from a member's name to its host's address and a function that starts a command there, as Popen does.
     """
 
-    def __init__(self, ps=2, worker=3, hosts=None, place=None):
+    def __init__(self, ps=2, worker=3, place=None):
         self._folder = tempfile.TemporaryDirectory(prefix="course-members-")
         folder = Path(self._folder.name)
         self.certificate, self.file = folder / "cluster.pem", folder / "cluster.toml"
@@ -44,16 +44,31 @@ class Members:
 
     def start(self, name):
         """Start the process of a task, or of "scheduler", as at first."""
-        job, index = ("scheduler", 0) if name == "scheduler" else (name.split(":")[1].split("/")[0], name.split(":")[2])
-        command = [sys.executable, "-m", "course", "task", "--spec", str(self.file), "--job", job]
         log = self._logs.enter_context(open(self.log_of(name), "a"))
         self._processes[name] = self._place(name)[1](
-            [*command, "--index", str(index), "--certificate", str(self.certificate), "--patience", "30"],
+            self.command(name, self.file),
             stdout=log,
             stderr=subprocess.STDOUT,
             stdin=subprocess.DEVNULL,
             cwd=REPOSITORY,
             start_new_session=True,
+        )
+
+    def command(self, name, spec):
+        """Return the command that starts a member by the spec in the file `spec`."""
+        job, index = _job_and_index(name)
+        command = [sys.executable, "-m", "course", "task", "--spec", str(spec), "--job", job, "--index", str(index)]
+        return [*command, "--certificate", str(self.certificate), "--patience", "30"]
+
+    def intruder(self, name, elsewhere):
+        """Start a second process for the task `name`: on its port, or `elsewhere`, on a free one; return it."""
+        file = self.file
+        if elsewhere:
+            mine = self.spec.task_address(*_job_and_index(name))
+            file = self.file.with_name("other.toml")
+            file.write_text(self.file.read_text().replace(f'"{mine}"', f'"127.0.0.1:{free_ports(1)[0]}"'))
+        return subprocess.Popen(
+            self.command(name, file), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=REPOSITORY
         )
 
     def log_of(self, name):
@@ -103,6 +118,13 @@ class Members:
 def name_of(job, index):
     """Return a member's name: a task's, or "scheduler"."""
     return "scheduler" if job == "scheduler" else f"/job:{job}/task:{index}"
+
+
+def _job_and_index(name):
+    if name == "scheduler":
+        return name, 0
+    job, index = name.removeprefix("/job:").split("/task:")
+    return job, int(index)
 
 
 def free_ports(count):

@@ -50,7 +50,7 @@ def tried(stage, strike, more=0):
     said += stage.said + [str(one.message).split("\n")[0] for one in warned]
     if result is None:
         return "clear error", said, [], watch.standstill
-    found = complaints(result, plan.steps)
+    found = [*complaints(result, plan.steps), *(complaint for check in stage.checks for complaint in check())]
     if watch.struck is None:
         found.append("the fault never struck")
     said.append(f"{result.version} steps, {result.incarnations} incarnations")

@@ -133,6 +133,13 @@ class Checkpoints:
                 found.append(Checkpoint(path, manifest.version, manifest.incarnation, manifest.size, manifest.saved))
         return found
 
+    def next_incarnation(self):
+        """Return a number above that of every checkpoint in the folder, broken ones too, for a training about to start.
+
+        What it saves is then newer than all that was there, also when it goes on from an older step or from none.
+        """
+        return 1 + max((_order(stem)[0] for stem in self._names()), default=-1)
+
     def _names(self):
         """Return stem -> the files of that checkpoint, whatever is in them."""
         names = {}

@@ -17,7 +17,7 @@ workers and parameter servers never wait for them. A hook of your own is a class
 ...             self.first = problem.loss(session.parameters(), points).item()
 >>> sgd = partial(torch.optim.SGD, lr=0.02)
 >>> train_in_turns(linear_regression(), optimizer=sgd, hooks=[Halfway()])
-TrainingResult(async, 1 worker, 9 updates, stopped by: half the first loss at step 9)
+TrainingResult(async, 1 worker, 8 updates, stopped by: half the first loss at step 8)
 """
 
 import math
@@ -60,7 +60,9 @@ class Session:
 
     def parameters(self):
         """Return copies of the present parameters: name to tensor."""
-        return self._parameters() if self._last is None else self._last.parameters
+        if self._last is None:
+            return self._parameters()
+        return {name: value.clone() for name, value in self._last.parameters.items()}
 
     def snapshot(self):
         """Return the `Snapshot` of this moment, at one version over all parameter servers."""
@@ -87,11 +89,16 @@ class Session:
         self.happened("checkpoint saved", step=snapshot.version, reason=reason)
         return path
 
-    def finish(self):
+    def finish(self, reason="the end"):
         """Take the last snapshot and save it; hooks see it from now on, when the parameter servers may be gone."""
         if self._snapshot is not None:
             self._last = self.snapshot()
-            self.save("the end")
+            self.save(reason)
+
+    @property
+    def finished(self):
+        """Whether the last snapshot has been taken: at the end, unless the parameter servers were lost."""
+        return self._last is not None
 
     def happened(self, what, task="", step=None, reason="", seconds=None):
         """Keep an `Event` of this kind and tell the hooks of it."""
@@ -100,6 +107,11 @@ class Session:
         self.events.append(event)
         for hook in self.hooks:
             hook.event(self, event)
+
+    def validated(self, step, values):
+        """Tell the hooks what a validation of the parameters at `step` has found: name to number."""
+        for hook in self.hooks:
+            hook.validated(self, step, values)
 
     def request_stop(self, reason):
         """Ask for the end of training; the first reason given is kept."""
@@ -125,6 +137,9 @@ class Hook:
 
     def event(self, session, event):
         """Called with each `Event`: a worker lost, a checkpoint saved, a restart from one, …"""
+
+    def validated(self, session, step, values):
+        """Called with each result of a `Validate` hook: a dict of numbers, for the parameters at `step`."""
 
     def refused(self, session, error):
         """Called when the store refused a gradient (NonFiniteError); if no hook then asks to stop, it is raised."""

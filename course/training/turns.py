@@ -4,15 +4,18 @@ This is the reference for the real thing, and the place to see staleness without
 turns, every gradient is `workers − 1` updates old when it is applied.
 """
 
-import time
+from collections import Counter
+from dataclasses import replace
 
 import numpy
 import torch
 
+from course.training.checkpoint import Checkpoints
 from course.training.hooks import Session, begun, refuse, tell
 from course.training.problem import batch_generator
 from course.training.result import RECORD, Step, TrainingResult
 from course.training.rules import Push, make_rule
+from course.training.saving import with_saving
 from course.training.store import NonFiniteError, ParameterServer
 
 
@@ -27,35 +30,77 @@ def train_in_turns(
     max_staleness=None,
     aggregate=None,
     seed=0,
+    checkpoint_dir=None,
+    keep=5,
+    resume=True,
 ):
     """Train in this process, the workers taking turns; arguments and result as `train`'s, and deterministic."""
-    store = ParameterServer(problem.initial(), optimizer)
+    checkpoints = Checkpoints(checkpoint_dir, keep) if checkpoint_dir is not None else None
+    restored = checkpoints.latest() if checkpoints is not None and resume else None
+    incarnation = checkpoints.next_incarnation() if checkpoints is not None else 0
+    store = ParameterServer(problem.initial(), optimizer, state=restored)
     rule = make_rule(mode, store, workers, max_staleness, aggregate)
-    session = Session(total_steps, lambda: store.pull().parameters)
-    history, started = [], time.perf_counter()
+    hooks = with_saving(hooks, checkpoints)
+    session = Session(
+        total_steps,
+        lambda: store.pull().parameters,
+        lambda: replace(store.state(), incarnation=incarnation, seed=seed),
+        problem=problem,
+        checkpoints=checkpoints,
+        settings={
+            "mode": mode,
+            "workers": workers,
+            "max_staleness": max_staleness,
+            "aggregate": aggregate,
+            "seed": seed,
+        },
+    )
+    session.step, sent, history = store.version, Counter(), []
     with begun(session, hooks):
-        for worker, pulled in _turns(session, store, rule, workers):
-            for hook in hooks:
-                hook.before_run(session)
-            arrived = time.perf_counter() - started
-            try:
-                applied = rule.offer(gradient(problem, worker, pulled, seed, arrived))
-            except NonFiniteError as error:
-                refuse(session, hooks, error)
-                break
-            for push in applied:
-                now = time.perf_counter() - started
-                history.append(Step(store.version, push.worker, push.version, push.loss, push.arrived, now))
-                tell(session, hooks, history[-1])
+        if restored is not None:
+            session.happened("restored", reason=f"from step {store.version}")
+        session.save("the start")
+        try:
+            _train(problem, session, hooks, store, rule, workers, seed, sent, history)
+        finally:
+            session.finish()
+    return _result(session, mode, workers, store, rule, sent, history, restored)
+
+
+def _train(problem, session, hooks, store, rule, workers, seed, sent, history):
+    """Take turns until the end; `sent` and `history` are filled."""
+    for worker, pulled in _turns(session, store, rule, workers):
+        for hook in hooks:
+            hook.before_run(session)
+        push = gradient(problem, worker, pulled, seed, session.seconds())
+        sent[worker] += 1
+        try:
+            store.check(push.gradients, push.version)
+            applied = rule.offer(push)
+        except NonFiniteError as error:
+            refuse(session, hooks, error)
+            return
+        for used in applied:
+            now = session.seconds()
+            history.append(Step(store.version, used.worker, used.version, used.loss, used.arrived, now))
+            tell(session, hooks, history[-1])
+
+
+def _result(session, mode, workers, store, rule, sent, history, restored):
     return TrainingResult(
         mode,
         workers,
         store.pull().parameters,
         store.version,
         numpy.array(history, dtype=RECORD),
-        time.perf_counter() - started,
+        session.seconds(),
         dict(rule.dropped),
         stopped_by=session.stop_reason,
+        events=session.events,
+        sent=dict(sent),
+        acknowledged=dict(sent),
+        applied=dict(Counter(step.worker for step in history)),
+        restored_from=None if restored is None else restored.version,
     )
 
 

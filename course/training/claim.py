@@ -10,6 +10,9 @@ from pathlib import Path
 
 import psutil
 
+from course.training.checkpoint import Checkpoints
+from course.training.talk import TrainingError
+
 NAME = "training.lock"
 
 
@@ -97,6 +100,20 @@ class Claim:
         if _read(aside) != other:  # it was not the stale one any more: back with it
             _made(aside, self._path)
         aside.unlink()
+
+
+class ClaimedCheckpoints(Checkpoints):
+    """The checkpoints in the folder of a `Claim`; `save` raises TrainingError when a newer chief has taken it over."""
+
+    def __init__(self, claim, keep):
+        super().__init__(claim.folder, keep)
+        self._claim = claim
+
+    def save(self, snapshot):
+        """Write the snapshot, as `Checkpoints.save` does."""
+        if not self._claim.holds():
+            raise TrainingError(f"{self.folder} belongs to another process now; this one saves nothing more.")
+        return super().save(snapshot)
 
 
 def _made(source, target):

@@ -1,22 +1,23 @@
-"""The history that led to the present parameters: records over several incarnations on one clock, and the events."""
+"""The history that led to the present parameters: records over several incarnations, on one clock."""
 
 import time
 
 import numpy
 
-from course.training.result import RECORD, Event
+from course.training.result import RECORD
 
 
 class Lineage:
-    """Records of applied gradients and events, as the session hears of them.
+    """Records of applied gradients, as the session reads them.
 
     Every incarnation's server counts seconds from its own start; here they become seconds since the first one's.
-    `on_event`: called with each `Event`. `version`: the checkpoint's, where training goes on from one.
+    `version`: of the last update told (at first of the checkpoint, where training goes on from one); `told`: how many
+    records this incarnation's server has told.
     """
 
-    def __init__(self, on_event=lambda event: None, version=0):
-        self.events, self.version, self.told = [], version, 0
-        self._on_event, self._rows = on_event, []
+    def __init__(self, version=0):
+        self.version, self.told = version, 0
+        self._rows = []
         self._origin = None  # on our monotonic clock: when the first server's clock was 0
         self._shift = 0.0
 
@@ -43,11 +44,9 @@ class Lineage:
         self._rows = [rows[rows["step"] <= version] for rows in self._rows]
         self.version, self.told = version, 0
 
-    def event(self, what, task="", step=None, reason=""):
-        """Keep an event that happened now, after `step` updates (default: the last one told)."""
-        seconds = 0.0 if self._origin is None else time.monotonic() - self._origin
-        self.events.append(Event(seconds, what, task, self.version if step is None else step, reason))
-        self._on_event(self.events[-1])
+    def now(self):
+        """Return the seconds since the first incarnation's start; 0 before it."""
+        return 0.0 if self._origin is None else time.monotonic() - self._origin
 
     @property
     def history(self):

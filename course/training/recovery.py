@@ -1,0 +1,159 @@
+"""One call of `train`, over as many incarnations as it takes: a lost ps costs the updates since the last checkpoint."""
+
+import dataclasses
+from contextlib import suppress
+
+from course.training.follow import follow
+from course.training.hooks import Session, begun
+from course.training.lineage import Lineage
+from course.training.result import TrainingResult
+from course.training.seat import Seat
+from course.training.talk import ShardLost, TrainingError
+
+TRIES = 5  # incarnations in a row that get no further than one before them, after which training is given up
+
+
+class Run:
+    """The training of a plan by `crew` (see `Crew`), told to `hooks`.
+
+    `checkpoints`: a `ClaimedCheckpoints`, or None. `start`: the `Snapshot` to go on from, None for the problem's first
+    parameters.
+    """
+
+    def __init__(self, crew, hooks, checkpoints=None, start=None):
+        self._plan, self._crew, self._hooks, self._checkpoints = crew.plan, crew, hooks, checkpoints
+        self._lineage = Lineage(start.version if start else 0)
+        self._seat = Seat(crew.plan.problem.initial(), start)
+        self._session = self._made_session()
+        self._ps, self._start, self._opened = list(crew.plan.ps), start, 0
+        self._furthest, self._vain = -1, 0
+
+    def result(self):
+        """Train to the end; return the `TrainingResult`, or raise what the end calls for (see `train`)."""
+        with begun(self._session, self._hooks):
+            settings = dataclasses.replace(self._plan.settings, limit=self._session.limit)
+            while True:
+                try:
+                    return self._incarnation(settings)
+                except ShardLost as lost:
+                    self._seat.sit(None)
+                    self._recover(lost)
+                finally:
+                    self._seat.sit(None)
+
+    def _incarnation(self, settings):
+        """Open the shards, have the workers work, and follow them to the end of the training, or of a shard."""
+        start, self._opened = self._start, self._opened + 1
+        number = start.incarnation + 1 if start else 0
+        with self._crew.opened(self._ps, settings, number, start) as talk:
+            self._seat.sit(talk)
+            self._note_start(talk)
+            try:
+                with self._crew.working(talk):
+                    status = follow(talk, self._session, self._hooks, self._lineage, self._crew)
+                return self._made(status, self._finished())
+            except ShardLost:
+                raise
+            except BaseException:
+                with suppress(ShardLost):  # the error that ended the training is the one to be raised
+                    self._session.save("an error ended the training")
+                    self._seat.parameters()
+                raise
+
+    def _finished(self):
+        """Save the end, where there is a place for it; return the last parameters."""
+        if self._checkpoints is not None:
+            self._session.finish()
+        return self._seat.parameters()
+
+    def _note_start(self, talk):
+        """Tell where training goes on from; save the version that it starts with, before anybody works on it."""
+        if self._start is not None:
+            self._session.happened("restored", talk.where.tasks[0], reason=f"incarnation {talk.where.incarnation}")
+        elif self._checkpoints is not None:
+            try:
+                self._checkpoints.save(talk.snapshot())
+            except OSError as error:
+                raise ValueError(
+                    f"train(checkpoint_dir={str(self._checkpoints.folder)!r}): the first checkpoint can't be written: "
+                    f"{error}. Name a folder of yours on a disk with space."
+                ) from error
+
+    def _recover(self, lost):
+        """Make ready for another incarnation after the loss of a ps, or raise why there can't be one."""
+        self._session.happened("ps lost", lost.task, reason=lost.reason)
+        if self._checkpoints is None:
+            raise lost
+        self._count_vain(lost)
+        newest = self._checkpoints.latest()
+        if newest is None and self._lineage.version > 0:
+            raise TrainingError(
+                f"{lost.task}, the parameter server, is lost: {lost.reason}. No checkpoint in "
+                f"{self._checkpoints.folder} can be read, so training can't go on."
+            ) from lost
+        self._start = newest  # None: lost before anything was applied, so nothing is lost by starting over
+        self._lineage.roll_back(newest.version if newest else 0)
+        self._session.step = self._lineage.version
+        self._ps = self._crew.ps_there()
+        if not self._ps:
+            raise TrainingError(
+                f"{lost.task}, the parameter server, is lost: {lost.reason}. No ps task has come back; start it again, "
+                f"then call train again: step {self._lineage.version} is in {self._checkpoints.folder}."
+            ) from lost
+
+    def _count_vain(self, lost):
+        self._vain = 0 if self._lineage.version > self._furthest else self._vain + 1
+        self._furthest = max(self._furthest, self._lineage.version)
+        if self._vain >= TRIES:
+            raise TrainingError(
+                f"{lost.task}, the parameter server, is lost: {lost.reason}. It is the {self._vain}th time in a row "
+                f"that training got no further than step {self._furthest}; cluster.log({lost.task!r}) may say why. "
+                f"What was reached is in {self._checkpoints.folder}."
+            ) from lost
+
+    def _made_session(self):
+        plan = self._plan
+        told = {
+            **vars(plan.settings),
+            "optimizer": getattr(plan.optimizer, "func", plan.optimizer).__name__,
+            "seed": plan.seed,
+            "ps": len(plan.ps),
+        }
+        session = Session(
+            plan.settings.limit,
+            self._seat.parameters,
+            self._seat.snapshot,
+            problem=plan.problem,
+            cluster=self._crew.cluster,
+            checkpoints=self._checkpoints,
+            settings=told,
+            seconds=self._lineage.now,
+        )
+        session.step = self._lineage.version
+        return session
+
+    def _made(self, status, parameters):
+        lineage = self._lineage
+        return TrainingResult(
+            self._plan.settings.mode,
+            len(self._plan.workers),
+            parameters,
+            status["version"],
+            lineage.history,
+            lineage.seconds,
+            _by_worker(status["dropped"]),
+            _by_worker(status["lost"]),
+            self._session.stop_reason,
+            self._opened,
+            self._session.events,
+            _by_worker(status.get("sent", {})),
+            _by_worker(status.get("acknowledged", {})),
+            _by_worker(status.get("applied", {})),
+            status.get("degraded", 0),
+            self._start.version if self._start else None,
+        )
+
+
+def _by_worker(counts):
+    """Return the dictionary with workers as numbers: JSON made words of them."""
+    return {int(worker): value for worker, value in counts.items()}

@@ -1,0 +1,29 @@
+"""Where the session asks for parameters and snapshots while shards come and go: at those that are there now."""
+
+
+class Seat:
+    """Shows the shards of the present `Talk`; before there are any, and when they are gone, what was known last.
+
+    `parameters`: name to tensor, the first ones. `start`: the `Snapshot` that training goes on from, or None.
+    """
+
+    def __init__(self, parameters, start):
+        self._talk, self._snapshot = None, start
+        self._last = start.parameters if start else parameters
+
+    def sit(self, talk):
+        """Talk with these shards from now on; None: there are none any more."""
+        self._talk = talk
+
+    def parameters(self):
+        """Return copies of the present parameters: name to tensor. Raises ShardLost."""
+        if self._talk is not None:
+            self._last = self._talk.parameters()
+        return {name: value.detach().clone() for name, value in self._last.items()}
+
+    def snapshot(self):
+        """Return the `Snapshot` of this moment, None when there never was one. Raises ShardLost."""
+        if self._talk is not None:
+            self._snapshot = self._talk.snapshot()
+            self._last = self._snapshot.parameters
+        return self._snapshot

@@ -9,6 +9,7 @@ from course.draw.crossover import copy_share, crossover
 from course.draw.darts import darts, error_law
 from course.draw.faults import faults
 from course.draw.lanes import lanes
+from course.draw.learning import Seen, learning
 from course.draw.ops import ops
 from course.draw.picture import Picture, css, figure, html, picture, table
 from course.draw.roofline import roofline
@@ -20,6 +21,7 @@ __all__ = [
     "ROLES",
     "Picture",
     "Role",
+    "Seen",
     "SliceMeans",
     "animate",
     "copy_share",
@@ -32,6 +34,7 @@ __all__ = [
     "film",
     "html",
     "lanes",
+    "learning",
     "ops",
     "picture",
     "roofline",

@@ -104,13 +104,14 @@ def _as_rank(function, rank, size, folder, silence, arguments):
         _join(distributed, rank, size, folder, timedelta(seconds=silence))
         return function(rank, size, *arguments)
     except RuntimeError as error:
-        if isinstance(error, distributed.DistError) or "gloo" in str(error):
-            raise PeerError(f"a reduction failed: {error}") from error
-        raise
+        if not (isinstance(error, distributed.DistError) or "gloo" in str(error)):
+            raise
+        failed = f"a reduction failed: {error}"  # its text alone: its traceback would keep the group and its port
     finally:
         if distributed.is_initialized():
             distributed.destroy_process_group()
         os.environ.pop("GLOO_SOCKET_IFNAME", None)
+    raise PeerError(failed)
 
 
 def _join(distributed, rank, size, folder, silence):

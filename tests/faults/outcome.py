@@ -50,6 +50,8 @@ def complaints(result, steps=None):
 def _asynchronous(result, rows):
     applied = [float(result.applied.get(worker, 0)) for worker in range(result.workers)]
     found = []
+    if len(set(result.history["step"].tolist())) < len(result.history):
+        found.append("a step is recorded twice")
     if rows != applied:
         found.append(f"the parameters hold {rows} pushes, the table says {applied}")
     if sum(rows) != result.version:

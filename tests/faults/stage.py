@@ -7,7 +7,8 @@ import threading
 class Stage:
     """`cluster`, `plan`, `folder`; `pids`: task's name -> process id; `proxies`: those before shards, if any.
 
-    `said`: words for the report; `checks`: functions for the end, each returns complaints. `members`: the processes of a cluster started by hand, None for a local one.
+    `said`: words for the report; `checks`: functions for the end, each returns complaints. `members`: the processes of
+    a cluster started by hand, None for a local one.
     """
 
     def __init__(self, cluster, plan, folder, members=None):

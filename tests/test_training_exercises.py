@@ -37,11 +37,54 @@ def synchronous_mean(pushes, version, needed):
     return sum(used.values()) / needed
 
 
+def taken_once(pushes, incarnation):
+    last, taken = {}, []
+    for push in pushes:
+        of, session, number = push
+        if of == incarnation and number > last.get(session, 0):
+            last[session] = number
+            taken.append(push)
+    return taken
+
+
+def restorable(checkpoints):
+    for step, cuts, right in sorted(checkpoints, reverse=True):
+        if all(right) and set(cuts) == {step}:
+            return step
+    return 0
+
+
+def without_a_look_at_the_incarnation(pushes, incarnation):
+    return list(dict.fromkeys(pushes))
+
+
+def one_count_for_all_sessions(pushes, incarnation):
+    last, taken = 0, []
+    for push in pushes:
+        if push[0] == incarnation and push[2] > last:
+            last = push[2]
+            taken.append(push)
+    return taken
+
+
+def counting_refused_ones_too(pushes, incarnation):
+    last, taken = {}, []
+    for push in pushes:
+        of, session, number = push
+        fresh = number > last.get(session, 0)
+        last[session] = max(number, last.get(session, 0))
+        if of == incarnation and fresh:
+            taken.append(push)
+    return taken
+
+
 RIGHT = {
     "push": lambda w, version, gradient, pulled, rate: (w - rate * gradient, version + 1, version - pulled),
     "staleness": lambda pulled: [at - version for at, version in enumerate(pulled)],
     "synchronous_mean": synchronous_mean,
     "loss_below": loss_below,
+    "taken_once": taken_once,
+    "restorable": restorable,
 }
 WRONG = [
     ("push", lambda w, version, gradient, pulled, rate: (w + rate * gradient, version + 1, version - pulled)),
@@ -59,6 +102,16 @@ WRONG = [
     ("loss_below", lambda limit: object()),
     ("loss_below", lambda limit: loss_below(2 * limit)),
     ("loss_below", last_loss_below),
+    ("taken_once", lambda pushes, incarnation: pushes),
+    ("taken_once", lambda pushes, incarnation: [push for push in pushes if push[0] == incarnation]),
+    ("taken_once", without_a_look_at_the_incarnation),
+    ("taken_once", one_count_for_all_sessions),
+    ("taken_once", counting_refused_ones_too),
+    ("restorable", lambda checkpoints: max((step for step, _, _ in checkpoints), default=0)),
+    ("restorable", lambda checkpoints: max((step for step, _, right in checkpoints if all(right)), default=0)),
+    ("restorable", lambda checkpoints: max((s for s, cuts, _ in checkpoints if set(cuts) == {s}), default=0)),
+    ("restorable", lambda checkpoints: max((s for s, c, r in checkpoints if all(r) and len(set(c)) == 1), default=0)),
+    ("restorable", lambda checkpoints: next((s for s, c, r in checkpoints[::-1] if all(r) and set(c) == {s}), 0)),
 ]
 
 

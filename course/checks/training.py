@@ -1,4 +1,4 @@
-"""Chapter 06's exercises: a push with its version, staleness, a synchronous mean, a hook."""
+"""Chapter 06's exercises: a push, staleness, a synchronous mean, a hook, pushes taken once, what may be restored."""
 
 from types import SimpleNamespace
 
@@ -65,6 +65,42 @@ def _stops_where_it_should(hook, limit):
     return True
 
 
+def _arrived_pushes():
+    # (incarnation, session, sequence number), in order of arrival, and the store's own incarnation
+    yield ([], 1)
+    yield ([(1, "a", 1)], 1)
+    yield ([(1, "a", 1), (1, "a", 1)], 1)  # sent again, since the answer was lost
+    yield ([(1, "a", 1), (1, "b", 1)], 1)  # two sessions count apart
+    yield ([(1, "a", 1), (2, "a", 1), (1, "a", 2)], 2)  # from before the restore
+    yield ([(1, "a", 1), (1, "a", 2), (1, "b", 1), (1, "a", 1), (1, "b", 1), (1, "a", 3)], 1)
+    yield ([(1, "a", 9), (2, "a", 4)], 2)  # a refused push leaves no trace in the table
+
+
+def _taken_once(pushes, incarnation):
+    taken = []
+    for push in pushes:
+        if push[0] == incarnation and push not in taken:
+            taken.append(push)
+    return taken
+
+
+def _checkpoint_folders():
+    # (step of the manifest, step that each shard's file was cut at, whether each file's checksum is right)
+    yield ([],)
+    yield ([(50, [50, 50], [True, True])],)
+    yield ([(50, [50, 50], [True, True]), (90, [90, 90], [True, True])],)
+    yield ([(50, [50, 50], [True, True]), (90, [90, 90], [True, False])],)  # torn
+    yield ([(50, [50, 50], [True, True]), (90, [90, 88], [True, True])],)  # no cut: two shards of different moments
+    yield ([(90, [90, 90], [True, True]), (50, [50, 50], [True, True])],)  # a folder has no order
+    yield ([(90, [88, 88], [True, True])],)  # not what the manifest says
+    yield ([(50, [50], [False])],)
+
+
+def _restorable(checkpoints):
+    good = [step for step, cuts, right in checkpoints if all(right) and all(cut == step for cut in cuts)]
+    return max(good, default=0)
+
+
 EXERCISES = {
     exercise.name: exercise
     for exercise in [
@@ -86,6 +122,18 @@ EXERCISES = {
             lambda: [(100.0,), (5.0,), (1.0,), (0.1,), (0.01,)],
             accepts=_stops_where_it_should,
             hint="after_run(self, session, step) may call session.request_stop('why').",
+        ),
+        Exercise(
+            "taken_once",
+            _arrived_pushes,
+            _taken_once,
+            hint="a push is known by all three of its numbers; one of another incarnation is refused.",
+        ),
+        Exercise(
+            "restorable",
+            _checkpoint_folders,
+            _restorable,
+            hint="every checksum is right, and every shard was cut at the manifest's step; 0 where there is none.",
         ),
     ]
 }

@@ -6,6 +6,7 @@ from course.training.hooks import refuse, tell
 from course.training.result import Step
 from course.training.store import NonFiniteError
 from course.training.talk import TrainingError
+from course.training.unbroken import unbroken
 
 _EVERY = 0.02  # seconds between two looks at the shards
 
@@ -15,7 +16,8 @@ def follow(talk, session, hooks, lineage, crew):
     workers, lost, started = crew.plan.workers, {}, False
     while True:
         crew.check()
-        status, rows = talk.look(lineage.told)
+        with unbroken():
+            status, rows = talk.look(lineage.told)
         if not started and status["seconds"] is not None:
             lineage.start(status["seconds"])
             started = True
@@ -28,7 +30,8 @@ def follow(talk, session, hooks, lineage, crew):
             _judge(ended, status, session, hooks, workers)
             return status
         if session.stop_reason is not None:
-            talk.stop()
+            with unbroken():
+                talk.stop()
         elif not ended:
             time.sleep(_EVERY)
 

@@ -7,8 +7,8 @@ from course.training.follow import follow
 from course.training.hooks import Session, begun
 from course.training.lineage import Lineage
 from course.training.result import TrainingResult
-from course.training.seat import Seat
 from course.training.talk import ShardLost, TrainingError
+from course.training.view import View
 
 TRIES = 5  # incarnations in a row that get no further than one before them, after which training is given up
 
@@ -23,10 +23,11 @@ class Run:
     def __init__(self, crew, hooks, checkpoints=None, start=None):
         self._plan, self._crew, self._hooks, self._checkpoints = crew.plan, crew, hooks, checkpoints
         self._lineage = Lineage(start.version if start else 0)
-        self._seat = Seat(crew.plan.problem.initial(), start)
+        self._view = View(crew.plan.problem.initial(), start)
         self._session = self._made_session()
-        self._ps, self._start, self._opened = list(crew.plan.ps), start, 0
+        self._ps, self._start, self._opened, self._incarnation = list(crew.plan.ps), start, 0, -1
         self._furthest, self._vain = -1, 0
+        self._first = start.incarnation if start else None  # the lowest incarnation whose checkpoints are ours
 
     def result(self):
         """Train to the end; return the `TrainingResult`, or raise what the end calls for (see `train`)."""
@@ -34,19 +35,18 @@ class Run:
             settings = dataclasses.replace(self._plan.settings, limit=self._session.limit)
             while True:
                 try:
-                    return self._incarnation(settings)
+                    return self._live(settings)
                 except ShardLost as lost:
-                    self._seat.sit(None)
                     self._recover(lost)
-                finally:
-                    self._seat.sit(None)
 
-    def _incarnation(self, settings):
-        """Open the shards, have the workers work, and follow them to the end of the training, or of a shard."""
-        start, self._opened = self._start, self._opened + 1
-        number = start.incarnation + 1 if start else 0
-        with self._crew.opened(self._ps, settings, number, start) as talk:
-            self._seat.sit(talk)
+    def _live(self, settings):
+        """One incarnation: open the shards, have the workers work, follow them to the end of training or of a shard."""
+        self._opened += 1
+        self._incarnation = max(self._incarnation + 1, self._checkpoints.next_incarnation() if self._checkpoints else 0)
+        with (
+            self._crew.opened(self._ps, settings, self._incarnation, self._start) as talk,
+            self._view.of(talk),
+        ):
             self._note_start(talk)
             try:
                 with self._crew.working(talk):
@@ -55,16 +55,15 @@ class Run:
             except ShardLost:
                 raise
             except BaseException:
-                with suppress(ShardLost):  # the error that ended the training is the one to be raised
-                    self._session.save("an error ended the training")
-                    self._seat.parameters()
+                with suppress(TrainingError):  # the error that ended the training is the one to be raised
+                    self._finished("an error ended the training")
                 raise
 
-    def _finished(self):
-        """Save the end, where there is a place for it; return the last parameters."""
+    def _finished(self, reason="the end"):
+        """Save what there is now, where there is a place for it; return the last parameters."""
         if self._checkpoints is not None:
-            self._session.finish()
-        return self._seat.parameters()
+            self._session.finish(reason)
+        return self._view.parameters()
 
     def _note_start(self, talk):
         """Tell where training goes on from; save the version that it starts with, before anybody works on it."""
@@ -73,6 +72,7 @@ class Run:
         elif self._checkpoints is not None:
             try:
                 self._checkpoints.save(talk.snapshot())
+                self._first = self._incarnation
             except OSError as error:
                 raise ValueError(
                     f"train(checkpoint_dir={str(self._checkpoints.folder)!r}): the first checkpoint can't be written: "
@@ -85,7 +85,7 @@ class Run:
         if self._checkpoints is None:
             raise lost
         self._count_vain(lost)
-        newest = self._checkpoints.latest()
+        newest = self._newest()
         if newest is None and self._lineage.version > 0:
             raise TrainingError(
                 f"{lost.task}, the parameter server, is lost: {lost.reason}. No checkpoint in "
@@ -100,6 +100,13 @@ class Run:
                 f"{lost.task}, the parameter server, is lost: {lost.reason}. No ps task has come back; start it again, "
                 f"then call train again: step {self._lineage.version} is in {self._checkpoints.folder}."
             ) from lost
+
+    def _newest(self):
+        """Return the newest checkpoint of this training; None where it has none, whatever else lies in the folder."""
+        if self._first is None:
+            return self._start  # lost before the first save: begin as before
+        newest = self._checkpoints.latest()
+        return None if newest is None or newest.incarnation < self._first else newest
 
     def _count_vain(self, lost):
         self._vain = 0 if self._lineage.version > self._furthest else self._vain + 1
@@ -121,8 +128,8 @@ class Run:
         }
         session = Session(
             plan.settings.limit,
-            self._seat.parameters,
-            self._seat.snapshot,
+            self._view.parameters,
+            self._view.snapshot,
             problem=plan.problem,
             cluster=self._crew.cluster,
             checkpoints=self._checkpoints,

@@ -6,12 +6,10 @@ from course.training.claim import Claim, ClaimedCheckpoints
 from course.training.crew import Crew
 from course.training.plan import make_plan
 from course.training.recovery import Run
-from course.training.saving import SaveCheckpoint
+from course.training.saving import with_saving
 from course.training.talk import TrainingError
 
 __all__ = ["TrainingError", "train"]
-
-_USUAL = 10.0  # seconds between two checkpoints where no hook says when
 
 
 def train(
@@ -42,7 +40,8 @@ def train(
     - `hooks`: see `Hook`; they run here. `seed`: with the worker's index and the version it fixes each batch.
     - `checkpoint_dir`: a folder of this process's machine for the newest `keep` checkpoints: of version 0, every 10 s
       or as a `SaveCheckpoint` among the hooks says, and of the end, after an error or an interrupt too. With
-      `resume`, training goes on from the newest one that is there, on any number of ps tasks.
+      `resume`, training goes on from the newest one that is there, on any number of ps tasks; without, it starts
+      anew, and its checkpoints push the older ones out.
     - `placement`: how parameters are spread over the ps tasks, "by_size" or "round_robin".
 
     A worker that dies or falls silent: the others go on, and it joins again when it is back. A ps that does: training
@@ -57,26 +56,18 @@ def train(
 
 def train_with(crew, hooks=(), checkpoint_dir=None, keep=5, resume=True):
     """Train as `train` does, the plan and the processes being those of `crew`."""
-    hooks = list(hooks)
     with ExitStack() as held:
         checkpoints = start = None
         if checkpoint_dir is not None:
             claim = held.enter_context(Claim(checkpoint_dir, crew.training, crew.epoch))
             checkpoints = ClaimedCheckpoints(claim, keep)
             start = _start(checkpoints, resume, crew.plan)
-            if not any(isinstance(hook, SaveCheckpoint) for hook in hooks):
-                hooks.append(SaveCheckpoint(seconds=_USUAL))
-        return Run(crew, hooks, checkpoints, start).result()
+        return Run(crew, with_saving(hooks, checkpoints), checkpoints, start).result()
 
 
 def _start(checkpoints, resume, plan):
     """Return the snapshot to go on from, None where there is none; ValueError for one that doesn't fit."""
-    if not resume and checkpoints.all():
-        raise ValueError(
-            f"train(checkpoint_dir={str(checkpoints.folder)!r}, resume=False): there are checkpoints in it, up to step "
-            f"{checkpoints.all()[-1].version}. Give another folder, remove them, or go on from them with resume=True."
-        )
-    newest = checkpoints.latest()
+    newest = checkpoints.latest() if resume else None
     if newest is not None:
         newest.check(plan.problem.initial(), plan.kind)
     return newest

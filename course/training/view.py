@@ -1,7 +1,11 @@
 """Where the session asks for parameters and snapshots while shards come and go: at those that are there now."""
 
+from contextlib import contextmanager
 
-class Seat:
+from course.training.unbroken import unbroken
+
+
+class View:
     """Shows the shards of the present `Talk`; before there are any, and when they are gone, what was known last.
 
     `parameters`: name to tensor, the first ones. `start`: the `Snapshot` that training goes on from, or None.
@@ -11,19 +15,26 @@ class Seat:
         self._talk, self._snapshot = None, start
         self._last = start.parameters if start else parameters
 
-    def sit(self, talk):
-        """Talk with these shards from now on; None: there are none any more."""
+    @contextmanager
+    def of(self, talk):
+        """Within the `with`, show the shards of this `Talk`."""
         self._talk = talk
+        try:
+            yield
+        finally:
+            self._talk = None
 
     def parameters(self):
         """Return copies of the present parameters: name to tensor. Raises ShardLost."""
         if self._talk is not None:
-            self._last = self._talk.parameters()
+            with unbroken():
+                self._last = self._talk.parameters()
         return {name: value.detach().clone() for name, value in self._last.items()}
 
     def snapshot(self):
         """Return the `Snapshot` of this moment, None when there never was one. Raises ShardLost."""
         if self._talk is not None:
-            self._snapshot = self._talk.snapshot()
+            with unbroken():
+                self._snapshot = self._talk.snapshot()
             self._last = self._snapshot.parameters
         return self._snapshot

@@ -11,7 +11,8 @@ import time
 import warnings
 
 from course.cluster import ClusterSpec, connect, local_cluster
-from course.training import Hook, SaveCheckpoint, train
+from course.training import Hook, train
+from course.training.saving import SaveCheckpoint
 from tests.faults.counting import SGD_1, Counting
 from tests.faults.lanes import own_words
 from tests.faults.outcome import complaints

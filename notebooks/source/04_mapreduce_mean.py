@@ -7,8 +7,8 @@
 #
 # | | |
 # |---|---|
-# | You will | write map and reduce in plain Python; start a cluster of named tasks; send work to a task you choose and prove where it ran; take a mean in slices without losing weight or digits |
-# | Minutes | 40 |
+# | You will | write map and reduce in plain Python; start a cluster of named tasks; send work to a task you choose and prove where it ran; start the same cluster by hand, as on several machines; take a mean in slices without losing weight or digits |
+# | Minutes | 50 |
 # | You need | Python functions and dictionaries; a little NumPy |
 # | Resources | 2 cores, 2 GB, under 30 s; no GPU needed; nothing is downloaded |
 
@@ -469,6 +469,141 @@ except RuntimeError as error:
     print(error)
 
 # %% [markdown]
+# ## The same cluster, by hand
+#
+# `local_cluster` started every process for you. On several machines nobody can: each machine starts its own. Then
+# every process needs the same list of names and addresses. The classic way to write it is one flag for each job:
+
+# %% tags=["nbval-check-output"]
+flags = ClusterSpec.from_flags(local_hosts="localhost:2222,localhost:2223")
+print(flags.as_dict())
+
+# %% [markdown]
+# One address more than you named. Somebody must know who is there and send the work round: the *scheduler*. With flags
+# it lives in the first task's process, 1000 ports above it. In a file you name it yourself, and it gets a process of
+# its own. This writes such a file, `cluster.toml`, with three ports of this machine that are free now.
+
+# %% tags=["nbval-check-output"]
+import socket
+import tempfile
+from pathlib import Path
+
+sockets = [socket.create_server(("localhost", 0)) for _ in range(3)]
+ports = [one.getsockname()[1] for one in sockets]
+[one.close() for one in sockets]
+
+folder = Path(tempfile.mkdtemp())
+lines = f'scheduler = ["localhost:{ports[0]}"]\nlocal = ["localhost:{ports[1]}", "localhost:{ports[2]}"]\n'
+(folder / "cluster.toml").write_text(lines)
+spec = ClusterSpec.read(folder / "cluster.toml")
+print(spec.tasks)
+
+# %% [markdown]
+# In four terminals, on one machine or on four, you would now type
+#
+# ```
+# python -m course certificate cluster.pem
+# python -m course task --spec cluster.toml --job scheduler
+# python -m course task --spec cluster.toml --job local --index 0
+# python -m course task --spec cluster.toml --job local --index 1
+# ```
+#
+# The first line makes the certificate. Every member holds a copy, and whoever has none can neither join nor listen.
+# Each other line is a process that runs until you press Ctrl-C. Here Python types the lines, all but the last. A
+# process prints its first line when it is ready.
+
+
+# %% tags=["nbval-check-output"]
+import subprocess
+import sys
+
+
+def type_in_terminal(line):
+    words = [sys.executable, *line.split()[1:]]
+    return subprocess.Popen(words, cwd=folder, stdout=subprocess.PIPE, text=True)
+
+
+type_in_terminal("python -m course certificate cluster.pem").communicate()
+terminals = {
+    "scheduler": type_in_terminal("python -m course task --spec cluster.toml --job scheduler"),
+    "task 0": type_in_terminal("python -m course task --spec cluster.toml --job local --index 0"),
+}
+for name, process in terminals.items():
+    said = process.stdout.readline().replace(str(ports[0]), "PORT").replace(str(ports[1]), "PORT")
+    print(name, "says:", said.strip())
+
+# %% [markdown]
+# The scheduler's address is the **session target**: what you connect to. Connect now, though task 1 has not been
+# started. What should happen? Waiting for ever would be the worst answer.
+
+# %% tags=["nbval-check-output"]
+from course.cluster import connect
+
+try:
+    connect(spec, security=folder / "cluster.pem", timeout=2)
+except TimeoutError as error:
+    print(str(error).replace(str(ports[0]), "PORT"))
+
+# %% [markdown]
+# The spec says who should be there, so the error can say who is missing. Type the last line, and connect again.
+
+# %% tags=["nbval-check-output"]
+start_task_1 = "python -m course task --spec cluster.toml --job local --index 1"
+terminals["task 1"] = type_in_terminal(start_task_1)
+by_hand = connect(spec, security=folder / "cluster.pem")
+print(by_hand, by_hand.tasks)
+
+# %% [markdown]
+# From here on nothing is new. It is the same `Cluster`, and 2 → 238 is the same program; so is the mean of the two
+# slices of sixteen and of four.
+
+# %% tags=["nbval-check-output"]
+with by_hand.at("/job:local/task:1"):
+    first_task, first = by_hand.executor.submit(add_number, 2, 300).result(timeout=20)
+with by_hand.at("/job:local/task:0"):
+    second_task, second = by_hand.executor.submit(add_number, 2, -66).result(timeout=20)
+print(f"{first} on {first_task}, {second} on {second_task}: {first + second}")
+print(f"mean in two slices: {mean(seconds, [16, 4], by_hand.executor):.2f}")
+
+# %% [markdown]
+# Now pull the plug of task 1. A local cluster replaced a dead task. Who replaces this one?
+
+# %% tags=["nbval-check-output"]
+terminals["task 1"].kill()
+terminals["task 1"].communicate()
+while "/job:local/task:1" in by_hand.tasks:
+    time.sleep(0.05)
+try:
+    with by_hand.at("/job:local/task:1"):
+        by_hand.executor.submit(process_number)
+except ValueError as error:
+    print(error)
+print(f"mean in two slices: {mean(seconds, [16, 4], by_hand.executor):.2f}")
+
+# %% [markdown]
+# Nobody. Work that names the lost task is refused at once, and work that names no task goes to those who are left.
+# Whoever looks after that machine types the line again. The new process has the old name and address, so programs that
+# pin work by name don't notice the change.
+
+# %% tags=["nbval-check-output"]
+terminals["task 1"] = type_in_terminal(start_task_1)
+while "/job:local/task:1" not in by_hand.tasks:
+    time.sleep(0.05)
+with by_hand.at("/job:local/task:1"):
+    print(by_hand.executor.submit(add_number, 2, 300).result(timeout=20))
+
+# %% [markdown]
+# At the end, `close` lets go of the cluster and leaves its processes running: they aren't yours to end. What ends a
+# process is Ctrl-C in its terminal, or SIGTERM, as here. Each stops cleanly and says so by its exit code, 0.
+
+# %% tags=["nbval-check-output"]
+by_hand.close()
+for name in ("task 1", "task 0", "scheduler"):
+    terminals[name].terminate()
+    terminals[name].communicate(timeout=20)
+    print(name, "ended with exit code", terminals[name].returncode)
+
+# %% [markdown]
 # ## What this does not show
 #
 # - Two processes on one machine share its memory bandwidth and its cores. On two machines a slice travels over a
@@ -483,7 +618,8 @@ except RuntimeError as error:
 # - Map: one function on every part, anywhere. Reduce: join two at a time, in an order that doesn't depend on who is
 #   first.
 # - Two means may be averaged only if they stand for equally many numbers. Send sums and sizes.
-# - A task has a name, `/job:local/task:1`; `cluster.at` sends work there and nowhere else.
+# - A task has a name, `/job:local/task:1`; `cluster.at` sends work there and nowhere else. Started by hand, it has the
+#   same name, and nobody replaces it when it dies.
 # - Add float32 numbers in float64, block by block.
 # - Sending data to a sum costs more than the sum. Send the recipe.
 #

@@ -61,7 +61,7 @@ def write_certificate(path, days=365):
 
 
 def read_certificate(path):
-    """Return the `Certificate` in the file `path`; raise ValueError when it is none, or when others may read it."""
+    """Return the `Certificate` in the file `path`; ValueError when it is none, has expired, or others may read it."""
     path = Path(path)
     try:
         text, mode = path.read_text(encoding="ascii", errors="replace"), path.stat().st_mode
@@ -80,7 +80,25 @@ def read_certificate(path):
             f"certificate {str(path)!r}: it must hold a CERTIFICATE and a PRIVATE KEY in PEM form, as "
             "`python -m course certificate FILE` writes them"
         )
+    _check_dates(path, found["CERTIFICATE"])
     return Certificate(found["CERTIFICATE"], found["PRIVATE KEY"])
+
+
+def _check_dates(path, text):
+    from cryptography import x509
+
+    try:
+        dated = x509.load_pem_x509_certificate(text.encode())
+    except ValueError as error:
+        raise ValueError(f"certificate {str(path)!r}: it is damaged ({error}); copy it again") from None
+    now, begins, ends = datetime.datetime.now(datetime.UTC), dated.not_valid_before_utc, dated.not_valid_after_utc
+    if begins <= now <= ends:
+        return
+    when = f"it expired on {ends:%Y-%m-%d}" if now > ends else f"it is valid from {begins:%Y-%m-%d %H:%M} UTC on"
+    raise ValueError(
+        f"certificate {str(path)!r}: {when}, and here it is {now:%Y-%m-%d %H:%M} UTC. Make a new one by "
+        "`python -m course certificate FILE`, for every member, or set this machine's clock"
+    )
 
 
 def security(certificate):

@@ -67,7 +67,12 @@ class Cluster:
         Raises ValueError with the cluster's tasks, at once, when there is no such task.
         """
         self._work.check("cluster.at")
-        return pinned(parse_pin(place, self.tasks))
+        return pinned(parse_pin(place, self.tasks, self._runtime.missing))
+
+    def missing(self):
+        """Return the names of the spec's tasks that have not joined, have left or are being replaced."""
+        self._work.check("cluster.missing")
+        return self._runtime.missing()
 
     def devices(self):
         """Return the devices of every task, as a list of `course.devices.Device` with full names."""
@@ -100,7 +105,7 @@ class Cluster:
     def freeze(self, task):
         """Stop the process of `task` without ending it (SIGSTOP): it holds its connections open and answers nobody.
 
-        A local cluster replaces a task that has been frozen for five seconds. RuntimeError on Windows.
+        A local cluster replaces a task that has been frozen for 2.5 seconds. RuntimeError on Windows.
         """
         self._runtime.freeze(self._checked("freeze", task))
 
@@ -135,18 +140,26 @@ class Cluster:
         self.close()
 
     def __repr__(self):
-        jobs = [_job(task) for task in self.tasks]
-        return f"Cluster({', '.join(f'{job}={jobs.count(job)}' for job in dict.fromkeys(jobs))})"
+        tasks, absent = self._tasks_and_absent()
+        jobs = [_job(task) for task in tasks]
+        counts = ", ".join(f"{job}={jobs.count(job)}" for job in dict.fromkeys(jobs))
+        return f"Cluster({counts}{'; missing: ' if absent else ''}{', '.join(absent)})"
+
+    def _tasks_and_absent(self):
+        tasks = self.tasks  # a local cluster's tasks are all of them: one that died is on its way back
+        return tasks, [] if self._work.closed else [task for task in self._runtime.missing() if task not in tasks]
 
     def _repr_mimebundle_(self, include=None, exclude=None):
         from course.draw import ROLES, table
 
         # Ports and process ids differ from run to run; a stored notebook must not.
         signs = {job: role.sign for job, role in ROLES.items() if job in ("ps", "worker")}
-        rows = [
-            (f"{signs.get(_job(task), '○')} {task}", _job(task), int(task.rpartition(":")[2])) for task in self.tasks
-        ]
-        shown = table(["task", "job", "index"], rows, alt=repr(self), caption=f"{len(rows)} tasks, a process each")
+        tasks, absent = self._tasks_and_absent()
+        names = {task: f"{signs.get(_job(task), '○')} {task}" for task in tasks}
+        names |= {task: f"✗ {task}: missing" for task in absent}
+        rows = [(name, _job(task), int(task.rpartition(":")[2])) for task, name in names.items()]
+        caption = f"{len(tasks)} tasks, a process each" + (f"; {len(absent)} more missing" if absent else "")
+        shown = table(["task", "job", "index"], rows, alt=repr(self), caption=caption)
         return {"text/plain": repr(self), "text/html": shown.html}
 
 

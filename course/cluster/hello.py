@@ -29,31 +29,34 @@ async def say_hello(me, first):
     Raises Refused with the reason, OSError when there is no scheduler in time.
     """
     deadline = time.monotonic() + me.patience
-    settings = security(me.certificate).get_connection_args("worker")
+    connection = security(me.certificate).get_connection_args("worker")
     while True:
-        await reach_within(max(0.0, deadline - time.monotonic()), me.spec.scheduler, me.certificate, first)
+        await reach_within(max(0.0, deadline - time.monotonic()), me.spec.scheduler, connection, first)
         try:
-            async with rpc(me.session_target, connection_args=settings, timeout=_ANSWER) as scheduler:
-                asking = scheduler.hello(name=me.name, address=me.address, versions=versions())
-                answer = await asyncio.wait_for(asking, _ANSWER)
+            reason = await asyncio.wait_for(_asked(me, connection), _ANSWER)
         except (OSError, TimeoutError) as error:
             reason = f"the scheduler has not answered for {_ANSWER:.0f} s ({error or type(error).__name__})"
-        except Exception as error:  # what a scheduler that is not ours says to an operation that it doesn't know
-            raise Refused(f"{me.spec.scheduler} is no scheduler of this course: {error}") from None
-        else:
-            if not answer["refused"]:
-                return
-            if not answer["wait"]:
-                raise Refused(answer["refused"])
-            reason = answer["refused"]
+        if reason is None:
+            return
         if time.monotonic() > deadline:
             raise OSError(reason)
         await asyncio.sleep(0.2)
 
 
+async def _asked(me, connection):
+    """Return None where we may join, or why it is worth asking again; raise Refused where it isn't."""
+    async with rpc(me.session_target, connection_args=connection, timeout=_ANSWER) as scheduler:
+        if "course" not in await scheduler.identity(n_workers=0):
+            raise Refused(f"{me.spec.scheduler} is a scheduler, but none that `python -m course task` started")
+        answer = await scheduler.hello(name=me.name, address=me.address, versions=versions())
+    if answer["refused"] and not answer["wait"]:
+        raise Refused(answer["refused"])
+    return answer["refused"]
+
+
 def answer_hello(scheduler, name, address, versions):
     """The scheduler's answer: {"refused": a sentence or None, "wait": whether asking again may help}."""
-    refused = _other_versions(versions) or _other_spec(scheduler.spec, name, address)
+    refused = other_versions(versions, ("this task", "the scheduler")) or _other_spec(scheduler.spec, name, address)
     if refused:
         scheduler.say(f"refused {name} from {address}: {refused}", file=sys.stderr, flush=True)
         return {"refused": refused, "wait": False}
@@ -61,13 +64,14 @@ def answer_hello(scheduler, name, address, versions):
     return {"refused": taken, "wait": not fresh}
 
 
-def _other_versions(theirs):
+def other_versions(theirs, who):
+    """Return what is not the same in `theirs` as in this process, as a sentence, or None. `who`: names of the two."""
     ours = versions()
     for package in ours:
         if theirs.get(package) != ours[package]:
             return (
-                f"this task has {package} {theirs.get(package)}, the scheduler {package} {ours[package]}. "
-                "Install the same versions everywhere: `conda env update --file environment.yml`, or the same image"
+                f"{who[0]} has {package} {theirs.get(package)}, {who[1]} {package} {ours[package]}. "
+                "Install the same versions everywhere, by the same environment.yml"
             )
     return None
 

@@ -4,13 +4,15 @@ import errno
 import socket
 
 import psutil
+from distributed.utils import ensure_ip
 
 
 def check_free(address):
     """Raise OSError, with the next step, when this process can't listen at `address`, a `host:port`."""
     host, _, port = address.rpartition(":")
     try:
-        family, kind, _, _, where = socket.getaddrinfo(host.strip("[]"), int(port), type=socket.SOCK_STREAM)[0]
+        ip = ensure_ip(host.strip("[]"))  # as Dask takes it: "localhost" is 127.0.0.1, not ::1
+        family, kind, _, _, where = socket.getaddrinfo(ip, int(port), type=socket.SOCK_STREAM)[0]
     except socket.gaierror as error:
         raise OSError(f"no host is called {host!r} here ({error.strerror}). Correct the spec") from None
     with socket.socket(family, kind) as probe:

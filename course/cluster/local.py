@@ -19,7 +19,7 @@ def local_cluster(spec=None, /, *, dashboard=False, simulated_gpus=0, **jobs):
     `simulated_gpus=2` gives every task two simulated GPUs, of another model by `simulated_gpus=(2, "T4")`; work on the
     task uses them as `cuda:0` and `cuda:1`, or is placed there by `cluster.at("/job:worker/task:1/gpu:0")`.
     Close it by `close()` or the end of a `with`; it also closes when it is forgotten and when Python ends. A task that
-    dies, or is stopped for five seconds, is replaced under its name and on its port, and its work runs again. Raises
+    dies, or is stopped for 2.5 seconds, is replaced under its name and on its port, and its work runs again. Raises
     TypeError or ValueError for a wrong number, name or address, RuntimeError when a task cannot start.
     """
     ports = _ports_of_spec(spec, jobs) if spec is not None else _any_ports(jobs or {"ps": 1, "worker": 2})

@@ -10,11 +10,13 @@ from dask.system import CPU_COUNT
 
 from course.cluster.beat import beat
 from course.cluster.certificates import Certificate, security
+from course.cluster.gpus import VARIABLE, share_gpus
 from course.cluster.hello import say_hello
 from course.cluster.listening import check_free
 from course.cluster.reach import Refused
 from course.cluster.scheduler import TaskScheduler
 from course.cluster.spec import ClusterSpec
+from course.cluster.strangers import strangers_told
 from course.cluster.task import TaskSettings, root, serve_task, stopped_before
 
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
@@ -92,12 +94,17 @@ async def run_member(me, stop, say=print, ready=None):
     try:
         for address in {me.address, me.spec.scheduler} if me.with_scheduler else {me.address}:
             check_free(address)
-        async with _scheduler(me, say) as scheduler:
-            if me.job == "scheduler":
-                return 0 if await stopped_before(stop, scheduler.finished()) else 1
-            return await _run_task(me, stop, say, ready)
+        with strangers_told(say):
+            return await _run(me, stop, say, ready)
     except OSError as error:
         return _failed(me, say, f"cannot start: {error}")
+
+
+async def _run(me, stop, say, ready):
+    async with _scheduler(me, say) as scheduler:
+        if me.job == "scheduler":
+            return 0 if await stopped_before(stop, scheduler.finished()) else 1
+        return await _run_task(me, stop, say, ready)
 
 
 @asynccontextmanager
@@ -126,6 +133,8 @@ async def _run_task(me, stop, say, ready):
         if ready:
             ready(worker)
 
+    if gpu := share_gpus(me.spec, me.job, me.index):
+        say(f"{me.name} has GPU {gpu} of this host ({VARIABLE})", flush=True)
     with tempfile.TemporaryDirectory(prefix="course-task-", ignore_cleanup_errors=True) as scratch:
         settings = _settings(me, scratch)
         for first in chain([True], repeat(False)):

@@ -16,11 +16,19 @@ class Pin:
     device: str | None = None
 
 
-def parse_pin(place, tasks):
-    """Return the `Pin` that `place` names; raise ValueError, at once, when it is no name or names none of `tasks`."""
+def parse_pin(place, tasks, missing=list):
+    """Return the `Pin` that `place` names; raise ValueError, at once, when it is no name or names none of `tasks`.
+
+    `missing()`: the tasks that the spec has too but that have not joined.
+    """
     form = _FORM.fullmatch(str(place))
     if form is None:
         check_task(str(place), tasks, "cluster.at")
+    if form[1] not in tasks and form[1] in missing():
+        raise ValueError(
+            f"cluster.at({form[1]!r}): it is in the spec, but has not joined or has left. Start it by "
+            f"`python -m course task`. There are {', '.join(tasks) or 'none yet'}"
+        )
     task = check_task(form[1], tasks, "cluster.at")
     if form[2] is None:
         return Pin(task)
@@ -33,6 +41,8 @@ def check_task(task, tasks, where):
     """Return `task` if it is among `tasks`; raise ValueError that names them otherwise."""
     if task in tasks:
         return task
+    if not tasks:
+        raise ValueError(f"{where}({task!r}): no task has joined this cluster yet")
     near = difflib.get_close_matches(str(task), tasks, n=1)
     advice = f"Did you mean {near[0]!r}?" if near else f"Write it in full, as {tasks[-1]!r}."
     raise ValueError(f"{where}({task!r}): the tasks of this cluster are {', '.join(tasks)}. {advice}")

@@ -6,8 +6,6 @@ import socket
 import ssl
 import time
 
-from course.cluster.certificates import security
-
 ANSWER = 4.0  # seconds for a host to answer: a retransmitted first packet included
 _GREETING = 1.5  # seconds for Dask's first bytes on a connection without TLS, which both ends write at once
 _ABSENT = {errno.EHOSTUNREACH, errno.ENETUNREACH, errno.EHOSTDOWN, errno.ENETDOWN}
@@ -21,19 +19,19 @@ class Unreachable(Refused):
     """The host can't be found or does not answer. Waiting helps only where it did before."""
 
 
-async def reach(address, certificate):
-    """Return when a scheduler seems to listen at `address` (`host:port`) and to hold the same `certificate`.
+async def reach(address, connection):
+    """Return when a scheduler seems to listen at `address` (`host:port`) and to hold the same certificate.
 
-    `certificate`: a `Certificate`, None for plain TCP. Raises Refused, Unreachable, and OSError where nobody listens
-    yet or nobody answers; in at most ten seconds.
+    `connection`: what Dask's `Security.get_connection_args` says. Raises Refused, Unreachable, and OSError where nobody
+    listens yet or nobody answers; in at most ten seconds.
     """
     host, _, port = address.rpartition(":")
-    host = host.strip("[]")
+    host, context = host.strip("[]"), connection.get("ssl_context")
     await _check_host(host, int(port))
-    if certificate is None:
+    if context is None:
         await _check_plain(host, int(port))
     else:
-        await _check_tls(host, int(port), certificate)
+        await _check_tls(host, int(port), context)
 
 
 async def _check_host(host, port):
@@ -55,8 +53,7 @@ def _gone(host, what):
     return f"the host {host} {what}. Is it on, is the address right, and does no firewall keep us out?"
 
 
-async def _check_tls(host, port, certificate):
-    context = security(certificate).get_connection_args("worker")["ssl_context"]
+async def _check_tls(host, port, context):
     try:
         await _close(await _connect(host, port, context))
     except ssl.SSLCertVerificationError as error:
@@ -114,7 +111,7 @@ async def _close(connection):
     writer.transport.abort()
 
 
-async def reach_within(patience, address, certificate, first=True):
+async def reach_within(patience, address, connection, first=True):
     """`reach`, again and again for `patience` seconds while nobody listens; raise OSError with the last reason.
 
     `first`: whether this is the first contact; later ones wait for an unreachable host too: a cable may be back soon.
@@ -122,7 +119,7 @@ async def reach_within(patience, address, certificate, first=True):
     deadline = time.monotonic() + patience
     while True:
         try:
-            return await reach(address, certificate)
+            return await reach(address, connection)
         except Unreachable as error:
             if first:
                 raise

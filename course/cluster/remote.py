@@ -10,48 +10,59 @@ from distributed import Client
 from course.cluster.certificates import Certificate, read_certificate
 from course.cluster.certificates import security as dask_security
 from course.cluster.cluster import Cluster
+from course.cluster.hello import other_versions
 from course.cluster.loop import LoopThread
+from course.cluster.pulse import SILENCE, watch_scheduler
 from course.cluster.quiet import quiet
+from course.cluster.reach import Refused, reach_within
 from course.cluster.spec import ClusterSpec
 
-_PING = 2.0  # seconds between two questions to the scheduler
-_SILENCE = 10.0  # seconds without an answer after which it counts as lost
 
-
-def connect(target, *, security=None, insecure=False, timeout=30.0):
+def connect(target, *, security=None, insecure=False, timeout=30.0, wait=True):
     """Join a running cluster and return its `Cluster`; closing that leaves the tasks running.
 
     `target`: a `ClusterSpec` with a scheduler, or the scheduler's address (`tls://localhost:8786`). `security`: the
     certificate's file, a `Certificate` or Dask's `Security`; `insecure=True` instead for plain TCP. Waits at most
-    `timeout` seconds for the scheduler and for the tasks of the spec; raises TimeoutError with what is missing.
+    `timeout` seconds for the scheduler and, unless `wait=False`, for every task of the spec; `cluster.missing()` names
+    those that are not there. Raises TimeoutError with what is missing, and ConnectionError at once where waiting can't
+    help: a host that doesn't answer, another certificate, other versions.
     """
-    address, expected = _address(target, insecure), target.tasks if isinstance(target, ClusterSpec) else []
+    address, spec = _address(target, insecure), target if isinstance(target, ClusterSpec) else None
     given = _security(security, insecure)
     quiet()
     thread = LoopThread()
     try:
-        return Cluster(*_joined(address, given, expected, timeout, thread))
+        return Cluster(*_joined(address, given, spec, timeout, thread, wait))
     except BaseException:
         thread.stop()
         raise
 
 
-def _joined(address, security, expected, timeout, thread):
-    """Return a client and the runtime of the cluster at `address`, once the tasks `expected` are there."""
+def _joined(address, security, spec, timeout, thread, wait):
+    """Return a client and the runtime of the cluster at `address`, once the tasks of the spec are there."""
     deadline = time.monotonic() + timeout
     try:
-        client = Client(address, security=security, timeout=timeout, loop=thread.loop)
+        thread.run(reach_within, timeout, address.partition("://")[2], security.get_connection_args("client"))
+        client = Client(address, security=security, timeout=max(1.0, deadline - time.monotonic()), loop=thread.loop)
+    except Refused as error:
+        raise ConnectionError(f"connect({address!r}): {error}") from None
     except OSError as error:
         raise TimeoutError(
             f"connect({address!r}): no scheduler answered within {timeout:g} s ({error}). Start it with "
             "`python -m course task --job scheduler --index 0`, and give every member the same certificate."
         ) from None
-    runtime = RemoteRuntime(client, address, thread)
-    while missing := [task for task in expected if task not in runtime.tasks]:
-        if time.monotonic() > deadline:
-            client.close(timeout=2)
-            raise TimeoutError(f"connect({address!r}): {', '.join(missing)} had not joined after {timeout:g} s")
-        time.sleep(0.05)
+    try:
+        runtime = RemoteRuntime(client, address, thread, spec)
+        while wait and spec and (missing := runtime.missing()):
+            if time.monotonic() > deadline:
+                raise TimeoutError(
+                    f"connect({address!r}): {', '.join(missing)} had not joined after {timeout:g} s. Start each by "
+                    "`python -m course task`, or go on without by wait=False"
+                )
+            time.sleep(0.05)
+    except BaseException:
+        client.close(timeout=2)
+        raise
     return client, runtime
 
 
@@ -79,12 +90,20 @@ def _security(given, insecure):
 
 
 class RemoteRuntime:
-    """Tasks that others started and end; here they are only counted, and the scheduler asked whether it still lives."""
+    """Tasks that others started and end; here they are only counted, and the scheduler asked whether it still lives.
+
+    `spec`: the tasks that there should be; None asks the scheduler, which knows them unless it is a plain Dask one.
+    """
 
     dashboard_link = None
 
-    def __init__(self, client, address, thread):
+    def __init__(self, client, address, thread, spec=None):
         self._client, self.session_target, self._thread = client, address, thread
+        self._last = {}  # task -> address when the scheduler was last asked: what a closed cluster still shows
+        ours = self._identity(0).get("course", {})
+        if ours and (other := other_versions(ours["versions"], ("the scheduler", "this process"))):
+            raise ConnectionError(f"connect({address!r}): {other}")
+        self._spec = spec or (ClusterSpec(ours["jobs"]) if ours else None)
 
     @property
     def tasks(self):
@@ -93,12 +112,24 @@ class RemoteRuntime:
             self._addresses(), key=lambda task: [int(p) if p.isdigit() else p for p in re.split(r"(\d+)", task)]
         )
 
+    def missing(self):
+        """Return the tasks of the spec that have not joined, or have left."""
+        return self._spec.missing(self._addresses()) if self._spec else []
+
     def address(self, task):
         return self._addresses()[task].partition("://")[2]
 
     def _addresses(self):
-        asked = self._client.sync(self._client.scheduler.identity, n_workers=-1, callback_timeout=_SILENCE)
-        return {str(worker["name"]): address for address, worker in asked["workers"].items()}
+        if self._client.status == "running" or not self._last:
+            workers = self._identity(-1)["workers"]
+            self._last = {str(worker["name"]): address for address, worker in workers.items()}
+        return self._last
+
+    def _identity(self, workers):
+        try:
+            return self._client.sync(self._client.scheduler.identity, n_workers=workers, callback_timeout=SILENCE)
+        except OSError as error:
+            raise RuntimeError(f"the scheduler at {self.session_target} doesn't answer: {error}") from None
 
     def kill(self, task):
         self._refuse("kill")
@@ -121,12 +152,9 @@ class RemoteRuntime:
         )
 
     def watch(self, client, work):
-        """Close `work` when the scheduler has been silent for ten seconds, where Dask alone would wait for ever.
-
-        Return the function that ends this.
-        """
-        pinging = _ping(client, work, self.session_target)
-        return asyncio.run_coroutine_threadsafe(pinging, client.loop.asyncio_loop).cancel
+        """End the client and close `work` when the scheduler is silent; return the function that ends the watch."""
+        watching = watch_scheduler(client, work, self.session_target)
+        return asyncio.run_coroutine_threadsafe(watching, client.loop.asyncio_loop).cancel
 
     def in_loop(self):
         return self._thread.is_mine()
@@ -134,20 +162,3 @@ class RemoteRuntime:
     def close(self):
         """End the event loop; the tasks belong to whoever started them."""
         self._thread.stop()
-
-
-async def _answers(client):
-    try:
-        await asyncio.wait_for(client.scheduler.identity(n_workers=0), _SILENCE)
-    except (OSError, TimeoutError):
-        return False
-    return True
-
-
-async def _ping(client, work, address):
-    heard = time.monotonic()
-    while time.monotonic() - heard < _SILENCE:
-        if await _answers(client):
-            heard = time.monotonic()
-        await asyncio.sleep(_PING)
-    work.close(f"the scheduler at {address} has not answered for {_SILENCE:.0f} s; connect again when it is back")

@@ -91,6 +91,10 @@ class LocalRuntime:
     def address(self, task):
         return f"{HOST}:{self._supervisor.settings[task].port}"
 
+    def missing(self):
+        """Return the tasks that are not there now: they died, and their successors are on the way."""
+        return self._thread.run(self._supervisor.missing)
+
     def log(self, task):
         path = self._log_file(task)
         return path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""

@@ -6,7 +6,7 @@ import dask
 from distributed import Scheduler
 
 from course.cluster.beat import Watch
-from course.cluster.hello import answer_hello
+from course.cluster.hello import answer_hello, versions
 from course.cluster.lease import Leases
 
 LOOPBACK = "127.0.0.1"
@@ -50,8 +50,11 @@ class TaskScheduler(LocalScheduler):
         self.handlers |= {
             "hello": self.hello,
             "beat": self.watch.beat,
-            "jobs": spec.as_dict,
         }
+
+    def identity(self, n_workers=-1):
+        """Dask's description of the cluster, with our versions and the spec's jobs."""
+        return {**super().identity(n_workers), "course": {"versions": versions(), "jobs": self.spec.as_dict()}}
 
     def hello(self, name, address, versions):
         """Say whether the task `name` may join."""

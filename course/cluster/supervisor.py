@@ -14,7 +14,7 @@ from course.cluster.launch import launch
 
 PATIENCE = 60.0  # seconds for a task to join, a first import of torch from a slow disk included
 _LOOK = 0.1  # seconds between two looks at the tasks
-_FROZEN = 5.0  # seconds that a task may be stopped (SIGSTOP) before it counts as dead
+_FROZEN = 2.5  # seconds that a task may be stopped (SIGSTOP) before it counts as dead
 _DEATHS = 5  # deaths in a row before joining, after which a task is given up
 
 
@@ -45,6 +45,10 @@ class Supervisor:
         await asyncio.gather(*map(self._launch, self.settings))
         self._watching = asyncio.create_task(self._watch())
         await self._joined(self.settings)
+
+    async def missing(self):
+        """Return the names of the tasks that the scheduler doesn't have now."""
+        return [name for name in self.settings if not self._is_joined(name)]
 
     async def signal(self, name, number):
         """Send the signal `number` to the process of the task `name`."""

@@ -1,0 +1,56 @@
+"""One GPU a task: which of a host's GPUs a task sees, by CUDA_VISIBLE_DEVICES, before PyTorch has looked at them.
+
+The rule: the tasks of one host, in the spec's order and without the ps tasks (which keep parameters in memory), take
+the host's GPUs one after the other; with more tasks than GPUs they begin again at the first. Where
+CUDA_VISIBLE_DEVICES is set already, its devices are those that are divided.
+"""
+
+import os
+import subprocess
+from pathlib import Path
+
+VARIABLE = "CUDA_VISIBLE_DEVICES"
+_DRIVER = Path("/proc/driver/nvidia/gpus")  # a folder for each GPU (Linux)
+_PATIENCE = 10.0  # seconds for nvidia-smi
+
+
+def share_gpus(spec, job, index, environment=os.environ):
+    """Set CUDA_VISIBLE_DEVICES in `environment` for task `index` of `job`, where its host has several GPUs.
+
+    Return the device that was chosen, as text, or None where nothing was changed: a ps task, or fewer than two GPUs.
+    """
+    there = visible(environment)
+    if job in ("ps", "scheduler") or len(there) < 2:
+        return None
+    environment[VARIABLE] = there[_place(spec, job, index) % len(there)]
+    return environment[VARIABLE]
+
+
+def visible(environment=os.environ):
+    """Return the GPUs that PyTorch would see, as the texts that CUDA_VISIBLE_DEVICES takes."""
+    if VARIABLE in environment:
+        return [one.strip() for one in environment[VARIABLE].split(",") if one.strip() not in ("", "-1")]
+    return [str(number) for number in range(count())]
+
+
+def count():
+    """Return how many GPUs this machine has, without starting CUDA, which would fix what this process sees."""
+    if _DRIVER.is_dir():
+        return sum(1 for _ in _DRIVER.iterdir())
+    try:
+        listed = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True, timeout=_PATIENCE)
+    except (OSError, subprocess.TimeoutExpired):
+        return 0
+    return sum(line.startswith("GPU ") for line in listed.stdout.splitlines())
+
+
+def _place(spec, job, index):
+    """Return which of its host's tasks this is: 0 for the first."""
+    host = spec.task_address(job, index).rpartition(":")[0]
+    before = 0
+    for other in spec.jobs:
+        for number, address in enumerate(spec.as_dict()[other]):
+            if (other, number) == (job, index):
+                return before
+            before += other not in ("ps", "scheduler") and address.rpartition(":")[0] == host
+    return before

@@ -1,0 +1,39 @@
+"""The client's own heartbeat: Dask's client waits for ever for a scheduler that is frozen or cut off."""
+
+import asyncio
+import time
+
+SILENCE = 8.0  # seconds without an answer after which the scheduler counts as lost: noticed in ten, all in all
+_EVERY = 1.0  # seconds between two questions to the scheduler
+_GOODBYE = 1.0  # seconds for the client to close
+
+
+async def watch_scheduler(client, work, address):
+    """Ask the scheduler at `address` again and again; once it is silent, fail all work of the Dask `client`.
+
+    `work`, the cluster's `OpenWork`, is closed with the reason; Dask's own futures are cancelled with it.
+    """
+    heard = time.monotonic()
+    while (left := heard + SILENCE - time.monotonic()) > 0:
+        if await _answers(client, left):
+            heard = time.monotonic()
+        await asyncio.sleep(min(_EVERY, SILENCE / 4))
+    reason = f"the scheduler at {address} has not answered for {SILENCE:g} s; connect again when it is back"
+    work.close(reason)
+    await _abandon(client, reason)
+
+
+async def _answers(client, seconds):
+    try:
+        await asyncio.wait_for(client.scheduler.identity(n_workers=0), seconds)
+    except (OSError, TimeoutError):
+        return False
+    return True
+
+
+async def _abandon(client, reason):
+    """Cancel what waits for the scheduler, and close the client, so that nothing new waits either."""
+    for state in list(client.futures.values()):
+        state.cancel(reason="scheduler-lost", msg=reason)
+    closing = asyncio.ensure_future(client._close(fast=True))
+    await asyncio.wait([closing], timeout=_GOODBYE)

@@ -1,0 +1,53 @@
+"""Tell, on the side that is called, who was turned away and why: Dask writes it to a log that nobody reads."""
+
+import logging
+import sys
+import time
+from contextlib import contextmanager
+
+_LOG = "distributed.comm.tcp"
+_BEGINS = "Listener on %r: TLS handshake failed"
+_AGAIN = 10.0  # seconds until the same is said again of the same host: whoever is refused tries again and again
+#: What OpenSSL says -> what it means.
+_MEANINGS = {
+    "CERTIFICATE_EXPIRED": "the cluster's certificate has expired: make a new one for all members",
+    "has expired": "its certificate has expired: make a new one for all members",
+    "UNKNOWN_CA": "it holds another certificate: give every member a copy of the same file",
+    "VERIFY_FAILED": "it holds another certificate: give every member a copy of the same file",
+    "DID_NOT_RETURN_A_CERTIFICATE": "it has no certificate: give it a copy of the cluster's",
+    "WRONG_VERSION_NUMBER": "it speaks plain TCP, not TLS: it was started with --insecure, or is no member at all",
+    "HTTP_REQUEST": "it speaks plain HTTP: no page is served here",
+}
+
+
+@contextmanager
+def strangers_told(say):
+    """Within the `with`, `say` gets a line about each connection that this process turns away, as `print` would."""
+    log, teller = logging.getLogger(_LOG), _Teller(say)
+    before = log.level, log.propagate
+    log.setLevel(logging.WARNING)
+    log.propagate = False
+    log.addHandler(teller)
+    try:
+        yield
+    finally:
+        log.removeHandler(teller)
+        log.level, log.propagate = before
+
+
+class _Teller(logging.Handler):
+    def __init__(self, say):
+        super().__init__()
+        self._say, self._said = say, {}
+
+    def emit(self, record):
+        if not str(record.msg).startswith(_BEGINS):
+            return
+        listener, caller, error = record.args
+        meaning = next((text for word, text in _MEANINGS.items() if word in str(error)), None)
+        host = str(caller).rpartition(":")[0]
+        now = time.monotonic()
+        if meaning is None or now < self._said.get((host, meaning), 0.0):  # our own first looks end without a word
+            return
+        self._said[host, meaning] = now + _AGAIN
+        self._say(f"refused a connection from {caller} to {listener}: {meaning}", file=sys.stderr, flush=True)

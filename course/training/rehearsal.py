@@ -13,6 +13,7 @@ import numpy as np
 from course.training.hooks import Hook
 from course.training.pace import paced, slow
 from course.training.result import RECORD, Event
+from course.training.saving import SaveCheckpoint
 from course.training.session import TrainingError, train
 
 #: action -> what the event is called
@@ -93,8 +94,6 @@ class Rehearsal:
         return time.perf_counter() - self._begun
 
     def _train(self, folder):
-        from course.training.hooks import SaveCheckpoint
-
         result = train(
             paced(self._problem, _PACE),
             self._cluster,

@@ -40,9 +40,9 @@ CHAPTERS = (
     Chapter("01_devices", 50, 12, 1, 0.7, "drawing tables"),
     Chapter("02_matmul_timing", 50, 29, _EVERY_CORE, 0.9, "products of 4500 × 4500 matrices"),
     Chapter("03_game_of_life", 45, 18, 1, 0.8, "boards of a million cells"),
-    Chapter("04_mapreduce_mean", 40, 12, 2, 1.0, "starting processes"),
+    Chapter("04_mapreduce_mean", 50, 22, 2, 1.2, "starting processes"),
     Chapter("05_distributed_pi", 45, 18, 3, 1.0, "counting darts"),
-    Chapter("06_async_regression", 60, 20, 3, 1.2, "training in three processes"),
+    Chapter("06_async_regression", 90, 29, 3, 1.4, "training in three processes"),
 )
 
 

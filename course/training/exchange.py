@@ -5,6 +5,7 @@ there are any) before it answers anybody; see `order` and `follower`.
 """
 
 import time
+from collections import Counter
 from dataclasses import replace
 
 from course.training.order import Entry, PushId
@@ -29,6 +30,7 @@ class Exchange:
         self.store, self.rule, self.settings, self.incarnation = store, rule, settings, incarnation
         self.seats, self.links = Seats(settings.workers), []
         self._table = dict(start.applied) if start is not None else {}  # session -> Applied
+        self._heard = {}  # session -> (pushes sent, pushes acknowledged), as the worker last said
         self._current = {}  # worker -> its present session; an older one is refused
         self._live, self._lost, self._records, self._events = set(), {}, [], []
         self._staged, self._parts = {}, {}  # (link's number, worker) -> PushId; worker -> its push, until all is there
@@ -63,10 +65,14 @@ class Exchange:
                 self._start()
             return seat
 
-    def push(self, seat, sequence, loss, gradients):
-        """Take one push; `seats.wait` then gives its answer. A sequence number that was taken before is not applied."""
+    def push(self, seat, sequence, loss, gradients, acknowledged=0):
+        """Take one push; `seats.wait` then gives its answer. A sequence number that was taken before is not applied.
+
+        `acknowledged`: how many pushes of its session the worker knows were taken.
+        """
         refused = self._objection(gradients, seat)
         with self.seats.changed:
+            self._heard[seat.session] = (sequence, acknowledged)
             if seat.replaced or self.seats.ended:
                 return
             if refused:
@@ -80,6 +86,11 @@ class Exchange:
                     self._offer_if_whole(seat.worker)
                 else:
                     self._offer(push)
+
+    def heard(self, seat, sent, acknowledged):
+        """Note the worker's own last counts: it is leaving."""
+        with self.seats.changed:
+            self._heard[seat.session] = (sent, acknowledged)
 
     def staged(self, link, push):
         """Hear that the shard behind `links[link]` has its part of the push with this `PushId`."""
@@ -106,21 +117,22 @@ class Exchange:
     def look(self, since, events=0):
         """Return (status, records from number `since` on): what the session asks for many times a second.
 
-        `status["events"]` are those from number `events` on, as [seconds, what, worker, step, reason].
+        `status["events"]` are those from number `events` on, as [seconds, what, worker, step, reason]; "sent",
+        "acknowledged", "applied" and "dropped" count pushes by worker.
         """
         with self.seats.changed:
             self._watch()
             status = {
                 "version": self.store.version,
                 "incarnation": self.incarnation,
+                "seconds": None if self._started is None else self._now(),
                 "ended": self.seats.ended,
                 "live": sorted(self._live),
                 "lost": self._lost,
-                "dropped": self.rule.dropped,
                 "degraded": self.rule.degraded,
-                "applied": self._table,
                 "events": self._events[events:],
                 "needs": 1,
+                **self._counts(),
             }
             return status, self._records[since:]
 
@@ -179,6 +191,17 @@ class Exchange:
         self._table[push.session] = Applied(
             push.worker, push.sequence, before.applied + applied, before.dropped + dropped
         )
+
+    def _counts(self):
+        """Return what became of the pushes of this lineage, as dictionaries by worker."""
+        counts = {name: Counter() for name in ("sent", "acknowledged", "applied", "dropped")}
+        for session, (worker, last, applied, dropped) in self._table.items():
+            sent, acknowledged = self._heard.get(session, (0, 0))
+            counts["sent"][worker] += max(sent, last)
+            counts["acknowledged"][worker] += acknowledged
+            counts["applied"][worker] += applied
+            counts["dropped"][worker] += dropped
+        return counts
 
     def _order(self, **entry):
         entry = Entry(self.store.version, **entry)

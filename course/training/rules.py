@@ -8,17 +8,24 @@ import torch
 
 @dataclass(frozen=True, eq=False)
 class Push:
-    """One worker's gradients, computed at `version`; `arrived` in seconds on the server's clock."""
+    """One worker's gradients, computed at `version`; `arrived` in seconds on the server's clock.
+
+    `session` and `sequence` are its id: the worker's session, and the how manieth push of it this is.
+    """
 
     worker: int
     version: int
     gradients: dict[str, torch.Tensor]
     loss: float = 0.0
     arrived: float = 0.0
+    session: str = ""
+    sequence: int = 0
 
 
 class Asynchronous:
     """Every push is applied when it arrives, however old its parameters are, up to `max_staleness` updates."""
+
+    degraded = 0  # no update ever waits for anybody
 
     def __init__(self, store, max_staleness=None):
         if max_staleness is not None and max_staleness < 0:
@@ -27,62 +34,79 @@ class Asynchronous:
             )
         self.store, self.max_staleness, self.dropped = store, max_staleness, Counter()
 
-    def offer(self, push):
-        """Apply the push; return the pushes applied by this call: it alone, or none if it was too stale."""
+    def offer(self, push, live=None):
+        """Apply a push that the store has checked; return the pushes applied by this call: it, or none if too stale."""
         if self.max_staleness is not None and self.store.version - push.version > self.max_staleness:
             self.dropped[push.worker] += 1
             return []
-        self.store.push(push.gradients, push.version)
+        self.store.apply(push.gradients, push.version)
         return [push]
+
+    def settle(self, live):
+        """Return the pushes that can be applied now that only these workers are alive: nobody waits, so none."""
+        return []
+
+    def withdraw(self, worker):
+        """Forget what `worker` has pushed and not seen applied: nothing, here."""
 
     def is_waiting(self, worker):
         """Whether `worker` must wait before it may go on: never."""
         return False
-
-    def needs(self):
-        """Return how many live workers training needs in order to go on."""
-        return 1
 
 
 class Synchronous:
     """An update is the mean of the first `aggregate` distinct workers' gradients at the present version.
 
     With `aggregate` = `workers` (the default) nothing is lost. With fewer, a straggler's gradient arrives at an older
-    version, is dropped and counted, and the straggler goes on from the present parameters.
+    version, is dropped and counted, and the straggler goes on from the present parameters. Where fewer than `aggregate`
+    workers are alive, an update is the mean over those, and `degraded` counts it.
     """
 
     def __init__(self, store, workers, aggregate=None):
         aggregate = workers if aggregate is None else aggregate
         if not 1 <= aggregate <= workers:
             raise ValueError(f"aggregate={aggregate}: with {workers} workers it can be 1 to {workers}.")
-        self.store, self.aggregate, self.dropped = store, aggregate, Counter()
+        self.store, self.aggregate, self.dropped, self.degraded = store, aggregate, Counter(), 0
         self._waiting = {}  # worker -> its push at the present version
 
-    def offer(self, push):
-        """Keep the push until enough workers have pushed, then apply their mean; return the pushes applied, if any."""
+    def offer(self, push, live=None):
+        """Keep a push that the store has checked until enough workers have pushed, then apply their mean.
+
+        `live`: the workers that are alive (None: all). Returns the pushes applied, if any, in worker order.
+        """
         if push.version != self.store.version or push.worker in self._waiting:
             self.dropped[push.worker] += 1
             return []
         self._waiting[push.worker] = push
-        if len(self._waiting) < self.aggregate:
+        return self.settle(live)
+
+    def settle(self, live):
+        """Apply what waits, if it is enough or nobody alive is still to come; return the pushes applied."""
+        enough = len(self._waiting) >= self.aggregate
+        alone = live is not None and 0 < len(live) < self.aggregate and live <= self._waiting.keys()
+        if not enough and not alone:
             return []
         # in worker order, not in order of arrival: float addition isn't associative, and the answer must not depend
         # on who was quicker
         used = [self._waiting[worker] for worker in sorted(self._waiting)]
         self._waiting.clear()
-        self.store.push(_mean([push.gradients for push in used]), push.version)
+        self.degraded += not enough
+        self.store.apply(mean_of([push.gradients for push in used]), used[0].version)
         return used
+
+    def withdraw(self, worker):
+        """Forget what `worker` has pushed and not seen applied: it has come again and computes it anew."""
+        self._waiting.pop(worker, None)
 
     def is_waiting(self, worker):
         """Whether `worker` must wait for the others before it may go on."""
         return worker in self._waiting
 
-    def needs(self):
-        """Return how many live workers training needs in order to go on."""
-        return self.aggregate
 
-
-def _mean(gradients):
+def mean_of(gradients):
+    """Return the mean of a list of gradients (name to tensor each), summed in the order of the list."""
+    if len(gradients) == 1:
+        return gradients[0]
     total = {name: value.clone() for name, value in gradients[0].items()}
     for more in gradients[1:]:
         for name, value in more.items():

@@ -1,152 +1,228 @@
-"""The parameter server's process: a listening socket, a thread a connection, and an end when its session ends."""
+"""One shard's process: who comes through its door is a session, a worker, or shard 0; it ends when its session ends."""
 
+import json
 import secrets
-import socket
 import threading
+import time
 
 import numpy
 
-from course.training.exchange import PATIENCE, Exchange
+from course.training.door import Door, start
+from course.training.exchange import Exchange
+from course.training.follower import Follower
+from course.training.layout import Layout
+from course.training.link import Link, Reporter, follow_orders
+from course.training.parcel import packed
 from course.training.result import RECORD
 from course.training.rules import make_rule
 from course.training.store import ParameterServer
-from course.training.wire import PROTOCOL, Channel, Layout
+from course.training.wire import BEAT, HELLO_LIMIT, SILENCE
+
+_UNCALLED = 30.0  # seconds until a session must have come
+_PATIENCE = 30.0  # seconds between two words of a session: its hooks may take their time
+_ROLES = ("session", "worker", "orders", "reports")
 
 
 class Server:
-    """Serves one training. It closes when the session that asked for it closes or falls silent.
+    """Serves one shard of one training. It closes when the session that asked for it closes or falls silent.
 
-    `context`: an `ssl.SSLContext` that knows the cluster's certificates, or None for plain TCP. `token` is a secret
-    that workers and session must name, so that nobody reaches another training's store by mistake.
+    `exchange`: an `Exchange` for shard 0, a `Follower` for the others. `token`: a secret that all who come must name,
+    so that nobody reaches another training's store by mistake. `contexts`: `ssl.SSLContext`s to listen and to call
+    with, or Nones for plain TCP. `grace`: seconds to wait for another session.
     """
 
-    def __init__(self, exchange, layout, context=None, host="127.0.0.1"):
-        self._exchange, self._layout, self._context = exchange, layout, context
-        self.token = secrets.token_hex(8)
-        self._listener = socket.create_server((host, 0))
-        self._listener.settimeout(0.2)  # closing a socket does not wake an accept on every system
-        self.address = self._listener.getsockname()[:2]
-        self._closed = threading.Event()
-        self._channels, self._lock = set(), threading.Lock()
-        self._silence = threading.Timer(PATIENCE, self.close)  # until a session comes
-        self._silence.daemon = True
-        self._silence.start()
-        self._start(self._accept)
+    def __init__(self, exchange, layout, token, contexts=(None, None), host="127.0.0.1", grace=0.0):
+        self.exchange, self._layout, self.token, self._grace = exchange, layout, token, grace
+        listen, self._call = contexts
+        self._layout_json = json.loads(json.dumps(layout.as_json()))
+        self._lock, self._channels, self._links = threading.Lock(), set(), []
+        self._epoch, self._session = -1, None
+        self._alone_since, self._allowed = time.monotonic(), _UNCALLED
+        self._door = Door(self._serve, self._objection, self._tick, token, listen, host)
+        self.address = self._door.address
 
     def close(self):
         """End the training and close every connection; worker loops then end by themselves. Idempotent."""
-        self._closed.set()
-        self._silence.cancel()
-        self._exchange.end("closed")
+        self._door.close()
+        self.exchange.end("closed")
         with self._lock:
-            channels = list(self._channels)
-        for channel in channels:
-            channel.close()
+            open_now = [*self._channels, *self._links]
+        for one in open_now:
+            one.close()
 
-    def _start(self, function, *arguments):
-        threading.Thread(target=function, args=arguments, daemon=True, name="parameter-server").start()
+    def _tick(self):
+        """Close when no session has come, or come back, for too long."""
+        with self._lock:
+            forsaken = self._session is None and time.monotonic() - self._alone_since > self._allowed
+        if forsaken:
+            self.close()
 
-    def _accept(self):
-        with self._listener:
-            while not self._closed.is_set():
-                try:
-                    connection, _ = self._listener.accept()
-                except TimeoutError:
-                    continue
-                self._start(self._serve, connection)
+    def _objection(self, told):
+        """Return why this hello is not welcome, or None."""
+        role, incarnation, epoch = told.get("role"), told.get("incarnation", 0), told.get("epoch", 0)
+        if role not in _ROLES:
+            return "a hello says its role: session or worker."
+        if incarnation != self.exchange.incarnation:
+            return (
+                f"this parameter server is incarnation {self.exchange.incarnation} of the training; "
+                f"the {role} belongs to incarnation {incarnation}."
+            )
+        if role == "session" and (not isinstance(epoch, int) or epoch < self._epoch):
+            return f"a session of epoch {self._epoch} leads this training now; epoch {epoch} is over."
+        if role == "worker":
+            return self._objection_to_worker(told)
+        return None
 
-    def _serve(self, connection):
-        with connection:
-            try:
-                connection.settimeout(PATIENCE)
-                if self._context is not None:
-                    connection = self._context.wrap_socket(connection, server_side=True)
-                channel = Channel(connection, PATIENCE)
-                self._greet(channel)
-            except (OSError, ValueError):
-                return  # a stranger, or a peer that died: whoever it was has its own error
+    def _objection_to_worker(self, told):
+        if told.get("layout", self._layout_json) != self._layout_json:
+            return f"the worker's parameters are {told['layout']}; the store's are {self._layout_json}."
+        if not isinstance(told.get("session", ""), str) or not isinstance(told.get("attempt", 0), int):
+            return "a worker's session is a text, its attempt a number."
+        try:
+            self.exchange.admit(told.get("worker"), told.get("session", ""))
+        except ValueError as error:
+            return str(error)
+        return None
 
-    def _greet(self, channel):
-        hello = channel.receive()
-        told = hello.text()
-        problem = self._objection(hello, told)
-        if problem:
-            channel.send("NOPE", payload=problem.encode())
-            return
+    def _serve(self, channel, told):
         channel.agree(self._layout)
         with self._lock:
             self._channels.add(channel)
         try:
-            if self._closed.is_set():
-                return
-            self._serve_session(channel) if told["role"] == "session" else self._serve_worker(
-                channel, told.get("worker")
-            )
+            if not self._door.closed.is_set():
+                getattr(self, f"_serve_{told['role']}")(channel, told)
         finally:
             channel.close()
             with self._lock:
                 self._channels.discard(channel)
 
-    def _objection(self, hello, told):
-        if hello.kind != "HELO" or hello.number != PROTOCOL:
-            return f"this parameter server speaks protocol {PROTOCOL}, not {hello.number}. Use one version of course."
-        if not isinstance(told, dict) or told.get("role") not in ("session", "worker"):
-            return "a hello says its role: session or worker."
-        if not secrets.compare_digest(str(told.get("token")).encode(), self.token.encode()):
-            return "this parameter server serves another training."
-        theirs = told.get("layout")
-        if theirs is not None and Layout.from_json(theirs) != self._layout:
-            return f"the worker's parameters are {theirs}; the store's are {self._layout.as_json()}."
-        return None
+    # --- a worker ----------------------------------------------------------------------------------------------------
 
-    def _serve_worker(self, channel, worker):
-        try:
-            self._exchange.join(worker)
-        except ValueError as error:
-            channel.send("NOPE", payload=str(error).encode())
+    def _serve_worker(self, channel, told):
+        channel.send("OKAY")
+        if channel.receive(HELLO_LIMIT).kind != "JOIN":
             return
-        reason = "stopped"
+        seat = self.exchange.join(told["worker"], told.get("session", ""), channel.sending, told.get("attempt", 0))
+        reason, silent = "stopped", False
         try:
-            channel.send("OKAY", payload={})
-            reason = self._exchange_with(channel, worker)
-        except OSError as error:
+            reason = self._exchange_with(channel, seat)
+        except TimeoutError:
+            reason, silent = f"nothing heard for {SILENCE:.0f} s", True
+        except (OSError, ValueError) as error:
             reason = f"connection lost: {error}"
         finally:
-            self._exchange.leave(worker, reason)
+            self.exchange.leave(seat, reason, silent)
 
-    def _exchange_with(self, channel, worker):
-        version = self._exchange.first_pull(channel.sending)
-        while version is not None:
-            channel.send_tensors("PARM", version)
-            frame = channel.receive()
+    def _exchange_with(self, channel, seat):
+        def beat():
+            channel.send("BEAT")
+
+        while (version := self.exchange.seats.wait(seat, beat)) is not None:
+            channel.send_tensors("PARM", version, sequence=seat.taken)
+            frame = channel.receive(HELLO_LIMIT)
             if frame.kind != "PUSH":
                 reason = frame.payload.decode(errors="replace")
-                self._exchange.end("error", f"worker {worker}: {reason}")
+                self.exchange.end("error", f"worker {seat.worker}: {reason}")
                 return reason
-            version = self._exchange.push_pull(worker, frame.number, frame.value, channel.received, channel.sending)
-        channel.send("STOP")
+            self.exchange.push(seat, frame.sequence, frame.value, channel.received, frame.number)
+        channel.send("STOP", sequence=seat.taken)
+        told = channel.receive(HELLO_LIMIT)  # BYE!, with its last counts
+        self.exchange.heard(seat, told.sequence, told.number)
         return "stopped"
 
-    def _serve_session(self, channel):
-        self._silence.cancel()
+    # --- the session -------------------------------------------------------------------------------------------------
+
+    def _serve_session(self, channel, told):
+        epoch = told.get("epoch", 0)
+        with self._lock:
+            before, self._session, self._epoch = self._session, channel, epoch
+        if before is not None:
+            before.close()  # an older chief: it is refused when it comes again
+        channel.patience(_PATIENCE)
+        bye = False
         try:
-            channel.send("OKAY", payload={})
-            while True:
-                frame = channel.receive()
-                if frame.kind == "LOOK":
-                    status, records = self._exchange.look(frame.number)
-                    channel.send("STAT", payload=status)
-                    channel.send("ROWS", payload=numpy.array(records, dtype=RECORD).tobytes())
-                elif frame.kind == "PULL":
-                    channel.send_tensors("PARM", self._exchange.pull(channel.sending))
-                elif frame.kind == "STOP":
-                    self._exchange.end("stopped")
+            channel.send("OKAY", payload={"epoch": epoch})
+            while not bye:
+                bye = self._answer_session(channel, channel.receive())
         finally:
+            self._session_left(channel, bye)
+
+    def _session_left(self, channel, bye):
+        with self._lock:
+            if self._session is not channel:
+                return
+            self._session, self._alone_since, self._allowed = None, time.monotonic(), self._grace
+        if bye or not self._grace:
             self.close()
 
+    def _answer_session(self, channel, frame):
+        """Answer one request of the session; return whether it was its last."""
+        if frame.kind == "LOOK":
+            status, records = self.exchange.look(frame.number, frame.sequence)
+            channel.send("STAT", payload=status)
+            channel.send("ROWS", payload=numpy.array(records, dtype=RECORD).tobytes())
+        elif frame.kind == "SNAP":
+            number, state = self.exchange.cut(full=bool(frame.number))
+            channel.send("CUTS", number, payload=packed(state))
+        elif frame.kind == "TAKE":
+            channel.send("CUTS", frame.number, payload=packed(self.exchange.taken_cut(frame.number, SILENCE / 2)))
+        elif frame.kind == "LINK":
+            self._link(frame.text())
+            channel.send("OKAY")
+        elif frame.kind == "STOP":
+            self.exchange.end("stopped")
+        return frame.kind == "BYE!"
 
-def open_server(parameters, optimizer, mode, workers, limit, max_staleness, aggregate, context=None, host="127.0.0.1"):
-    """Start a `Server` for these parameters in this process; return it."""
-    store = ParameterServer(parameters, optimizer)
-    rule = make_rule(mode, store, workers, max_staleness, aggregate)
-    return Server(Exchange(store, rule, limit, workers), Layout.of(parameters), context, host)
+    # --- the other shards --------------------------------------------------------------------------------------------
+
+    def _link(self, addresses):
+        """Connect to the other shards; from now on they follow this one."""
+        hello = {"token": self.token, "incarnation": self.exchange.incarnation}
+        for number, address in enumerate(addresses):
+            link = Link(tuple(address), hello, self._call)
+            with self._lock:
+                self._links.append(link)
+            self.exchange.links.append(link)
+            start(self._listen, number, link)
+        if addresses:
+            start(self._beat)
+
+    def _listen(self, number, link):
+        def ended(**told):
+            self.exchange.end(**({"shard": number + 1} if told["why"] == "shard" else {}), **told)
+
+        link.listen(lambda push: self.exchange.staged(number, push), ended)
+
+    def _beat(self):
+        while not self._door.closed.wait(BEAT):
+            for link in self._links:
+                link.beat()
+
+    def _serve_orders(self, channel, told):
+        channel.send("OKAY")
+        try:
+            follow_orders(channel, self.exchange.follow)
+        except (OSError, ValueError) as error:
+            self.exchange.end("shard", f"it and shard 0 have lost each other: {error}", shard=0)
+
+    def _serve_reports(self, channel, told):
+        self.exchange.report = Reporter(channel)  # before the answer: pushes may come right after it
+        channel.send("OKAY")
+        self.exchange.report.beat_until(self._door.closed)
+
+
+def open_server(
+    parameters, optimizer, settings, *, token=None, shard=0, incarnation=0, start=None, contexts=(None, None), host=None
+):
+    """Start a `Server` for shard number `shard` with these parameters in this process; return it.
+
+    `start`: a `Snapshot` of them to go on from. `contexts`: `ssl.SSLContext`s to listen and to call with, or Nones.
+    """
+    store = ParameterServer(parameters, optimizer, state=start)
+    if shard == 0:
+        rule = make_rule(settings.mode, store, settings.workers, settings.max_staleness, settings.aggregate)
+        exchange = Exchange(store, rule, settings, incarnation, start)
+    else:
+        exchange = Follower(store, settings, incarnation)
+    token = token or secrets.token_hex(8)
+    return Server(exchange, Layout.of(parameters), token, contexts, host or "127.0.0.1", settings.grace)

@@ -8,7 +8,7 @@ class Settings:
     """How pushes are applied (`mode`, `max_staleness`, `aggregate`), by how many `workers`, up to version `limit`.
 
     `placement`: "by_size" or "round_robin", how parameters are spread over the ps tasks. `grace`: seconds that a shard
-    whose session has gone waits for another before it ends.
+    whose session has gone waits for another before it ends. `seed`: as given to `train`; snapshots carry it.
     """
 
     mode: str
@@ -18,3 +18,4 @@ class Settings:
     aggregate: int | None = None
     placement: str = "by_size"
     grace: float = 0.0
+    seed: int = 0

@@ -1,0 +1,61 @@
+"""Which tensors a frame holds: their names, shapes and dtypes, and where each lies in a buffer."""
+
+from dataclasses import dataclass
+from math import prod
+
+import torch
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Names, shapes and dtypes of the tensors in a frame, in order."""
+
+    names: tuple[str, ...]
+    shapes: tuple[tuple[int, ...], ...]
+    dtypes: tuple[str, ...]
+
+    @classmethod
+    def of(cls, parameters):
+        """Return the layout of `parameters`, name to tensor."""
+        shapes = tuple(tuple(value.shape) for value in parameters.values())
+        return cls(tuple(parameters), shapes, tuple(str(value.dtype) for value in parameters.values()))
+
+    @classmethod
+    def from_json(cls, fields):
+        """Return the layout that `as_json` wrote."""
+        names, shapes, dtypes = fields
+        return cls(tuple(names), tuple(tuple(shape) for shape in shapes), tuple(dtypes))
+
+    def as_json(self):
+        """Return the layout as lists that JSON can hold."""
+        return [self.names, self.shapes, self.dtypes]
+
+    def part(self, names):
+        """Return the layout of these names only, in this order."""
+        at = [self.names.index(name) for name in names]
+        return Layout(tuple(names), tuple(self.shapes[i] for i in at), tuple(self.dtypes[i] for i in at))
+
+    def over(self, buffer, start):
+        """Return name to tensor, each a view of its part of `buffer`, and the number of bytes they take.
+
+        Call it with `buffer=None` for the bytes alone.
+        """
+        views, at = {}, start
+        for name, shape, dtype in zip(self.names, self.shapes, map(_dtype, self.dtypes), strict=True):
+            count = prod(shape)
+            if buffer is not None:
+                flat = (
+                    torch.frombuffer(buffer, dtype=dtype, count=count, offset=at)
+                    if count
+                    else torch.empty(0, dtype=dtype)
+                )
+                views[name] = flat.reshape(shape)
+            at += -(-count * dtype.itemsize // 8) * 8  # keep every tensor on a multiple of 8 bytes
+        return views, at - start
+
+
+def _dtype(name):
+    found = getattr(torch, name.removeprefix("torch."), None)
+    if not isinstance(found, torch.dtype):
+        raise ValueError(f"a frame's layout names dtype {name!r}, which this PyTorch does not have.")
+    return found

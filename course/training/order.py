@@ -1,0 +1,42 @@
+"""The one order of a training: what shard 0 decided, entry by entry, so that every shard does exactly the same."""
+
+from dataclasses import asdict, dataclass
+from typing import NamedTuple
+
+
+class PushId(NamedTuple):
+    """Which push: the worker, the session it runs in (one life of its process), and its number in that session.
+
+    Where it names a connection, the number is that of the session's attempt to connect.
+    """
+
+    worker: int
+    session: str
+    sequence: int
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One place in the order; the store is at `version` when all of it has been done, in the order of the fields.
+
+    - `used`: the pushes whose mean is applied, in worker order; `dropped`: those that came too late. Their workers are
+      answered, as are the `joined`, by the connection that is named: what they had staged before is void.
+    - `cut`: (number, whether with the optimiser's state) of a copy to be kept for the session. `ended`: why it is over.
+    """
+
+    version: int
+    used: tuple[PushId, ...] = ()
+    dropped: tuple[PushId, ...] = ()
+    joined: tuple[PushId, ...] = ()
+    cut: tuple[int, bool] | None = None
+    ended: dict | None = None
+
+    @classmethod
+    def from_json(cls, told):
+        """Return the entry that `as_json` wrote."""
+        ids = {key: tuple(PushId(*one) for one in told[key]) for key in ("used", "dropped", "joined")}
+        return cls(told["version"], **ids, cut=told["cut"], ended=told["ended"])
+
+    def as_json(self):
+        """Return the entry as data that JSON can hold."""
+        return asdict(self)

@@ -74,7 +74,7 @@ class Checkpoints:
         """
         for name, value in snapshot.parameters.items():
             if not value.isfinite().all():
-                raise CheckpointError(self.folder, f"step {snapshot.version} is not saved: {name!r} is not finite")
+                raise CheckpointError(self.folder, f"{name!r} is not finite at step {snapshot.version}")
         self.folder.mkdir(parents=True, exist_ok=True)
         remove_stale(self.folder)
         stem = stem_of(snapshot.incarnation, snapshot.version)

@@ -82,7 +82,9 @@ class Session:
         try:
             path = self.checkpoints.save(snapshot)
         except (OSError, CheckpointError) as error:
-            text = f"step {snapshot.version} could not be saved: {error} Training goes on; the older checkpoints stay."
+            text = (
+                f"STEP {snapshot.version} IS NOT SAVED: {error} Checkpoints from before stay; training is not stopped."
+            )
             warnings.warn(text, CheckpointWarning, stacklevel=2)
             return None
         self._saved = key, path

@@ -67,7 +67,7 @@ class Snapshot:
             first,
             parameters={name: parameters[name] for name in names},
             optimizer={
-                "groups": _joined_groups([part.optimizer["groups"] for part in parts]),
+                "groups": _joined_groups([part.optimizer["groups"] for part in parts], names),
                 "state": _united([part.optimizer["state"] for part in parts]),
             },
             applied=next((part.applied for part in parts if part.applied), {}),
@@ -170,7 +170,7 @@ def _united(dictionaries):
     return united
 
 
-def _joined_groups(lists):
+def _joined_groups(lists, order):
     """Join the parts' groups of equal hyperparameters: the optimiser made the same groups on every task."""
     joined = []
     for group in (group for groups in lists for group in groups):
@@ -179,7 +179,7 @@ def _joined_groups(lists):
         if same is None:
             joined.append({"names": list(group["names"]), **rest})
         else:
-            same["names"] += group["names"]
+            same["names"] = sorted(same["names"] + group["names"], key=order.index)
     return joined
 
 

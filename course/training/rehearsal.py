@@ -21,6 +21,7 @@ ACTIONS = {"kill": "killed", "freeze": "frozen", "thaw": "thawed", "slow": "slow
 _PACE = 0.004  # seconds a batch: a few hundred updates a second, which leave the notebook its core
 _SLOW = 0.050  # seconds that a batch takes longer on a slowed worker
 _EVERY = 2.0  # seconds between two checkpoints: what the loss of a parameter server can cost at most
+_AFTERWARDS = 2.0  # seconds of training after a restore that are worth seeing
 _LOOK = 0.05  # seconds between two looks at the plan
 
 
@@ -110,9 +111,15 @@ class Rehearsal:
             while self.story.rows and self._plan and self._plan[0][0] <= self.seconds:
                 _, action, task = self._plan.pop(0)
                 self._try(action, task)
-            if self.story.rows and self.seconds > self._seconds:
+            if self._is_time_over():
                 self.stop(f"{self._seconds:g} seconds are over")
 
+    def _is_time_over(self):
+        """Whether the seconds have passed; a recovery under way, and a look at what it gave, come first."""
+        told = [event for event in self.story.events if event.what in ("ps lost", "restored")]
+        if not self.story.rows or (told and told[-1].what == "ps lost"):
+            return False
+        return self.seconds > max([self._seconds, *(event.seconds + _AFTERWARDS for event in told)])
 
     def _try(self, action, task):
         try:

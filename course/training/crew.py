@@ -13,7 +13,10 @@ class Crew:
     A worker's loop is a Dask function pinned to its task: it runs again on the successor of one that died.
     """
 
-    epoch, training = 0, None  # one session, from the beginning to the end: nobody else may take over
+    #: One session, from the beginning to the end: it took nothing over, and nobody else may.
+    epoch, training, took_over = 0, None, False
+    #: Whether the shards that `opened` gave last are another session's.
+    attached = False
 
     def __init__(self, cluster, plan):
         self.cluster, self.plan = cluster, plan

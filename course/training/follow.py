@@ -13,17 +13,16 @@ _EVERY = 0.02  # seconds between two looks at the shards
 
 def follow(talk, session, hooks, lineage, crew):
     """Read steps and tell the hooks until training ends; return the last status. Raises what the end calls for."""
-    workers, lost, started = crew.plan.workers, {}, False
+    workers, told = crew.plan.workers, 0
     while True:
         crew.check()
         with unbroken():
-            status, rows = talk.look(lineage.told)
-        if not started and status["seconds"] is not None:
-            lineage.start(status["seconds"])
-            started = True
+            status, rows = talk.look(lineage.told, told)
+        told += len(status["events"])
+        lineage.start(status["seconds"])
         rows = lineage.add(rows)
-        _tell_presence(lost, status["lost"], workers, session)
-        lost = status["lost"]
+        for seconds, what, worker, step, reason in status["events"]:
+            session.happened(what, workers[worker], step, reason, lineage.shifted(seconds))
         _tell_steps(rows, session, hooks)
         ended = status["ended"]
         if ended and (len(rows) == 0 or session.stop_reason is not None):
@@ -45,16 +44,6 @@ def _tell_steps(rows, session, hooks):
             return
 
 
-def _tell_presence(before, now, workers, session):
-    """Make an event of every worker that has been lost, or has come back, since the last look."""
-    for worker in now.keys() - before.keys():
-        silent = "nothing" in now[worker]  # frozen or cut off: it may come back by itself
-        what = "worker counted out" if silent else "worker lost"
-        session.happened(what, workers[int(worker)], reason=now[worker])
-    for worker in before.keys() - now.keys():
-        session.happened("worker joined", workers[int(worker)])
-
-
 def _judge(ended, status, session, hooks, workers):
     """Raise what the end of the training calls for."""
     if ended["why"] == "not finite":
@@ -62,8 +51,8 @@ def _judge(ended, status, session, hooks, workers):
     elif ended["why"] == "lost":
         lost = "; ".join(f"{workers[int(worker)]}: {reason}" for worker, reason in sorted(status["lost"].items()))
         raise TrainingError(
-            f"{lost}. Training needs {status['needs']} of its {len(workers)} workers and has fewer. Call train again"
-            " (the cluster replaces a task that died), or ask for fewer with aggregate=."
+            f"training stands still at step {status['version']}, {ended['text']}: {lost}. Start the workers again (a "
+            "local cluster does so by itself), then call train again."
         )
     elif ended["why"] in ("error", "closed"):
         raise TrainingError(f"training ended at step {status['version']}: {ended['text'] or 'the server closed'}.")

@@ -19,13 +19,19 @@ class Lineage:
         self.version, self.told = version, 0
         self._rows = []
         self._origin = None  # on our monotonic clock: when the first server's clock was 0
-        self._shift = 0.0
+        self._shift, self._set = 0.0, False
 
     def start(self, seconds):
-        """Set the clock by what the present incarnation's server reads now."""
+        """Set the clock by what this incarnation's server reads now, the first time that it reads anything."""
+        if seconds is None or self._set:
+            return
         zero = time.monotonic() - seconds
         self._origin = zero if self._origin is None else self._origin
-        self._shift = zero - self._origin
+        self._shift, self._set = zero - self._origin, True
+
+    def shifted(self, seconds):
+        """Return the time that this incarnation's server calls `seconds` on our clock."""
+        return seconds + self._shift
 
     def add(self, rows):
         """Take the server's new records, an array of `RECORD`; return them with times on our clock."""
@@ -42,7 +48,7 @@ class Lineage:
     def roll_back(self, version):
         """Forget the updates after `version`: they are lost with the ps that had them."""
         self._rows = [rows[rows["step"] <= version] for rows in self._rows]
-        self.version, self.told = version, 0
+        self.version, self.told, self._set = version, 0, False
 
     def now(self):
         """Return the seconds since the first incarnation's start; 0 before it."""

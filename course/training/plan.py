@@ -27,24 +27,24 @@ class Plan:
     seed: int = 0
 
 
-def make_plan(problem, cluster, optimizer, mode, workers, total_steps, max_staleness, aggregate, seed, placement):
-    """Return the `Plan` of these arguments of `train`; ValueError names the first one that is wrong."""
-    ps, chosen = _tasks(cluster, workers)
+def make_plan(problem, tasks, optimizer, mode, workers, total_steps, max_staleness, aggregate, seed, placement):
+    """Return the `Plan` of these arguments of `train`, the cluster having `tasks`; ValueError for a wrong one."""
+    ps, chosen = _tasks(tasks, workers)
     _check_problem(problem)
     if isinstance(total_steps, bool) or not isinstance(total_steps, int) or total_steps < 0:
         raise ValueError(f"train(total_steps={total_steps!r}): give a whole number of updates from 0 up.")
     if placement not in PLACEMENTS:
         raise ValueError(f"train(placement={placement!r}): choose one of {', '.join(PLACEMENTS)}.")
     make_rule(mode, None, len(chosen), max_staleness, aggregate)
-    settings = Settings(mode, len(chosen), total_steps, max_staleness, aggregate, placement)
+    settings = Settings(mode, len(chosen), total_steps, max_staleness, aggregate, placement, seed=seed)
     return Plan(problem, optimizer, _kind(problem.initial(), optimizer), settings, ps, chosen, seed)
 
 
-def _tasks(cluster, workers):
-    named = {job: tuple(t for t in cluster.tasks if t.startswith(f"/job:{job}/")) for job in ("ps", "worker")}
+def _tasks(tasks, workers):
+    named = {job: tuple(t for t in tasks if t.startswith(f"/job:{job}/")) for job in ("ps", "worker")}
     if not named["ps"] or not named["worker"]:
         raise ValueError(
-            f"train(cluster): its tasks are {', '.join(cluster.tasks)}; a ps task and a worker task are needed. "
+            f"train(cluster): its tasks are {', '.join(tasks)}; a ps task and a worker task are needed. "
             "Use local_cluster(ps=1, worker=2)."
         )
     count = len(named["worker"]) if workers is None else workers

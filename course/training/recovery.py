@@ -8,6 +8,8 @@ from course.training.hooks import Session, begun
 from course.training.lineage import Lineage
 from course.training.result import TrainingResult
 from course.training.talk import ShardLost, TrainingError
+from course.training.tenure import Deposed
+from course.training.unbroken import unbroken
 from course.training.view import View
 
 TRIES = 5  # incarnations in a row that get no further than one before them, after which training is given up
@@ -42,17 +44,17 @@ class Run:
     def _live(self, settings):
         """One incarnation: open the shards, have the workers work, follow them to the end of training or of a shard."""
         self._opened += 1
-        self._incarnation = max(self._incarnation + 1, self._checkpoints.next_incarnation() if self._checkpoints else 0)
-        with (
-            self._crew.opened(self._ps, settings, self._incarnation, self._start) as talk,
-            self._view.of(talk),
-        ):
+        number = max(self._incarnation + 1, self._checkpoints.next_incarnation() if self._checkpoints else 0)
+        with self._crew.opened(self._ps, settings, number, self._start) as talk, self._view.of(talk):
+            self._incarnation = talk.where.incarnation
             self._note_start(talk)
             try:
                 with self._crew.working(talk):
-                    status = follow(talk, self._session, self._hooks, self._lineage, self._crew)
+                    follow(talk, self._session, self._hooks, self._lineage, self._crew)
+                with unbroken():
+                    status, _ = talk.look(self._lineage.told)  # again: the workers have said their last counts since
                 return self._made(status, self._finished())
-            except ShardLost:
+            except (ShardLost, Deposed):
                 raise
             except BaseException:
                 with suppress(TrainingError):  # the error that ended the training is the one to be raised
@@ -67,8 +69,12 @@ class Run:
 
     def _note_start(self, talk):
         """Tell where training goes on from; save the version that it starts with, before anybody works on it."""
-        if self._start is not None:
-            self._session.happened("restored", talk.where.tasks[0], reason=f"incarnation {talk.where.incarnation}")
+        if self._crew.attached:
+            self._start, self._first = None, self._incarnation
+            self._session.happened("chief took over", reason=f"incarnation {self._incarnation}")
+            self._session.save("another chief")
+        elif self._start is not None:
+            self._session.happened("restored", talk.where.tasks[0], reason=f"incarnation {self._incarnation}")
         elif self._checkpoints is not None:
             try:
                 self._checkpoints.save(talk.snapshot())
@@ -81,12 +87,13 @@ class Run:
 
     def _recover(self, lost):
         """Make ready for another incarnation after the loss of a ps, or raise why there can't be one."""
+        self._crew.check()
         self._session.happened("ps lost", lost.task, reason=lost.reason)
         if self._checkpoints is None:
             raise lost
         self._count_vain(lost)
         newest = self._newest()
-        if newest is None and self._lineage.version > 0:
+        if newest is None and (self._lineage.version > 0 or self._crew.took_over):
             raise TrainingError(
                 f"{lost.task}, the parameter server, is lost: {lost.reason}. No checkpoint in "
                 f"{self._checkpoints.folder} can be read, so training can't go on."

@@ -50,7 +50,8 @@ def train(
     gradient is not finite and no hook asks to stop; ValueError for wrong arguments, and for a checkpoint of another
     model or optimiser, before anything starts.
     """
-    plan = make_plan(problem, cluster, optimizer, mode, workers, total_steps, max_staleness, aggregate, seed, placement)
+    tasks = cluster.tasks
+    plan = make_plan(problem, tasks, optimizer, mode, workers, total_steps, max_staleness, aggregate, seed, placement)
     return train_with(Crew(cluster, plan), hooks, checkpoint_dir, keep, resume)
 
 

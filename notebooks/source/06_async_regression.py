@@ -499,15 +499,15 @@ except training.TrainingError as error:
 # %% [markdown]
 # The way out is a *checkpoint*: the parameters, the optimiser's state, the version and the table of pushes, written to
 # a folder now and then. `train(checkpoint_dir=…)` writes one before the first update and one after the last, and the
-# hook `SaveCheckpoint` writes them in between. Now kill the store again, at step 900.
+# hook `SaveCheckpoint` writes them in between. Now kill the store again, at step 500.
 
 # %% tags=["nbval-check-output"]
 folder = tempfile.mkdtemp()
-hooks = [training.SaveCheckpoint(steps=400), Strike(900, cluster.kill, "/job:ps/task:0")]
-saved = training.train(slowly, cluster, optimizer=SGD, total_steps=1500, hooks=hooks, checkpoint_dir=folder)
+hooks = [training.SaveCheckpoint(steps=200), Strike(500, cluster.kill, "/job:ps/task:0")]
+saved = training.train(slowly, cluster, optimizer=SGD, total_steps=2000, hooks=hooks, checkpoint_dir=folder)
 lost = next(event for event in saved.events if event.what == "ps lost")
 print(saved, "in", saved.incarnations, "incarnations")
-print("went on from a checkpoint at step 800 or later:", saved.restored_from >= 800)
+print("went on from a checkpoint at step 400 or later:", saved.restored_from >= 400)
 print("that is no later than the loss:", saved.restored_from <= lost.step)
 print("within 3 standard errors:", off(saved.parameters) < 3)
 

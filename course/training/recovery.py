@@ -9,7 +9,6 @@ from course.training.lineage import Lineage
 from course.training.result import TrainingResult
 from course.training.talk import ShardLost, TrainingError
 from course.training.tenure import Deposed
-from course.training.unbroken import unbroken
 from course.training.view import View
 
 TRIES = 5  # incarnations in a row that get no further than one before them, after which training is given up
@@ -25,9 +24,9 @@ class Run:
     def __init__(self, crew, hooks, checkpoints=None, start=None):
         self._plan, self._crew, self._hooks, self._checkpoints = crew.plan, crew, hooks, checkpoints
         self._lineage = Lineage(start.version if start else 0)
-        self._view = View(crew.plan.problem.initial(), start)
+        self._view = View(crew.plan.problem.initial(), start, self._lineage)
         self._session = self._made_session()
-        self._ps, self._start, self._opened, self._incarnation = list(crew.plan.ps), start, 0, -1
+        self._start, self._opened, self._incarnation = start, 0, -1
         self._furthest, self._vain = -1, 0
         self._first = start.incarnation if start else None  # the lowest incarnation whose checkpoints are ours
 
@@ -43,17 +42,22 @@ class Run:
 
     def _live(self, settings):
         """One incarnation: open the shards, have the workers work, follow them to the end of training or of a shard."""
-        self._opened += 1
+        self._opened, ps = self._opened + 1, self._crew.ps_there()
         number = max(self._incarnation + 1, self._checkpoints.next_incarnation() if self._checkpoints else 0)
-        with self._crew.opened(self._ps, settings, number, self._start) as talk, self._view.of(talk):
+        if not ps:
+            raise TrainingError(
+                f"none of {', '.join(self._plan.ps)} answers. Start one again, then call train again: it goes on from "
+                "the newest checkpoint, where a checkpoint_dir is given."
+            )
+        with self._crew.opened(ps, settings, number, self._start) as talk, self._view.of(talk):
             self._incarnation = talk.where.incarnation
             self._note_start(talk)
             try:
                 with self._crew.working(talk):
                     follow(talk, self._session, self._hooks, self._lineage, self._crew)
-                with unbroken():
-                    status, _ = talk.look(self._lineage.told)  # again: the workers have said their last counts since
-                return self._made(status, self._finished())
+                parameters = self._finished()
+                self._lineage.read(talk)  # again: the workers have said their last counts since
+                return self._made(self._lineage.status, parameters)
             except (ShardLost, Deposed):
                 raise
             except BaseException:
@@ -62,10 +66,9 @@ class Run:
                 raise
 
     def _finished(self, reason="the end"):
-        """Save what there is now, where there is a place for it; return the last parameters."""
-        if self._checkpoints is not None:
-            self._session.finish(reason)
-        return self._view.parameters()
+        """Keep the last snapshot for the hooks' ends, save it where there is a place; return the last parameters."""
+        self._session.finish(reason)
+        return self._session.parameters()
 
     def _note_start(self, talk):
         """Tell where training goes on from; save the version that it starts with, before anybody works on it."""
@@ -101,12 +104,6 @@ class Run:
         self._start = newest  # None: lost before anything was applied, so nothing is lost by starting over
         self._lineage.roll_back(newest.version if newest else 0)
         self._session.step = self._lineage.version
-        self._ps = self._crew.ps_there()
-        if not self._ps:
-            raise TrainingError(
-                f"{lost.task}, the parameter server, is lost: {lost.reason}. No ps task has come back; start it again, "
-                f"then call train again: step {self._lineage.version} is in {self._checkpoints.folder}."
-            ) from lost
 
     def _newest(self):
         """Return the newest checkpoint of this training; None where it has none, whatever else lies in the folder."""

@@ -1,0 +1,108 @@
+"""Chapter 07's checks: pass a right answer, notice a plausible wrong one, and leave a stub alone."""
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from course.checks import check, find_exercise
+from course.checks.exercise import same
+
+
+def mean_gradient(gradients, sizes):
+    return sum(size / sum(sizes) * gradient for gradient, size in zip(gradients, sizes, strict=True))
+
+
+def partial_products(a, b, parts):
+    ends = [a.shape[1] * part // parts for part in range(parts + 1)]
+    return [a[:, first:last] @ b[first:last] for first, last in zip(ends, ends[1:], strict=False)]
+
+
+def within_limit(w, pushes, limit):
+    version = 0
+    for pulled, gradient in pushes:
+        if version - pulled <= limit:
+            w, version = w - 0.5 * gradient, version + 1
+    return w, len(pushes) - version
+
+
+def counting_dropped_ones_as_versions(w, pushes, limit):
+    fresh = [gradient for version, (pulled, gradient) in enumerate(pushes) if version - pulled <= limit]
+    return w - 0.5 * sum(fresh), len(pushes) - len(fresh)
+
+
+def rows_of_a(a, b, parts):
+    return [piece @ b for piece in a.tensor_split(parts)]
+
+
+def larger_parts_first(a, b, parts):
+    return [x @ y for x, y in zip(a.tensor_split(parts, dim=1), b.tensor_split(parts), strict=True)]
+
+
+RIGHT = {
+    "mean_gradient": mean_gradient,
+    "partial_products": partial_products,
+    "within_limit": within_limit,
+    "ring_bytes": lambda size, ranks: 2 * (ranks - 1) * (size // ranks),
+}
+WRONG = [
+    ("mean_gradient", lambda gradients, sizes: sum(gradients) / len(gradients)),
+    ("mean_gradient", lambda gradients, sizes: sum(gradients)),
+    ("mean_gradient", lambda gradients, sizes: sum(g * n for g, n in zip(gradients, sizes, strict=True))),
+    ("mean_gradient", lambda gradients, sizes: sum(g / n for g, n in zip(gradients, sizes, strict=True) if n)),
+    ("partial_products", lambda a, b, parts: [a @ b] * parts),
+    ("partial_products", lambda a, b, parts: a @ b),
+    ("partial_products", lambda a, b, parts: partial_products(a, b, parts)[::-1]),
+    ("partial_products", lambda a, b, parts: [a @ b / parts] * parts),
+    ("partial_products", rows_of_a),
+    ("partial_products", larger_parts_first),
+    ("within_limit", lambda w, pushes, limit: (w - 0.5 * sum(g for _, g in pushes), 0)),
+    ("within_limit", counting_dropped_ones_as_versions),
+    ("within_limit", lambda w, pushes, limit: within_limit(w, pushes, limit - 1)),
+    ("within_limit", lambda w, pushes, limit: within_limit(w, [(0, g) for _, g in pushes], limit)),
+    ("ring_bytes", lambda size, ranks: 2 * size),
+    ("ring_bytes", lambda size, ranks: 2 * (ranks - 1) * size),
+    ("ring_bytes", lambda size, ranks: (ranks - 1) * (size // ranks)),
+    ("ring_bytes", lambda size, ranks: 2 * ranks * (size // ranks)),
+]
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_a_right_answer_passes(name):
+    assert check(_named(name, RIGHT[name])).state == "passed"
+
+
+@pytest.mark.parametrize(("name", "answer"), WRONG, ids=[f"{name}-{i}" for i, (name, _) in enumerate(WRONG)])
+def test_a_plausible_wrong_answer_is_noticed(name, answer):
+    assert check(_named(name, answer)).state == "wrong"
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_a_stub_is_not_yet_an_answer(name):
+    assert check(_named(name, lambda *arguments: ...)).state == "not yet"
+
+
+gradients_and_sizes = st.lists(st.tuples(st.integers(-9, 9), st.integers(0, 9)), min_size=1).filter(
+    lambda found: any(size for _, size in found)
+)
+
+
+@given(gradients_and_sizes)
+def test_the_mean_by_shares_is_the_oracles_mean_over_rows(found):
+    gradients, sizes = [torch.tensor([g], dtype=torch.float64) for g, _ in found], [size for _, size in found]
+    wanted = find_exercise("mean_gradient").expected(gradients, sizes)
+    torch.testing.assert_close(mean_gradient(gradients, sizes), wanted, rtol=1e-9, atol=1e-9)
+
+
+@given(st.floats(-5, 5), st.lists(st.integers(-3, 3)), st.integers(0, 3), st.data())
+def test_pushes_within_a_limit_are_the_oracles(w, gradients, limit, data):
+    pushes = [(data.draw(st.integers(0, place)), float(gradient)) for place, gradient in enumerate(gradients)]
+    assert same(within_limit(w, pushes, limit), find_exercise("within_limit").expected(w, pushes, limit))
+
+
+def _named(name, answer):
+    def wrapper(*arguments):
+        return answer(*arguments)
+
+    wrapper.__name__ = name
+    return wrapper

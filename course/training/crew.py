@@ -28,9 +28,9 @@ class Crew:
         with open_talk(self.cluster, ps, plan.problem, plan.optimizer, settings, incarnation, snapshot) as talk:
             yield talk
 
-    def ps_there(self, tasks=None):
-        """Return those of the ps tasks (default: all) that answer, after giving lost ones a moment to come back."""
-        return present(self.cluster, list(self.plan.ps if tasks is None else tasks))
+    def ps_there(self):
+        """Return those of the ps tasks that answer, after giving lost ones a moment to come back."""
+        return present(self.cluster, self.plan.ps)
 
     @contextmanager
     def working(self, talk):

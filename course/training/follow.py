@@ -12,22 +12,19 @@ _EVERY = 0.02  # seconds between two looks at the shards
 
 
 def follow(talk, session, hooks, lineage, crew):
-    """Read steps and tell the hooks until training ends; return the last status. Raises what the end calls for."""
-    workers, told = crew.plan.workers, 0
+    """Read steps and tell the hooks until training ends. Raises what the end calls for."""
+    workers = crew.plan.workers
     while True:
         crew.check()
-        with unbroken():
-            status, rows = talk.look(lineage.told, told)
-        told += len(status["events"])
-        lineage.start(status["seconds"])
-        rows = lineage.add(rows)
-        for seconds, what, worker, step, reason in status["events"]:
-            session.happened(what, workers[worker], step, reason, lineage.shifted(seconds))
+        lineage.read(talk)
+        events, rows = lineage.untold()
+        for seconds, what, worker, step, reason in events:
+            session.happened(what, workers[worker], step, reason, seconds)
         _tell_steps(rows, session, hooks)
-        ended = status["ended"]
+        status, ended = lineage.status, lineage.status["ended"]
         if ended and (len(rows) == 0 or session.stop_reason is not None):
             _judge(ended, status, session, hooks, workers)
-            return status
+            return
         if session.stop_reason is not None:
             with unbroken():
                 talk.stop()

@@ -5,50 +5,51 @@ import time
 import numpy
 
 from course.training.result import RECORD
+from course.training.unbroken import unbroken
 
 
 class Lineage:
-    """Records of applied gradients, as the session reads them.
+    """Records of applied gradients and what else the servers tell, as the session reads them.
 
     Every incarnation's server counts seconds from its own start; here they become seconds since the first one's.
-    `version`: of the last update told (at first of the checkpoint, where training goes on from one); `told`: how many
-    records this incarnation's server has told.
+    `version`: of the last update read (at first of the checkpoint, where training goes on from one); `status`: the
+    last one read.
     """
 
     def __init__(self, version=0):
-        self.version, self.told = version, 0
-        self._rows = []
+        self.version, self.status = version, None
+        self._rows, self._untold, self._events = [], [], []
+        self._read = self._events_read = 0  # of this incarnation's server
         self._origin = None  # on our monotonic clock: when the first server's clock was 0
         self._shift, self._set = 0.0, False
 
-    def start(self, seconds):
-        """Set the clock by what this incarnation's server reads now, the first time that it reads anything."""
-        if seconds is None or self._set:
-            return
-        zero = time.monotonic() - seconds
-        self._origin = zero if self._origin is None else self._origin
-        self._shift, self._set = zero - self._origin, True
+    def read(self, talk):
+        """Read what is new at the shards of this `Talk`. Raises ShardLost."""
+        with unbroken():
+            self.status, rows = talk.look(self._read, self._events_read)
+        self._set_clock(self.status["seconds"])
+        events = self.status["events"]
+        self._events += [(seconds + self._shift, *rest) for seconds, *rest in events]
+        self._read, self._events_read = self._read + len(rows), self._events_read + len(events)
+        if len(rows):
+            rows = rows.copy()
+            rows["arrived"] += self._shift
+            rows["applied"] += self._shift
+            self._rows.append(rows)
+            self._untold.append(rows)
+            self.version = int(rows["step"][-1])
 
-    def shifted(self, seconds):
-        """Return the time that this incarnation's server calls `seconds` on our clock."""
-        return seconds + self._shift
-
-    def add(self, rows):
-        """Take the server's new records, an array of `RECORD`; return them with times on our clock."""
-        self.told += len(rows)
-        if len(rows) == 0:
-            return rows
-        rows = rows.copy()
-        rows["arrived"] += self._shift
-        rows["applied"] += self._shift
-        self._rows.append(rows)
-        self.version = int(rows["step"][-1])
-        return rows
+    def untold(self):
+        """Return the events, as (seconds, what, worker, step, reason), and the records not yet returned by this."""
+        events, rows = self._events, _joined(self._untold)
+        self._events, self._untold = [], []
+        return events, rows
 
     def roll_back(self, version):
-        """Forget the updates after `version`: they are lost with the ps that had them."""
+        """Forget the updates after `version`: they are lost with the ps that had them. Another server comes."""
         self._rows = [rows[rows["step"] <= version] for rows in self._rows]
-        self.version, self.told, self._set = version, 0, False
+        self._untold = [rows[rows["step"] <= version] for rows in self._untold]
+        self.version, self._read, self._events_read, self._set = version, 0, 0, False
 
     def now(self):
         """Return the seconds since the first incarnation's start; 0 before it."""
@@ -57,10 +58,22 @@ class Lineage:
     @property
     def history(self):
         """All records of the lineage, as one array of `RECORD`."""
-        return numpy.concatenate(self._rows) if self._rows else numpy.empty(0, RECORD)
+        return _joined(self._rows)
 
     @property
     def seconds(self):
         """Seconds from the start to the last update."""
         last = next((rows for rows in reversed(self._rows) if len(rows)), None)
         return 0.0 if last is None else float(last["applied"][-1])
+
+    def _set_clock(self, seconds):
+        """Set the clock by what this incarnation's server reads now, the first time that it reads anything."""
+        if seconds is None or self._set:
+            return
+        zero = time.monotonic() - seconds
+        self._origin = zero if self._origin is None else self._origin
+        self._shift, self._set = zero - self._origin, True
+
+
+def _joined(rows):
+    return numpy.concatenate(rows) if rows else numpy.empty(0, RECORD)

@@ -16,7 +16,7 @@ from course.training.where import Where
 from course.training.wire import SILENCE, connect
 from course.training.worker import work
 
-START = 20.0  # seconds for a task to answer at the start: a busy laptop, not a hang
+START = 60.0  # seconds for a task to answer at the start: a first optimiser imports a lot, and laptops are busy
 _OTHERS = 0.25  # seconds between two looks at the shards other than shard 0
 _SNAPSHOT = 1 << 32  # bytes: what the length of a frame can say
 

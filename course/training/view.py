@@ -9,10 +9,11 @@ class View:
     """Shows the shards of the present `Talk`; before there are any, and when they are gone, what was known last.
 
     `parameters`: name to tensor, the first ones. `start`: the `Snapshot` that training goes on from, or None.
+    `lineage`: the `Lineage` of the training.
     """
 
-    def __init__(self, parameters, start):
-        self._talk, self._snapshot = None, start
+    def __init__(self, parameters, start, lineage):
+        self._talk, self._snapshot, self._lineage = None, start, lineage
         self._last = start.parameters if start else parameters
 
     @contextmanager
@@ -36,5 +37,6 @@ class View:
         if self._talk is not None:
             with unbroken():
                 self._snapshot = self._talk.snapshot()
+            self._lineage.read(self._talk)  # the records of all that is in the snapshot, while they can be had
             self._last = self._snapshot.parameters
         return self._snapshot

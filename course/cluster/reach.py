@@ -55,7 +55,7 @@ def _gone(host, what):
 
 async def _check_tls(host, port, context):
     try:
-        await _close(await _connect(host, port, context))
+        await _greet(host, port, context, ANSWER)
     except ssl.SSLCertVerificationError as error:
         raise Refused(_bad_certificate(error)) from None
     except ssl.SSLError as error:
@@ -93,7 +93,7 @@ async def _speaks_tls(host, port):
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE  # nothing is sent: only "is this TLS?"
     try:
-        await _close(await _connect(host, port, context, _GREETING))
+        await _greet(host, port, context, _GREETING)
     except ssl.SSLError:
         return True
     except (OSError, TimeoutError):
@@ -101,9 +101,38 @@ async def _speaks_tls(host, port):
     return True
 
 
-async def _connect(host, port, context=None, seconds=ANSWER):
-    name = {"server_hostname": ""} if context else {}
-    return await asyncio.wait_for(asyncio.open_connection(host, port, ssl=context, **name), seconds)
+async def _greet(host, port, context, seconds):
+    """Shake hands by TLS and hang up; unlike asyncio's own way, tell the other side what was wrong with it."""
+    reader, writer = await _connect(host, port)
+    try:
+        await asyncio.wait_for(_shake_hands(reader, writer, context), seconds)
+    finally:
+        writer.close()  # when all is written: an alert too
+
+
+async def _shake_hands(reader, writer, context):
+    incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+    tls = context.wrap_bio(incoming, outgoing)
+    while not _shaken(tls, outgoing, writer):
+        if read := await reader.read(1 << 16):
+            incoming.write(read)
+        else:
+            incoming.write_eof()
+
+
+def _shaken(tls, outgoing, writer):
+    """Take the handshake as far as it goes with what has come in; say whether it is done."""
+    try:
+        tls.do_handshake()
+    except ssl.SSLWantReadError:
+        return False
+    finally:
+        writer.write(outgoing.read())  # in every case: where it fails, this tells the other side why
+    return True
+
+
+async def _connect(host, port):
+    return await asyncio.wait_for(asyncio.open_connection(host, port), ANSWER)
 
 
 async def _close(connection):

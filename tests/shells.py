@@ -1,0 +1,121 @@
+"""Tests' own: the processes of a cluster started by hand, as in shells of their own, and what they said."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from contextlib import contextmanager, suppress
+
+from course.cluster import ClusterSpec
+from course.cluster.certificates import write_certificate
+
+
+class Member:
+    """One `python -m course task`; its lines are read as they come. `prefix`: a command that runs it, such as `ip`."""
+
+    def __init__(self, *arguments, folder=None, prefix=()):
+        command = [*prefix, sys.executable, "-m", "course", "task", *map(str, arguments)]
+        self.process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True, cwd=folder
+        )
+        self.lines = []
+        self._heard = threading.Condition()
+        self._reader = threading.Thread(target=self._read, name="reader of a task's lines")
+        self._reader.start()
+
+    @property
+    def pid(self):
+        return self.process.pid
+
+    @property
+    def text(self):
+        return "\n".join(self.lines)
+
+    def _read(self):
+        for line in self.process.stdout:
+            with self._heard:
+                self.lines.append(line.rstrip("\n"))
+                self._heard.notify_all()
+        with self._heard:
+            self._heard.notify_all()
+
+    def says(self, words, times=1, patience=60.0):
+        """Wait for a line with `words` (for the `times`-th); return it."""
+
+        def found():
+            return [line for line in self.lines if words in line][times - 1 : times]
+
+        with self._heard:
+            self._heard.wait_for(lambda: found() or not self._reader.is_alive(), patience)
+        assert found(), f"{words!r} was not said; this was: {self.text}"
+        return found()[0]
+
+    def signal(self, number):
+        self.process.send_signal(number)
+
+    def ends(self, patience=60.0):
+        """Wait for the process to end; return its exit code."""
+        code = self.process.wait(patience)
+        self._reader.join(10)
+        return code
+
+    def close(self):
+        with suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGCONT)
+        self.process.terminate()  # not SIGKILL: a task removes its own folder
+        try:
+            self.ends(20)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.ends(20)
+        self.process.stdout.close()
+
+
+class Members:
+    """Starts members that all share some arguments, and ends them."""
+
+    def __init__(self, *shared, folder=None):
+        self.shared, self.folder, self.started = shared, folder, []
+
+    def start(self, job, index=0, *more, shared=None, prefix=()):
+        arguments = self.shared if shared is None else shared
+        self.started.append(
+            Member(*arguments, "--job", job, "--index", index, *more, folder=self.folder, prefix=prefix)
+        )
+        return self.started[-1]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for member in self.started:
+            member.close()
+
+
+@contextmanager
+def classic(folder, ports, patience=(60, 60)):
+    """Within the `with`, a ps with the scheduler inside and two workers run, by the classic flags, and have joined.
+
+    Gives the `Members`, the spec, the certificate's file and the three members. `patience`: the workers', in seconds.
+    """
+    certificate = folder / "cluster.pem"
+    write_certificate(certificate)
+    ps, *workers = (f"127.0.0.1:{port}" for port in ports)
+    flags = ["--ps-hosts", ps, "--worker-hosts", ",".join(workers), "--certificate", certificate]
+    with Members(*flags) as members:
+        found = [members.start("ps")]
+        found += [members.start("worker", index, "--patience", seconds) for index, seconds in enumerate(patience)]
+        for member in found:
+            member.says("listens at")
+        yield members, ClusterSpec.from_flags(ps_hosts=ps, worker_hosts=workers), certificate, found
+
+
+def eventually(look, patience=30.0):
+    """Wait until `look()` is true, and return it; fail after `patience` seconds."""
+    deadline = time.monotonic() + patience
+    while not (seen := look()):
+        assert time.monotonic() < deadline, f"it has not come in {patience:g} s"
+        time.sleep(0.05)
+    return seen

@@ -185,7 +185,7 @@ draw.picture(fig, "One handwritten digit of each kind, 0 to 9: dark strokes on w
 
 # %% [markdown]
 # Two settings. The *classic* ones are a well-known distributed program's, whose author chose its learning rate to show
-# the mechanism. The *tuned* ones have smaller first weights and a thousandfold learning rate. Three workers make 1,500
+# the mechanism. The *tuned* ones have smaller first weights and a thousandfold learning rate. Three workers make 1,200
 # asynchronous updates with each. Which share of the held-out digits will each get right?
 
 # %%
@@ -195,9 +195,9 @@ prediction_classic, prediction_tuned = None, None  # for example 0.5 and 0.95
 cluster = local_cluster(ps=1, worker=3)
 TUNED, CLASSIC = training.mnist.TUNED, training.mnist.CLASSIC
 classic = training.mnist(weights=CLASSIC.weights)
-slow = training.train(classic, cluster, optimizer=CLASSIC.made(), total_steps=TUNED.steps)
-looks = {"async": training.Validate(every=150)}
-asynchronous = training.train(digits, cluster, optimizer=TUNED.made(), total_steps=TUNED.steps, hooks=[looks["async"]])
+slow = training.train(classic, cluster, optimizer=CLASSIC.made(), total_steps=1200)
+looks = {"async": training.Validate(every=120)}
+asynchronous = training.train(digits, cluster, optimizer=TUNED.made(), total_steps=1200, hooks=[looks["async"]])
 print(asynchronous)
 print("classic settings: at least half right:", classic.validate(slow.parameters)["accuracy"] >= 0.5)
 print("tuned settings: at least 90 % right:  ", digits.validate(asynchronous.parameters)["accuracy"] >= 0.90)
@@ -210,17 +210,17 @@ print("staleness → gradients:", asynchronous.staleness_counts())
 print("your numbers:", prediction_classic, prediction_tuned)
 
 # %% [markdown]
-# With the classic settings the program runs, prints and is distributed, and has learned next to nothing after 1,500
+# With the classic settings the program runs, prints and is distributed, and has learned next to nothing after 1,200
 # updates: it would need its 11,000 and more. How many machines took part is not how well they learned.
 #
-# The synchronous rule makes one update of three gradients. So 500 updates see as many images as those 1,500. This time
+# The synchronous rule makes one update of three gradients. So 400 updates see as many images as those 1,200. This time
 # a hook writes *summaries*: files with losses, rates and the parameters' distributions, which TensorBoard shows.
 
 # %% tags=["nbval-check-output"]
-looks["sync"] = training.Validate(every=50)
+looks["sync"] = training.Validate(every=40)
 folder = TemporaryDirectory()
-hooks = [looks["sync"], training.WriteSummaries(folder.name, every=50, histograms=250)]
-synchronous = training.train(digits, cluster, optimizer=TUNED.made(), mode="sync", total_steps=500, hooks=hooks)
+hooks = [looks["sync"], training.WriteSummaries(folder.name, every=50, histograms=200)]
+synchronous = training.train(digits, cluster, optimizer=TUNED.made(), mode="sync", total_steps=400, hooks=hooks)
 print(synchronous, "gradients:", len(synchronous.history))
 print("at least 90 % right:", digits.validate(synchronous.parameters)["accuracy"] >= 0.90)
 
@@ -336,7 +336,7 @@ print("your number:", prediction, "kB")
 
 
 # %%
-def learn_together(rank, size, problem, optimizer, steps, every=50):
+def learn_together(rank, size, problem, optimizer, steps, every=40):
     import time
 
     parameters = {name: value.requires_grad_() for name, value in problem.initial().items()}
@@ -357,7 +357,7 @@ def learn_together(rank, size, problem, optimizer, steps, every=50):
 
 
 # %% tags=["nbval-check-output"]
-found = replicas.run_ranks(learn_together, cluster, digits, TUNED.made(), 500)
+found = replicas.run_ranks(learn_together, cluster, digits, TUNED.made(), 400)
 last = [kept[-1][2] for kept in found]
 print("ranks:", len(found), "updates:", found[0][-1][0])
 print("all ranks have the same bits:", all(apart(last[0], other) == 0 for other in last))
@@ -390,7 +390,7 @@ draw.table(
     ["way", "updates", "images", "seconds", "images a second", "held out"],
     [
         [name, n, last.images, f"{last.seconds:.1f}", f"{last.images / last.seconds:,.0f}", f"{last.accuracy:.1%}"]
-        for (name, looks_), n in zip(runs.items(), (1500, 500, 500), strict=True)
+        for (name, looks_), n in zip(runs.items(), (1200, 400, 400), strict=True)
         for last in looks_[-1:]
     ],
     "Three ways to train the digits on three workers.",

@@ -40,6 +40,7 @@ class Seats:
 
     def stand(self, seat):
         """Free the seat; return whether it was still the worker's. Needs the lock."""
+        seat.replaced = True  # nothing more is taken from it
         if self._taken.get(seat.worker) is not seat:
             return False
         del self._taken[seat.worker]

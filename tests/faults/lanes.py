@@ -91,7 +91,7 @@ class Lane:
         if self._process.poll() is None:
             self._process.send_signal(signal.SIGUSR1)  # faulthandler, in the lane
             threading.Event().wait(0.5)
-        return "".join(self._errors[-120:])
+        return "".join(self._errors).rpartition("Current thread")[2][:3000]
 
     def close(self):
         """End the lane: quietly, or with all its processes when it doesn't answer."""

@@ -91,15 +91,22 @@ class Session:
         self.happened("checkpoint saved", step=snapshot.version, reason=reason)
         return path
 
-    def finish(self, reason="the end"):
-        """Take the last snapshot and save it; hooks see it from now on, when the parameter servers may be gone."""
-        if self._snapshot is not None:
-            self._last = self.snapshot()
+    def finish(self, reason="the end", error=None):
+        """Take the last snapshot and save it; hooks see it from now on, when the parameter servers may be gone.
+
+        `error`: the one that ended the training, if so; what fails now is then a note of it.
+        """
+        try:
+            self._last = self.snapshot() if self._snapshot is not None else None
             self.save(reason)
+        except Exception as second:
+            if error is None:
+                raise
+            error.add_note(f"The last state could not be kept: {type(second).__name__}: {second}")
 
     @property
     def finished(self):
-        """Whether the last snapshot has been taken: at the end, unless the parameter servers were lost."""
+        """Whether training is over and its last snapshot is kept; not so when the parameter servers were lost."""
         return self._last is not None
 
     def happened(self, what, task="", step=None, reason="", seconds=None):
@@ -146,8 +153,11 @@ class Hook:
     def refused(self, session, error):
         """Called when the store refused a gradient (NonFiniteError); if no hook then asks to stop, it is raised."""
 
+    def finished(self, session):
+        """Called when training is over and its last parameters are there, before any hook's `end`."""
+
     def end(self, session):
-        """Called once at the end, after an error or an interrupt too; `session.parameters()` are then the last."""
+        """Called once at the end, whatever happened: after an error or an interrupt too."""
 
 
 class StopAtStep(Hook):
@@ -180,7 +190,7 @@ class StopOnNaN(Hook):
 def begun(session, hooks):
     """Within the `with`, every hook has begun; afterwards each that was asked to begin has ended, whatever happened.
 
-    The first exception is raised; those of other hooks' ends stand in its notes.
+    Ends come in reverse order. The first exception is raised; those that come after it stand in its notes.
     """
     session.hooks, asked, first = tuple(hooks), [], None
     try:
@@ -190,14 +200,15 @@ def begun(session, hooks):
         yield
     except BaseException as error:  # an interrupt too: it is raised again below
         first = error
-    for hook in reversed(asked):
+    last = [(hook, "finished") for hook in asked if session.finished]
+    for hook, name in [*last, *((hook, "end") for hook in reversed(asked))]:
         try:
-            hook.end(session)
+            getattr(hook, name)(session)
         except BaseException as error:
             if first is None:
                 first = error
             else:
-                first.add_note(f"{type(hook).__name__}.end then raised {type(error).__name__}: {error}")
+                first.add_note(f"{type(hook).__name__}.{name} then raised {type(error).__name__}: {error}")
     if first is not None:
         raise first
 

@@ -60,14 +60,14 @@ class WriteSummaries(Hook):
         words = " ".join(filter(None, (event.what, event.task, event.reason)))
         self._file.add("text", "events", words, event.step)
 
+    def finished(self, session):
+        """Write the last parameters."""
+        if self.histograms:
+            self._write_parameters(session)
+
     def end(self, session):
-        """Write the last parameters, and close the file."""
-        if self._file is None:
-            return
-        try:
-            if self.histograms and session.finished:
-                self._write_parameters(session)
-        finally:
+        """Close the file."""
+        if self._file is not None:
             self._file.close()
 
     def _restart(self, step):

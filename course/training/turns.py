@@ -62,8 +62,10 @@ def train_in_turns(
         session.save("the start")
         try:
             _train(problem, session, hooks, store, rule, workers, seed, sent, history)
-        finally:
-            session.finish()
+        except BaseException as error:
+            session.finish("an error ended the training", error)
+            raise
+        session.finish()
     return _result(session, mode, workers, store, rule, sent, history, restored)
 
 

@@ -47,9 +47,9 @@ class Validate(Hook):
             self._done = block
             self._look(session)
 
-    def end(self, session):
-        """Validate the last parameters, if they can still be had."""
-        if session.finished and (not self.results or self.results[-1][0] != session.snapshot().version):
+    def finished(self, session):
+        """Validate the last parameters."""
+        if not self.results or self.results[-1][0] != session.snapshot().version:
             self._look(session)
 
     def _look(self, session):

@@ -15,15 +15,17 @@ WORKER, PS = "/job:worker/task:1", "/job:ps/task:0"
 @pytest.fixture(scope="module")
 def lab(no_leaks_from_this_file):
     widget = FailureLab(seconds=1)
-    yield widget.wait()
-    widget.close()
+    try:
+        yield widget.wait()
+    finally:
+        widget.close()
 
 
 def events(lab, task=WORKER):
     return [event.what for event in lab.result.events if event.task == task]
 
 
-def until(lab, condition, patience=40.0):
+def until(lab, condition, patience=90.0):
     """Wait until the training that runs satisfies `condition(story)`; fail after `patience` seconds."""
     deadline = time.monotonic() + patience
     while not (lab._rehearsal and condition(lab._rehearsal.story)):

@@ -87,8 +87,8 @@ class FailureLab(Explorer):
         self._rehearsal.act(action, task)
 
     def wait(self, timeout=None):
-        """Return when the training has ended; raises TimeoutError after `timeout` seconds (default: its own + 60)."""
-        return super().wait(self.seconds + 60 if timeout is None else timeout)
+        """Return when the training has ended; raises TimeoutError after `timeout` seconds (default: its own + 120)."""
+        return super().wait(self.seconds + 120 if timeout is None else timeout)
 
     def compute(self):
         """Train for `seconds` on the processes, drawing now and then; return the `Story`."""

@@ -4,6 +4,7 @@ import os
 import re
 from urllib.error import HTTPError
 
+import nbformat
 import pytest
 
 from tests.browser.lab_page import chromium_page, failures, find_chromium, running_lab, sessions, shut_kernels
@@ -88,3 +89,29 @@ def test_the_page_needs_the_token(lab_address):
         sessions(address)
     with refused.value as answer:
         assert answer.code == 403
+
+
+def test_the_failure_lab_is_hit_by_its_buttons_and_shows_it_while_it_runs(lab, lab_address):
+    source = "from course.widgets import FailureLab\n\nlab = FailureLab(seconds=60)\nlab"
+    written = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source), nbformat.v4.new_code_cell("2 + 2")])
+    nbformat.write(written, lab_address[1] / "notebooks" / "90_failure_lab.ipynb")
+    lab.open("90_failure_lab")
+    notebook = lab.run_all("90_failure_lab")  # the second cell answers while the training runs
+    assert failures(notebook) == [] and notebook["cells"][1]["outputs"][0]["data"]["text/plain"] == ["4"]
+    widget = lab.page.locator(".jupyter-widgets.widget-vbox").first
+    kill = widget.get_by_role("button", name="Kill worker")
+    lab.page.wait_for_function("() => document.querySelector('.widget-vbox svg text') !== null", timeout=60_000)
+    version = "[...document.querySelectorAll('.widget-vbox svg text')].some(e => e.textContent.includes('worker 0'))"
+    lab.page.wait_for_function(f"() => {version}", timeout=60_000)  # the first gradients are drawn
+    kill.focus()
+    lab.page.keyboard.press("Enter")
+    for words in ("worker 1 killed", "worker 1 lost", "worker 1 joined"):
+        lab.page.wait_for_function(f"() => document.querySelector('.widget-vbox').textContent.includes('{words}')")
+    widget.get_by_role("button", name="Kill parameter server").click()
+    for words in ("ps 0 killed", "restored from step"):
+        lab.page.wait_for_function(f"() => document.querySelector('.widget-vbox').textContent.includes('{words}')")
+    if folder := os.environ.get("COURSE_SCREENSHOTS"):
+        lab.page.screenshot(path=f"{folder}/failure_lab.png")
+    widget.get_by_role("button", name="Stop").click()
+    lab.page.wait_for_function("() => document.querySelector('.widget-vbox').textContent.includes('by its button')")
+    assert_nothing_went_wrong(lab)

@@ -446,7 +446,15 @@ draw.faults(hit.history, hit.events, "Worker 1 dies and comes back; the others n
 # A worker sends its gradient, and the connection breaks before the answer comes. Was the gradient applied? If the
 # worker sends it again, it may count twice; if it doesn't, it may be lost. So every push has an *id*: which life of
 # the store it belongs to (the *incarnation*), which worker's session, and its number in that session. The store keeps
-# a table of the ids that it took. It takes none twice.
+# a table of the ids that it took. It takes none twice. Three pushes and a death, one after another:
+#
+# | what arrives | its id | what the store does |
+# |---|---|---|
+# | worker 0's first push | (0, a, 1) | applies it, and notes that session a is at 1 |
+# | the same again, for the answer was lost | (0, a, 1) | applies nothing: it has that one |
+# | worker 1's first push | (0, b, 1) | applies it, and notes that session b is at 1 |
+# | *the store dies; another begins with the last checkpoint, its table included* | | *incarnation 1* |
+# | worker 1's second push, computed before | (0, b, 2) | refuses it: it belongs to another life |
 #
 # You can test that, with a problem whose parameters count. Worker *k* sends the gradient −1 at place *k* and 0
 # elsewhere. With plain gradient descent and a learning rate of 1, place *k* counts the pushes of worker *k*.
@@ -590,17 +598,21 @@ draw.table(
 # ## Each role in its own terminal
 #
 # In the classic tutorials you start every role yourself, on one machine or on several. The same program runs
-# everywhere; only the last two flags differ. Open three terminals and type one line in each:
+# everywhere; only the last two flags differ. Make a certificate, as in chapter 04; then open three terminals in the
+# folder where it is, and type one line in each, in any order:
 #
 # ```
+# python -m course certificate cluster.pem
+#
 # python -m course train --ps-hosts localhost:2222 --worker-hosts localhost:2223,localhost:2224 --job-name ps --task-index 0
 # python -m course train --ps-hosts localhost:2222 --worker-hosts localhost:2223,localhost:2224 --job-name worker --task-index 0
 # python -m course train --ps-hosts localhost:2222 --worker-hosts localhost:2223,localhost:2224 --job-name worker --task-index 1
 # ```
 #
-# There is no notebook here that could run the hooks and write the checkpoints. One of the workers must: the *chief*,
-# the lowest worker that is alive. It holds a lease that it renews all the time. A chief that is frozen can't renew, so
-# after three seconds the next worker takes over; when the old one wakes, it is refused and goes on as a plain worker.
+# There is no notebook here that could run the hooks and write the checkpoints (`--checkpoint-dir`). One of the workers
+# must: the *chief*, the lowest worker that is alive. It holds a lease that it renews all the time. A chief that is
+# frozen can't renew, so after three seconds the next worker takes over; when the old one wakes, it is refused and goes
+# on as a plain worker.
 #
 # ## The failure lab
 #

@@ -102,6 +102,51 @@ def test_a_missing_file_is_named(tmp_path):
         ClusterSpec.read(tmp_path / "none.toml")
 
 
+def test_the_classic_flags_give_a_spec_with_its_scheduler():
+    spec = ClusterSpec.from_flags(ps_hosts="a:2222, b:2222", worker_hosts="c:2222", local_hosts=["d:1"])
+    assert spec.as_dict() == {
+        "scheduler": ["a:3222"],
+        "ps": ["a:2222", "b:2222"],
+        "worker": ["c:2222"],
+        "local": ["d:1"],
+    }
+    assert spec.scheduler_task == ClusterSpec(spec).scheduler_task == "/job:ps/task:0"
+    own = ClusterSpec.from_flags(ps_hosts="a:2222", worker_hosts="b:2222", scheduler_hosts="c:9")
+    assert (own.scheduler, own.scheduler_task) == ("c:9", None)
+    assert ClusterSpec(GOOD).scheduler_task is None
+
+
+def test_without_a_ps_the_first_job_has_the_scheduler_and_high_ports_go_down():
+    spec = ClusterSpec.from_flags(local_hosts="a:65000,b:1", other_hosts="c:1", ps_hosts=None)
+    assert (spec.scheduler, spec.scheduler_task) == ("a:64000", "/job:local/task:0")
+
+
+@pytest.mark.parametrize(
+    ("hosts", "error", "words"),
+    [
+        ({}, ValueError, "no job with tasks"),
+        ({"ps_hosts": "a:1,"}, ValueError, "an address is missing"),
+        ({"ps_hosts": ""}, ValueError, "an address is missing"),
+        ({"ps_hosts": 3}, TypeError, "give 'host:port,host:port'"),
+        ({"ps": "a:1"}, TypeError, "name a job by JOB_hosts"),
+        ({"ps_hosts": "a"}, ValueError, r"ps\[0\] is 'a'; it must be 'host:port'"),
+        ({"ps_hosts": "a:1", "worker_hosts": "a:1"}, ValueError, r"ps\[0\] and worker\[0\] are both 'a:1'"),
+        ({"ps_hosts": "a:1", "worker_hosts": "a:1001"}, ValueError, "are both 'a:1001'"),
+        ({"scheduler_hosts": "a:1"}, ValueError, "no job with tasks"),
+    ],
+)
+def test_wrong_flags_are_told_what_is_legal(hosts, error, words):
+    with pytest.raises(error, match=words):
+        ClusterSpec.from_flags(**hosts)
+
+
+def test_a_spec_says_who_is_missing():
+    spec = ClusterSpec(GOOD)
+    assert spec.missing(spec.tasks) == []
+    assert spec.missing([]) == spec.tasks
+    assert spec.missing(["/job:worker/task:0", "/job:other/task:9"]) == ["/job:ps/task:0", "/job:worker/task:1"]
+
+
 _hosts = st.sampled_from(["localhost", "127.0.0.1", "node-3.lab", "[::1]"])
 _addresses = st.builds("{}:{}".format, _hosts, st.integers(1, 65535))
 _jobs = st.from_regex(r"[A-Za-z_][A-Za-z0-9_.-]{0,8}", fullmatch=True).filter(lambda job: job != "scheduler")

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from course.__main__ import main
-from course.cluster import ClusterSpec, connect, remote
+from course.cluster import ClusterSpec, connect, pulse
 from course.cluster.certificates import read_certificate, write_certificate
 
 
@@ -25,9 +25,9 @@ class Members:
     def __init__(self, folder):
         self.folder, self.started = folder, []
 
-    def start(self, job, index=0, *more):
-        spec = str(self.folder / "cluster.toml")
-        command = [sys.executable, "-m", "course", "task", "--spec", spec, "--job", job, "--index", str(index), *more]
+    def start(self, job, index=0, *more, spec=True):
+        where = ["--spec", str(self.folder / "cluster.toml")] if spec else []
+        command = [sys.executable, "-m", "course", "task", *where, "--job", job, "--index", str(index), *more]
         process = subprocess.Popen(command, stdout=-1, stderr=-1, text=True, start_new_session=True)
         self.started.append(process)
         return process
@@ -53,8 +53,7 @@ def write_spec(folder, free_ports, protocol="tls"):
 
 
 def test_a_cluster_started_by_hand_works_and_stops_cleanly(folder, members, free_ports, monkeypatch):
-    monkeypatch.setattr(remote, "_PING", 0.2)
-    monkeypatch.setattr(remote, "_SILENCE", 1.0)
+    monkeypatch.setattr(pulse, "SILENCE", 1.0)
     spec = write_spec(folder, free_ports)
     made = CliRunner().invoke(main, ["certificate", str(folder / "cluster.pem")])
     assert made.exit_code == 0 and "readable by you only" in made.output
@@ -105,21 +104,50 @@ def test_a_task_without_a_scheduler_waits_no_longer_than_its_patience_and_says_w
     assert "Is the scheduler up" in complaint and "Traceback" not in complaint
 
 
-def test_a_task_that_waits_for_its_scheduler_stops_at_once(folder, members, free_ports):
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("seconds", [0.7, 3.0])  # it imports; it waits for its scheduler
+def test_a_task_stops_cleanly_whatever_it_is_doing(folder, members, free_ports, number, seconds):
     write_spec(folder, free_ports)
     process = members.start("worker", 0, "--insecure")
-    time.sleep(4)  # it imports torch, then waits
-    process.terminate()
-    began = time.monotonic()
-    assert process.communicate(timeout=30) == ("", "")
-    assert process.returncode in (0, -signal.SIGTERM)  # minus: the signal came before its first line of ours ran
-    assert time.monotonic() - began < 10
+    time.sleep(seconds)
+    process.send_signal(number)
+    said, complaint = process.communicate(timeout=30)
+    assert "Traceback" not in complaint
+    assert process.returncode in (0, -number)  # minus: the signal came before the first line of ours ran
+
+
+def test_a_task_that_tries_to_join_again_stops_cleanly(folder, members, free_ports):
+    write_spec(folder, free_ports)
+    scheduler, worker = members.start("scheduler", 0, "--insecure"), members.start("worker", 0, "--insecure")
+    assert "listens at" in worker.stdout.readline()
+    scheduler.terminate()
+    assert "lost its scheduler; it tries for 60 s to join again" in worker.stdout.readline()
+    worker.terminate()
+    assert worker.communicate(timeout=30) == ("", "") and worker.returncode == 0
+
+
+def test_the_classic_flags_start_the_scheduler_inside_the_first_ps(members, free_ports):
+    ps, worker = (f"127.0.0.1:{port}" for port in free_ports(2))
+    flags = ["--ps-hosts", ps, "--job-hosts", f"local={worker}", "--insecure"]
+    first = members.start("ps", 0, *flags, spec=False)
+    local = members.start("local", 0, *flags, "--simulated-gpus", "2", spec=False)
+    spec = ClusterSpec.from_flags(ps_hosts=ps, local_hosts=worker)
+    assert first.stdout.readline() == f"the scheduler listens; session target tcp://{spec.scheduler}\n"
+    assert f"/job:ps/task:0 listens at tcp://{ps}; session target tcp://{spec.scheduler}" in first.stdout.readline()
+    assert f"/job:local/task:0 listens at tcp://{worker}" in local.stdout.readline()
+    with connect(spec, insecure=True) as cluster, cluster.at("/job:local/task:0/gpu:1"):
+        assert (
+            cluster.executor.submit(lambda: str((__import__("torch").ones(1) + 1).device)).result(timeout=60)
+            == "cuda:1"
+        )
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
         (["--job", "wroker", "--insecure"], "no job 'wroker'; the jobs are scheduler, worker"),
+        (["--job", "worker", "--ps-hosts", "a:1"], "give the cluster by --spec FILE, or by --ps-hosts"),
+        (["--job", "worker", "--job-hosts", "local"], "as in --job-hosts local=a:2222,b:2222"),
         (["--job", "worker", "--index", "7", "--insecure"], "the tasks of worker are 0 to 1"),
         (["--job", "worker", "--certificate", "none.pem"], "Make one by `python -m course certificate none.pem`"),
         (["--job", "worker", "--certificate", "{spec}"], "must hold a CERTIFICATE and a PRIVATE KEY"),

@@ -162,14 +162,26 @@ def test_every_control_has_a_label(lab):
     assert wanted | {"Slow worker", "Kill parameter server", "Train again", "Stop"} <= set(labels)
 
 
-def test_closing_in_the_middle_ends_its_processes_and_can_be_done_twice():
-    before = {child.pid for child in psutil.Process().children(recursive=True)}
-    widget = FailureLab(seconds=30)
-    until(widget, lambda story: story.rows)
-    widget.close()
-    widget.close()
-    deadline = time.monotonic() + 8
-    while len({c.pid for c in psutil.Process().children(recursive=True)} - before) > 1 and time.monotonic() < deadline:
+def test_a_new_lab_ends_the_one_before_and_closing_one_in_the_middle_ends_its_processes_and_may_be_done_twice(lab):
+    of_the_first = below()
+    second = FailureLab(seconds=30)
+    until(second, lambda story: story.rows)
+    assert_ended(of_the_first)
+    with pytest.raises(RuntimeError, match="it is closed; make a new one"):
+        lab.compute()
+    of_the_second = below()
+    second.close()
+    second.close()
+    assert_ended(of_the_second)
+
+
+def below():
+    return {child.pid for child in psutil.Process().children(recursive=True)}
+
+
+def assert_ended(processes, patience=20.0):
+    deadline = time.monotonic() + patience
+    while len(processes & below()) > 1 and time.monotonic() < deadline:
         time.sleep(0.05)
     # the fork server may stay: it makes the next cluster start in a moment
-    assert len({child.pid for child in psutil.Process().children(recursive=True)} - before) <= 1
+    assert len(processes & below()) <= 1

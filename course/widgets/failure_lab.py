@@ -1,6 +1,7 @@
 """Chapter 06's failure lab: a training that runs slowly enough to be hit, and a timeline of what that did to it."""
 
 import threading
+import weakref
 from functools import partial
 from html import escape
 
@@ -26,22 +27,27 @@ class FailureLab(Explorer):
     by itself, a list of `(second, action, task)` with the actions "kill", "freeze", "thaw", "slow" and "quick".
     While a training runs, `act(action, task)` does one at once, as the buttons do to the worker chosen in `target`;
     `refresh()` trains again. `result` is the `Story` of the last training. The processes start with the first training
-    and live until `close()`.
+    and live until `close()`, or until there is another lab, as when a cell is run again.
     """
 
     background = True
 
     workers = traitlets.Int(3, min=2, max=3).tag(state=True)
     mode = traitlets.Enum(["async", "sync"], "async").tag(state=True)
-    seconds = traitlets.Float(20.0, min=1.0, max=300.0).tag(state=True)
+    seconds = traitlets.Float(20.0, min=1.0, max=120.0).tag(state=True)
     plan = traitlets.List().tag(state=True)
     target = traitlets.Unicode("/job:worker/task:1")
+    _open = staticmethod(lambda: None)  # a weak reference to the lab that is open
 
     def __init__(self, **state):
         self.problem = linear_regression()
         self._cluster, self._closed, self._starting = None, False, threading.Lock()
         self._rehearsal = None  # the training that runs, to be hit
         super().__init__(**state)
+        before, FailureLab._open = FailureLab._open, weakref.ref(self)
+        if (lab := before()) is not None:
+            lab.stop()
+            threading.Thread(target=lab.close, name="closing the lab before").start()  # it may take seconds
 
     @traitlets.validate("plan")
     def _checked_plan(self, proposal):
@@ -82,9 +88,10 @@ class FailureLab(Explorer):
         """Do "kill", "freeze", "thaw", "slow" or "quick" to `task` at once; RuntimeError when no training runs."""
         if action not in ACTIONS:
             raise ValueError(f"act({action!r}): the actions are {', '.join(ACTIONS)}.")
-        if self._rehearsal is None:
+        rehearsal = self._rehearsal  # may end at any moment
+        if rehearsal is None:
             raise RuntimeError(f"act({action!r}, {task!r}): no training runs. Start one by refresh(), or Train again.")
-        self._rehearsal.act(action, task)
+        rehearsal.act(action, task)
 
     def wait(self, timeout=None):
         """Return when the training has ended; raises TimeoutError after `timeout` seconds (default: its own + 120)."""

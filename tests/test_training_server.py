@@ -1,70 +1,32 @@
-"""The wire, the server and the worker's loop, in threads of this process: no cluster."""
+"""The wire, the door, the server and the worker's loop, in threads of this process: no cluster."""
 
 import socket
 import threading
 import time
+from contextlib import ExitStack
 from functools import partial
 
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from shards_here import FOREVER, PROBLEM, SGD, ended, shards, talking, until, working
 
 from course.cluster.certificates import new_certificate, security
-from course.training import linear_regression, train_in_turns
-from course.training.server import open_server
-from course.training.wire import Channel, Layout, connect
+from course.training import train_in_turns
+from course.training import wire as wires
+from course.training.talk import ShardLost, Talk
+from course.training.wire import PROTOCOL, Channel, Layout, Refused, connect
 from course.training.worker import work
 
-SGD = partial(torch.optim.SGD, lr=0.02)
-PROBLEM = linear_regression()
 DTYPES = [torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.int64, torch.uint8]
+TOKEN = {"token": "token"}
 
 
-@pytest.fixture
-def served():
-    """A function that starts a server, and stops it afterwards."""
-    servers = []
-
-    def start(mode="async", workers=1, limit=50, context=None, problem=PROBLEM, **rule):
-        arguments = {"max_staleness": None, "aggregate": None, **rule}
-        server = open_server(problem.initial(), SGD, mode, workers, limit, context=context, **arguments)
-        servers.append(server)
-        return server
-
-    yield start
-    for server in servers:
-        server.close()
-
-
-def session(server, context=None):
-    channel = connect(server.address, {"role": "session", "token": server.token}, context, patience=5)
-    channel.agree(Layout.of(PROBLEM.initial()))
-    return channel
-
-
-def finish(channel, seconds=10):
-    """Wait for the end of the training; return the status and the parameters."""
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        channel.send("LOOK", 0)
-        status, _ = channel.receive().text(), channel.receive()
-        if status["ended"]:
-            channel.send("PULL")
-            channel.receive()
-            return status, {name: value.clone() for name, value in channel.received.items()}
-        time.sleep(0.01)
-    pytest.fail(f"no end after {seconds} s")
-
-
-def in_threads(server, workers, problem=PROBLEM, **more):
-    threads = [
-        threading.Thread(target=work, args=(problem, w, server.address, server.token), kwargs=more)
-        for w in range(workers)
-    ]
-    for thread in threads:
-        thread.start()
-    return threads
+def keys():
+    """The two ends' TLS contexts of one new certificate."""
+    made = security(new_certificate())
+    return tuple(getattr(made, f"get_{end}_args")("worker")["ssl_context"] for end in ("listen", "connection"))
 
 
 shapes = st.lists(st.lists(st.integers(0, 4), max_size=3), min_size=1, max_size=4)
@@ -92,36 +54,37 @@ def test_a_layout_with_a_dtype_that_does_not_exist_is_refused():
 def test_a_frame_that_announces_too_much_is_not_read():
     with socket.create_server(("127.0.0.1", 0)) as listener:
         with socket.create_connection(listener.getsockname()) as theirs, listener.accept()[0] as ours:
-            theirs.sendall(b"TEXT" + (1 << 31).to_bytes(4, "little") + bytes(16))
+            theirs.sendall(b"TEXT" + (1 << 31).to_bytes(4, "little") + bytes(24))
             with pytest.raises(OSError, match="at most"):
                 Channel(ours, patience=5).receive()
 
 
 @pytest.mark.parametrize("encrypted", [False, True])
-def test_one_worker_over_a_socket_is_the_plain_loop_bit_for_bit(served, encrypted):
-    keys = security(new_certificate()) if encrypted else None
-    listening, calling = (
-        (keys.get_listen_args("worker")["ssl_context"], keys.get_connection_args("worker")["ssl_context"])
-        if encrypted
-        else (None, None)
-    )
-    server = served(context=listening)
-    watch = session(server, calling)
-    threads = in_threads(server, 1, context=calling)
-    status, parameters = finish(watch)
+@pytest.mark.parametrize("count", [1, 2])
+def test_one_worker_over_sockets_is_the_plain_loop_bit_for_bit(encrypted, count):
+    contexts = keys() if encrypted else (None, None)
+    with shards(count, contexts=contexts) as (where, _), talking(where, contexts[1]) as talk:
+        with working(where, context=contexts[1]) as worked:
+            status, parameters = ended(talk), talk.parameters()
     wanted = train_in_turns(PROBLEM, optimizer=SGD, total_steps=50).parameters
-    assert status["version"] == 50
+    assert status["version"] == 50 and worked[0].sent == worked[0].acknowledged == 50
     assert all(torch.equal(parameters[name], wanted[name]) for name in wanted)
-    for thread in threads:
-        thread.join(5)
-    watch.close()
 
 
-def test_a_foreign_certificate_is_not_let_in(served):
-    server = served(context=security(new_certificate()).get_listen_args("worker")["ssl_context"])
-    foreign = security(new_certificate()).get_connection_args("worker")["ssl_context"]
-    with pytest.raises(OSError):
-        connect(server.address, {"role": "session", "token": server.token}, foreign, patience=5)
+@pytest.mark.parametrize("count", [1, 2])
+def test_three_synchronous_workers_are_the_same_in_one_process(count):
+    with shards(count, mode="sync", workers=3) as (where, _), talking(where) as talk:
+        with working(where, 3):
+            ended(talk)
+        parameters = talk.parameters()
+    wanted = train_in_turns(PROBLEM, optimizer=SGD, mode="sync", workers=3, total_steps=50).parameters
+    assert all(torch.equal(parameters[name], wanted[name]) for name in wanted)
+
+
+def test_a_foreign_certificate_is_not_let_in():
+    (listen, call), (_, foreign) = keys(), keys()
+    with shards(contexts=(listen, call)) as (where, _), pytest.raises(ShardLost, match="/job:ps/task:0"):
+        Talk(where, foreign)
 
 
 @pytest.mark.parametrize(
@@ -130,112 +93,148 @@ def test_a_foreign_certificate_is_not_let_in(served):
         ({"role": "worker", "worker": 0, "token": "guess"}, "another training"),
         ({"role": "worker", "worker": 1}, "worker 1 is not one of"),
         ({"role": "worker"}, "worker None is not one of"),
+        ({"role": "worker", "worker": [0]}, "is not one of"),
         ({"role": "chief"}, "session or worker"),
+        ({"role": "__init__"}, "session or worker"),
         ({"role": "worker", "worker": 0, "layout": [["w"], [[2]], ["torch.float32"]]}, "the store's are"),
+        ({"role": "worker", "worker": 0, "layout": 5}, "the store's are"),
+        ({"role": "worker", "worker": 0, "incarnation": 3}, "incarnation 0 .* belongs to incarnation 3"),
+        ({"role": "worker", "worker": 0, "course": "0.0.1"}, r"course 0\.0\.1\. Use one version"),
+        ({"role": "session", "epoch": "high"}, "epoch"),
     ],
 )
-def test_a_worker_that_does_not_belong_is_refused_with_a_reason(served, hello, words):
-    server = served()
-    with pytest.raises(OSError, match=words):
-        connect(server.address, {"token": server.token, **hello}, patience=5)
+def test_who_does_not_belong_is_refused_with_a_reason(hello, words, caplog):
+    with shards() as (where, _):
+        with pytest.raises(Refused, match=words):
+            connect(where.addresses[0], {**TOKEN, **hello}, patience=5)
+        deadline = time.monotonic() + 5
+        while "refused" not in caplog.text and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert "refused" in caplog.text, "our side says it too"
 
 
-def _hello(payload):
-    return b"HELO" + len(payload).to_bytes(4, "little") + (1).to_bytes(8, "little") + bytes(8) + payload
+def test_another_protocol_is_named_to_both(monkeypatch):
+    with shards() as (where, _):
+        monkeypatch.setattr(wires, "PROTOCOL", 1)
+        with pytest.raises(Refused, match=f"protocol {PROTOCOL} .*the other side protocol 1"):
+            connect(where.addresses[0], {**TOKEN, "role": "worker", "worker": 0}, patience=5)
 
 
-def test_strangers_and_broken_hellos_do_not_disturb_training(served):
-    server = served()
-    for junk in (b"", b"GET / HTTP/1.0\r\n\r\n" + bytes(64), _hello(b"[]"), _hello(b"{")):
-        with socket.create_connection(server.address, 5) as stranger:
-            stranger.sendall(junk)
-    watch = session(server)
-    in_threads(server, 1)
-    assert finish(watch)[0]["version"] == 50
-    watch.close()
+def test_the_first_protocols_shorter_hello_is_answered_at_once():
+    with shards() as (where, _), socket.create_connection(where.addresses[0], 5) as old:
+        old.sendall(b"HELO" + (2).to_bytes(4, "little") + (1).to_bytes(8, "little") + bytes(8) + b"{}" + bytes(6))
+        assert old.recv(1000)[:4] == b"NOPE"
 
 
-def test_nobody_starts_before_everybody_is_here_and_versions_only_rise(served):
-    server = served(workers=3, limit=300)
-    watch = session(server)
-    first = in_threads(server, 1)
-    time.sleep(0.1)
-    watch.send("LOOK", 0)
-    assert watch.receive().text()["version"] == 0
-    assert watch.receive().payload == b""
-    others = [threading.Thread(target=work, args=(PROBLEM, w, server.address, server.token)) for w in (1, 2)]
-    for thread in others:
-        thread.start()
-    status, _ = finish(watch)
-    assert status["version"] == 300
-    watch.close()
-    for thread in first + others:
-        thread.join(5)
+def _hello(payload, length=None):
+    length = len(payload) if length is None else length
+    return b"HELO" + length.to_bytes(4, "little") + PROTOCOL.to_bytes(8, "little") + bytes(16) + payload
 
 
-def test_the_server_ends_with_its_session(served):
-    server = served(limit=10**9)
-    watch = session(server)
-    threads = in_threads(server, 1)
-    time.sleep(0.1)
-    watch.close()
-    for thread in threads:
-        thread.join(5)
-        assert not thread.is_alive()
-    time.sleep(0.4)
-    with pytest.raises(OSError):
-        socket.create_connection(server.address, 1)
+JUNK = [
+    b"",
+    b"GET / HTTP/1.0\r\n\r\n" + bytes(64),
+    _hello(b"[]"),
+    _hello(b"{"),
+    _hello(b"", 1 << 31),
+    b"PUSH" + bytes(60),
+]
+
+
+def test_strangers_and_broken_hellos_do_not_disturb_training():
+    with shards() as (where, _), ExitStack() as silent:
+        for junk in JUNK:
+            with socket.create_connection(where.addresses[0], 5) as stranger:
+                stranger.sendall(junk)
+        for _ in range(20):
+            silent.enter_context(socket.create_connection(where.addresses[0], 5))
+        with talking(where) as talk, working(where):
+            assert ended(talk)["version"] == 50
+
+
+def test_who_says_nothing_or_half_a_hello_is_cut_off_and_too_many_are_not_let_in(monkeypatch):
+    monkeypatch.setattr("course.training.door._HELLO", 0.5)
+    with shards() as (where, _), ExitStack() as held:
+        crowd = [held.enter_context(socket.create_connection(where.addresses[0], 5)) for _ in range(60)]
+        for stranger in crowd:
+            stranger.settimeout(5)
+        crowd[0].sendall(_hello(b"{}", 100))
+        assert all(_is_closed(stranger) for stranger in crowd)
+        with talking(where) as talk, working(where):
+            assert ended(talk)["version"] == 50
+
+
+def _is_closed(stranger):
+    try:
+        return stranger.recv(1) == b""
+    except ConnectionError:
+        return True
+
+
+def test_nobody_starts_before_everybody_is_here_and_versions_only_rise():
+    with shards(workers=3, limit=200) as (where, _), talking(where) as talk:
+        with working(where, 1):
+            time.sleep(0.1)
+            assert talk.look(0)[0]["version"] == 0
+            late = [threading.Thread(target=work, args=(PROBLEM, worker, where)) for worker in (1, 2)]
+            for thread in late:
+                thread.start()
+            assert ended(talk)["version"] == 200
+        _, rows = talk.look(0)
+        assert rows["step"].tolist() == list(range(1, 201))
+        for thread in late:
+            thread.join(10)
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_the_shards_end_with_their_session(count):
+    with shards(count, limit=FOREVER) as (where, _):
+        with working(where) as worked:
+            with talking(where) as talk:
+                until(talk, lambda status: status["version"] > 5)
+        assert worked[0].ended != "stopped"
+        time.sleep(0.4)
+        for address in where.addresses:
+            with pytest.raises(OSError):
+                socket.create_connection(address, 1)
 
 
 class Failing:
-    def __init__(self, worker):
-        self.worker = worker
+    def __init__(self, worker, error):
+        self.worker, self.error = worker, error
 
     def __getattr__(self, name):
         return getattr(PROBLEM, name)
 
     def batch(self, worker, version, generator):
         if worker == self.worker and version >= 5:
-            raise ZeroDivisionError("a bug in the reader's batch")
+            raise self.error
         return PROBLEM.batch(worker, version, generator)
 
 
-def test_an_error_in_the_problem_reaches_the_session_with_the_workers_number(served):
-    server = served(workers=2, limit=10**6)
-    watch = session(server)
+@pytest.mark.parametrize("error", [ZeroDivisionError("a bug in the reader's batch"), FileNotFoundError("no such data")])
+def test_an_error_in_the_problem_reaches_the_session_with_the_workers_number(error):
     caught = []
 
     def failing(worker):
         try:
-            work(Failing(worker=1), worker, server.address, server.token)
-        except ZeroDivisionError as error:
-            caught.append(error)
+            work(Failing(1, error), worker, where)
+        except type(error) as seen:
+            caught.append(seen)
 
-    threads = [threading.Thread(target=failing, args=(w,)) for w in range(2)]
-    for thread in threads:
-        thread.start()
-    status, _ = finish(watch)
-    assert "worker 1: ZeroDivisionError: a bug" in status["ended"]["text"]
-    for thread in threads:
-        thread.join(5)
-    assert len(caught) == 1
-    watch.close()
+    with shards(workers=2, limit=FOREVER) as (where, _), talking(where) as talk:
+        threads = [threading.Thread(target=failing, args=(worker,)) for worker in range(2)]
+        for thread in threads:
+            thread.start()
+        assert f"worker 1: {type(error).__name__}: {error}" in ended(talk)["ended"]["text"]
+        for thread in threads:
+            thread.join(5)
+    assert caught == [error]
 
 
-@pytest.mark.parametrize("mode", ["async", "sync"])
-def test_a_worker_that_leaves_is_missed_only_where_it_is_needed(served, mode):
-    server = served(mode=mode, workers=2, limit=400)
-    watch = session(server)
-    hello = {"role": "worker", "worker": 1, "token": server.token}
-    leaver = connect(server.address, hello, patience=5)
-    threads = in_threads(server, 1)
-    time.sleep(0.05)
-    leaver.close()
-    status, _ = finish(watch)
-    assert "1" in status["lost"] and "connection" in status["lost"]["1"]
-    assert (status["ended"]["why"], status["version"] == 400) == (
-        ("steps", True) if mode == "async" else ("lost", False)
-    )
-    for thread in threads:
-        thread.join(5)
-    watch.close()
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_gradient_that_is_not_finite_ends_training_by_name(count):
+    with shards(count, optimizer=partial(torch.optim.SGD, lr=1e6), limit=FOREVER) as (where, _):
+        with talking(where) as talk, working(where):
+            told = ended(talk)["ended"]
+    assert told["why"] == "not finite" and "the gradient of" in told["text"] and told["version"] > 0

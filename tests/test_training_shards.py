@@ -90,11 +90,12 @@ class Play:
         self.names = spread(self.initial, count)
         stores = [ParameterServer({n: self.initial[n] for n in names}, self.optimizer) for names in self.names]
         rule = make_rule(mode, stores[0], workers, max_staleness, aggregate)
-        self.shards = [Recorded(stores[0], rule, told)] + [Follower(store, told) for store in stores[1:]]
+        self.shards = [Recorded(stores[0], rule, told, others=count - 1)] + [Follower(store, told) for store in stores[1:]]
         self.links = [Far(follower) for follower in self.shards[1:]]
         self.order, self.store = [], ParameterServer(self.initial, self.optimizer)
         self.versions = [self.store.pull().parameters]
-        self.shards[0].links, self.shards[0].tell = self.links, self.tell
+        self.shards[0].tell = self.tell
+        self.shards[0].follow_me(self.links)
         self.gradients, self.cuts = {}, {}
         self.seats, self.attempts, self.sent, self.unsent = [None] * workers, [0] * workers, [0] * workers, {}
         for worker in range(workers):

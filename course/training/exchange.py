@@ -23,12 +23,12 @@ class Exchange:
     """Workers push and are answered here, each in a thread of its own; the run ends by itself at `settings.limit`.
 
     Training starts when all workers have joined: nobody gets a head start. `start`: a `Snapshot` to go on from, whose
-    table of applied pushes goes on too. `links`: objects with `tell(entry)`, one for each other shard.
+    table of applied pushes goes on too. `others`: how many more shards there are; training waits for `follow_me`.
     """
 
-    def __init__(self, store, rule, settings, incarnation=0, start=None):
+    def __init__(self, store, rule, settings, incarnation=0, start=None, others=0):
         self.store, self.rule, self.settings, self.incarnation = store, rule, settings, incarnation
-        self.seats, self.links = Seats(settings.workers), []
+        self.seats, self.links, self._others = Seats(settings.workers), [], others
         self._table = dict(start.applied) if start is not None else {}  # session -> Applied
         self._heard = {}  # session -> (pushes sent, pushes acknowledged), as the worker last said
         self._current = {}  # worker -> its present session; an older one is refused
@@ -61,9 +61,15 @@ class Exchange:
             self._lost.pop(worker, None)
             if self._started is not None:
                 self._order(joined=(_connection(seat),))
-            elif len(self._live) == self.settings.workers:
-                self._start()
+            else:
+                self._start_if_complete()
             return seat
+
+    def follow_me(self, links):
+        """Tell the order to the other shards from now on: `links` have a `tell(entry)`, one for each of them."""
+        with self.seats.changed:
+            self.links = links
+            self._start_if_complete()
 
     def push(self, seat, sequence, loss, gradients, acknowledged=0):
         """Take one push; `seats.wait` then gives its answer. A sequence number that was taken before is not applied.
@@ -212,6 +218,10 @@ class Exchange:
     def _last(self, session):
         return self._table[session].last
 
+    def _start_if_complete(self):
+        if len(self._live) == self.settings.workers and len(self.links) == self._others and self._started is None:
+            self._start()
+
     def _start(self):
         self._started = time.perf_counter()
         if self.settings.limit <= self.store.version:
@@ -225,7 +235,7 @@ class Exchange:
         if self.seats.ended:
             return
         if self._started is None:
-            if self._live and self.incarnation and quiet > GATHER_AGAIN:
+            if self._live and self.incarnation and quiet > GATHER_AGAIN and len(self.links) == self._others:
                 self._start()
             elif quiet > GATHER:
                 missing = sorted(set(range(self.settings.workers)) - self._live)

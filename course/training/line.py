@@ -35,6 +35,8 @@ class Line:
                 channel.agree(layout)
             for channel in reversed(self._channels):  # shard 0 last: by then the others have a seat for its order
                 channel.send("JOIN")
+                if channel.receive(HELLO_LIMIT).kind != "SEAT":
+                    raise ConnectionError("a shard gave us no seat.")
         except BaseException:
             self.close()
             raise

@@ -105,6 +105,7 @@ class Server:
         seat = self.exchange.join(told["worker"], told.get("session", ""), channel.sending, told.get("attempt", 0))
         reason, silent = "stopped", False
         try:
+            channel.send("SEAT")  # a worker joins shard 0 when all others have a seat for the answer
             reason = self._exchange_with(channel, seat)
         except TimeoutError:
             reason, silent = f"nothing heard for {SILENCE:.0f} s", True
@@ -182,8 +183,8 @@ class Server:
             link = Link(tuple(address), hello, self._call)
             with self._lock:
                 self._links.append(link)
-            self.exchange.links.append(link)
             start(self._listen, number, link)
+        self.exchange.follow_me(list(self._links))
         if addresses:
             start(self._beat)
 
@@ -212,16 +213,26 @@ class Server:
 
 
 def open_server(
-    parameters, optimizer, settings, *, token=None, shard=0, incarnation=0, start=None, contexts=(None, None), host=None
+    parameters,
+    optimizer,
+    settings,
+    *,
+    token=None,
+    shard=0,
+    shards=1,
+    incarnation=0,
+    start=None,
+    contexts=(None, None),
+    host=None,
 ):
-    """Start a `Server` for shard number `shard` with these parameters in this process; return it.
+    """Start a `Server` for shard number `shard` of `shards` with these parameters in this process; return it.
 
     `start`: a `Snapshot` of them to go on from. `contexts`: `ssl.SSLContext`s to listen and to call with, or Nones.
     """
     store = ParameterServer(parameters, optimizer, state=start)
     if shard == 0:
         rule = make_rule(settings.mode, store, settings.workers, settings.max_staleness, settings.aggregate)
-        exchange = Exchange(store, rule, settings, incarnation, start)
+        exchange = Exchange(store, rule, settings, incarnation, start, others=shards - 1)
     else:
         exchange = Follower(store, settings, incarnation)
     token = token or secrets.token_hex(8)

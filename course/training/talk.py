@@ -52,7 +52,7 @@ def open_talk(cluster, ps_tasks, problem, optimizer, settings, incarnation=0, sn
         start = None if snapshot is None else snapshot.part(held)
         part = {name: parameters[name] for name in held}
         with cluster.at(task):
-            arguments = (part, optimizer, settings, token, shard, incarnation, start)
+            arguments = (part, optimizer, settings, token, shard, len(names), incarnation, start)
             openings.append(cluster.client.submit(_open_in_task, *arguments, pure=False))
     addresses = tuple(tuple(_result(opening, task)) for opening, task in zip(openings, tasks, strict=True))
     where = Where(addresses, tasks, token, incarnation, tuple(map(tuple, names)), tuple(parameters))
@@ -169,7 +169,7 @@ def _result(future, task):
         future.release()  # or Dask would open another one when it replaces a task that died
 
 
-def _open_in_task(parameters, optimizer, settings, token, shard, incarnation, start):
+def _open_in_task(parameters, optimizer, settings, token, shard, shards, incarnation, start):
     from distributed import get_worker
 
     here = get_worker()
@@ -180,6 +180,7 @@ def _open_in_task(parameters, optimizer, settings, token, shard, incarnation, st
         settings,
         token=token,
         shard=shard,
+        shards=shards,
         incarnation=incarnation,
         start=start,
         contexts=(context_of(here.security, "worker", listen=True), context_of(here.security, "worker")),

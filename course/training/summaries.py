@@ -13,8 +13,9 @@ class WriteSummaries(Hook):
     - Every `histograms` updates (None: never): a histogram of each parameter; of a single number, its value.
     - What `Validate` finds, when it does; training's events and its settings as text.
 
-    After a restart from a checkpoint the curves go on at its step. A folder that can't be written is a warning, and
-    training goes on without summaries.
+    A folder is one training's: what older files in it say of steps after the one that training starts from, or goes on
+    from after a restart, is no longer shown. A folder that can't be written is a warning, and training goes on without
+    summaries.
     """
 
     def __init__(self, folder, every=100, histograms=1000):
@@ -74,7 +75,7 @@ class WriteSummaries(Hook):
         """Open an event file that overrides, in TensorBoard, what older ones say of later steps."""
         if self._file is not None:
             self._file.close()
-        self._file = _EventFile(self.folder, purge_step=step + 1 if step else None)
+        self._file = _EventFile(self.folder, purge_step=step + 1)
         self._collected, self._written = {}, step // self.every  # worker -> [gradients, sum of losses, of staleness]
         self._drawn = step // self.histograms if self.histograms else 0
 
@@ -98,7 +99,7 @@ class WriteSummaries(Hook):
 class _EventFile:
     """An event file of TensorBoard's; when the disk refuses it says so once, and is silent from then on."""
 
-    def __init__(self, folder, purge_step=None):
+    def __init__(self, folder, purge_step):
         from torch.utils.tensorboard import SummaryWriter
 
         self._folder, self._writer = folder, None

@@ -25,6 +25,9 @@ WORKERS = 3
 class ClassicScene:
     """One parameter server and three workers, started anew for each trial."""
 
+    def prepare(self, plan):
+        """Nothing is kept, so nothing is prepared."""
+
     def run(self, plan):
         """Stage the plan; return its `Outcome`."""
         began = time.monotonic()

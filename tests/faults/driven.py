@@ -16,6 +16,9 @@ PATIENCE = 45.0  # seconds for the rest of a training, a recovery included
 class DrivenScene:
     """A new session process a trial; nothing is kept."""
 
+    def prepare(self, plan):
+        """Nothing is kept, so nothing is prepared."""
+
     def run(self, plan):
         """Stage the plan; return its `Outcome`."""
         began = time.monotonic()

@@ -19,6 +19,11 @@ class HandScene:
     def __init__(self):
         self._members = Members(ps=2, worker=3)
 
+    def prepare(self, plan):
+        """Wait until every member is there."""
+        with self._connected() as cluster:
+            list(cluster.executor.map(abs, range(8)))
+
     def run(self, plan):
         """Stage the plan; return its `Outcome`."""
         before, members = open_here(), self._members
@@ -39,7 +44,7 @@ class HandScene:
         self._members.close()
 
     def _connected(self):
-        return connect(self._members.spec, security=self._members.certificate, timeout=40)
+        return connect(self._members.spec, security=self._members.certificate, timeout=60)
 
 
 def worker_killed(stage, session):

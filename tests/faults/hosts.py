@@ -26,6 +26,9 @@ class HostsScene:
         host = self._hosts[0 if near else 1]
         return host.address, lambda command, **settings: host.start(*command, **settings)
 
+    def prepare(self, plan):
+        """The members are started with the scene; the session waits for them."""
+
     def run(self, plan):
         """Stage the plan; return its `Outcome`."""
         began, members = time.monotonic(), self._members

@@ -6,8 +6,11 @@ import sys
 import time
 import traceback
 
+import torch
+
 from tests.faults.catalogue import KINDS
 from tests.faults.classic import ClassicScene
+from tests.faults.counting import SGD_1
 from tests.faults.driven import DrivenScene
 from tests.faults.hand import HandScene
 from tests.faults.hosts import HostsScene
@@ -32,24 +35,33 @@ def main():
     if hasattr(signal, "SIGUSR1"):
         faulthandler.register(signal.SIGUSR1, all_threads=True)
     open_scenes = {}
+    SGD_1([torch.zeros(1)])  # the first optimiser imports a good part of torch
     try:
         for line in sys.stdin:
-            print(as_line(tried(int(line), open_scenes)), file=words)
+            begun = iter([True])
+            outcome = tried(
+                int(line), open_scenes, lambda begun=begun: next(begun, None) and print("begun", file=words)
+            )
+            print(as_line(outcome), file=words)
     finally:
         for scene in open_scenes.values():
             scene.close()
 
 
-def tried(seed, open_scenes):
-    """Run the trial of `seed` in its scene, which is opened when it is the first; return its outcome."""
+def tried(seed, open_scenes, begun):
+    """Run the trial of `seed` in its scene, and return its outcome; `begun` is called when all that it needs is there."""
     made, began = plan(seed, KINDS), time.monotonic()
     try:
         if made.kind.scene not in open_scenes:
             open_scenes[made.kind.scene] = SCENES[made.kind.scene]()
+        open_scenes[made.kind.scene].prepare(made)
+        begun()
         return open_scenes[made.kind.scene].run(made)
     except NotHereError as error:
+        begun()
         return Outcome(seed, made.kind.name, "not here", time.monotonic() - began, None, str(error))
     except Exception:  # the harness itself stumbled, or a cluster could not be had: not a right end either
+        begun()
         close = open_scenes.pop(made.kind.scene, None)
         if close is not None:
             close.close()

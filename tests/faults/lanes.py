@@ -13,7 +13,8 @@ import psutil
 
 from tests.faults.outcome import Outcome
 
-HANG = 60.0  # seconds for one trial; none that goes well takes a third of it
+HANG = 90.0  # seconds for one trial; none that goes well takes a quarter of it on a quiet machine
+READY = 240.0  # seconds for what a trial needs, a cluster say: processes that import torch
 
 
 def run(seeds, kinds, lanes=2, say=print):
@@ -76,12 +77,12 @@ class Lane:
         put("")
 
     def run(self, seed):
-        """Run one trial; None when it hung or the lane ended."""
+        """Run one trial; None when it hung or the lane ended. The lane says a line when it begins and one at its end."""
         self._errors.clear()
         self._process.stdin.write(f"{seed}\n")
         self._process.stdin.flush()
         try:
-            line = self._lines.get(timeout=HANG)
+            line = self._lines.get(timeout=READY) and self._lines.get(timeout=HANG)
         except queue.Empty:
             return None
         return Outcome(**json.loads(line)) if line else None

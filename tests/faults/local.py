@@ -6,7 +6,10 @@ import time
 from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 
+import torch
+
 from course.cluster import local_cluster
+from tests.faults.counting import SGD_1
 from tests.faults.disks import small_disk
 from tests.faults.left import left_here, left_in_folder, left_in_tasks, open_here
 from tests.faults.outcome import Outcome
@@ -22,9 +25,15 @@ class LocalScene:
     def __init__(self):
         self._clusters = {}
 
+    def prepare(self, plan):
+        """Open the cluster that the plan needs, unless it is open."""
+        if plan.ps not in self._clusters:
+            self._clusters[plan.ps] = local_cluster(ps=plan.ps, worker=3)
+            list(self._clusters[plan.ps].executor.map(_warm, range(8)))
+
     def run(self, plan):
         """Stage the plan; return its `Outcome`."""
-        cluster, name = self._cluster(plan.ps), plan.kind.name
+        cluster, name = self._clusters[plan.ps], plan.kind.name
         before, began = open_here(), time.monotonic()
         with ExitStack() as stack:
             folder = stack.enter_context(small_disk(megabytes=1) if name == "disk full" else folder_of_its_own())
@@ -43,10 +52,10 @@ class LocalScene:
             cluster.close()
         self._clusters.clear()
 
-    def _cluster(self, ps):
-        if ps not in self._clusters:
-            self._clusters[ps] = local_cluster(ps=ps, worker=3)
-        return self._clusters[ps]
+
+def _warm(_):
+    """Import in a task what the first optimiser and the first gradient import."""
+    SGD_1([torch.zeros(1, requires_grad=True).sum().backward() or torch.zeros(1)])
 
 
 @contextmanager

@@ -26,12 +26,12 @@ def learning(runs, title, aim=None, alt=""):
     if not 1 <= len(runs) <= len(_STYLES):
         raise ValueError(f"draw.learning(runs): {len(runs)} curves; 1 to {len(_STYLES)} can be told apart.")
     with figure(ncols=2, sharey=True, figsize=(7.2, 3.5)) as (fig, axes):
-        for ax, field in zip(axes, ("images", "seconds"), strict=True):
+        for ax, field, unit in zip(axes, ("images", "seconds"), (1000, 1), strict=True):
             if aim is not None:
                 ax.axhline(100 * aim, color=ROLES["bytes"].colour, linewidth=1)
             for (name, looks), (role, marker, line) in zip(runs.items(), _STYLES, strict=False):
                 ax.plot(
-                    [getattr(look, field) for look in looks],
+                    [getattr(look, field) / unit for look in looks],
                     [100 * look.accuracy for look in looks],
                     line,
                     marker=marker,
@@ -39,7 +39,7 @@ def learning(runs, title, aim=None, alt=""):
                     color=ROLES[role].colour,
                     label=name,
                 )
-        axes[0].set(xlabel="images seen", ylabel="% of held-out digits right")
+        axes[0].set(xlabel="thousand images seen", ylabel="% of held-out digits right")
         axes[1].set(xlabel="seconds")
         axes[1].legend(loc="lower right", fontsize=9)
         fig.suptitle(title, x=0.01, ha="left", fontsize=12, fontweight="bold")

@@ -34,7 +34,7 @@ def run_ranks(function, cluster, *arguments, workers=None, silence=10.0, deadlin
     most. Raises ValueError when there are not so many workers, or one runs on another machine.
     """
     tasks = _tasks(cluster, workers)
-    with tempfile.TemporaryDirectory(prefix="ranks-") as folder:  # readable for this user only; ranks meet in it
+    with tempfile.TemporaryDirectory(prefix="ranks-", ignore_cleanup_errors=True) as folder:  # ranks meet in it
         futures = []
         for rank, task in enumerate(tasks):
             with cluster.at(task):

@@ -126,7 +126,8 @@ def gradient(rows):
 
 
 whole, first, second = gradient(slice(0, 100)), gradient(slice(0, 70)), gradient(slice(70, 100))
-for name, mean in {"(first + second) / 2": (first + second) / 2, "by share": 0.7 * first + 0.3 * second}.items():
+means = {"(first + second) / 2": (first + second) / 2, "by share": 0.7 * first + 0.3 * second}
+for name, mean in means.items():
     print(f"{name:<21} the whole batch's, to rounding: {torch.allclose(mean, whole, atol=1e-7)}")
 
 # %% [markdown]
@@ -142,9 +143,10 @@ optimizer = torch.optim.SGD(both.parameters(), lr=0.5)
 with log_placement() as log:
     loss = both.step(optimizer, functional.cross_entropy, images, labels)
 ran = [(record.device, record.shapes[1][0]) for record in log.forward if record.op == "addmm"]
-print(both, "loss", round(loss, 3))
+print(both, "loss", round(loss, 1))
 print("rows of the first layer:", ran[0::2])
-print("copies equal the master:", [torch.equal(twin[0].weight.cpu(), model[0].weight) for twin in both.copies])
+equal = [torch.equal(twin[0].weight.cpu(), model[0].weight) for twin in both.copies]
+print("copies equal the master:", equal)
 
 # %% [markdown]
 # Is training on two devices the same as on one? Not to the last bit: sums are added up in another order. Three steps of
@@ -197,21 +199,25 @@ TUNED, CLASSIC = training.mnist.TUNED, training.mnist.CLASSIC
 classic = training.mnist(weights=CLASSIC.weights)
 slow = training.train(classic, cluster, optimizer=CLASSIC.made(), total_steps=1200)
 looks = {"async": training.Validate(every=120)}
-asynchronous = training.train(digits, cluster, optimizer=TUNED.made(), total_steps=1200, hooks=[looks["async"]])
+hooks = [looks["async"]]
+asynchronous = training.train(digits, cluster, optimizer=TUNED.made(), total_steps=1200, hooks=hooks)
 print(asynchronous)
 print("classic settings: at least half right:", classic.validate(slow.parameters)["accuracy"] >= 0.5)
 print("tuned settings: at least 90 % right:  ", digits.validate(asynchronous.parameters)["accuracy"] >= 0.90)
 
+# %% [markdown]
+# How many exactly, and how many a second, depends on luck and on your machine:
+
 # %% tags=["timing"]
 for name, problem, run in [("classic", classic, slow), ("tuned", digits, asynchronous)]:
     accuracy = problem.validate(run.parameters)["accuracy"]
-    print(f"{name:<8} {accuracy:.1%} held out, {run.steps_per_second:,.0f} updates a second")
-print("staleness → gradients:", asynchronous.staleness_counts())
+    print(f"{name:<8} {accuracy:.1%} of the held-out digits; {run.steps_per_second:,.0f} updates a second")
 print("your numbers:", prediction_classic, prediction_tuned)
+print("staleness → gradients:", asynchronous.staleness_counts())
 
 # %% [markdown]
 # With the classic settings the program runs, prints and is distributed, and has learned next to nothing after 1,200
-# updates: it would need its 11,000 and more. How many machines took part is not how well they learned.
+# updates; its author let it run for 11,000 a worker. How many machines took part is not how well they learned.
 #
 # The synchronous rule makes one update of three gradients. So 400 updates see as many images as those 1,200. This time
 # a hook writes *summaries*: files with losses, rates and the parameters' distributions, which TensorBoard shows.
@@ -220,7 +226,8 @@ print("your numbers:", prediction_classic, prediction_tuned)
 looks["sync"] = training.Validate(every=40)
 folder = TemporaryDirectory()
 hooks = [looks["sync"], training.WriteSummaries(folder.name, every=50, histograms=200)]
-synchronous = training.train(digits, cluster, optimizer=TUNED.made(), mode="sync", total_steps=400, hooks=hooks)
+settings = dict(optimizer=TUNED.made(), mode="sync", hooks=hooks)
+synchronous = training.train(digits, cluster, total_steps=400, **settings)
 print(synchronous, "gradients:", len(synchronous.history))
 print("at least 90 % right:", digits.validate(synchronous.parameters)["accuracy"] >= 0.90)
 
@@ -321,6 +328,9 @@ for size in (2, 3, 10, 30):
     print(f"{size:>4} ranks: each sends {sent / 1000:5.1f} kB; sums right: {right}")
 print(f"1000 ranks: each would send {2 * 999 / 1000 * 4 * 79_510 / 1000:5.1f} kB")
 
+# %% [markdown]
+# Next to it, what you committed to at the start:
+
 # %%
 print("your number:", prediction, "kB")
 
@@ -356,6 +366,10 @@ def learn_together(rank, size, problem, optimizer, steps, every=40):
     return kept
 
 
+# %% [markdown]
+# Every rank draws the batches that the worker of the same number drew for the synchronous server, at the same step. So the
+# two should learn the same.
+
 # %% tags=["nbval-check-output"]
 found = replicas.run_ranks(learn_together, cluster, digits, TUNED.made(), 400)
 last = [kept[-1][2] for kept in found]
@@ -379,25 +393,33 @@ def seen(run, validate):
 runs = {
     "server, asynchronous": list(seen(asynchronous, looks["async"])),
     "server, synchronous": list(seen(synchronous, looks["sync"])),
-    "all-reduce (gloo)": [draw.Seen(300 * n, at, digits.validate(kept)["accuracy"]) for n, at, kept in found[0]],
+    "all-reduce (gloo)": [
+        draw.Seen(300 * step, seconds, digits.validate(kept)["accuracy"]) for step, seconds, kept in found[0]
+    ],
 }
 
-# %% tags=["timing"]
-draw.learning(runs, "By images, synchronous and all-reduce are one curve; by seconds, they are not", aim=0.9)
+# %% [markdown]
+# Each point is a look at the 1,000 held-out digits, as many of them for each way.
 
 # %% tags=["timing"]
+draw.learning(runs, "With or without a server: one curve by images", aim=0.9)
+
+# %% [markdown]
+# The same in numbers, at the end of each run:
+
+# %% tags=["timing"]
+ends = {name: points[-1] for name, points in runs.items()}
 draw.table(
-    ["way", "updates", "images", "seconds", "images a second", "held out"],
+    ["way", "images", "seconds", "images a second", "held out"],
     [
-        [name, n, last.images, f"{last.seconds:.1f}", f"{last.images / last.seconds:,.0f}", f"{last.accuracy:.1%}"]
-        for (name, looks_), n in zip(runs.items(), (1200, 400, 400), strict=True)
-        for last in looks_[-1:]
+        [name, f"{end.images:,}", f"{end.seconds:.1f}", f"{end.images / end.seconds:,.0f}", f"{end.accuracy:.1%}"]
+        for name, end in ends.items()
     ],
     "Three ways to train the digits on three workers.",
 )
 
 # %% [markdown]
-# At the left: asynchronous training learns more from the same images, because it makes three updates where the others
+# At the left, synchronous training and all-reduce are one curve. Asynchronous training learns more from the same images, because it makes three updates where the others
 # make one, each of a smaller batch. With more workers its gradients would be staler. At the right are seconds of *this*
 # machine: four processes shared its cores, the server's traffic was encrypted and gloo's was not. Between machines, or
 # with a larger network, the order may change.

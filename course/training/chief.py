@@ -7,6 +7,7 @@ import time
 from contextlib import contextmanager
 
 from course.training.board import Notice
+from course.training.checkpoint import Checkpoints
 from course.training.crew import Crew
 from course.training.talk import attach
 from course.training.tenure import Deposed
@@ -19,27 +20,34 @@ class ChiefCrew(Crew):
     """Opens the shards, or takes over those of the chief before; tells workers by the `board` where they are.
 
     `tenure`: the lease; without it nothing is done any more. `hand`: this process's own worker. `before`: the notice
-    of the chief before, None for the first one. `folder`: the checkpoint folder, or None.
+    of the chief before, None for the first one. `folder`: of the checkpoints, None for none.
     """
 
     def __init__(self, cluster, plan, board, tenure, hand, before=None, folder=None):
         super().__init__(cluster, plan)
         self._board, self._tenure, self._hand, self._before = board, tenure, hand, before
         self.epoch, self.training = tenure.epoch, cluster.session_target
-        self._folder, self._where = folder and folder_id(folder), None
-        self.took_over = before is not None
+        self._folder, self._where, self.took_over = folder, None, before is not None
 
-    def shares_folder(self):
-        """Whether the checkpoints of the chief before lie in our own folder: the same one, on the same machine."""
-        return self._before is None or (self._folder is not None and self._folder == self._before.folder)
+    def folder(self):
+        """Return the folder to save in. One with the checkpoints of another training, in which the chief before did
+        not save (each saves on its own machine), would mix the two: it is refused with a ValueError.
+        """
+        if self.took_over and self._folder is not None and folder_id(self._folder) != self._before.folder:
+            if Checkpoints(self._folder).all():
+                raise ValueError(
+                    f"this chief can't save in {self._folder}: on this machine it holds the checkpoints of another "
+                    "training. Name a folder that is empty on every worker's machine."
+                )
+        return self._folder
 
     @contextmanager
     def opened(self, ps, settings, incarnation, snapshot):
         """Within the `with`, there are shards; yields the `Talk` with them. They are left to the next chief, if any."""
         self._tenure.check()
-        before, self._before = self._before, None
-        self.attached = before is not None
+        self.attached, before = self._before is not None, self._before
         if self.attached:
+            self._before = None  # once: when those shards are lost, new ones are opened
             with _leaving(attach(self.cluster, before.where, self.epoch)) as talk:
                 yield talk
             return
@@ -67,7 +75,7 @@ class ChiefCrew(Crew):
 
     def _post(self, phase, where, text=""):
         self._tenure.check()
-        if not self._board.post(Notice(self.epoch, phase, where, text, self._folder)):
+        if not self._board.post(Notice(self.epoch, phase, where, text, self._folder and folder_id(self._folder))):
             raise Deposed("another process is the chief now, and goes on with the training.")
 
 

@@ -1,7 +1,6 @@
 """One call of `train`, over as many incarnations as it takes: a lost ps costs the updates since the last checkpoint."""
 
 import dataclasses
-from contextlib import suppress
 
 from course.training.follow import follow
 from course.training.hooks import Session, begun
@@ -60,15 +59,21 @@ class Run:
                 return self._made(self._lineage.status, parameters)
             except (ShardLost, Deposed):
                 raise
-            except BaseException:
-                with suppress(TrainingError):  # the error that ended the training is the one to be raised
-                    self._finished("an error ended the training")
+            except BaseException as error:
+                self._save_last(error)
                 raise
 
     def _finished(self, reason="the end"):
         """Keep the last snapshot for the hooks' ends, save it where there is a place; return the last parameters."""
         self._session.finish(reason)
         return self._session.parameters()
+
+    def _save_last(self, error):
+        """Save what there is when `error` or an interrupt ends the training; that error is the one to be raised."""
+        try:
+            self._finished("an error ended the training")
+        except Exception as another:
+            error.add_note(f"No last checkpoint: {another}")
 
     def _note_start(self, talk):
         """Tell where training goes on from; save the version that it starts with, before anybody works on it."""

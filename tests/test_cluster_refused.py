@@ -9,7 +9,7 @@ import threading
 import pytest
 from shells import Members
 
-from course.cluster import ClusterSpec, connect, hello
+from course.cluster import ClusterSpec, connect, hello, scheduler
 from course.cluster.certificates import Certificate, new_certificate, read_certificate, security, write_certificate
 from course.cluster.listening import check_free
 from course.cluster.reach import Refused, reach, reach_within
@@ -251,6 +251,29 @@ def test_a_plain_dask_scheduler_is_told_from_ours(free_ports):
 
     with pytest.raises(Refused, match="none that `python -m course task` started"):
         asyncio.run(ask())
+
+
+def test_work_pinned_to_a_task_that_stays_away_fails_in_time(certificate, free_ports, monkeypatch):
+    monkeypatch.setattr(scheduler, "AWAY", 0.5)
+    ps, worker = (f"127.0.0.1:{port}" for port in free_ports(2))
+    spec = ClusterSpec.from_flags(ps_hosts=ps, worker_hosts=worker)
+    with joined(spec, "ps", 0, certificate, say=Said()):
+        with joined(spec, "worker", 0, certificate, say=Said()):
+            cluster = connect(spec, security=certificate)
+            pin = cluster.at("/job:worker/task:0")
+        with cluster:
+            with pin:
+                waiting = cluster.executor.submit(os.getpid)
+            with pytest.raises(RuntimeError, match=r"is pinned to .*, and no task has been there for 0.5 s. Start it"):
+                waiting.result(timeout=20)
+
+
+def test_a_scheduler_that_does_not_understand_a_hello_is_asked_for_its_version(running, certificate, monkeypatch):
+    spec, _ = running
+    monkeypatch.setattr(scheduler, "answer_hello", lambda *_: {}["another version's"])
+    assert "the scheduler could not answer" in refusal(spec, "worker", 0, certificate)
+    monkeypatch.setattr(hello, "other_versions", lambda theirs, who: f"{who[0]} has course 9, {who[1]} course 1")
+    assert "the scheduler has course 9, this task course 1" in refusal(spec, "worker", 0, certificate)
 
 
 def test_a_certificate_does_not_show_its_key():

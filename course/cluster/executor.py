@@ -118,9 +118,14 @@ def _finish(ours, result=None, error=None):
 
 
 def _explained(error):
-    """Return Dask's "KilledWorker" as an error that says what happened; any other error as it is."""
-    from distributed.scheduler import KilledWorker
+    """Return Dask's "KilledWorker" and "NoValidWorker" as errors that say what happened; any other error as it is."""
+    from distributed.scheduler import KilledWorker, NoValidWorkerError
 
+    if isinstance(error, NoValidWorkerError):
+        return RuntimeError(
+            f"{error.task} is pinned to {', '.join(error.worker_restrictions)}, and no task has been there for "
+            f"{error.timeout:g} s. Start it again by `python -m course task`, then submit again."
+        )
     if not isinstance(error, KilledWorker):
         return error
     name = error.last_worker.name

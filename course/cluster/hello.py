@@ -1,6 +1,7 @@
 """A task says hello before it joins, and hears at once why it can't: another version, another spec, a taken name."""
 
 import asyncio
+import functools
 import importlib.metadata
 import sys
 import time
@@ -15,6 +16,7 @@ _ANSWER = 4.0  # seconds for the scheduler to answer a hello
 _FRESH = 1.5  # seconds since a member's last beat: one that was heard later than that is alive
 
 
+@functools.cache  # reading a package's metadata takes a scheduler's time, and `identity` is asked for often
 def versions():
     """Return what must be the same in all members: what they send each other depends on it."""
     found = {"course": course.__version__, "python": f"{sys.version_info.major}.{sys.version_info.minor}"}
@@ -46,9 +48,16 @@ async def say_hello(me, first):
 async def _asked(me, connection):
     """Return None where we may join, or why it is worth asking again; raise Refused where it isn't."""
     async with rpc(me.session_target, connection_args=connection, timeout=_ANSWER) as scheduler:
-        if "course" not in await scheduler.identity(n_workers=0):
+        theirs = (await scheduler.identity(n_workers=0)).get("course")
+        if theirs is None:
             raise Refused(f"{me.spec.scheduler} is a scheduler, but none that `python -m course task` started")
-        answer = await scheduler.hello(name=me.name, address=me.address, versions=versions())
+        try:
+            answer = await scheduler.hello(name=me.name, address=me.address, versions=versions())
+        except OSError:
+            raise
+        except Exception as error:  # raised over there, by a version that expects something else
+            other = other_versions(theirs["versions"], ("the scheduler", "this task"))
+            raise Refused(other or f"the scheduler could not answer: {error}") from error
     if answer["refused"] and not answer["wait"]:
         raise Refused(answer["refused"])
     return answer["refused"]

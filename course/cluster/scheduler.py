@@ -12,6 +12,8 @@ from course.cluster.lease import Leases
 LOOPBACK = "127.0.0.1"
 #: How many processes may die under one function before Dask gives it up; by default 3, few where killing is a lesson.
 _DEATHS_OF_WORK = 10
+#: Seconds that work waits for the task that it is pinned to.
+AWAY = 30.0
 
 
 class LocalScheduler(Scheduler):
@@ -38,11 +40,11 @@ class LocalScheduler(Scheduler):
 class TaskScheduler(LocalScheduler):
     """The scheduler of tasks that are started one by one, those of `spec`; `say` gets lines for the reader.
 
-    Pinned work whose task is away for `unrunnable` seconds fails, where Dask would wait for ever.
+    Pinned work whose task stays away fails after a while, where Dask would wait for ever.
     """
 
-    def __init__(self, spec, say, unrunnable=30.0, **settings):
-        with dask.config.set({"distributed.scheduler.no-workers-timeout": unrunnable}):
+    def __init__(self, spec, say, **settings):
+        with dask.config.set({"distributed.scheduler.no-workers-timeout": AWAY}):
             super().__init__(False, **settings)
         self.spec, self.say = spec, say
         self.watch, self._watching = Watch(self, say), None

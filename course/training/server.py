@@ -121,6 +121,8 @@ class Server:
         while (version := self.exchange.seats.wait(seat, beat)) is not None:
             channel.send_tensors("PARM", version, sequence=seat.taken)
             frame = channel.receive(HELLO_LIMIT)
+            if frame.kind == "BYE!":  # another shard told it that training is over; this one hears why in a moment
+                return "sent home by another shard"
             if frame.kind != "PUSH":
                 reason = frame.payload.decode(errors="replace")
                 self.exchange.end("error", f"worker {seat.worker}: {reason}")

@@ -22,6 +22,7 @@ def updates_at(*seconds):
 def test_a_killed_worker_is_noticed_and_comes_back_and_costs_the_longest_gap():
     events = [
         Event(2.0, "killed", WORKER, 20),
+        Event(2.2, "worker lost", "/job:worker/task:0", 21),  # another's
         Event(2.5, "worker lost", WORKER, 22),
         Event(4.0, "worker joined", WORKER, 30),
     ]

@@ -157,6 +157,7 @@ def test_a_snapshot_at_version_v_holds_exactly_the_first_v_updates_while_trainin
     problem = Counting(2, tensors=3, seconds=0.0005)
     with shards(count, problem, ONE, workers=2, limit=400) as (where, _), talking(where) as talk:
         with working(where, 2, problem):
+            until(talk, lambda status: len(status["live"]) == 2)
             cuts = [talk.snapshot() for _ in range(8)]
             ended(talk)
         _, rows = talk.look(0)

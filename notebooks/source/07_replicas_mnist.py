@@ -402,21 +402,19 @@ runs = {
 # Each point is a look at the 1,000 held-out digits, as many of them for each way.
 
 # %% tags=["timing"]
-draw.learning(runs, "With or without a server: one curve by images", aim=0.9)
+draw.learning(runs, "Synchronous server or all-reduce: one curve by images", aim=0.9)
 
 # %% [markdown]
 # The same in numbers, at the end of each run:
 
 # %% tags=["timing"]
-ends = {name: points[-1] for name, points in runs.items()}
-draw.table(
-    ["way", "images", "seconds", "images a second", "held out"],
-    [
-        [name, f"{end.images:,}", f"{end.seconds:.1f}", f"{end.images / end.seconds:,.0f}", f"{end.accuracy:.1%}"]
-        for name, end in ends.items()
-    ],
-    "Three ways to train the digits on three workers.",
-)
+rows = []
+for name, points in runs.items():
+    end = points[-1]
+    speed = f"{end.images / end.seconds:,.0f}"
+    rows.append([name, f"{end.images:,}", f"{end.seconds:.1f}", speed, f"{end.accuracy:.1%}"])
+headings = ["way", "images", "seconds", "images a second", "held out"]
+draw.table(headings, rows, "Three ways to train the digits on three workers.")
 
 # %% [markdown]
 # At the left, synchronous training and all-reduce are one curve. Asynchronous training learns more from the same images, because it makes three updates where the others

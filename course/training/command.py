@@ -5,7 +5,7 @@ import dataclasses
 import torch
 
 from course.training.hooks import StopOnNaN
-from course.training.plan import make_plan
+from course.training.plan import make_plan, taking_part
 from course.training.problems import known
 from course.training.session import train
 
@@ -104,6 +104,7 @@ def role_of(
             f"--job-name {job}: a training has the roles ps and worker; the scheduler is in the first ps's process, "
             "or, with --scheduler-hosts, a task of its own: `python -m course task --job scheduler` with these hosts."
         )
+    taking_part(spec.tasks)
     spec.task_address(job, index)
     choice = known(problem, settings)
     made, steps = choice.made(optimizer, learning_rate), choice.steps if steps is None else steps

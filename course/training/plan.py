@@ -29,7 +29,7 @@ class Plan:
 
 def make_plan(problem, tasks, optimizer, mode, workers, total_steps, max_staleness, aggregate, seed, placement):
     """Return the `Plan` of these arguments of `train`, the cluster having `tasks`; ValueError for a wrong one."""
-    ps, chosen = _tasks(tasks, workers)
+    ps, chosen = taking_part(tasks, workers)
     _check_problem(problem)
     if isinstance(total_steps, bool) or not isinstance(total_steps, int) or total_steps < 0:
         raise ValueError(f"train(total_steps={total_steps!r}): give a whole number of updates from 0 up.")
@@ -40,7 +40,11 @@ def make_plan(problem, tasks, optimizer, mode, workers, total_steps, max_stalene
     return Plan(problem, optimizer, _kind(problem.initial(), optimizer), settings, ps, chosen, seed)
 
 
-def _tasks(tasks, workers):
+def taking_part(tasks, workers=None):
+    """Return (ps tasks, worker tasks) of a training: all of the first, `workers` of the second (None: all).
+
+    Raises ValueError where there are none, or not so many.
+    """
     named = {job: tuple(t for t in tasks if t.startswith(f"/job:{job}/")) for job in ("ps", "worker")}
     if not named["ps"] or not named["worker"]:
         raise ValueError(

@@ -1,6 +1,7 @@
 """One call of `train`, over as many incarnations as it takes: a lost ps costs the updates since the last checkpoint."""
 
 import dataclasses
+from contextlib import suppress
 
 from course.training.follow import follow
 from course.training.hooks import Session, begun
@@ -55,7 +56,8 @@ class Run:
                 with self._crew.working(talk):
                     follow(talk, self._session, self._hooks, self._lineage, self._crew)
                 parameters = self._finished()
-                self._lineage.read(talk)  # again: the workers have said their last counts since
+                with suppress(ShardLost):  # all that matters is here
+                    self._lineage.read(talk)  # again: the workers have said their last counts since
                 return self._made(self._lineage.status, parameters)
             except (ShardLost, Deposed):
                 raise

@@ -154,7 +154,7 @@ def _rows(batch):
     lengths = [len(tensor) for tensor in batch]
     if not lengths or lengths[0] == 0 or len(set(lengths)) != 1:
         raise ValueError(
-            f"Replicas.backward(*batch): {len(lengths)} tensors of {lengths} rows; give the inputs and their targets, "
+            f"Replicas: a batch of {len(lengths)} tensors of {lengths} rows; give the inputs and their targets, "
             "the same number of rows each, at least 1."
         )
     return lengths[0]

@@ -31,6 +31,12 @@ def test_a_killed_worker_is_noticed_and_comes_back_and_costs_the_longest_gap():
     assert one.pause == pytest.approx(1.0)
 
 
+def test_a_worker_whose_gradients_come_again_is_back_though_nobody_told_it():
+    events = [Event(1.0, "killed", "/job:worker/task:0", 1), Event(1.5, "worker lost", "/job:worker/task:0", 1)]
+    (one,) = aftermath(updates_at(0.5, 1.2, 4.0, 4.5), events)
+    assert (one.noticed, one.back) == (0.5, 3.0)
+
+
 def test_a_killed_parameter_server_undoes_the_updates_since_its_checkpoint():
     events = [Event(2.0, "killed", PS, 50), Event(2.1, "ps lost", PS, 52), Event(3.5, "restored", "", 40)]
     (one,) = aftermath(updates_at(1.0, 2.0, 3.75, 4.0), events)

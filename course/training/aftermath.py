@@ -26,9 +26,9 @@ class Aftermath(NamedTuple):
 def aftermath(history, events):
     """Return an `Aftermath` for each hit among `events`, in order of time.
 
-    `history`: rows with `applied` in seconds, such as `TrainingResult.history`. `events`: each with `seconds`, `what`,
-    `task` and `step`: the training's own (`TrainingResult.events`) and, beside them, hits, whose `what` is one of HITS.
-    What happens to a task before it is hit again belongs to the first hit, a pause to the last hit before it.
+    `history`: rows with `worker` and `applied` (seconds), such as `TrainingResult.history`. `events`: each with
+    `seconds`, `what`, `task` and `step`: the training's own (`TrainingResult.events`) and, beside them, hits, whose
+    `what` is one of HITS. What happens to a task before it is hit again belongs to the first hit, a pause to the last hit before it.
     """
     events = sorted(events, key=lambda event: event.seconds)
     applied = np.sort(history["applied"])
@@ -40,17 +40,30 @@ def aftermath(history, events):
         again = next((one.seconds for one in following if one.task == hit.task), last)
         seen = [event for event in events if hit.seconds <= event.seconds <= again]
         pause = _longest_gap(applied, hit.seconds, following[0].seconds if following else last)
-        found.append(_one(hit, seen, pause))
+        if hit.task.startswith("/job:ps/"):
+            found.append(_of_ps(hit, seen, pause))
+        else:
+            mine = history["worker"] == int(hit.task.rpartition(":")[2])
+            found.append(_of_worker(hit, seen, pause, history["applied"][mine & (history["applied"] <= again)]))
     return found
 
 
-def _one(hit, seen, pause):
-    is_ps = hit.task.startswith("/job:ps/")
-    noticed = _first(seen, ("ps lost",) if is_ps else ("worker lost", "worker counted out"), hit.task)
-    back = _first(seen, ("restored",), None) if is_ps else _first(seen, ("worker joined",), hit.task)
-    undone = max(0, noticed.step - back.step) if is_ps and noticed and back else 0
+def _of_ps(hit, seen, pause):
+    noticed, back = _first(seen, ("ps lost",), hit.task), _first(seen, ("restored",), None)
+    undone = max(0, noticed.step - back.step) if noticed and back else 0
     times = [event and event.seconds - hit.seconds for event in (noticed, back)]
     return Aftermath(hit.task, hit.what, hit.seconds, *times, pause, undone)
+
+
+def _of_worker(hit, seen, pause, applied):
+    noticed = _first(seen, ("worker lost", "worker counted out"), hit.task)
+    if noticed is None:
+        return Aftermath(hit.task, hit.what, hit.seconds, None, None, pause, 0)
+    joined = _first(seen, ("worker joined",), hit.task)
+    # after the loss of a parameter server all workers join anew, which is told of none of them
+    signs = [*([joined.seconds] if joined else []), *applied[applied > noticed.seconds].tolist()]
+    back = min(signs) - hit.seconds if signs else None
+    return Aftermath(hit.task, hit.what, hit.seconds, noticed.seconds - hit.seconds, back, pause, 0)
 
 
 def _longest_gap(applied, begin, end):

@@ -5,6 +5,7 @@ import time
 
 SILENCE = 8.0  # seconds without an answer after which the scheduler counts as lost: noticed in ten, all in all
 _EVERY = 1.0  # seconds between two questions to the scheduler
+_STILL = 1.0  # seconds later than asked for that a wait may end while this process runs
 _GOODBYE = 1.0  # seconds for the client to close
 
 
@@ -15,9 +16,12 @@ async def watch_scheduler(client, work, address):
     """
     heard = time.monotonic()
     while (left := heard + SILENCE - time.monotonic()) > 0:
-        if await _answers(client, left):
+        asked, pause = time.monotonic(), min(_EVERY, SILENCE / 4)
+        answered = await _answers(client, left)
+        await asyncio.sleep(pause)
+        we_stood_still = time.monotonic() - asked > left + pause + _STILL  # frozen and thawed: then nothing is known
+        if answered or we_stood_still:
             heard = time.monotonic()
-        await asyncio.sleep(min(_EVERY, SILENCE / 4))
     reason = f"the scheduler at {address} has not answered for {SILENCE:g} s; connect again when it is back"
     work.close(reason)
     await _abandon(client, reason)

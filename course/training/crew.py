@@ -55,6 +55,21 @@ class Crew:
             raise TrainingError(f"the cluster is gone: {error}") from error
 
 
+def warm(cluster, ps):
+    """Have the `ps` tasks import what a first optimiser imports (seconds), while the caller does; return futures."""
+    futures = []
+    for task in ps:
+        with cluster.at(task):
+            futures.append(cluster.client.submit(_import_optimizers, pure=False))
+    return futures
+
+
+def _import_optimizers():
+    import torch
+
+    torch.optim.SGD([torch.zeros(1)], lr=0.1)
+
+
 def _work_aside(problem, worker, where, seed):
     """Run the loop beside the task's own thread: one that still waits for a lost ps must not hold up its successor."""
     from distributed import secede

@@ -4,7 +4,7 @@ import signal
 import sys
 import threading
 import time
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 
 from course.cluster import ClusterSpec, connect
@@ -100,7 +100,7 @@ def _work(role, cluster, board, membership, outcome, say):
     """Work wherever the chief says; be the chief while this process has the lease."""
     context = context_of(security(role.certificate), "worker")
     hand = Hand(role.plan.problem, role.index, role.plan.seed, context)
-    with Tenure(cluster, role.name) as tenure:
+    with closing(hand), Tenure(cluster, role.name) as tenure:
         while True:
             notice = board.read()
             if notice is not None and notice.phase != "running":

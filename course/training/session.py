@@ -3,8 +3,8 @@
 from contextlib import ExitStack
 
 from course.training.claim import Claim, ClaimedCheckpoints
-from course.training.crew import Crew
-from course.training.plan import make_plan
+from course.training.crew import Crew, warm
+from course.training.plan import make_plan, taking_part
 from course.training.recovery import Run
 from course.training.saving import with_saving
 from course.training.talk import TrainingError
@@ -51,7 +51,10 @@ def train(
     model or optimiser, before anything starts.
     """
     tasks = cluster.tasks
+    warming = warm(cluster, taking_part(tasks, workers)[0])
     plan = make_plan(problem, tasks, optimizer, mode, workers, total_steps, max_staleness, aggregate, seed, placement)
+    for future in warming:
+        future.release()
     return train_with(Crew(cluster, plan), hooks, checkpoint_dir, keep, resume)
 
 

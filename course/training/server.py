@@ -4,6 +4,7 @@ import json
 import secrets
 import threading
 import time
+from contextlib import suppress
 
 import numpy
 
@@ -206,6 +207,9 @@ class Server:
         try:
             follow_orders(channel, self.exchange.follow)
         except (OSError, ValueError) as error:
+            if isinstance(error, ValueError) and self.exchange.report is not None:
+                with suppress(OSError):  # shard 0 has gone too: it needs no reason
+                    self.exchange.report({"why": "shard", "text": f"it can't follow the order: {error}"})
             self.exchange.end("shard", f"it and shard 0 have lost each other: {error}", shard=0)
 
     def _serve_reports(self, channel, told):

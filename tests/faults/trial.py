@@ -54,6 +54,7 @@ def tried(stage, strike, more=0):
     found = [*complaints(result, plan.steps), *(complaint for check in stage.checks for complaint in check())]
     if watch.struck is None:
         found.append("the fault never struck")
+    said += [f"{event.task} lost: {event.reason}" for event in result.events if event.what == "ps lost"]
     said.append(f"{result.version} steps, {result.incarnations} incarnations")
     return "wrong" if found else "right answer", said, found, watch.standstill
 

@@ -318,3 +318,37 @@ def test_progress_leaves_one_stored_output_that_is_the_same_in_every_run():
     NotebookClient(book, timeout=100, kernel_name="python3", resources={"metadata": {"path": os.getcwd()}}).execute()
     (output,) = book.cells[0].outputs
     assert output.data == {"text/plain": "300 of 300 updates"}
+
+
+# --- over real processes ---------------------------------------------------------------------------------------------
+
+
+def test_over_a_cluster_hooks_see_snapshots_of_both_parameter_servers_and_a_failing_one_loses_nothing(tmp_path):
+    from course.cluster import local_cluster
+    from course.training import train
+
+    class Stopping(Diary):
+        def after_run(self, session, step):
+            if step.step >= 60:
+                raise RuntimeError("enough")
+
+    adam = partial(torch.optim.Adam, lr=0.05)
+    diary, validated = Stopping(), Validate(every=20)
+    with local_cluster(ps=2, worker=2) as cluster:
+        with pytest.raises(RuntimeError, match="enough"):
+            train(
+                HELD,
+                cluster,
+                optimizer=adam,
+                hooks=[validated, SaveCheckpoint(steps=20), diary],
+                checkpoint_dir=tmp_path,
+            )
+    newest = Checkpoints(tmp_path).latest()
+    assert newest.version >= 60 and newest.kind == "Adam" and set(newest.optimizer["state"]) == {"slope", "intercept"}
+    assert torch.equal(diary.last["slope"], newest.parameters["slope"]) and diary.lines[-1] == "end"
+    assert validated.results[-1] == (newest.version, HELD.validate(newest.parameters))
+    steps = [at for at, _ in validated.results]
+    assert steps == sorted(set(steps)) and len(steps) >= 3
+    # what was saved goes on in one process as it would have gone on in two
+    result = train_in_turns(HELD, optimizer=adam, total_steps=newest.version + 1, checkpoint_dir=tmp_path)
+    assert result.restored_from == newest.version and len(result.history) == 1

@@ -48,8 +48,18 @@ def main():
             scene.close()
 
 
+def _tried_once(seed, open_scenes, words):
+    said = []
+
+    def begun():
+        if not said:
+            said.append(print("begun", file=words))
+
+    return tried(seed, open_scenes, begun)
+
+
 def tried(seed, open_scenes, begun):
-    """Run the trial of `seed` in its scene, and return its outcome; `begun` is called when all that it needs is there."""
+    """Run the trial of `seed` in its scene, and return its outcome; `begun` is called when what it needs is there."""
     made, began = plan(seed, KINDS), time.monotonic()
     try:
         if made.kind.scene not in open_scenes:

@@ -77,7 +77,7 @@ class Lane:
         put("")
 
     def run(self, seed):
-        """Run one trial; None when it hung or the lane ended. The lane says a line when it begins and one at its end."""
+        """Run one trial, of which the lane says its beginning and its end; None when it hung or the lane ended."""
         self._errors.clear()
         self._process.stdin.write(f"{seed}\n")
         self._process.stdin.flush()

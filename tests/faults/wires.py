@@ -12,8 +12,9 @@ from tests.faults.proxy import Proxy
 def proxied():
     """Within the `with`, workers reach every shard through a proxy; yields the list of proxies, oldest first.
 
-    The session tells workers where the shards are (`Talk.where`), so that is where other addresses are put in. A new
-    incarnation gets new proxies; what the session itself says, and shards among themselves, goes directly.
+    The session tells workers, and shard 0, where the shards are (`Talk.where`), so that is where other addresses are
+    put in: the link between shards goes through a proxy too, and losing it costs an incarnation. What the session
+    itself says goes directly. A new incarnation gets new proxies.
     """
     proxies, real = [], talk.Talk
     with ExitStack() as stack:

@@ -43,7 +43,7 @@ CHAPTERS = (
     Chapter("04_mapreduce_mean", 50, 22, 2, 1.2, "starting processes"),
     Chapter("05_distributed_pi", 45, 18, 3, 1.0, "counting darts"),
     Chapter("06_async_regression", 90, 29, 3, 1.4, "training in three processes"),
-    Chapter("07_replicas_mnist", 60, 24, 4, 1.4, "training in four processes"),
+    Chapter("07_replicas_mnist", 60, 24, 4, 1.6, "training in four processes"),
 )
 
 

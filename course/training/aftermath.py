@@ -28,7 +28,8 @@ def aftermath(history, events):
 
     `history`: rows with `worker` and `applied` (seconds), such as `TrainingResult.history`. `events`: each with
     `seconds`, `what`, `task` and `step`: the training's own (`TrainingResult.events`) and, beside them, hits, whose
-    `what` is one of HITS. What happens to a task before it is hit again belongs to the first hit, a pause to the last hit before it.
+    `what` is one of HITS. What happens to a task before it is hit again belongs to the first hit, a pause to the last
+    hit before it.
     """
     events = sorted(events, key=lambda event: event.seconds)
     applied = np.sort(history["applied"])

@@ -1,7 +1,7 @@
 """Hooks: code of yours that training calls at the start, around every step, and at the end; each may ask to stop.
 
 All hooks run in the process and thread that called `train` (the notebook's, or the chief worker's), in the order given;
-workers and parameter servers never wait for them. A hook of your own is a class with the methods that you need:
+workers and parameter servers never wait for them. A hook of your own is a `Hook` with the methods that you need:
 
 >>> from functools import partial
 >>> import torch
@@ -82,9 +82,8 @@ class Session:
         try:
             path = self.checkpoints.save(snapshot)
         except (OSError, CheckpointError) as error:
-            text = (
-                f"STEP {snapshot.version} IS NOT SAVED: {error} Checkpoints from before stay; training is not stopped."
-            )
+            said = str(error).rstrip(".")
+            text = f"STEP {snapshot.version} IS NOT SAVED: {said}. Older checkpoints stay; training is not stopped."
             warnings.warn(text, CheckpointWarning, stacklevel=2)
             return None
         self._saved = key, path
@@ -94,7 +93,7 @@ class Session:
     def finish(self, reason="the end", error=None):
         """Take the last snapshot and save it; hooks see it from now on, when the parameter servers may be gone.
 
-        `error`: the one that ended the training, if so; what fails now is then a note of it.
+        Called by who trains. `error`: what ended the training, if something did; what fails now is a note of it.
         """
         try:
             self._last = self.snapshot() if self._snapshot is not None else None

@@ -62,20 +62,13 @@ class Run:
             except (ShardLost, Deposed):
                 raise
             except BaseException as error:
-                self._save_last(error)
+                self._session.finish("an error ended the training", error)
                 raise
 
-    def _finished(self, reason="the end"):
+    def _finished(self):
         """Keep the last snapshot for the hooks' ends, save it where there is a place; return the last parameters."""
-        self._session.finish(reason)
+        self._session.finish()
         return self._session.parameters()
-
-    def _save_last(self, error):
-        """Save what there is when `error` or an interrupt ends the training; that error is the one to be raised."""
-        try:
-            self._finished("an error ended the training")
-        except Exception as another:
-            error.add_note(f"No last checkpoint: {another}")
 
     def _note_start(self, talk):
         """Tell where training goes on from; save the version that it starts with, before anybody works on it."""

@@ -59,7 +59,9 @@ def test_each_of_two_hits_on_a_task_has_its_own_consequences():
 
 def test_a_pause_belongs_to_the_last_hit_before_it():
     events = [Event(1.0, "killed", WORKER, 1), Event(3.0, "killed", PS, 3), Event(3.1, "ps lost", PS, 3)]
+    events.append(Event(3.5, "worker lost", WORKER, 3))  # noticed after the other hit, and still the first one's
     worker, server = aftermath(updates_at(0.5, 1.2, 2.0, 2.9, 3.0, 7.0), events)
+    assert worker.noticed == 2.5
     assert worker.pause == pytest.approx(0.9) and server.pause == pytest.approx(4.0)
 
 

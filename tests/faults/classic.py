@@ -17,7 +17,7 @@ from tests.faults.members import REPOSITORY, free_ports
 from tests.faults.outcome import Outcome
 from tests.faults.role import FOLDER, standstill
 
-_START, _END = 40.0, 60.0  # seconds until the first checkpoint, and for all roles to end
+_START, _END = 150.0, 90.0  # seconds until the first gradient (four times torch is imported), and for all roles to end
 _STEPS = 900
 WORKERS = 3
 
@@ -69,7 +69,7 @@ class Roles:
         command = [sys.executable, "-m", "tests.faults.role", "train", "--ps-hosts", self._hosts[0], "--worker-hosts"]
         command += [",".join(self._hosts[1:]), "--job-name", job, "--task-index", index or "0", "--problem", "counting"]
         command += ["--mode", self._plan.mode, "--steps", str(_STEPS), "--checkpoint-dir", str(self.checkpoints)]
-        command += ["--certificate", str(self._folder / "cluster.pem"), "--patience", "30"]
+        command += ["--certificate", str(self._folder / "cluster.pem"), "--patience", "120"]
         log = self._logs.enter_context(open(self._folder / f"{name}.log", "a"))
         self._processes[name] = subprocess.Popen(
             command,

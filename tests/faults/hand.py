@@ -44,7 +44,7 @@ class HandScene:
         self._members.close()
 
     def _connected(self):
-        return connect(self._members.spec, security=self._members.certificate, timeout=60)
+        return connect(self._members.spec, security=self._members.certificate, timeout=150)
 
 
 def worker_killed(stage, session):

@@ -13,8 +13,8 @@ import psutil
 
 from tests.faults.outcome import Outcome
 
-HANG = 90.0  # seconds for one trial; none that goes well takes a quarter of it on a quiet machine
-READY = 240.0  # seconds for what a trial needs, a cluster say: processes that import torch
+HANG = 240.0  # seconds for one trial; most take two; those that start processes of their own wait for them
+READY = 400.0  # seconds for what a trial needs, a cluster say: processes that import torch
 
 
 def run(seeds, kinds, lanes=2, say=print):

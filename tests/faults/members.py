@@ -58,7 +58,7 @@ class Members:
         """Return the command that starts a member by the spec in the file `spec`."""
         job, index = _job_and_index(name)
         command = [sys.executable, "-m", "course", "task", "--spec", str(spec), "--job", job, "--index", str(index)]
-        return [*command, "--certificate", str(self.certificate), "--patience", "30"]
+        return [*command, "--certificate", str(self.certificate), "--patience", "120"]
 
     def intruder(self, name, elsewhere):
         """Start a second process for the task `name`: on its port, or `elsewhere`, on a free one; return it."""

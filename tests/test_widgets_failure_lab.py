@@ -111,7 +111,7 @@ def test_when_nothing_runs_hits_are_refused_and_a_button_says_so(lab):
     with pytest.raises(RuntimeError, match="no training runs. Start one by refresh"):
         lab.act("kill", WORKER)
     assert button(lab, "Kill worker").disabled
-    lab._press("kill", WORKER)
+    lab._act_and_say("kill", WORKER)
     assert "no training runs" in lab._said.value
 
 

@@ -127,11 +127,15 @@ class FailureLab(Explorer):
                 self._cluster.close()
 
     def _press(self, action, task):
-        """Do what a button says; a click has nobody above it, so what is wrong is shown beside the buttons."""
+        """Do what a button says, without holding up the kernel: a frozen task may take seconds not to answer."""
+        threading.Thread(target=self._act_and_say, args=(action, task), name=action, daemon=True).start()
+
+    def _act_and_say(self, action, task):
+        """Act; a click has nobody above it, so what is wrong is shown beside the buttons."""
         try:
             self.act(action, task)
             said = f"{task}: {ACTIONS[action]}"
-        except (RuntimeError, ValueError) as error:
+        except (OSError, RuntimeError, ValueError) as error:
             said = str(error)
         self._said.value = f'<div role="status">{escape(said)}</div>'
 
@@ -152,7 +156,7 @@ class FailureLab(Explorer):
         shown = draw.faults(history, events, title, until)
         lines = [_line(hit) for hit in hits]
         if story.ended:
-            lines.append(f"Ended at {len(story.rows):,} gradients: {story.ended}.")
+            lines.append(f"Ended at {len(story.rows):,} gradients: {story.ended.rstrip('.')}.")
         notes = "".join(f'<p class="note">{escape(line)}</p>' for line in lines)
         return draw.html(shown.html + notes, " ".join([shown.alt, *lines]))
 

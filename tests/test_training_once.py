@@ -69,16 +69,16 @@ def test_a_dropped_push_counts_as_taken_once():
 
 
 class Pausing:
-    """Worker `worker` computes for `seconds` at its fifth gradient: it beats meanwhile."""
+    """Worker `worker` computes for `seconds` on this version: it beats meanwhile."""
 
-    def __init__(self, worker, seconds):
-        self.worker, self.seconds = worker, seconds
+    def __init__(self, worker, seconds, version=5):
+        self.worker, self.seconds, self.version = worker, seconds, version
 
     def __getattr__(self, name):
         return getattr(PROBLEM, name)
 
     def batch(self, worker, version, generator):
-        if worker == self.worker and version == 5:
+        if worker == self.worker and version == self.version:
             time.sleep(self.seconds)
         return PROBLEM.batch(worker, version, generator)
 
@@ -89,6 +89,20 @@ def test_a_worker_that_computes_for_longer_than_the_silence_is_not_counted_out(c
         with working(where, 2, Pausing(1, 4.0)):
             status = ended(talk)
     assert status["version"] == 10 and status["events"] == [] and status["degraded"] == 0
+
+
+def test_a_worker_that_was_frozen_is_counted_out_and_goes_on_with_its_session_when_it_wakes(monkeypatch):
+    monkeypatch.setattr("course.training.line.BEAT", 1000)  # it does not beat: as if all its threads stood still
+    with shards(workers=2, limit=FOREVER) as (where, _), talking(where) as talk:
+        problem = Pausing(1, 5.0, version=0)
+        with working(where, 2, problem) as worked:
+            until(talk, lambda status: "1" in status["lost"])
+            until(talk, lambda status: status["lost"] == {} and status["applied"]["1"] > 10)
+            talk.stop()
+        status, _ = talk.look(0)
+    told = next(one for one in worked if one.worker == 1)
+    assert [event[1] for event in status["events"]] == ["worker counted out", "worker joined"]
+    assert told.ended == "stopped" and told.acknowledged <= status["applied"]["1"] <= told.sent
 
 
 def seated(where, worker, session="silent"):

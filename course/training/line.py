@@ -4,9 +4,7 @@ import contextlib
 import threading
 from typing import NamedTuple
 
-from course.training.wire import BEAT, HELLO_LIMIT, SILENCE, connect
-
-_HANDSHAKE = 1.0  # seconds: a frozen server's kernel still takes connections, and nobody answers on them
+from course.training.wire import BEAT, HELLO_LIMIT, connect
 
 
 class Answer(NamedTuple):
@@ -23,15 +21,14 @@ class Line:
     there, unless it has just pushed.
     """
 
-    def __init__(self, addresses, layouts, hello, context=None, handshake=_HANDSHAKE):
+    def __init__(self, addresses, layouts, hello, context=None):
         self._channels, self._talking, self._pushes = [], threading.Lock(), 0
         self._over = threading.Event()
         self._talking.acquire()  # ours until we compute
         try:
             for address, layout in zip(addresses, layouts, strict=True):
-                channel = connect(tuple(address), {**hello, "layout": layout.as_json()}, context, handshake)
+                channel = connect(tuple(address), {**hello, "layout": layout.as_json()}, context)
                 self._channels.append(channel)
-                channel.patience(SILENCE)
                 channel.agree(layout)
             for channel in reversed(self._channels):  # shard 0 last: by then the others have a seat for its order
                 channel.send("JOIN")

@@ -12,7 +12,7 @@ from course.training.line import Line
 from course.training.problem import batch_generator
 from course.training.wire import Refused
 
-RECONNECT = 4.0  # seconds without a word from the shards until the loop gives up
+RECONNECT = 6.0  # seconds of vain attempts until the loop gives up
 _NOBODY = 1.0  # … where nobody listens any more: the process is gone
 _AGAIN = 0.1  # seconds between two attempts
 
@@ -44,7 +44,7 @@ class _Loop:
         self.session, self.attempt = secrets.token_hex(8), 0
         self.sent = self.acknowledged = 0
         self._unanswered = None  # the number of the push that we don't know the fate of
-        self._heard = time.monotonic()
+        self._broken_since = None  # when the connection was first seen to be broken; None while it is whole
         parameters = problem.initial()
         self._names = list(parameters)
         layout = Layout.of(parameters)
@@ -62,7 +62,9 @@ class _Loop:
                 return self._worked(f"refused: {error}")
             except OSError as error:
                 patience = _NOBODY if isinstance(error, ConnectionRefusedError) else RECONNECT
-                if time.monotonic() - self._heard > patience:
+                # not since we last heard something: a process that was frozen wakes up with that long ago
+                self._broken_since = self._broken_since or time.monotonic()
+                if time.monotonic() - self._broken_since > patience:
                     return self._worked(f"lost the parameter server: {error}")
                 time.sleep(_AGAIN)
 
@@ -99,10 +101,10 @@ class _Loop:
             line.push(loss, self.sent, self.acknowledged)
 
     def _learn(self, answer):
-        """Note that we were heard, and what became of the last push: taken, or lost with its connection."""
+        """Note that the line is whole, and what became of the last push: taken, or lost with its connection."""
         if self._unanswered is not None and self._unanswered == answer.taken:
             self.acknowledged += 1
-        self._unanswered, self._heard = None, time.monotonic()
+        self._unanswered = self._broken_since = None
 
     def _gradient(self, leaves, inputs, version, generator):
         seeded = batch_generator(self.seed, self.worker, version, generator)

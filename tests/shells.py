@@ -13,10 +13,10 @@ from course.cluster.certificates import write_certificate
 
 
 class Member:
-    """One `python -m course task`; its lines are read as they come. `prefix`: a command that runs it, such as `ip`."""
+    """One `python -m course task` (or another `room`); its lines are read as they come. `prefix`: such as `ip`."""
 
-    def __init__(self, *arguments, folder=None, prefix=()):
-        command = [*prefix, sys.executable, "-m", "course", "task", *map(str, arguments)]
+    def __init__(self, *arguments, folder=None, prefix=(), room="task"):
+        command = [*prefix, sys.executable, "-m", "course", room, *map(str, arguments)]
         self.process = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True, cwd=folder
         )

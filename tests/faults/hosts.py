@@ -45,7 +45,7 @@ class HostsScene:
                     mend()
             finally:
                 far.mend()
-                far.slow(0)
+                far.quick()
                 words = session.close()
             members.mend()
         said += [words[-1500:]] if end == "wrong" else []
@@ -60,7 +60,7 @@ def _strike(plan, far):
     """Break the cable as the plan says; return a function that mends it, if it isn't by then."""
     if plan.kind.name == "cable slow and lossy":
         far.slow(1 + plan.amount // 100, plan.victim % 5)
-        return lambda: far.slow(0)
+        return far.quick
     far.cut()
     if plan.kind.name == "cable pulled for good":
         return far.mend

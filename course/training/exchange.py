@@ -78,7 +78,7 @@ class Exchange:
         """
         refused = self._objection(gradients, seat)
         with self.seats.changed:
-            self._heard[seat.session] = (sequence, acknowledged)
+            self._hear(seat, sequence, acknowledged)
             if seat.replaced or self.seats.ended:
                 return
             if refused:
@@ -96,7 +96,7 @@ class Exchange:
     def heard(self, seat, sent, acknowledged):
         """Note the worker's own last counts: it is leaving."""
         with self.seats.changed:
-            self._heard[seat.session] = (sent, acknowledged)
+            self._hear(seat, sent, acknowledged)
 
     def staged(self, link, push):
         """Hear that the shard behind `links[link]` has its part of the push with this `PushId`."""
@@ -158,6 +158,10 @@ class Exchange:
             self._end(why, text, **more)
 
     # --- with the lock held ------------------------------------------------------------------------------------------
+
+    def _hear(self, seat, *counts):
+        # the larger: what an older connection had on its way may come after what was said on the next
+        self._heard[seat.session] = max(self._heard.get(seat.session, (0, 0)), counts)
 
     def _objection(self, gradients, seat):
         try:

@@ -34,6 +34,7 @@ def whole(rows, columns, start=0):
 # --- shares -----------------------------------------------------------------------------------------------------------
 
 
+@settings(deadline=None)
 @given(st.integers(0, 50), weights_of)
 def test_shares_cover_everything_once_in_order_and_are_as_large_as_their_weights(length, weights):
     parts = shares(length, len(weights), weights)
@@ -42,6 +43,7 @@ def test_shares_cover_everything_once_in_order_and_are_as_large_as_their_weights
         assert abs((part.stop - part.start) - length * weight / sum(weights)) < 1
 
 
+@settings(deadline=None)
 @given(st.integers(0, 50), st.integers(1, 8))
 def test_shares_without_weights_differ_by_one_at_most(length, parts):
     sizes = [part.stop - part.start for part in shares(length, parts)]

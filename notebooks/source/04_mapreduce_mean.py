@@ -509,8 +509,9 @@ print(spec.tasks)
 # ```
 #
 # The first line makes the certificate. Every member holds a copy, and whoever has none can neither join nor listen.
-# Each other line is a process that runs until you press Ctrl-C. Here Python types the lines, all but the last. A
-# process prints its first line when it is ready.
+# Each other line is a process that runs until you press Ctrl-C. (With flags you need neither file nor second line:
+# `python -m course task --job-hosts local=localhost:2222,localhost:2223 --job local --index 0`, and the same with
+# index 1.) Here Python types the lines, all but the last. A process prints its first line when it is ready.
 
 
 # %% tags=["nbval-check-output"]
@@ -550,7 +551,7 @@ except TimeoutError as error:
 # %% tags=["nbval-check-output"]
 start_task_1 = "python -m course task --spec cluster.toml --job local --index 1"
 terminals["task 1"] = type_in_terminal(start_task_1)
-by_hand = connect(spec, security=folder / "cluster.pem")
+by_hand = connect(spec, security=folder / "cluster.pem", timeout=60)
 print(by_hand, by_hand.tasks)
 
 # %% [markdown]
@@ -568,11 +569,18 @@ print(f"mean in two slices: {mean(seconds, [16, 4], by_hand.executor):.2f}")
 # %% [markdown]
 # Now pull the plug of task 1. A local cluster replaced a dead task. Who replaces this one?
 
+
 # %% tags=["nbval-check-output"]
+def wait_until(is_so, seconds=60):
+    deadline = time.monotonic() + seconds
+    while not is_so() and time.monotonic() < deadline:
+        time.sleep(0.05)
+
+
 terminals["task 1"].kill()
 terminals["task 1"].communicate()
-while "/job:local/task:1" in by_hand.tasks:
-    time.sleep(0.05)
+wait_until(lambda: by_hand.missing())
+print("missing:", by_hand.missing())
 try:
     with by_hand.at("/job:local/task:1"):
         by_hand.executor.submit(process_number)
@@ -587,8 +595,7 @@ print(f"mean in two slices: {mean(seconds, [16, 4], by_hand.executor):.2f}")
 
 # %% tags=["nbval-check-output"]
 terminals["task 1"] = type_in_terminal(start_task_1)
-while "/job:local/task:1" not in by_hand.tasks:
-    time.sleep(0.05)
+wait_until(lambda: not by_hand.missing())
 with by_hand.at("/job:local/task:1"):
     print(by_hand.executor.submit(add_number, 2, 300).result(timeout=20))
 

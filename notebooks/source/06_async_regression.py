@@ -558,7 +558,7 @@ newest.write_bytes(newest.read_bytes()[:-10])
 with warnings.catch_warnings(record=True) as told:
     warnings.simplefilter("always")
     print("restored:", training.Checkpoints(week).latest().version)
-print("a warning names the file:", any(newest.stem.split("-")[0] in str(one.message) for one in told))
+print("a warning names the file:", any(newest.stem[:28] in str(one.message) for one in told))
 
 # %% [markdown]
 # ## A death among those who wait

@@ -93,7 +93,9 @@ def test_the_page_needs_the_token(lab_address):
 
 def test_the_failure_lab_is_hit_by_its_buttons_and_shows_it_while_it_runs(lab, lab_address):
     source = "from course.widgets import FailureLab\n\nlab = FailureLab(seconds=60)\nlab"
-    written = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source), nbformat.v4.new_code_cell("2 + 2")])
+    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}}
+    cells = [nbformat.v4.new_code_cell(source), nbformat.v4.new_code_cell("2 + 2")]
+    written = nbformat.v4.new_notebook(cells=cells, metadata=kernel)
     nbformat.write(written, lab_address[1] / "notebooks" / "90_failure_lab.ipynb")
     lab.open("90_failure_lab")
     notebook = lab.run_all("90_failure_lab")  # the second cell answers while the training runs

@@ -72,7 +72,7 @@ def ports(free_ports):
 
 @pytest.mark.faults
 def test_roles_started_in_any_order_train_survive_their_chief_and_all_end(ports, tmp_path):
-    flags = ["--checkpoint-dir", "saved", "--steps", "6000", "--patience", "120"]
+    flags = ["--checkpoint-dir", "saved", "--steps", "12000", "--patience", "120"]
     with Shells(ports, tmp_path, *flags) as shells:
         second, first = shells.start("worker", 1), shells.start("worker", 0)
         ps = shells.start("ps", 0)
@@ -81,13 +81,14 @@ def test_roles_started_in_any_order_train_survive_their_chief_and_all_end(ports,
         while not Checkpoints(tmp_path / "saved").all():
             assert time.monotonic() < deadline, "no checkpoint"
             time.sleep(0.05)
+        time.sleep(1.5)  # that was step 0's: training runs now, and everybody has been told where
         first.signal(signal.SIGKILL)
         second.says("/job:worker/task:1 is the chief now, and goes on where the one before was", patience=30)
         assert second.ends(120) == 0 and ps.ends(60) == 0
         for role in (second, ps):
             role.says("standard errors off", times=2)
-            role.says("6000 updates")
-    assert Checkpoints(tmp_path / "saved").all()[-1].version == 6000
+            role.says("12000 updates")
+    assert Checkpoints(tmp_path / "saved").all()[-1].version == 12000
 
 
 @pytest.mark.faults

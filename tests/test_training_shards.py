@@ -90,7 +90,9 @@ class Play:
         self.names = spread(self.initial, count)
         stores = [ParameterServer({n: self.initial[n] for n in names}, self.optimizer) for names in self.names]
         rule = make_rule(mode, stores[0], workers, max_staleness, aggregate)
-        self.shards = [Recorded(stores[0], rule, told, others=count - 1)] + [Follower(store, told) for store in stores[1:]]
+        self.shards = [Recorded(stores[0], rule, told, others=count - 1)] + [
+            Follower(store, told) for store in stores[1:]
+        ]
         self.links = [Far(follower) for follower in self.shards[1:]]
         self.order, self.store = [], ParameterServer(self.initial, self.optimizer)
         self.versions = [self.store.pull().parameters]

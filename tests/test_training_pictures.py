@@ -8,7 +8,8 @@ from click.testing import CliRunner
 from course.__main__ import main
 from course.draw import timeline, training
 from course.draw.timeline import spans, waiting_share
-from course.training.command import PROBLEMS, report
+from course.training.command import report
+from course.training.problems import known
 from course.training.result import RECORD
 
 # worker 0 computes 1 s and waits 3 s; worker 1 computes 4 s and waits none; then both once more
@@ -59,8 +60,6 @@ def test_the_command_starts_everything_and_says_what_it_found():
 
 
 def test_the_second_problem_is_the_classic_one():
-    make, optimizer, rate = PROBLEMS["linear-101"]
-    assert repr(make()) == "LinearRegression(y = 2·x + 0.2 + noise, 101 points)" and (optimizer, rate) == (
-        "adagrad",
-        0.8,
-    )
+    second = known("linear-101")
+    assert repr(second.make()) == "LinearRegression(y = 2·x + 0.2 + noise, 101 points)"
+    assert (second.optimizer, second.learning_rate) == ("adagrad", 0.8)

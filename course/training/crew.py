@@ -1,16 +1,19 @@
 """Who opens the shards and who works: the tasks of a cluster that the session has a connection to."""
 
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from course.training.presence import present
 from course.training.talk import SILENCE, TrainingError, open_talk, work_in_task
+
+_AWAY = 1.0  # seconds that a loop has ended for, while training has not, until it is started again
 
 
 class Crew:
     """The ps tasks and worker tasks of `cluster` that take part in one training of `plan`.
 
-    A worker's loop is a Dask function pinned to its task: it runs again on the successor of one that died.
+    A worker's loop is a Dask function pinned to its task: it runs again on the successor of one that died. A task that
+    was away or cut off for longer than the loop, or Dask, would wait gets a new one when it is back.
     """
 
     #: One session, from the beginning to the end: it took nothing over, and nobody else may.
@@ -20,6 +23,7 @@ class Crew:
 
     def __init__(self, cluster, plan):
         self.cluster, self.plan = cluster, plan
+        self._loops, self._ended = {}, {}  # worker -> its loop's future; worker -> when that was first seen done
 
     @contextmanager
     def opened(self, ps, settings, incarnation, snapshot):
@@ -35,24 +39,46 @@ class Crew:
     @contextmanager
     def working(self, talk):
         """Within the `with`, every worker task runs its loop; after a good end they are free again."""
-        futures = []
+        self._where, self._ended = talk.where, {}
         try:
-            for index, task in enumerate(self.plan.workers):
-                with self.cluster.at(task):
-                    arguments = (self.plan.problem, index, talk.where, self.plan.seed)
-                    futures.append(self.cluster.client.submit(_work_aside, *arguments, pure=False))
+            for worker in range(len(self.plan.workers)):
+                self._send(worker)
             yield
-            _wait(futures)
+            _wait(self._loops.values())
         finally:
-            for future in futures:
+            for future in self._loops.values():
                 future.release()
+            self._loops = {}
 
     def check(self):
-        """Raise TrainingError when the cluster is closed or its scheduler lost: nobody could be replaced any more."""
+        """Raise TrainingError when the cluster is closed or its scheduler lost: nobody could be replaced any more.
+
+        While training goes on, also send a new loop to a worker whose own has ended.
+        """
         try:
             self.cluster.client  # noqa: B018 - asking for it is the check
         except RuntimeError as error:
             raise TrainingError(f"the cluster is gone: {error}") from error
+        self._mend()
+
+    def _mend(self):
+        now = time.monotonic()
+        done = [worker for worker, future in self._loops.items() if future.done()]
+        due = [worker for worker in done if now - self._ended.setdefault(worker, now) > _AWAY]
+        if not due:
+            return
+        with suppress(OSError, RuntimeError):  # a scheduler that is silent just now is asked again later
+            here = self.cluster.tasks
+            for worker in due:
+                self._ended[worker] = now
+                if self.plan.workers[worker] in here:
+                    self._loops.pop(worker).release()
+                    self._send(worker)
+
+    def _send(self, worker):
+        with self.cluster.at(self.plan.workers[worker]):
+            arguments = (self.plan.problem, worker, self._where, self.plan.seed)
+            self._loops[worker] = self.cluster.client.submit(_work_aside, *arguments, pure=False)
 
 
 def warm(cluster, ps):

@@ -35,6 +35,18 @@ def test_the_file_of_a_process_that_has_ended_is_taken_over(tmp_path):
         assert claim.holds()
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no zombies")
+def test_a_killed_process_that_its_parent_has_not_waited_for_does_not_keep_the_folder(tmp_path):
+    code = f"from course.training.claim import Claim; Claim({str(tmp_path)!r}); print('held', flush=True); input()"
+    process = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    with process:
+        assert process.stdout.readline() == "held\n"
+        process.kill()
+        process.stdout.read()  # to its end: the process has ended, and is a zombie now
+        with Claim(tmp_path) as claim:
+            assert claim.holds()
+
+
 def test_a_number_that_another_process_has_now_does_not_keep_the_folder(tmp_path):
     with Claim(tmp_path):
         owner = json.loads((tmp_path / NAME).read_text())

@@ -27,11 +27,12 @@ class Owner:
     epoch: int
 
     def is_gone(self):
-        """Whether the process has certainly ended: it is of this host, and its number is free or another's."""
+        """Whether the process has certainly ended, as one on this host: nobody, another or a zombie has its number."""
         if self.host != socket.gethostname():
             return False
         try:
-            return psutil.Process(self.pid).create_time() != self.started
+            process = psutil.Process(self.pid)
+            return process.create_time() != self.started or process.status() == psutil.STATUS_ZOMBIE
         except psutil.NoSuchProcess:
             return True
 

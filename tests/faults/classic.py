@@ -54,7 +54,7 @@ class Roles:
     """The processes: "ps" and "worker 0", "worker 1", … by name; a chief writes into its own folder of checkpoints."""
 
     def __init__(self, plan, folder):
-        self._plan, self._folder, self._processes, self._logs = plan, folder, {}, ExitStack()
+        self._plan, self._folder, self._processes = plan, folder, {}
         self.traces, self.checkpoints = folder / "traces", folder / "checkpoints"
         self.traces.mkdir()
         write_certificate(folder / "cluster.pem")
@@ -70,16 +70,16 @@ class Roles:
         command += [",".join(self._hosts[1:]), "--job-name", job, "--task-index", index or "0", "--problem", "counting"]
         command += ["--mode", self._plan.mode, "--steps", str(_STEPS), "--checkpoint-dir", str(self.checkpoints)]
         command += ["--certificate", str(self._folder / "cluster.pem"), "--patience", "120"]
-        log = self._logs.enter_context(open(self._folder / f"{name}.log", "a"))
-        self._processes[name] = subprocess.Popen(
-            command,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            stdin=subprocess.DEVNULL,
-            cwd=REPOSITORY,
-            env={**os.environ, FOLDER: str(self.traces)},
-            start_new_session=True,
-        )
+        with open(self._folder / f"{name}.log", "a") as log:  # the process has its own hold of the file
+            self._processes[name] = subprocess.Popen(
+                command,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                stdin=subprocess.DEVNULL,
+                cwd=REPOSITORY,
+                env={**os.environ, FOLDER: str(self.traces)},
+                start_new_session=True,
+            )
 
     def wait_for_first_checkpoint(self):
         """Wait until training has begun."""
@@ -117,7 +117,6 @@ class Roles:
         for process in self._processes.values():
             process.kill()
             process.wait(10)
-        self._logs.close()
 
 
 def _judged(roles, codes, expected, plan):

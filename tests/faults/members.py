@@ -28,7 +28,7 @@ class Members:
         self.certificate, self.file = folder / "cluster.pem", folder / "cluster.toml"
         write_certificate(self.certificate)
         self._place = place or (lambda name: ("127.0.0.1", subprocess.Popen))
-        self._processes, self._logs = {}, ExitStack()
+        self._processes = {}
         jobs = {"scheduler": 1, "ps": ps, "worker": worker}
         names = {job: [name_of(job, index) for index in range(count)] for job, count in jobs.items()}
         ports = iter(free_ports(1 + ps + worker))
@@ -44,15 +44,15 @@ class Members:
 
     def start(self, name):
         """Start the process of a task, or of "scheduler", as at first."""
-        log = self._logs.enter_context(open(self.log_of(name), "a"))
-        self._processes[name] = self._place(name)[1](
-            self.command(name, self.file),
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            stdin=subprocess.DEVNULL,
-            cwd=REPOSITORY,
-            start_new_session=True,
-        )
+        with open(self.log_of(name), "a") as log:  # the process has its own hold of the file
+            self._processes[name] = self._place(name)[1](
+                self.command(name, self.file),
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                stdin=subprocess.DEVNULL,
+                cwd=REPOSITORY,
+                start_new_session=True,
+            )
 
     def command(self, name, spec):
         """Return the command that starts a member by the spec in the file `spec`."""
@@ -111,7 +111,6 @@ class Members:
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait(10)
-        self._logs.close()
         self._folder.cleanup()
 
 

@@ -1,5 +1,6 @@
 """`python -m tests.faults --count 200`: many faults, each drawn from its seed; `--seed 17` runs that one again."""
 
+import signal
 import sys
 import time
 
@@ -27,6 +28,7 @@ def main(seeds, count, first, kind_names, lane_count, listed):
     if unknown:
         raise click.UsageError(f"--kind {sorted(unknown)[0]!r}: see --list for the kinds there are.")
     chosen = seeds or _seeds(first, count, kind_names)
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # lanes.run cleans up then
     began = time.monotonic()
     outcomes = lanes.run(chosen, KINDS, lane_count, lambda one: click.echo(report.line(one)))
     click.echo(report.table(outcomes, KINDS, time.monotonic() - began))

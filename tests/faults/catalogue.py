@@ -30,7 +30,7 @@ KINDS = [
     Kind("scheduler frozen", "hand", 10.0, errors=_LOST, stretch=3),
     Kind("session killed", "driven", 0.0),
     Kind("session frozen", "driven", 10.0, errors=_LOST, stretch=2),
-    Kind("clock jumps", "driven", 0.5, stretch=2),
+    Kind("clock jumps", "driven", 0.5, stretch=4),
     Kind("cable pulled for a while", "hosts", 8.0, errors=_LOST, stretch=2),
     Kind("cable pulled for good", "hosts", 8.0, errors=_LOST, stretch=2),
     Kind("cable slow and lossy", "hosts", 3.0),

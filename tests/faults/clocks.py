@@ -21,7 +21,8 @@ class Clock:
             **os.environ,
             "LD_PRELOAD": str(library),
             "FAKETIME_TIMESTAMP_FILE": str(path),
-            "FAKETIME_NO_CACHE": "1",  # read the file at every look at the clock
+            "FAKETIME_CACHE_DURATION": "1",  # read the file once a second
+            "FAKETIME_FORCE_MONOTONIC_FIX": "0",  # else each timed wait ends at once, and threads fight for the GIL
             "FAKETIME_DONT_FAKE_MONOTONIC": "1",  # as when somebody sets a real clock: the monotonic one goes on
         }
         self.jump(0)

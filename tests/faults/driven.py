@@ -3,7 +3,7 @@
 import signal
 import threading
 import time
-from contextlib import nullcontext
+from contextlib import ExitStack, nullcontext
 
 from tests.faults.clocks import clock
 from tests.faults.local import folder_of_its_own
@@ -14,22 +14,27 @@ PATIENCE = 45.0  # seconds for the rest of a training, a recovery included
 
 
 class DrivenScene:
-    """A new session process a trial; nothing is kept."""
+    """A new session process a trial."""
+
+    def __init__(self):
+        self._trial = ExitStack()
 
     def prepare(self, plan):
-        """Nothing is kept, so nothing is prepared."""
+        """Start the session and wait until it trains."""
+        folder = self._trial.enter_context(folder_of_its_own())
+        self._hands = self._trial.enter_context(clock() if plan.kind.name == "clock jumps" else nullcontext())
+        self._told = told_of(plan, folder, local={"ps": plan.ps, "worker": plan.workers})
+        self._session = SessionProcess(self._told, environment=self._hands and self._hands.environment)
+        self._trial.callback(self._session.close)
+        self._session.wait_for_step(1)
 
     def run(self, plan):
         """Stage the plan; return its `Outcome`."""
-        began = time.monotonic()
-        with folder_of_its_own() as folder, clock() if plan.kind.name == "clock jumps" else nullcontext() as hands:
-            told = told_of(plan, folder, local={"ps": plan.ps, "worker": plan.workers})
-            session = SessionProcess(told, environment=hands and hands.environment)
-            try:
-                end, said, found = _struck(session, plan, hands, told)
-                found += session.left()
-            finally:
-                words = session.close()
+        began, session = time.monotonic(), self._session
+        with self._trial:
+            end, said, found = _struck(session, plan, self._hands, self._told)
+            found += session.left()
+            words = session.close()
         if end == "wrong":
             said.append(words[-1500:])
         elif found:
@@ -38,7 +43,8 @@ class DrivenScene:
         return Outcome(plan.seed, plan.kind.name, end, seconds, session.standstill, "; ".join(said), found)
 
     def close(self):
-        pass
+        """End what `prepare` began, where no `run` came after it."""
+        self._trial.close()
 
 
 def told_of(plan, folder, **where):

@@ -20,6 +20,7 @@ class HostsScene:
         self._hosts = self._stack.enter_context(two_hosts())
         self._members = Members(ps=2, worker=3, place=self._place)
         self._stack.callback(self._members.close)
+        self._trial = self._stack.enter_context(ExitStack())
 
     def _place(self, name):
         near = name == "scheduler" or name.endswith("task:0")
@@ -27,27 +28,28 @@ class HostsScene:
         return host.address, lambda command, **settings: host.start(*command, **settings)
 
     def prepare(self, plan):
-        """The members are started with the scene; the session waits for them."""
+        """Start a session, which waits for the members, and wait until it trains."""
+        folder = self._trial.enter_context(folder_of_its_own())
+        told = told_of(plan, folder, spec=str(self._members.file), certificate=str(self._members.certificate))
+        near = self._hosts[0]
+        self._session = SessionProcess(told, start=lambda command, **settings: near.start(*command, **settings))
+        self._trial.callback(self._session.close)
+        self._session.wait_for_step(1)
 
     def run(self, plan):
         """Stage the plan; return its `Outcome`."""
-        began, members = time.monotonic(), self._members
-        near, far = self._hosts
-        with folder_of_its_own() as folder:
-            told = told_of(plan, folder, spec=str(members.file), certificate=str(members.certificate))
-            session = SessionProcess(told, start=lambda command, **settings: near.start(*command, **settings))
-            try:
-                if not session.wait_for_step(plan.step):
-                    end, said, found = "wrong", ["it ended before the fault"], [str(session.end(1))]
-                else:
-                    mend = _strike(plan, far)
-                    end, said, found = judged(session.end(PATIENCE), plan)
-                    mend()
-            finally:
-                far.mend()
-                far.quick()
-                words = session.close()
-            members.mend()
+        began, session, far = time.monotonic(), self._session, self._hosts[1]
+        with self._trial as trial:
+            trial.callback(self._members.mend)
+            trial.callback(far.quick)
+            trial.callback(far.mend)
+            if session.wait_for_step(plan.step):
+                mend = _strike(plan, far)
+                end, said, found = judged(session.end(PATIENCE), plan)
+                mend()
+            else:
+                end, said, found = "wrong", ["it ended before the fault"], [str(session.end(1))]
+            words = session.close()
         said += [words[-1500:]] if end == "wrong" else []
         seconds = time.monotonic() - began
         return Outcome(plan.seed, plan.kind.name, end, seconds, session.standstill, "; ".join(said), found)

@@ -35,6 +35,7 @@ def main():
     if hasattr(signal, "SIGUSR1"):
         faulthandler.register(signal.SIGUSR1, all_threads=True)
     open_scenes = {}
+    signal.signal(signal.SIGTERM, _end)
     SGD_1([torch.zeros(1)])  # the first optimiser imports a good part of torch
     try:
         for line in sys.stdin:
@@ -44,18 +45,14 @@ def main():
             )
             print(as_line(outcome), file=words)
     finally:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # it ends already
         for scene in open_scenes.values():
             scene.close()
 
 
-def _tried_once(seed, open_scenes, words):
-    said = []
-
-    def begun():
-        if not said:
-            said.append(print("begun", file=words))
-
-    return tried(seed, open_scenes, begun)
+def _end(number, frame):
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    sys.exit(128 + number)
 
 
 def tried(seed, open_scenes, begun):

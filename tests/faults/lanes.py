@@ -1,5 +1,6 @@
 """Lanes: processes that run trials one after another; one that says nothing for too long has hung, and is replaced."""
 
+import collections
 import json
 import os
 import queue
@@ -11,48 +12,75 @@ from dataclasses import asdict
 
 import psutil
 
+from tests.faults import disks, namespaces
 from tests.faults.outcome import Outcome
 
-HANG = 240.0  # seconds for one trial; most take two; those that start processes of their own wait for them
+HANG = 90.0  # seconds for one trial; most take two to ten
+_GOODBYE = 40.0  # seconds for a lane to end its clusters
 READY = 400.0  # seconds for what a trial needs, a cluster say: processes that import torch
 
 
 def run(seeds, kinds, lanes=2, say=print):
-    """Run the plans of `seeds` in so many lanes; return their outcomes, in order of seeds. `say` hears each."""
-    waiting, outcomes = queue.SimpleQueue(), []
-    for seed in seeds:
-        waiting.put(seed)
-    threads = [
-        threading.Thread(target=_lane, args=(waiting, kinds, lambda one: (outcomes.append(one), say(one))))
-        for _ in range(lanes)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    """Run the plans of `seeds` in so many lanes; return their outcomes, in order of seeds. `say` hears each.
+
+    An exception here, such as an interrupt, ends the trials that run, and cleans up after them.
+    """
+    waiting, outcomes = collections.deque(seeds), []
+
+    def tell(outcome):
+        outcomes.append(outcome)
+        say(outcome)
+
+    served = [Served(waiting, kinds, tell) for _ in range(lanes)]
+    try:
+        for one in served:
+            one.join()
+    except BaseException:
+        waiting.clear()
+        for one in served:
+            one.interrupt()
+        for one in served:
+            one.join()
+        raise
     return sorted(outcomes, key=lambda one: one.seed)
 
 
-def _lane(waiting, kinds, tell):
-    lane = None
-    try:
-        while True:
-            try:
-                seed = waiting.get_nowait()
-            except queue.Empty:
-                return
-            lane = lane or Lane()
-            outcome = lane.run(seed)
-            if outcome is None:
-                said = lane.stacks()
-                lane.close()
-                lane = None
-                kind = kinds[seed % len(kinds)].name
-                outcome = Outcome(seed, kind, "hang", HANG, None, "", [said])
-            tell(outcome)
-    finally:
-        if lane is not None:
-            lane.close()
+class Served(threading.Thread):
+    """Gives seeds to a lane, one after another; a lane that hung is replaced. Starts at once."""
+
+    def __init__(self, waiting, kinds, tell):
+        super().__init__(name="a lane")
+        self._waiting, self._kinds, self._tell = waiting, kinds, tell
+        self._lane, self._interrupted = None, False
+        self.start()
+
+    def run(self):
+        try:
+            while self._waiting:
+                try:
+                    seed = self._waiting.popleft()
+                except IndexError:  # another lane took the last one
+                    return
+                self._lane = self._lane or Lane()
+                outcome = self._lane.run(seed)
+                if self._interrupted:
+                    return
+                self._tell(outcome or self._hung(seed))
+        finally:
+            if self._lane is not None:
+                self._lane.close()
+
+    def _hung(self, seed):
+        said = self._lane.stacks()
+        self._lane.close()
+        self._lane = None
+        return Outcome(seed, self._kinds[seed % len(self._kinds)].name, "hang", HANG, None, "", [said])
+
+    def interrupt(self):
+        """End the trial that runs."""
+        self._interrupted = True
+        if self._lane is not None:
+            self._lane.interrupt()
 
 
 class Lane:
@@ -63,7 +91,7 @@ class Lane:
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
-        self._lines, self._errors = queue.SimpleQueue(), []
+        self._lines, self._errors, self._at_work = queue.SimpleQueue(), [], False
         self._readers = [
             threading.Thread(target=self._read, args=(self._process.stdout, self._lines.put), daemon=True),
             threading.Thread(target=self._read, args=(self._process.stderr, self._errors.append), daemon=True),
@@ -79,13 +107,21 @@ class Lane:
     def run(self, seed):
         """Run one trial, of which the lane says its beginning and its end; None when it hung or the lane ended."""
         self._errors.clear()
-        self._process.stdin.write(f"{seed}\n")
-        self._process.stdin.flush()
+        self._at_work = True
         try:
+            self._process.stdin.write(f"{seed}\n")
+            self._process.stdin.flush()
             line = self._lines.get(timeout=READY) and self._lines.get(timeout=HANG)
-        except queue.Empty:
+        except (queue.Empty, BrokenPipeError):
             return None
-        return Outcome(**json.loads(line)) if line else None
+        if not line:
+            return None
+        self._at_work = False
+        return Outcome(**json.loads(line))
+
+    def interrupt(self):
+        """End the trial that runs: the lane cleans up, then ends."""
+        self._process.terminate()
 
     def stacks(self):
         """Return where the lane's threads stand, as far as it can be known."""
@@ -95,17 +131,22 @@ class Lane:
         return "".join(self._errors).rpartition("Current thread")[2][:3000]
 
     def close(self):
-        """End the lane: quietly, or with all its processes when it doesn't answer."""
+        """End the lane: quietly, or with all that it opened when it doesn't answer."""
         family = _family(self._process.pid)
         self._process.stdin.close()
+        if self._at_work:
+            self.interrupt()
         try:
-            self._process.wait(20)
+            self._process.wait(_GOODBYE)
         except subprocess.TimeoutExpired:
+            family = _family(self._process.pid)
             self._process.kill()
             self._process.wait(10)
         for process in family:
             if process.is_running():
                 process.kill()
+        for sweep in (namespaces.sweep, disks.sweep):
+            sweep(self._process.pid)
         for reader in self._readers:
             reader.join(5)
         self._process.stdout.close()

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from dataclasses import dataclass
+from pathlib import Path
 
 
 class NotHereError(RuntimeError):
@@ -65,7 +66,7 @@ def two_hosts():
     reason = missing()
     if reason:
         raise NotHereError(reason)
-    names = [f"course-{os.getpid()}-{side}" for side in "ab"]
+    names = _names(os.getpid())
     hosts = [Host(name, f"10.77.0.{number}") for number, name in enumerate(names, 1)]
     try:
         for name in names:
@@ -79,6 +80,18 @@ def two_hosts():
     finally:
         for name in names:
             _remove(name)
+
+
+def sweep(pid):
+    """Remove what the process `pid`, which was killed, may have left of `two_hosts`."""
+    if sys.platform == "linux" and shutil.which("ip"):
+        for name in _names(pid):
+            if Path("/run/netns", name).exists():
+                _remove(name)
+
+
+def _names(pid):
+    return [f"course-{pid}-{side}" for side in "ab"]
 
 
 def _remove(name):

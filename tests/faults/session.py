@@ -67,9 +67,12 @@ class SessionProcess:
 
     def _next(self, deadline):
         try:
-            return self._lines.get(timeout=max(0.01, deadline - time.monotonic()))
+            told = self._lines.get(timeout=max(0.01, deadline - time.monotonic()))
         except queue.Empty:
             raise TimeoutError("the session said nothing more") from None
+        if told is None:
+            self._lines.put(None)  # whoever asks again gets the same answer
+        return told
 
     def signal(self, number):
         """Send the session's process a signal, from outside."""
@@ -85,7 +88,10 @@ class SessionProcess:
         return []
 
     def close(self):
-        """End the session's process, if it has not, and what it started; return what it said on standard error."""
+        """End the session's process, if it has not, and what it started; return what it said on standard error.
+
+        May be called again.
+        """
         if self._process.poll() is None:
             self.signal(signal.SIGCONT) if sys.platform != "win32" else None
             self._process.kill()

@@ -40,6 +40,8 @@ def tried(stage, strike, more=0):
         try:
             result = _trained(stage, [watch], more)
             stage.over()
+        except SystemExit:  # the suite itself is to end
+            raise
         except BaseException as error:
             name = type(error).__name__
             said.append(f"{name}: {error}")

@@ -17,7 +17,8 @@ from tests.faults.members import REPOSITORY, free_ports
 from tests.faults.outcome import Outcome
 from tests.faults.role import FOLDER, standstill
 
-_START, _END = 150.0, 60.0  # seconds until the first gradient (four times torch is imported), and for all roles to end
+_START, _END = 150.0, 70.0  # seconds until the first gradient (four times torch is imported), and for all roles to end
+_PATIENCE = 40  # seconds for which a role waits for the others, or for the scheduler: within _END
 _STEPS = {"async": 900, "sync": 400}
 WORKERS = 3
 
@@ -73,7 +74,7 @@ class Roles:
         command = [sys.executable, "-m", "tests.faults.role", "train", "--ps-hosts", self._hosts[0], "--worker-hosts"]
         command += [",".join(self._hosts[1:]), "--job-name", job, "--task-index", index or "0", "--problem", "counting"]
         command += ["--mode", self._plan.mode, "--steps", str(_STEPS[self._plan.mode])]
-        command += ["--checkpoint-dir", str(self.checkpoints), "--patience", "120"]
+        command += ["--checkpoint-dir", str(self.checkpoints), "--patience", str(_PATIENCE)]
         command += ["--certificate", str(self._folder / "cluster.pem")]
         with open(self._folder / f"{name}.log", "a") as log:  # the process has its own hold of the file
             self._processes[name] = subprocess.Popen(

@@ -7,6 +7,7 @@ import queue
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 from dataclasses import asdict
 
@@ -34,27 +35,36 @@ def run(seeds, kinds, lanes=2, say=print):
     served = [Served(waiting, kinds, tell) for _ in range(lanes)]
     try:
         for one in served:
-            one.join()
+            one.over.wait()
     except BaseException:
         waiting.clear()
         for one in served:
             one.interrupt()
         for one in served:
-            one.join()
+            one.over.wait()
         raise
     return sorted(outcomes, key=lambda one: one.seed)
 
 
 class Served(threading.Thread):
-    """Gives seeds to a lane, one after another; a lane that hung is replaced. Starts at once."""
+    """Gives seeds to a lane, one after another; a lane that hung is replaced. Starts at once; sets `over` at its end.
+
+    (An interrupted `Thread.join` of CPython up to 3.12 takes the thread for ended, and returns at once from then on.)
+    """
 
     def __init__(self, waiting, kinds, tell):
         super().__init__(name="a lane")
         self._waiting, self._kinds, self._tell = waiting, kinds, tell
-        self._lane, self._interrupted = None, False
+        self._lane, self._interrupted, self.over = None, False, threading.Event()
         self.start()
 
     def run(self):
+        try:
+            self._serve()
+        finally:
+            self.over.set()
+
+    def _serve(self):
         try:
             while self._waiting:
                 try:
@@ -84,12 +94,18 @@ class Served(threading.Thread):
 
 
 class Lane:
-    """One process that runs trials: a seed in, an outcome out."""
+    """One process that runs trials: a seed in, an outcome out. Its temporary files are removed with it."""
 
     def __init__(self):
         command = [sys.executable, "-X", "faulthandler", "-m", "tests.faults.lane"]
+        self._folder = tempfile.TemporaryDirectory(prefix="course-lane-", ignore_cleanup_errors=True)
         self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "TMPDIR": self._folder.name},
         )
         self._lines, self._errors, self._at_work = queue.SimpleQueue(), [], False
         self._readers = [
@@ -145,8 +161,9 @@ class Lane:
         for process in family:
             if process.is_running():
                 process.kill()
-        for sweep in (namespaces.sweep, disks.sweep):
-            sweep(self._process.pid)
+        namespaces.sweep(self._process.pid)
+        disks.sweep(self._folder.name)
+        self._folder.cleanup()
         for reader in self._readers:
             reader.join(5)
         self._process.stdout.close()

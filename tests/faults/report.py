@@ -22,6 +22,7 @@ def table(outcomes, kinds, seconds):
     lines = [_aligned(row, widths) for row in [heads, *rows]]
     failed = [one for one in outcomes if one.failed]
     again = "".join(f"\n  python -m tests.faults --seed {one.seed}   # {one.kind}: {one.end}" for one in failed)
+    lines += [f"not tried here: {one.kind} (seed {one.seed}): {one.said}" for one in outcomes if one.end == "not here"]
     last = f"failed: {len(failed)}{again}" if failed else "no hang, no wrong answer, no leak"
     return "\n".join([*lines, f"{len(outcomes)} faults in {seconds:.0f} s; {last}"])
 

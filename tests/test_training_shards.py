@@ -177,7 +177,8 @@ class Play:
             return
         far = self.links[link]
         if report and far.reports:
-            self.shards[0].staged(link, far.reports.popleft())
+            told = far.reports.popleft()
+            self.shards[0].left(told["left"]) if isinstance(told, dict) else self.shards[0].staged(link, told)
         elif not report and far.orders:
             self.follow(far)
 

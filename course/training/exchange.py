@@ -105,6 +105,11 @@ class Exchange:
             if not self.seats.ended:
                 self._offer_if_whole(push.worker)
 
+    def left(self, who):
+        """Hear that another shard lost this connection of a worker, which then has to come anew to all of them."""
+        with self.seats.changed:
+            self.seats.send_away(who)
+
     def leave(self, seat, reason, silent=False):
         """Count the seat's worker out, unless it has come again; who waits only for it goes on."""
         with self.seats.changed:

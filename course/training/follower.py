@@ -10,8 +10,8 @@ from course.training.store import NonFiniteError
 class Follower:
     """Stages its part of each push, says so to shard 0, and applies exactly what shard 0's order says, when it says so.
 
-    `report`: called with the `PushId` of each staged part, and with a dict that says why training must end; set when
-    shard 0 has come.
+    `report`: called with the `PushId` of each staged part, with `{"left": PushId}` of each connection that was lost,
+    and with a dict that says why training must end; set when shard 0 has come.
     """
 
     def __init__(self, store, settings, incarnation=0):
@@ -77,9 +77,11 @@ class Follower:
             return self._cuts.pop(number)
 
     def leave(self, seat, reason, silent=False):
-        """Free the seat; whether the worker is counted out, shard 0 decides."""
+        """Free the seat and tell shard 0, which decides: its worker may wait there for what never came here."""
         with self.seats.changed:
-            self.seats.stand(seat)
+            lost = self.seats.stand(seat) and not self.seats.ended
+        if lost and self.report is not None:
+            self.report({"left": PushId(seat.worker, seat.session, seat.attempt)})
 
     def look(self, since=0, events=0):
         """Return (status, no records): those are shard 0's."""

@@ -25,12 +25,14 @@ class Link:
         """Send one `Entry` of the order."""
         self._send("ORDR", entry.as_json())
 
-    def listen(self, staged, ended):
-        """Call `staged(PushId)` for each report, and `ended(why=…, text=…)` when training must end. Returns then."""
+    def listen(self, staged, left, ended):
+        """Call `staged(PushId)` or `left(PushId)` for each report, `ended(why=…, text=…)` when training must end."""
         try:
             while True:
                 told = self._reports.receive().text()
-                if isinstance(told, dict):
+                if isinstance(told, dict) and "left" in told:
+                    left(PushId(*told["left"]))
+                elif isinstance(told, dict):
                     ended(**told)
                 else:
                     staged(PushId(*told))
@@ -63,7 +65,7 @@ class Reporter:
         self._channel, self._sending = channel, threading.Lock()
 
     def __call__(self, told):
-        """Send a `PushId`, or a dict that says why training must end. Raises OSError when shard 0 is gone."""
+        """Send a `PushId`, or a dict (see `Follower`). Raises OSError when shard 0 is gone."""
         with self._sending:
             self._channel.send("TOLD", payload=told)
 

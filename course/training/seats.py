@@ -46,6 +46,13 @@ class Seats:
         del self._taken[seat.worker]
         return True
 
+    def send_away(self, who):
+        """End the connection that `who` names, if it still is its worker's. Needs the lock."""
+        seat = self._taken.get(who.worker)
+        if seat is not None and (seat.session, seat.attempt) == (who.session, who.sequence):
+            seat.replaced = True
+            self.changed.notify_all()
+
     def all(self):
         """Return the seats that are taken, by worker. Needs the lock."""
         return [self._taken[worker] for worker in sorted(self._taken)]
@@ -71,12 +78,12 @@ class Seats:
         """Return the version of the seat's next answer; None when training is over. Call without the lock.
 
         `beat` is called twice a second meanwhile, so that the worker knows that we are there. Raises ConnectionError
-        when the worker has come by another connection.
+        when the worker has come by another connection, or must.
         """
         while not self._heard(seat):
             beat()
         if seat.replaced:
-            raise ConnectionError("the worker has come by another connection.")
+            raise ConnectionError("the worker has come by another connection, or lost another shard.")
         if self.ended:
             return None
         seat.version, seat.answered = seat.answered, None

@@ -195,7 +195,7 @@ class Server:
         def ended(**told):
             self.exchange.end(**({"shard": number + 1} if told["why"] == "shard" else {}), **told)
 
-        link.listen(lambda push: self.exchange.staged(number, push), ended)
+        link.listen(lambda push: self.exchange.staged(number, push), self.exchange.left, ended)
 
     def _beat(self):
         while not self._door.closed.wait(BEAT):

@@ -24,11 +24,13 @@ class Cluster:
     """Stands for a cluster: notes which loop was sent where."""
 
     def __init__(self):
-        self.tasks, self.sent, self.pinned = list(WORKERS), [], None
+        self.tasks, self.gone, self.sent, self.pinned = list(WORKERS), [], [], None
         self.client = self
 
     @contextlib.contextmanager
     def at(self, task):
+        if task in self.gone:
+            raise ValueError(f"cluster.at({task!r}): it has not joined")
         self.pinned = task
         yield
 
@@ -71,7 +73,11 @@ def test_a_task_that_is_away_gets_its_loop_when_it_is_back(monkeypatch):
         for clock.now in (0.0, 2.0, 4.0):
             crew.check()
         assert len(cluster.sent) == 2
-        cluster.tasks = WORKERS
+        cluster.tasks, cluster.gone = WORKERS, WORKERS[:1]  # listed a moment ago, gone again when it is asked for
         clock.now = 6.0
+        crew.check()
+        assert len(cluster.sent) == 2
+        cluster.gone = []
+        clock.now = 8.0
         crew.check()
         assert [loop.task for loop in cluster.sent] == [*WORKERS, WORKERS[0]]

@@ -67,13 +67,13 @@ class Crew:
         due = [worker for worker in done if now - self._ended.setdefault(worker, now) > _AWAY]
         if not due:
             return
-        with suppress(OSError, RuntimeError):  # a scheduler that is silent just now is asked again later
-            here = self.cluster.tasks
-            for worker in due:
-                self._ended[worker] = now
-                if self.plan.workers[worker] in here:
-                    self._loops.pop(worker).release()
+        for worker in due:
+            self._ended[worker] = now
+            before = self._loops[worker]
+            with suppress(OSError, RuntimeError, ValueError):  # away still, or the scheduler is silent: later again
+                if self.plan.workers[worker] in self.cluster.tasks:
                     self._send(worker)
+                    before.release()
 
     def _send(self, worker):
         with self.cluster.at(self.plan.workers[worker]):

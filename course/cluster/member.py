@@ -1,9 +1,11 @@
 """One member of a cluster that is started by hand: a task, the scheduler, or a task with the scheduler beside it."""
 
+import asyncio
 import sys
 import tempfile
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from itertools import chain, repeat
 
 from dask.system import CPU_COUNT
@@ -113,6 +115,8 @@ async def _scheduler(me, say):
     if not me.with_scheduler:
         yield None
         return
+    # A scheduler reads all work that comes by: torch imported with the first of it would keep it silent for seconds.
+    await asyncio.to_thread(import_module, "course.training")
     host, _, port = me.spec.scheduler.rpartition(":")
     try:
         scheduler = await TaskScheduler(

@@ -58,7 +58,7 @@ def main(told):
 def _cluster(told):
     if "local" in told:
         return local_cluster(**told["local"])
-    return connect(ClusterSpec.read(told["spec"]), security=told["certificate"], timeout=30)
+    return connect(ClusterSpec.read(told["spec"]), security=told["certificate"], timeout=120)
 
 
 def _train(told, cluster, tell):

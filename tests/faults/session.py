@@ -30,6 +30,7 @@ class SessionProcess:
             queue.Queue(),
             [],
         )
+        self._last = None
         self._readers = [
             threading.Thread(target=self._read, daemon=True),
             threading.Thread(target=lambda: self._errors.extend(self._process.stderr), daemon=True),
@@ -59,11 +60,10 @@ class SessionProcess:
 
         Keeps the longest time between two lines in `standstill`. Raises TimeoutError after `patience` seconds.
         """
-        deadline, last, heard = time.monotonic() + patience, None, time.monotonic()
+        deadline, heard = time.monotonic() + patience, time.monotonic()
         while (told := self._next(deadline)) is not None:
             self.standstill, heard = max(self.standstill, time.monotonic() - heard), time.monotonic()
-            last = told if "complaints" in told or "error" in told else last
-        return last
+        return self._last
 
     def _next(self, deadline):
         try:
@@ -72,6 +72,8 @@ class SessionProcess:
             raise TimeoutError("the session said nothing more") from None
         if told is None:
             self._lines.put(None)  # whoever asks again gets the same answer
+        elif "complaints" in told or "error" in told:
+            self._last = told
         return told
 
     def signal(self, number):

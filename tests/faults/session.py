@@ -61,7 +61,7 @@ class SessionProcess:
         Keeps the longest time between two lines in `standstill`. Raises TimeoutError after `patience` seconds.
         """
         deadline, heard = time.monotonic() + patience, time.monotonic()
-        while (told := self._next(deadline)) is not None:
+        while self._next(deadline) is not None:
             self.standstill, heard = max(self.standstill, time.monotonic() - heard), time.monotonic()
         return self._last
 

@@ -23,7 +23,8 @@ class Crew:
 
     def __init__(self, cluster, plan):
         self.cluster, self.plan = cluster, plan
-        self._loops, self._ended = {}, {}  # worker -> its loop's future; worker -> when that was first seen done
+        #: worker -> its loop's future, None while its task is away; worker -> when that was first seen done
+        self._loops, self._ended = {}, {}
 
     @contextmanager
     def opened(self, ps, settings, incarnation, snapshot):
@@ -42,11 +43,13 @@ class Crew:
         self._where, self._ended = talk.where, {}
         try:
             for worker in range(len(self.plan.workers)):
-                self._send(worker)
+                self._loops[worker] = None
+                with suppress(ValueError):  # the task is away: its loop is sent when it is back
+                    self._send(worker)
             yield
-            _wait(self._loops.values())
+            _wait(self._futures())
         finally:
-            for future in self._loops.values():
+            for future in self._futures():
                 future.release()
             self._loops = {}
 
@@ -63,7 +66,7 @@ class Crew:
 
     def _mend(self):
         now = time.monotonic()
-        done = [worker for worker, future in self._loops.items() if future.done()]
+        done = [worker for worker, future in self._loops.items() if future is None or future.done()]
         due = [worker for worker in done if now - self._ended.setdefault(worker, now) > _AWAY]
         if not due:
             return
@@ -73,7 +76,11 @@ class Crew:
             with suppress(OSError, RuntimeError, ValueError):  # away still, or the scheduler is silent: later again
                 if self.plan.workers[worker] in self.cluster.tasks:
                     self._send(worker)
-                    before.release()
+                    if before is not None:
+                        before.release()
+
+    def _futures(self):
+        return [future for future in self._loops.values() if future is not None]
 
     def _send(self, worker):
         with self.cluster.at(self.plan.workers[worker]):

@@ -67,10 +67,8 @@ class Crew:
     def _mend(self):
         now = time.monotonic()
         done = [worker for worker, future in self._loops.items() if future is None or future.done()]
-        due = [worker for worker in done if now - self._ended.setdefault(worker, now) > _AWAY]
-        if not due:
-            return
-        for worker in due:
+        self._ended = {worker: self._ended.get(worker, now) for worker in done}
+        for worker in [worker for worker in done if now - self._ended[worker] > _AWAY]:
             self._ended[worker] = now
             before = self._loops[worker]
             with suppress(OSError, RuntimeError, ValueError):  # away still, or the scheduler is silent: later again

@@ -106,6 +106,7 @@ def classic(folder, ports, patience=(60, 60)):
     flags = ["--ps-hosts", ps, "--worker-hosts", ",".join(workers), "--certificate", certificate]
     with Members(*flags) as members:
         found = [members.start("ps")]
+        found[0].says("listens at")  # a worker of little patience would not wait for it
         found += [members.start("worker", index, "--patience", seconds) for index, seconds in enumerate(patience)]
         for member in found:
             member.says("listens at")

@@ -82,7 +82,7 @@ def test_buttons_do_what_they_say_to_the_worker_that_is_chosen(lab):
     assert not button(lab, "Freeze worker").disabled
     lab.target = "/job:worker/task:2"
     button(lab, "Freeze worker").click()
-    time.sleep(0.3)
+    until(lab, lambda story: any(event.what == "frozen" for event in story.events))
     button(lab, "Thaw worker").click()
     lab.target = WORKER
     button(lab, "Slow worker").click()
@@ -176,7 +176,16 @@ def test_a_new_lab_ends_the_one_before_and_closing_one_in_the_middle_ends_its_pr
 
 
 def below():
-    return {child.pid for child in psutil.Process().children(recursive=True)}
+    """Return the processes below this one, without the helpers of multiprocessing that other tests may have started."""
+    children = psutil.Process().children(recursive=True)
+    return {child.pid for child in children if "multiprocessing." not in " ".join(_command(child))}
+
+
+def _command(process):
+    try:
+        return process.cmdline()
+    except psutil.NoSuchProcess:
+        return []
 
 
 def assert_ended(processes, patience=20.0):

@@ -142,7 +142,6 @@ class Exchange:
                 "lost": self._lost,
                 "degraded": self.rule.degraded,
                 "events": self._events[events:],
-                "needs": 1,
                 **self._counts(),
             }
             return status, self._records[since:]

@@ -13,6 +13,7 @@ from course.training import linear_regression
 from course.training.aftermath import aftermath
 from course.training.rehearsal import ACTIONS, Rehearsal
 from course.widgets.explorer import Explorer
+from course.widgets.processes import Processes
 
 _RATE = 0.001  # learning rate: the loss falls for about ten seconds, so that a step back can be seen
 _REDRAW = 0.7  # seconds between two pictures: one takes 0.1 to 0.3 s
@@ -41,7 +42,7 @@ class FailureLab(Explorer):
 
     def __init__(self, **state):
         self.problem = linear_regression()
-        self._cluster, self._closed, self._starting = None, False, threading.Lock()
+        self._processes = Processes("FailureLab")
         self._rehearsal = None  # the training that runs, to be hit
         super().__init__(**state)
         before, FailureLab._open = FailureLab._open, weakref.ref(self)
@@ -102,7 +103,7 @@ class FailureLab(Explorer):
         import torch
 
         settings = {"optimizer": partial(torch.optim.SGD, lr=_RATE), "mode": self.mode, "workers": self.workers}
-        rehearsal = Rehearsal(self._processes(), self.problem, self.seconds, self.plan, **settings)
+        rehearsal = Rehearsal(self._processes.cluster(), self.problem, self.seconds, self.plan, **settings)
         over = threading.Event()
         drawing = threading.Thread(target=self._draw_now_and_then, args=(rehearsal, over), daemon=True)
         self._rehearsal = rehearsal
@@ -121,10 +122,7 @@ class FailureLab(Explorer):
     def close(self):
         """Stop training, end the processes, and remove the widget. Idempotent."""
         super().close()
-        with self._starting:
-            self._closed = True
-            if self._cluster is not None:
-                self._cluster.close()
+        self._processes.close()
 
     def _press(self, action, task):
         """Do what a button says, without holding up the kernel: a frozen task may take seconds not to answer."""
@@ -159,16 +157,6 @@ class FailureLab(Explorer):
             lines.append(f"Ended at {len(story.rows):,} gradients: {story.ended.rstrip('.')}.")
         notes = "".join(f'<p class="note">{escape(line)}</p>' for line in lines)
         return draw.html(shown.html + notes, " ".join([shown.alt, *lines]))
-
-    def _processes(self):
-        from course.cluster import local_cluster
-
-        with self._starting:
-            if self._closed:
-                raise RuntimeError("FailureLab: it is closed; make a new one.")
-            if self._cluster is None:
-                self._cluster = local_cluster(ps=1, worker=3)
-            return self._cluster
 
     def _show_busy(self, busy):
         super()._show_busy(busy)

@@ -1,6 +1,5 @@
 """Chapter 06's widget: workers, rule, learning rate, a slow worker; each change trains again on real processes."""
 
-import threading
 from functools import partial
 
 import ipywidgets
@@ -9,6 +8,7 @@ import traitlets
 from course import draw
 from course.training import Hook, StopOnNaN, linear_regression, slowed, train
 from course.widgets.explorer import Explorer
+from course.widgets.processes import Processes
 
 _SLOW = 0.005  # seconds added to each batch of the slowed worker: several quick steps long
 
@@ -31,7 +31,7 @@ class RegressionLab(Explorer):
 
     def __init__(self, **state):
         self.problem = linear_regression()
-        self._cluster, self._closed, self._starting = None, False, threading.Lock()
+        self._processes = Processes("RegressionLab")
         super().__init__(**state)
 
     def controls(self):
@@ -66,7 +66,7 @@ class RegressionLab(Explorer):
 
         return train(
             problem,
-            self._processes(),
+            self._processes.cluster(),
             optimizer=partial(torch.optim.SGD, lr=self.learning_rate),
             mode=self.mode,
             workers=self.workers,
@@ -101,20 +101,7 @@ class RegressionLab(Explorer):
     def close(self):
         """Stop training, end the processes, and remove the widget. Idempotent."""
         super().close()
-        with self._starting:
-            self._closed = True
-            if self._cluster is not None:
-                self._cluster.close()
-
-    def _processes(self):
-        from course.cluster import local_cluster
-
-        with self._starting:
-            if self._closed:
-                raise RuntimeError("RegressionLab: it is closed; make a new one.")
-            if self._cluster is None:
-                self._cluster = local_cluster(ps=1, worker=3)
-            return self._cluster
+        self._processes.close()
 
 
 class _Progress(Hook):

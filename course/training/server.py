@@ -129,6 +129,8 @@ class Server:
                 self.exchange.end("error", f"worker {seat.worker}: {reason}")
                 return reason
             self.exchange.push(seat, frame.sequence, frame.value, channel.received, frame.number)
+        if self.exchange.seats.ended["why"] in ("closed", "shard"):
+            raise ConnectionError("the session or another shard has gone: this is not the end of training")
         channel.send("STOP", sequence=seat.taken)
         told = channel.receive(HELLO_LIMIT)  # BYE!, with its last counts
         self.exchange.heard(seat, told.sequence, told.number)

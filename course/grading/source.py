@@ -1,0 +1,206 @@
+"""`lab.py`, the one text of a lab: read here into cells, each with its role.
+
+Percent format (jupytext). An exercise is a code cell tagged `exercise:NAME` and `points:3`; its solution stands between
+`### BEGIN SOLUTION` and `### END SOLUTION` and becomes a stub in the release. The cell `check(NAME)` comes after it. A
+code cell tagged `notebook-only` (pictures, timings, files of the reader's own) is not run when marks are made.
+"""
+
+import dataclasses
+import hashlib
+import importlib.util
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
+#: The first line of every exercise's cell: an editor that rewrites ids and metadata keeps it.
+MARKER = "# exercise: {}"
+MARKED = re.compile(r"^[ \t]*#+[ \t]*exercise:[ \t]*([a-z][a-z0-9_]*)[ \t]*\r?$", re.M)
+_CHECK = re.compile(r"^check\((?:\w+|.*[\"'](?P<named>\w+)[\"'])\)\s*$", re.M)
+
+
+class LabError(Exception):
+    """A lab that can't be used as it stands: it names the lab, the cell or exercise, and what to change."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell. `role` is "text", "given", "notebook-only", "exercise" or "check"; the last two name an `exercise`.
+
+    `text` is as in the release (an exercise's has the marker and the stub); `solution` is an exercise's with its
+    solution, else the same. `id` is the notebook's cell id.
+    """
+
+    role: str
+    text: str
+    id: str
+    solution: str = ""
+    exercise: str | None = None
+    points: float = 0.0
+    type: str = "code"
+
+
+@dataclass(frozen=True)
+class Source:
+    """A lab as read: its `name` and its `cells`, in order."""
+
+    name: str
+    cells: tuple[Cell, ...]
+
+    def exercises(self):
+        """Return the exercises' cells, in order."""
+        return [cell for cell in self.cells if cell.role == "exercise"]
+
+    def cell(self, exercise):
+        """Return the cell of the exercise so called."""
+        return next(cell for cell in self.exercises() if cell.exercise == exercise)
+
+
+def check_id(exercise):
+    """Return the grade id of the cell that carries the exercise's points: nbgrader wants it to differ from NAME."""
+    return f"check_{exercise}"
+
+
+def load_lab(folder):
+    """Return the `Lab` in `folder` (`lab.py` and `marking.py`), its points and source filled in. Runs `marking.py`.
+
+    Raises LabError where the two disagree or one is missing.
+    """
+    folder = Path(folder).resolve()
+    source = read_source(folder)
+    lab = _run_marking(folder)
+    problem = _disagreement(lab, source, folder)
+    if problem:
+        raise LabError(f"{folder.name}: {problem}")
+    points = {cell.exercise: cell.points for cell in source.exercises()}
+    exercises = tuple(dataclasses.replace(e, points=points[e.name]) for e in lab.exercises)
+    return dataclasses.replace(lab, exercises=exercises, folder=folder, source=source)
+
+
+def read_source(folder):
+    """Return the `Source` in `folder`/lab.py. Raises LabError that names the cell and what is wrong with it."""
+    import jupytext
+
+    folder = Path(folder)
+    path = folder / "lab.py"
+    if not path.is_file():
+        raise LabError(f"{folder} is not a lab: it has no lab.py. Labs are folders such as labs/lab03_game_of_life.")
+    notebook = jupytext.read(path, fmt="py:percent")
+    seen = set()
+    cells = tuple(_read_cell(cell, seen) for cell in notebook.cells)
+    _refuse_lonely(folder.name, cells)
+    return Source(folder.name, cells)
+
+
+def solved(text, solution):
+    """Return an exercise's cell with `solution`, source text, in the place of all its code; the marker stays."""
+    return f"{text.splitlines()[0]}\n{solution.strip(chr(10))}\n"
+
+
+def _read_cell(cell, seen):
+    tags = dict(tag.partition(":")[::2] for tag in cell.metadata.get("tags", []))
+    name = tags.get("exercise")
+    if name is not None:
+        return _read_exercise(cell, name, tags.get("points"), seen)
+    found = _CHECK.search(cell.source) if cell.cell_type == "code" else None
+    if found:
+        name = found["named"] or re.search(r"check\((\w+)\)", cell.source)[1]
+        return Cell("check", cell.source, _unique(check_id(name), seen), cell.source, name)
+    role = "text" if cell.cell_type != "code" else "notebook-only" if "notebook-only" in tags else "given"
+    return Cell(role, cell.source, _from_text(cell, seen), cell.source, type=cell.cell_type)
+
+
+def _read_exercise(cell, name, points, seen):
+    try:
+        worth = float(points)
+    except (TypeError, ValueError):
+        raise LabError(f"exercise:{name} needs a tag such as points:3; its points are {points!r}.") from None
+    if cell.cell_type != "code":
+        return Cell("exercise", cell.source, _unique(name, seen), cell.source, name, worth, cell.cell_type)
+    marker = MARKER.format(name) + "\n"
+    given, solution = split_solution(cell.source, name)
+    return Cell("exercise", marker + given, _unique(name, seen), marker + solution, name, worth)
+
+
+def split_solution(text, name):
+    """Return (release text with a stub for each solution, text with the solutions and without their markers)."""
+    stubbed, whole, region = [], [], None
+    for line in text.splitlines():
+        if line.strip() == BEGIN and region is None:
+            region = []
+            indent = line[: len(line) - len(line.lstrip())]
+        elif line.strip() == END and region is not None:
+            stubbed.append(indent + _stub(region, name, indent))
+            whole += region
+            region = None
+        elif region is not None:
+            region.append(line)
+        else:
+            stubbed.append(line)
+            whole.append(line)
+    if region is not None or stubbed == whole:
+        raise LabError(f"exercise:{name}: its solution must stand between {BEGIN!r} and {END!r}, once or more.")
+    return "\n".join(stubbed), "\n".join(whole)
+
+
+def _stub(region, name, indent):
+    if not indent and any(re.match(rf"{name}\s*=", line) for line in region):
+        return f"{name} = ...  # your answer"
+    returns = any(line.lstrip().startswith("return") for line in region)
+    return "return ...  # your code" if returns else "...  # your code"
+
+
+def _unique(wanted, seen):
+    if wanted in seen:
+        raise LabError(f"two cells are called {wanted!r}: an exercise, and its check, stand once in a lab.")
+    seen.add(wanted)
+    return wanted
+
+
+def _from_text(cell, seen):
+    # an id must not move when another cell changes, so it comes from the text; a repeated text gets a count
+    count = 0
+    while True:
+        digest = hashlib.sha256(f"{cell.cell_type}\n{cell.source}\n{count}".encode()).hexdigest()[:12]
+        if digest not in seen:
+            return _unique(digest, seen)
+        count += 1
+
+
+def _refuse_lonely(name, cells):
+    waiting = None
+    for cell in cells:
+        if cell.role == "check":
+            if cell.exercise != waiting:
+                raise LabError(f"{name}: check({cell.exercise}) does not follow its exercise.")
+            waiting = None
+        elif cell.role == "exercise":
+            waiting = cell.exercise
+
+
+def _run_marking(folder):
+    path = folder / "marking.py"
+    if not path.is_file():
+        raise LabError(f"{folder} has no marking.py: it is the teacher's half of a lab, beside lab.py.")
+    spec = importlib.util.spec_from_file_location(f"marking_of_{folder.name}", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    if not hasattr(module, "LAB"):
+        raise LabError(f"{path} defines no LAB = Lab(...).")
+    return module.LAB
+
+
+def _disagreement(lab, source, folder):
+    told, read = [e.name for e in lab.exercises], [cell.exercise for cell in source.exercises()]
+    if lab.name != folder.name:
+        return f"marking.py calls the lab {lab.name!r}; the folder's name decides."
+    if told != read:
+        return f"marking.py has the exercises {', '.join(told)}; lab.py has {', '.join(read)}."
+    checked = {cell.exercise for cell in source.cells if cell.role == "check"}
+    for exercise in lab.exercises:
+        if not exercise.manual and exercise.name not in checked:
+            return f"exercise {exercise.name} has no cell check({exercise.name}) after it."
+        if exercise.points not in (None, source.cell(exercise.name).points):
+            return f"exercise {exercise.name} has {exercise.points} points in marking.py, other points in its tag."
+    missing = [name for name in lab.files if not (folder / name).is_file()]
+    return f"the files {', '.join(missing)} are not in the folder." if missing else None

@@ -11,7 +11,7 @@ INSTALL = @command -v "$(PYTHON)" >/dev/null 2>&1 || { \
 	echo "There is no $(PYTHON) here. Install Python 3.11 or newer, or name yours: make lab PYTHON=python3.12"; exit 1; }; \
 	"$(PYTHON)" install.py $(CHOSEN)
 
-.PHONY: help lab test faults bench notebooks picture env clean
+.PHONY: help lab test faults bench notebooks labs picture env clean
 
 help:  ## these lines
 	@sed -n 's/^\([a-z]*\):.*## /\1|/p' Makefile | awk -F'|' '{ printf "make %-10s %s\n", $$1, $$2 }'
@@ -37,6 +37,10 @@ bench:  ## set up, then measure each figure beside its rival (one topic: TOPIC=l
 notebooks:  ## run every chapter's source and write its notebook
 	$(INSTALL) --test
 	@$(VENV) notebooks/build.py
+
+labs:  ## make the labs' release notebooks, and in build/labs those with solutions
+	$(INSTALL) --test
+	@$(VENV) -m course.grading.release
 
 picture:  ## draw the README's picture again
 	$(INSTALL)

@@ -26,9 +26,16 @@ def events(lab, task=WORKER):
 
 
 def until(lab, condition, patience=90.0):
-    """Wait until the training that runs satisfies `condition(story)`; fail after `patience` seconds."""
+    """Wait until the training with the newest settings satisfies `condition(story)`; fail after `patience` seconds.
+
+    (Two settings changed one after the other begin two trainings; the first may be heard for a moment.)
+    """
     deadline = time.monotonic() + patience
-    while not (lab._rehearsal and condition(lab._rehearsal.story)):
+
+    def satisfied(rehearsal):
+        return rehearsal and rehearsal.lasts == lab.seconds and condition(rehearsal.story)
+
+    while not satisfied(lab._rehearsal):
         assert time.monotonic() < deadline, "the training never came so far"
         time.sleep(0.02)
 

@@ -29,9 +29,16 @@ def main(seeds, count, first, kind_names, lane_count, listed):
         raise click.UsageError(f"--kind {sorted(unknown)[0]!r}: see --list for the kinds there are.")
     chosen = seeds or _seeds(first, count, kind_names)
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # lanes.run cleans up then
-    began = time.monotonic()
-    outcomes = lanes.run(chosen, KINDS, lane_count, lambda one: click.echo(report.line(one)))
-    click.echo(report.table(outcomes, KINDS, time.monotonic() - began))
+    began, outcomes = time.monotonic(), []
+
+    def hear(outcome):
+        outcomes.append(outcome)
+        click.echo(report.line(outcome))
+
+    try:
+        lanes.run(chosen, KINDS, lane_count, hear)
+    finally:  # an interrupt keeps what is known
+        click.echo(report.table(sorted(outcomes, key=lambda one: one.seed), KINDS, time.monotonic() - began))
     sys.exit(any(one.failed for one in outcomes))
 
 

@@ -1,9 +1,8 @@
 """Trials of the classic form: each role a process from a shell of its own, the chief by lease, nobody replaced."""
 
+import multiprocessing
 import os
 import signal
-import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -13,14 +12,18 @@ from pathlib import Path
 from course.cluster.certificates import write_certificate
 from course.training.checkpoint import Checkpoints
 from tests.faults.counting import counted
-from tests.faults.members import REPOSITORY, free_ports
+from tests.faults.members import free_ports
 from tests.faults.outcome import Outcome
-from tests.faults.role import FOLDER, standstill
+from tests.faults.role import play, standstill
 
-_START, _END = 150.0, 70.0  # seconds until the first gradient (four times torch is imported), and for all roles to end
+_START, _END = 150.0, 70.0  # seconds until the first gradient (the first trial loads torch), and for all roles to end
 _PATIENCE = 40  # seconds for which a role waits for the others, or for the scheduler: within _END
+_AGAIN = 15  # the same for a role that is started again: the others may have ended before it comes
 _STEPS = {"async": 900, "sync": 400}
 WORKERS = 3
+#: Roles are forked from a process that has loaded PyTorch once: a trial then takes seconds, not half a minute.
+_FORKED = multiprocessing.get_context("forkserver")
+_FORKED.set_forkserver_preload(["tests.faults.role", "tests.faults.lane"])
 
 
 class ClassicScene:
@@ -68,24 +71,17 @@ class Roles:
         for name in ["ps", *(f"worker {index}" for index in range(WORKERS))]:
             self.start(name)
 
-    def start(self, name):
-        """Start a role, as at first."""
+    def start(self, name, patience=_PATIENCE):
+        """Start a role; it waits `patience` seconds for the others."""
         job, _, index = name.partition(" ")
-        command = [sys.executable, "-m", "tests.faults.role", "train", "--ps-hosts", self._hosts[0], "--worker-hosts"]
-        command += [",".join(self._hosts[1:]), "--job-name", job, "--task-index", index or "0", "--problem", "counting"]
+        command = ["train", "--ps-hosts", self._hosts[0], "--worker-hosts", ",".join(self._hosts[1:])]
+        command += ["--job-name", job, "--task-index", index or "0", "--problem", "counting"]
         command += ["--mode", self._plan.mode, "--steps", str(_STEPS[self._plan.mode])]
-        command += ["--checkpoint-dir", str(self.checkpoints), "--patience", str(_PATIENCE)]
+        command += ["--checkpoint-dir", str(self.checkpoints), "--patience", str(patience)]
         command += ["--certificate", str(self._folder / "cluster.pem")]
-        with open(self._folder / f"{name}.log", "a") as log:  # the process has its own hold of the file
-            self._processes[name] = subprocess.Popen(
-                command,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                stdin=subprocess.DEVNULL,
-                cwd=REPOSITORY,
-                env={**os.environ, FOLDER: str(self.traces)},
-                start_new_session=True,
-            )
+        arguments = (command, self.traces, self._folder / f"{name}.log")
+        self._processes[name] = _FORKED.Process(target=play, args=arguments, name=name)
+        self._processes[name].start()
 
     def wait_for_first_gradient(self):
         """Wait until training has begun."""
@@ -94,17 +90,17 @@ class Roles:
     def signal(self, name, number):
         """Send a role a signal; one that has ended is none to send to."""
         with suppress(ProcessLookupError):
-            self._processes[name].send_signal(number)
+            os.kill(self._processes[name].pid, number)
 
     def again(self, name, seconds):
         """Start a role again by hand, some seconds from now."""
-        threading.Timer(seconds, self.start, [name]).start()
+        threading.Timer(seconds, self.start, [name, _AGAIN]).start()
         time.sleep(seconds + 0.1)
 
     def ended(self):
         """Wait until every role has ended; return name -> exit code."""
-        self._wait(lambda: all(p.poll() is not None for p in self._processes.values()), _END, "not every role ended")
-        return {name: process.returncode for name, process in self._processes.items()}
+        self._wait(lambda: not any(p.is_alive() for p in self._processes.values()), _END, "not every role ended")
+        return {name: process.exitcode for name, process in self._processes.items()}
 
     def words(self):
         """Return the last lines of every role."""
@@ -114,7 +110,7 @@ class Roles:
         deadline = time.monotonic() + patience
         while not true():
             if time.monotonic() > deadline:
-                running = [name for name, process in self._processes.items() if process.poll() is None]
+                running = [name for name, process in self._processes.items() if process.is_alive()]
                 raise TimeoutError(f"{what} within {patience:.0f} s; still running: {running}")
             time.sleep(0.05)
 
@@ -122,7 +118,7 @@ class Roles:
         """End what still runs."""
         for process in self._processes.values():
             process.kill()
-            process.wait(10)
+            process.join(10)
 
 
 def _judged(roles, codes, expected, plan):

@@ -3,18 +3,21 @@
 Each worker also writes when it computed on which version, so that the time without an update can be seen from outside.
 """
 
+import faulthandler
 import itertools
 import os
+import sys
 import time
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+import torch
+
 from course.__main__ import main
 from course.training.problems import PROBLEMS, Known
-from tests.faults.counting import Counting, counted
-
-FOLDER = "COURSE_FAULT_TRACES"
+from course.training.roles import TrainingError  # noqa: F401 (loads what a role needs, once for all)
+from tests.faults.counting import SGD_1, Counting, counted
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,9 @@ class Traced(Counting):
         return super().batch(worker, version, generator)
 
 
+SGD_1([torch.zeros(1)])  # the first optimiser imports a good part of torch: here, before roles are forked
+
+
 def standstill(folder, since):
     """Return the longest time, from `since` on, in which no worker began a gradient, in seconds."""
     lines = [line.split() for path in Path(folder).iterdir() for line in path.read_text().splitlines()]
@@ -40,11 +46,23 @@ def _say(problem, parameters):
     yield f"counted {counted(parameters)}"
 
 
-if __name__ == "__main__":
-    folder = os.environ.get(FOLDER, ".")
-    made = partial(Traced, 3, 0.01, 0, folder)
+def play(arguments, traces=".", log=None):
+    """Be `python -m course` with these arguments; `traces`: the folder of `Traced`; `log`: a file for what is said.
+
+    Ends the process. As the target of a forked process it is in a session of its own, as from a shell of its own.
+    """
+    if log is not None:
+        os.setsid()
+        with open(log, "a") as file:
+            os.dup2(file.fileno(), 1)
+            os.dup2(file.fileno(), 2)
+        faulthandler.enable()
+    made = partial(Traced, 3, 0.01, 0, str(traces))
     PROBLEMS["counting"] = {"usual": Known(made, "sgd", 1.0, 500, _say)}
     for option in main.commands["train"].params:
         if option.name == "problem":
             option.type = type(option.type)(list(PROBLEMS))
-    main(prog_name="python -m course")
+    try:
+        main(arguments, prog_name="python -m course")
+    finally:
+        sys.stdout.flush()

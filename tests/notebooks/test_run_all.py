@@ -1,7 +1,8 @@
-"""Every chapter run top to bottom: compared cells agree, memory stays in the contract, nothing is left behind.
+"""Every chapter run top to bottom: compared cells agree, model answers pass, memory stays in the contract, all ends.
 
 Each runs in a pytest of its own with nbval (cells tagged `nbval-check-output` are compared with the committed
-notebook), while its processes' memory is sampled.
+notebook), while its processes' memory is sampled. Below each exercise's check, which finds the stub, the model answer
+takes the stub's place for a moment, and the check must pass.
 """
 
 import subprocess
@@ -13,6 +14,7 @@ import psutil
 import pytest
 
 from notebooks.build import HERE, chapters
+from tests.notebooks.answers import with_answers
 
 MEMORY = 2 * 2**30  # the contract that each chapter states: 2 GB over all its processes
 DEADLINE = 240  # a chapter takes 30 s; this ends one that hangs
@@ -58,9 +60,13 @@ def run_and_watch(path, log):
 @pytest.mark.timeout(DEADLINE + 60)
 @pytest.mark.parametrize("name", chapters())
 def test_a_chapter_runs_agrees_and_leaves_nothing(name, tmp_path, capsys):
-    code, peak, seconds, processes = run_and_watch(HERE / f"{name}.ipynb", tmp_path / "log")
+    nbformat.write(with_answers(name), tmp_path / f"{name}.ipynb")
+    code, peak, seconds, processes = run_and_watch(tmp_path / f"{name}.ipynb", tmp_path / "log")
     with capsys.disabled():
-        print(f"\n  {name}: {seconds:.0f} s with nbval, at most {peak / 2**20:.0f} MB (PSS, contract 2048)", flush=True)
+        print(
+            f"\n  {name}: {seconds:.0f} s with nbval and answers, at most {peak / 2**20:.0f} MB (PSS, contract 2048)",
+            flush=True,
+        )
     assert code == 0, (tmp_path / "log").read_text(encoding="utf-8")[-6000:]
     assert 0 < peak <= MEMORY
     _, alive = psutil.wait_procs(list(processes), timeout=5)

@@ -1,0 +1,80 @@
+"""What runs first inside: it says that it is there, reads its orders from the grader, limits itself, runs the program.
+
+The orders come through the pipe of requests, so that nothing of them stands in a command line, an environment or a
+file. Until they are read no line of a student's has run.
+"""
+
+import struct
+
+#: The first bytes on the pipe of evidence: the sandbox stands. What fails before is our side's fault.
+READY = b"sandbox ready\n"
+
+#: Descriptors inside, after the three that every program has.
+REQUESTS, EVIDENCE = 3, 4
+
+#: `python -I -S -c BOOTSTRAP requests evidence`. High numbers first: 3 may be the pipe that belongs on 4.
+BOOTSTRAP = f"""\
+import os, sys
+a, b = int(sys.argv[1]), int(sys.argv[2])
+import fcntl
+a, b = fcntl.fcntl(a, fcntl.F_DUPFD, 100), fcntl.fcntl(b, fcntl.F_DUPFD, 100)
+os.dup2(a, {REQUESTS}, False)
+os.dup2(b, {EVIDENCE}, False)
+os.closerange({EVIDENCE} + 1, 1 << 20)
+os.write({EVIDENCE}, {READY!r})
+def read(count):
+    data = b""
+    while len(data) < count:
+        more = os.read({REQUESTS}, count - len(data))
+        if not more:
+            os._exit(0)
+        data += more
+    return data
+orders = read(int.from_bytes(read(8), "little"))
+program = read(int.from_bytes(read(8), "little"))
+exec(compile(orders, "<orders>", "exec"), {{}})
+sys.argv = [""]
+given = {{"__name__": "__main__", "__builtins__": __builtins__, "REQUESTS": {REQUESTS}, "EVIDENCE": {EVIDENCE}}}
+exec(compile(program, "<program>", "exec"), given)
+"""
+
+
+def command_line(executable, requests, evidence):
+    """Return the command that runs inside; `requests` and `evidence` are its descriptors' numbers."""
+    return [executable, "-I", "-S", "-c", BOOTSTRAP, str(requests), str(evidence)]
+
+
+def orders(profile, packages, processes):
+    """Return the bytes to send first: how to limit oneself, and where packages are; `program` goes after them.
+
+    `processes` is what the kernel shall count to: of this user, wherever they run.
+    """
+    # private memory of one process, twice the allowance: what is reserved and never touched costs nothing. It makes
+    # an honest mistake a MemoryError; who is over the allowance in truth is stopped from outside.
+    limits = {
+        "RLIMIT_CORE": 0,
+        "RLIMIT_NOFILE": profile.open_files,
+        "RLIMIT_FSIZE": profile.scratch,
+        "RLIMIT_DATA": 2 * profile.memory,
+        "RLIMIT_MSGQUEUE": 0,
+        "RLIMIT_MEMLOCK": 64 * 1024,
+        "RLIMIT_NPROC": processes,
+        "RLIMIT_CPU": int(profile.cpu_limit) + 1,
+    }
+    lines = [
+        "import os, resource, sys",
+        f"for name, value in {limits!r}.items():",
+        "    number = getattr(resource, name, None)",
+        "    if number is not None:",
+        "        hard = resource.getrlimit(number)[1]",
+        "        value = value if hard < 0 else min(value, hard)",
+        "        resource.setrlimit(number, (value, value))",
+        f"sys.path[:] = [*{list(profile.path)!r}, *sys.path, *{list(packages)!r}]",
+        "sys.dont_write_bytecode = True",
+    ]
+    return "\n".join(lines).encode()
+
+
+def framed(*parts):
+    """Return `parts`, each after its length in 8 bytes."""
+    return b"".join(struct.pack("<Q", len(part)) + part for part in parts)

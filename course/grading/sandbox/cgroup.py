@@ -1,0 +1,111 @@
+"""A control group for one sandbox, where this machine lets us make one: the kernel then counts memory and processes.
+
+The watcher in `watch.py` looks a few times a second; between two looks a program can take gigabytes. The kernel's own
+limit has no such gap. Both versions of control groups; where none can be written to, the watcher is what there is.
+"""
+
+import errno
+import os
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+
+ROOT = Path("/sys/fs/cgroup")
+NUMBERS = count()
+
+
+@dataclass(frozen=True)
+class ControlGroup:
+    """The folders of one sandbox's group: one in version 2, one a controller in version 1; none: no such thing here."""
+
+    folders: tuple[Path, ...] = ()
+
+    def add(self, pid):
+        """Put the process `pid`, and what it will start, under the group's limits."""
+        for folder in self.folders:
+            (folder / "cgroup.procs").write_text(str(pid))
+
+    def ran_out_of_memory(self):
+        """Tell whether the kernel killed a process of the group for its memory."""
+        for folder in self.folders:
+            for name in ("memory.events", "memory.oom_control"):
+                words = _read(folder / name).split()
+                if "oom_kill" in words and int(words[words.index("oom_kill") + 1]) > 0:
+                    return True
+        return False
+
+
+@contextmanager
+def control_group(memory, processes):
+    """Give, within the `with`, a `ControlGroup` with these limits; an empty one where the machine has none for us."""
+    name = f"course-grading-{os.getpid()}-{next(NUMBERS)}"
+    made = []
+    try:
+        for parent, limits in _homes(memory, processes):
+            folder = parent / name
+            try:
+                folder.mkdir()
+                made.append(folder)
+                for file, value in limits.items():
+                    if (folder / file).exists():
+                        (folder / file).write_text(str(value))
+            except OSError:
+                continue  # not for us to make: the watcher does without
+        yield ControlGroup(tuple(made))
+    finally:
+        for folder in made:
+            _remove(folder)
+
+
+def _homes(memory, processes):
+    """Yield the folders in which a group can be made, with the files that hold its limits."""
+    mine = {controllers: path for _, controllers, path in _own_groups()}
+    for controllers, path in mine.items():
+        if controllers == "":
+            home = _delegating(ROOT, path)
+            if home is not None:
+                yield home, {"memory.max": memory, "memory.swap.max": 0, "pids.max": processes}
+        elif "memory" in controllers.split(","):
+            limits = {"memory.limit_in_bytes": memory, "memory.memsw.limit_in_bytes": memory}
+            yield ROOT / "memory" / path.lstrip("/"), limits
+        elif "pids" in controllers.split(","):
+            yield ROOT / "pids" / path.lstrip("/"), {"pids.max": processes}
+
+
+def _own_groups():
+    for line in _read(Path("/proc/self/cgroup")).splitlines():
+        yield line.split(":", 2)
+
+
+def _delegating(root, path):
+    """Return the nearest folder above this process's own group that hands memory down to its children, or None."""
+    folder = (root / path.lstrip("/")).parent if path != "/" else root
+    while folder.is_relative_to(root):
+        if "memory" in _read(folder / "cgroup.subtree_control").split() and os.access(folder, os.W_OK):
+            return folder
+        folder = folder.parent
+    return None
+
+
+def _remove(folder, patience=5.0):
+    """Remove a group whose processes have ended; the kernel may take a moment to see that they have."""
+    deadline = time.monotonic() + patience
+    while True:
+        try:
+            folder.rmdir()
+            return
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            if error.errno != errno.EBUSY or time.monotonic() > deadline:
+                raise
+        time.sleep(0.005)
+
+
+def _read(path):
+    try:
+        return path.read_text()
+    except OSError:
+        return ""

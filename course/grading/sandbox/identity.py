@@ -1,0 +1,117 @@
+"""Who runs inside: a user that nobody else is, lent to one sandbox at a time."""
+
+import os
+import stat
+import threading
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from course.grading.sandbox.errors import SandboxUnavailable
+
+#: Users that no system gives away: above those of containers and below those of systemd's own.
+FIRST_USER = 1_900_000_000
+#: Where only part of the numbers is mapped (a container), these.
+FIRST_USER_OF_A_CONTAINER = 64_000
+USERS = 900
+#: The plain user's name inside a namespace of their own.
+NOBODY = 65_534
+LOCKS = "/run/course-grading-users"
+
+_turn = threading.Lock()
+
+
+@dataclass(frozen=True)
+class Identity:
+    """`user` inside; `own_namespace`: it is a name in a user namespace, for a grader that isn't root."""
+
+    user: int
+    own_namespace: bool
+
+
+@contextmanager
+def identity():
+    """Lend, within the `with`, a user that no process of this machine is; for a plain user, a namespace of their own.
+
+    Two sandboxes at a time never have the same user, in whatever process their graders are: each holds a lock.
+    """
+    if os.geteuid() != 0:
+        yield Identity(NOBODY, own_namespace=True)
+        return
+    lock, user = _lend()
+    try:
+        yield Identity(user, own_namespace=False)
+    finally:
+        os.close(lock)
+
+
+def _lend():
+    import fcntl
+
+    folder = _lock_folder()
+    first = FIRST_USER if _mapped(FIRST_USER + USERS) else FIRST_USER_OF_A_CONTAINER
+    with _turn:
+        busy = _users_with_processes(first)
+        for user in range(first, first + USERS):
+            if user in busy or _has_name(user):
+                continue
+            lock = os.open(f"{folder}/{user}", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # one for each opened file: threads exclude each other
+                return lock, user
+            except BlockingIOError:
+                os.close(lock)
+    raise SandboxUnavailable(
+        f"all {USERS} users from {first} on are in use by other sandboxes. Wait until another grading is done."
+    )
+
+
+def _lock_folder():
+    """Return the folder of locks, ours alone: in one that others may write to, a lock could be held for ever."""
+    os.makedirs(LOCKS, mode=0o700, exist_ok=True)
+    found = os.lstat(LOCKS)
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != 0 or found.st_mode & 0o022:
+        raise SandboxUnavailable(
+            f"{LOCKS} is not a folder that only root can write to. Remove it, then run this again."
+        )
+    return LOCKS
+
+
+def _mapped(user):
+    """Tell whether this namespace has `user`: in a container often only the first 65,536 exist."""
+    with open("/proc/self/uid_map") as lines:
+        for line in lines:
+            first, _, count = map(int, line.split())
+            if first <= user < first + count:
+                return True
+    return False
+
+
+def tasks_of(user):
+    """Return how many processes and threads `user` has on this machine now."""
+    return sum(len(os.listdir(f"/proc/{pid}/task")) for pid, owner in _processes() if owner == user)
+
+
+def _users_with_processes(first):
+    return {owner for _, owner in _processes() if first <= owner < first + USERS}
+
+
+def _processes():
+    """Return the number and the owner of every process that can be seen."""
+    found = []
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            try:
+                found.append((int(name), os.stat(f"/proc/{name}").st_uid))
+            except FileNotFoundError:
+                continue  # it ended while we looked
+    return found
+
+
+def _has_name(user):
+    import pwd  # not on Windows, where this file must still import
+
+    try:
+        pwd.getpwuid(user)
+    except KeyError:
+        return False
+    return True

@@ -1,0 +1,67 @@
+"""Start a sandbox: lend a user, make a control group, start bubblewrap, and hand the program over."""
+
+import os
+import sys
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+from course.grading.sandbox.bootstrap import READY, framed, orders
+from course.grading.sandbox.cgroup import control_group
+from course.grading.sandbox.errors import SandboxStopped, SandboxUnavailable
+from course.grading.sandbox.identity import identity, tasks_of
+from course.grading.sandbox.installation import this_python
+from course.grading.sandbox.parts import GATE, NEXT_STEP, start_parts
+from course.grading.sandbox.profile import Profile
+from course.grading.sandbox.running import Running
+
+ELSEWHERE = "Marks are made on Linux. On macOS and Windows run the grading in a Linux container or virtual machine."
+
+
+@dataclass(frozen=True)
+class Sandbox:
+    """A place to run one program in, described by `profile`. Each `start` makes a new one, used once."""
+
+    profile: Profile = Profile()
+
+    def start(self, program, beside=None):
+        """Run `program` (Python source, text or bytes) in a new sandbox; return it, `Running`.
+
+        `beside`: another one that runs, whose network (loopback only) this one then shares: two programs that talk,
+        each with a user, files and processes of its own. Raises SandboxUnavailable where no sandbox can be made.
+        """
+        if not sys.platform.startswith("linux"):
+            raise SandboxUnavailable(f"there is no sandbox on {sys.platform}. {ELSEWHERE}")
+        source = program.encode() if isinstance(program, str) else bytes(program)
+        installation = this_python(self.profile.hidden)
+        with ExitStack() as stack:
+            who = stack.enter_context(identity())
+            group = stack.enter_context(control_group(self.profile.memory, self.profile.processes + 1))
+            parts = start_parts(self.profile, installation, who, group, beside)
+            # from here on the watcher gives all back, when the last process is gone
+            running = Running(self.profile, parts, stack.pop_all().close)
+        # a plain user's other processes are counted with those inside, on kernels before 5.14
+        others = tasks_of(os.geteuid()) if who.own_namespace else 0
+        return _introduced(
+            running, orders(self.profile, installation.packages, self.profile.processes + others), source
+        )
+
+    def run(self, program, requests=b"", seconds=None):
+        """Run `program`, send it `requests`, wait for its end, and return `Ended`: for programs that only print."""
+        with self.start(program) as running:
+            try:
+                running.send(requests, seconds)
+                return running.finish(seconds)
+            except SandboxStopped as stopped:
+                return stopped.ended
+
+
+def _introduced(running, first, program):
+    """Wait until the sandbox says that it stands, and give it its orders; it has run nobody's code until then."""
+    try:
+        if running.receive(len(READY), GATE) == READY:
+            running.send(framed(first, program), GATE)
+            return running
+        ended = running.close()
+    except SandboxStopped as stopped:
+        ended = stopped.ended
+    raise SandboxUnavailable(f"the sandbox did not come up: {ended}: {ended.stderr.strip()[-500:]}. {NEXT_STEP}")

@@ -21,12 +21,14 @@ class Case:
     - `edge`: a fixed case that everybody gets; the others are drawn for each submission.
     - `group`: which part of the credit it belongs to (`Exercise.groups`); every case of a group must be right for it.
     - `files`: name -> bytes, laid into the working directory before the call (the arguments hold the name).
+    - `truth`: what the drawing of the case knows about its answer, for a judge. It never enters the sandbox.
     """
 
     arguments: tuple
     edge: bool = False
     group: str = ""
     files: Mapping[str, bytes] = field(default_factory=dict)
+    truth: object = None
 
 
 @dataclass(frozen=True)
@@ -50,19 +52,25 @@ class Drive:
     source: str
 
 
+#: For an answer that is a value, not a function: its cases have no arguments.
+VALUE = Drive("def drive(value):\n    return value\n")
+
+
 @dataclass(frozen=True)
 class Race:
     """The entry is called as by `Call` and must also be `times` as fast as `reference`, timed outside both sandboxes.
 
-    `reference` is source text that defines the same entry and runs in a sandbox of its own. In each of `rounds` both
-    are asked the same question; the next is `chain(draw, answer)`: it needs the answer just given and fresh noise, so
-    that nothing can be worked out ahead.
+    Cases of any group but `group` are ordinary ones. Each of `group` begins a race of `rounds`: the arguments of the
+    next are `chain(draw, answer)`, the answer just given and fresh noise, so that nothing can be worked out ahead.
+    `reference` is source text that defines the same entry; it is timed on the same questions in a sandbox of its own
+    when the student's is gone. The quickest rounds are compared.
     """
 
     reference: str
     times: float
     chain: Callable
     rounds: int = 5
+    group: str = "fast"
 
 
 @dataclass(frozen=True)
@@ -91,7 +99,7 @@ class Exercise:
       secret. Edge cases must not depend on it.
     - `evidence`: a kind (`course.grading.evidence`), or a function `case -> kind` where shapes differ.
     - `expected(*arguments)`: the oracle, a slow reference or the like that is not the solution; or
-      `judge(case, got)`: None, or a sentence that says what was expected. Exactly one of the two.
+      `judge(case, got)`: None, or a sentence that says what was expected. With neither, each case's `truth` decides.
     - `oracle`: one sentence that names the oracle; the notebook shows it.
     - `witness`: `Call()`, `TensorCall()`, `Drive(source)` or `Race(...)`.
     - `tolerance`: relative, for floats, where `expected` decides. 0 compares bits.
@@ -127,9 +135,9 @@ class Exercise:
             object.__setattr__(self, "entry", self.name)
         if self.manual:
             return
-        if self.cases is None or self.evidence is None or (self.expected is None) == (self.judge is None):
+        if self.cases is None or self.evidence is None or (self.expected is not None and self.judge is not None):
             raise ValueError(
-                f"Exercise({self.name!r}): it needs cases, evidence, and one of expected and judge; or manual=True."
+                f"Exercise({self.name!r}): it needs cases, evidence, and expected or judge, not both; or manual=True."
             )
         if abs(sum(self.groups.values()) - 1) > 1e-9:
             raise ValueError(f"Exercise({self.name!r}, groups={dict(self.groups)}): the shares must sum to 1.")
@@ -142,7 +150,7 @@ class Exercise:
         """Return None when `got` is right, else a sentence: what was expected. `got` is decoded evidence."""
         if self.judge is not None:
             return self.judge(case, got)
-        wanted = self.expected(*case.arguments)
+        wanted = case.truth if self.expected is None else self.expected(*case.arguments)
         return None if equal(got, wanted, self.tolerance) else f"expected {show(wanted)}"
 
     def question(self, case):

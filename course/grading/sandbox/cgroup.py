@@ -13,6 +13,7 @@ from itertools import count
 from pathlib import Path
 
 ROOT = Path("/sys/fs/cgroup")
+PREFIX = "course-grading-"
 NUMBERS = count()
 
 
@@ -40,11 +41,12 @@ class ControlGroup:
 @contextmanager
 def control_group(memory, processes):
     """Give, within the `with`, a `ControlGroup` with these limits; an empty one where the machine has none for us."""
-    name = f"course-grading-{os.getpid()}-{next(NUMBERS)}"
+    name = f"{PREFIX}{os.getpid()}-{next(NUMBERS)}"
     made = []
     try:
         for parent, limits in _homes(memory, processes):
             folder = parent / name
+            _sweep(parent)
             try:
                 folder.mkdir()
                 made.append(folder)
@@ -57,6 +59,16 @@ def control_group(memory, processes):
     finally:
         for folder in made:
             _remove(folder)
+
+
+def _sweep(parent):
+    """Remove what a grader left that was killed; its processes died with it."""
+    for folder in parent.glob(f"{PREFIX}*"):
+        if not Path("/proc", folder.name.removeprefix(PREFIX).split("-")[0]).exists():
+            try:
+                folder.rmdir()
+            except OSError:
+                continue  # another grader was first, or something in it still ends
 
 
 def _homes(memory, processes):

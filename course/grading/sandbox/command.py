@@ -20,6 +20,7 @@ class Options:
 
     words: list[str] = field(default_factory=list)
     descriptors: list[int] = field(default_factory=list)
+    ways: set[str] = field(default_factory=set)  # folders that are made already
 
     def add(self, *words):
         self.words += [str(word) for word in words]
@@ -84,7 +85,8 @@ def setpriv_words(setpriv, user):
 
 def _memory_file_systems(made, profile):
     made.add("--perms", "1777", "--size", _whole_pages(profile.scratch), "--tmpfs", "/tmp")
-    made.add("--perms", "0755", "--dir", "/dev", "--perms", "0755", "--dir", "/etc")
+    _way_to(made, "/dev/null")
+    _way_to(made, "/etc/passwd")
     made.add("--perms", "1777", "--size", _whole_pages(profile.scratch), "--tmpfs", "/dev/shm")
 
 
@@ -108,9 +110,11 @@ def _python(made, installation):
 
 
 def _way_to(made, path):
-    # bubblewrap makes the folders above by itself, but for root alone where the machine's are so (/root/…)
-    for folder in reversed(PurePosixPath(path).parents[:-1]):
-        made.add("--perms", "0755", "--dir", folder)
+    # bubblewrap makes the folders above by itself, but so that only root can enter where root made them
+    for folder in map(str, reversed(PurePosixPath(path).parents[:-1])):
+        if folder not in made.ways:
+            made.ways.add(folder)
+            made.add("--perms", "0755", "--dir", folder)
 
 
 def _devices_and_etc(made, identity):

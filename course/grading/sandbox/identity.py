@@ -1,7 +1,9 @@
 """Who runs inside: a user that nobody else is, lent to one sandbox at a time."""
 
+import errno
 import os
 import stat
+import struct
 import threading
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,7 +17,7 @@ FIRST_USER_OF_A_CONTAINER = 64_000
 USERS = 900
 #: The plain user's name inside a namespace of their own.
 NOBODY = 65_534
-LOCKS = "/run/course-grading-users"
+LOCKS = "/run/course-grading-users.lock"
 
 _turn = threading.Lock()
 
@@ -47,33 +49,39 @@ def identity():
 def _lend():
     import fcntl
 
-    folder = _lock_folder()
+    lock = _open_locks()
     first = FIRST_USER if _mapped(FIRST_USER + USERS) else FIRST_USER_OF_A_CONTAINER
     with _turn:
         busy = _users_with_processes(first)
         for user in range(first, first + USERS):
             if user in busy or _has_name(user):
                 continue
-            lock = os.open(f"{folder}/{user}", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+            # one byte a user, of this opened file: other threads' are other opened files, and a dead grader's is closed
+            request = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, user - first, 1, 0)
             try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # one for each opened file: threads exclude each other
+                fcntl.fcntl(lock, fcntl.F_OFD_SETLK, request)
                 return lock, user
-            except BlockingIOError:
-                os.close(lock)
+            except OSError as error:
+                if error.errno not in (errno.EACCES, errno.EAGAIN):
+                    os.close(lock)
+                    raise
+    os.close(lock)
     raise SandboxUnavailable(
         f"all {USERS} users from {first} on are in use by other sandboxes. Wait until another grading is done."
     )
 
 
-def _lock_folder():
-    """Return the folder of locks, ours alone: in one that others may write to, a lock could be held for ever."""
-    os.makedirs(LOCKS, mode=0o700, exist_ok=True)
-    found = os.lstat(LOCKS)
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != 0 or found.st_mode & 0o022:
-        raise SandboxUnavailable(
-            f"{LOCKS} is not a folder that only root can write to. Remove it, then run this again."
-        )
-    return LOCKS
+def _open_locks():
+    """Open the file of locks, ours alone: in one that others may open, a lock could be held for ever."""
+    try:
+        lock = os.open(LOCKS, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise SandboxUnavailable(f"{LOCKS} can't be opened ({error.strerror}). Make /run writable for root.") from None
+    found = os.fstat(lock)
+    if not stat.S_ISREG(found.st_mode) or found.st_uid != 0 or found.st_mode & 0o077:
+        os.close(lock)
+        raise SandboxUnavailable(f"{LOCKS} is not a file of root's alone. Remove it, then run this again.")
+    return lock
 
 
 def _mapped(user):

@@ -13,8 +13,8 @@ from course.grading.sandbox.bootstrap import command_line
 from course.grading.sandbox.cgroup import ControlGroup
 from course.grading.sandbox.command import find_programs, options, setpriv_words
 from course.grading.sandbox.errors import SandboxUnavailable
+from course.grading.sandbox.running import GATE
 
-GATE = 20.0  # seconds in which a sandbox must stand; it takes hundredths of one
 NEXT_STEP = (
     "`python -m course.grading doctor` looks at what this machine lacks. In a container, bubblewrap needs to be "
     "allowed to make namespaces; --unsafe-no-sandbox grades without a sandbox, for code that you trust."
@@ -35,10 +35,6 @@ class Parts:
     stderr: int
     group: ControlGroup
 
-    def kill(self):
-        """Kill all that runs inside, at once."""
-        self.first.kill()
-
     def reap(self):
         """Wait for bubblewrap's own end and return the program's exit status."""
         status = self.process.wait()
@@ -55,6 +51,7 @@ class First:
     descriptor: int
 
     def kill(self):
+        """Kill it, and with it all that runs inside."""
         try:
             signal.pidfd_send_signal(self.descriptor, signal.SIGKILL)
         except ProcessLookupError:
@@ -62,7 +59,7 @@ class First:
 
     def wait_for_end(self, seconds):
         """Wait until it is gone, and with it every process inside: the kernel lets it end as the last."""
-        if not select.select([self.descriptor], [], [], seconds)[0]:
+        if not _readable(self.descriptor, seconds):
             raise TimeoutError(f"the sandbox's processes did not end {seconds:.0f} s after they were killed")
 
 
@@ -134,7 +131,7 @@ def _first_process(process, ours):
     """Return the `First` process that bubblewrap reports; raises SandboxUnavailable with what it says instead."""
     text, deadline = b"", time.monotonic() + GATE
     while not text.rstrip().endswith(b"}"):
-        if not select.select([ours["information"]], [], [], max(0.0, deadline - time.monotonic()))[0]:
+        if not _readable(ours["information"], deadline - time.monotonic()):
             break
         more = os.read(ours["information"], 4096)
         if not more:
@@ -148,3 +145,10 @@ def _first_process(process, ours):
         process.wait()
         said = os.read(ours["stderr"], 4096).decode(errors="replace").strip()
         raise SandboxUnavailable(f"bubblewrap could not make a sandbox: {said or 'no answer'}. {NEXT_STEP}") from None
+
+
+def _readable(descriptor, seconds):
+    """Tell whether there is something to read, or an end, within `seconds`. (`select` knows no number above 1023.)"""
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN)
+    return bool(poll.poll(max(0.0, seconds) * 1000))

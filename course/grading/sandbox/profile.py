@@ -15,7 +15,7 @@ class Profile:
       those in /dev/shm as much again.
     - `processes`: of them and their threads; `open_files`: in each; `files_limit`: how many can be made in /tmp.
     - `output`: bytes on stdout and stderr together, then it is stopped; `kept`: bytes of each that are kept.
-    - `threads`: what numerical libraries may start, and no more cores are shown to them.
+    - `threads`: what numerical libraries start.
     - `network`: "none", or "loopback" for a cluster inside: addresses of this sandbox only, never a host's.
     - `files`: absolute path inside -> bytes, read-only; `folders`: path inside -> folder of this machine, read-only.
     - `path`: folders inside that come first on `sys.path`.

@@ -7,9 +7,11 @@ import threading
 import time
 
 from course.grading.sandbox.errors import Ended, SandboxStopped
+from course.grading.sandbox.kept import Kept
 from course.grading.sandbox.watch import Usage, usage
 
 EVERY = 0.05  # seconds between two looks at what is used
+GATE = 60.0  # seconds in which a sandbox must stand; it takes hundredths of one
 PATIENCE = 20.0  # seconds for the kernel to end what was killed; a machine that swaps is slow
 AT_ONCE = 64 * 1024
 
@@ -28,14 +30,22 @@ class Running:
         self._parts = parts
         self._release = release
         self._started = time.monotonic()
-        self._deadline = self._started + profile.seconds
+        self._deadline = self._started + GATE
         self._limit = None
+        self._failure = None
+        self._turn = threading.Lock()  # nothing is killed by a descriptor that was given back
+        self._over = False
         self._used = Usage(0, 0.0, 0, 0)
         self._peak = 0
         self._printed = {parts.stdout: Kept(profile.kept), parts.stderr: Kept(profile.kept)}
         self._gone = threading.Event()
-        self._watcher = threading.Thread(target=self._watch, name="sandbox-watch", daemon=True)
+        self._watcher = threading.Thread(target=self._guard, name="sandbox-watch", daemon=True)
         self._watcher.start()
+
+    def begin(self):
+        """Start the clock: the program has its orders. How long a busy machine took until here is not its fault."""
+        self._started = time.monotonic()
+        self._deadline = self._started + self._profile.seconds
 
     def send(self, data, seconds=None):
         """Write all of `data` to REQUESTS within `seconds` and the sandbox's own limit; raises SandboxStopped."""
@@ -78,13 +88,16 @@ class Running:
         self._watcher.join()
         self._close_pipe("requests")
         self._close_pipe("evidence")
+        if self._failure is not None:
+            raise RuntimeError("the sandbox could not be watched to its end") from self._failure
         return self.ended
 
     def stop(self, limit):
         """Kill everything inside; `limit` says why. The first reason stays."""
-        if not self._gone.is_set():
-            self._limit = self._limit or limit
-            self._parts.kill()
+        with self._turn:
+            if not self._over:
+                self._limit = self._limit or limit
+                self._parts.first.kill()
 
     @property
     def first_pid(self):
@@ -111,13 +124,21 @@ class Running:
         if limit == "silent":
             self._gone.wait(1.0)
         self.stop(limit)
-        self._watcher.join()
-        raise SandboxStopped(self.ended)
+        raise SandboxStopped(self.close())
 
     def _close_pipe(self, name):
         if getattr(self._parts, name) is not None:
             os.close(getattr(self._parts, name))
             setattr(self._parts, name, None)
+
+    def _guard(self):
+        try:
+            self._watch()
+        except Exception as failure:  # ours: it is told to who waits, and what nobody watches must not run
+            self._failure = failure
+            self.stop("closed")
+        finally:
+            self._gone.set()
 
     def _watch(self):
         """Read what is printed and look at what is used until all is over; then put the end on record."""
@@ -161,9 +182,11 @@ class Running:
                 self.stop(limit)
 
     def _conclude(self):
-        self._parts.kill()  # what the program left behind when it ended
+        self._parts.first.kill()  # what the program left behind when it ended
         self._parts.first.wait_for_end(PATIENCE)
-        status = self._parts.reap()
+        with self._turn:
+            self._over = True
+            status = self._parts.reap()
         for source in self._printed:
             while self._take_rest(source):
                 pass
@@ -176,32 +199,9 @@ class Running:
         seconds = time.monotonic() - self._started
         self._release()
         self.ended = Ended(self._limit, status, stdout, stderr, seconds, self._used.cpu_seconds, self._peak)
-        self._gone.set()
 
     def _take_rest(self, source):
         try:
             return self._take(source)
         except BlockingIOError:
             return False
-
-
-class Kept:
-    """The beginning and the end of a text that may be endless."""
-
-    def __init__(self, limit):
-        self.total = 0
-        self._half = limit // 2
-        self._head, self._tail = bytearray(), bytearray()
-
-    def add(self, more):
-        self.total += len(more)
-        room = self._half - len(self._head)
-        self._head += more[:room]
-        self._tail += more[room:]
-        del self._tail[: -self._half]
-
-    def text(self):
-        """Return what was kept, as text, with a line for what was left out."""
-        left_out = self.total - len(self._head) - len(self._tail)
-        middle = f"\n… {left_out} bytes left out …\n".encode() if left_out else b""
-        return bytes(self._head + middle + self._tail).decode(errors="replace")

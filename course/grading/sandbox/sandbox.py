@@ -10,9 +10,9 @@ from course.grading.sandbox.cgroup import control_group
 from course.grading.sandbox.errors import SandboxStopped, SandboxUnavailable
 from course.grading.sandbox.identity import identity, tasks_of
 from course.grading.sandbox.installation import this_python
-from course.grading.sandbox.parts import GATE, NEXT_STEP, start_parts
+from course.grading.sandbox.parts import NEXT_STEP, start_parts
 from course.grading.sandbox.profile import Profile
-from course.grading.sandbox.running import Running
+from course.grading.sandbox.running import GATE, Running
 
 ELSEWHERE = "Marks are made on Linux. On macOS and Windows run the grading in a Linux container or virtual machine."
 
@@ -60,6 +60,7 @@ def _introduced(running, first, program):
     try:
         if running.receive(len(READY), GATE) == READY:
             running.send(framed(first, program), GATE)
+            running.begin()
             return running
         ended = running.close()
     except SandboxStopped as stopped:

@@ -7,6 +7,7 @@ Calls newer than that table don't exist for the program, and a call for another 
 import errno
 import platform
 import struct
+from functools import lru_cache
 
 from course.grading.sandbox.errors import SandboxUnavailable
 from course.grading.sandbox.syscalls import ABSENT, CLONE, HIGHEST, IOCTL, MACHINES, REFUSED, SOCKET
@@ -23,6 +24,7 @@ TIOCSTI, TIOCLINUX = 0x5412, 0x541C  # type into a terminal
 FAMILIES = {"none": (1,), "loopback": (1, 2, 10, 16)}  # AF_UNIX; AF_INET, AF_INET6, AF_NETLINK (lists addresses)
 
 
+@lru_cache
 def seccomp_filter(network="none", machine=None):
     """Return the filter's bytes for `machine` (this one's by default), with the socket families that `network` has."""
     machine = machine or platform.machine()

@@ -1,9 +1,9 @@
 """Kinds of evidence: what may come back from the sandbox, fixed by the grader before it reads a byte.
 
 What an answer gives crosses one pipe as raw bytes. The grader states the kind first; the side in the sandbox
-(`inside/wire.py`) turns the value into exactly that, or says in a sentence why it can't. Reading is bounded: every size
-is known or checked before its bytes are read, nothing is unpickled, and text is text. After the status byte of an answer
-the bytes of a kind are, little-endian:
+(`inside/wire.py`) turns the value into exactly that, or says in a sentence why it can't. Reading is bounded: every
+size is known or checked before its bytes are read, nothing is unpickled, and text is text. After the status byte of an
+answer the bytes of a kind are, little-endian:
 
 | kind | bytes |
 |---|---|
@@ -103,9 +103,9 @@ class Text:
 class Json:
     """Lists, dictionaries with string keys, numbers, strings, True, False and None, of the shape that `schema` says.
 
-    A schema is an example made of types: `int`, `float` (whole numbers count), `str`, `bool`, `None`; `[S]` a list of S;
-    `(S, T)` a list of exactly these; `{"a": S}` a dictionary with exactly these keys; `{str: S}` one with any keys.
-    A schema of `object` lets anything through. Tuples arrive as lists.
+    A schema is an example made of types: `int`, `float` (whole numbers count), `str`, `bool`, `None`; `[S]` a list of
+    S; `(S, T)` a list of exactly these; `{"a": S}` a dictionary with exactly these keys; `{str: S}` one with any
+    keys. A schema of `object` lets anything through. Tuples arrive as lists.
     """
 
     schema: object = object
@@ -132,8 +132,8 @@ class Json:
 class Array:
     """A numpy array or a tensor of this dtype and shape; None in the shape is an axis of any length.
 
-    With `exact_dtype=False`, the default, another numeric dtype will do where every value survives (a board of int64 for
-    one of uint8; any real floats for float64 or float32).
+    With `exact_dtype=False`, the default, another numeric dtype will do where every value survives (a board of int64
+    for one of uint8; any real floats for float64 or float32).
     """
 
     dtype: str

@@ -1,8 +1,8 @@
 """The two directions of the pipe, as the sandbox sees them: requests come in as plain data, evidence goes out as bytes.
 
 A request is a JSON text and the raw bytes of its arrays and byte strings behind it; the grader packs it (`pack`), this
-side unpacks it. Evidence is what `encode` makes of an answer, for the kind that the request names; the table of bytes is
-in `evidence.py`.
+side unpacks it. Evidence is what `encode` makes of an answer, for the kind that the request names; the table of bytes
+is in `evidence.py`.
 """
 
 import json
@@ -52,12 +52,12 @@ def _packed(value, blobs):
         return {"b": len(blobs) - 1}
     if hasattr(value, "detach"):
         return {"T": _packed(value.detach().cpu().numpy(), blobs)}
-    if hasattr(value, "dtype") and hasattr(value, "tobytes"):
+    if hasattr(value, "dtype") and hasattr(value, "tobytes") and value.dtype.kind in "biufcSU":
         blobs.append(value.tobytes())
         return {"a": [value.dtype.str, list(value.shape), len(blobs) - 1]}
     raise TypeError(
-        f"a {type(value).__name__} can't be sent to the sandbox. Arguments are None, bool, int, float, str, bytes, numpy "
-        f"arrays, torch tensors, and lists, tuples and dicts of these."
+        f"a {type(value).__name__} can't be sent to the sandbox. Arguments are None, bool, int, float, str, bytes, "
+        f"numpy arrays, torch tensors, and lists, tuples and dicts of these."
     )
 
 

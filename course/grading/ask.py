@@ -1,0 +1,206 @@
+"""Talking with a submission in its sandbox: set it up, let it run its cells, ask it, and read evidence of one kind.
+
+One question at a time, each with a deadline for the whole answer. What can't be read as the evidence asked for ends the
+talk: from then on nobody knows where in the bytes we are.
+"""
+
+import json
+import struct
+import time
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from course.grading.evidence import Malformed
+from course.grading.inside.wire import pack
+from course.grading.lab import Drive, TensorCall
+from course.grading.sandbox import Profile, SandboxStopped
+from course.grading.visible import ROOT, visible_files
+
+IMPORTS = 60.0  # seconds for the lab's imports on a busy machine; torch takes two on an idle one
+TEXT = 4096
+REPORT = 65536
+INSIDE = Path(__file__).with_name("inside")
+
+
+class SetUpFailed(RuntimeError):
+    """The sandbox came up and our own part in it failed, before any line of the student's: a mistake of ours."""
+
+
+class Stopped(Exception):
+    """The submission can't answer any more. `state`: "timed_out" or "crashed"; `cell`: the cell that was running."""
+
+    def __init__(self, state, why, cell=None):
+        super().__init__(why)
+        self.state, self.why, self.cell = state, why, cell
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came back: `value` when `kind` is "value", else `text` says what was wrong.
+
+    `kind`: "value", "raised", "other kind" or "absent". `seconds` from the question to the last byte.
+    """
+
+    kind: str
+    value: object = None
+    text: str = ""
+    seconds: float = 0.0
+
+
+class Talk:
+    """A submission in its sandbox. Use it in a `with`; `errors` holds its cells' errors, by number, once they ran."""
+
+    def __init__(self, lab, cells, sandbox, seconds):
+        """`cells`: texts to run; `sandbox`: `Sandbox`, or the like; `seconds`: the most for the whole talk."""
+        self._lab = lab
+        self._running = sandbox(_profile(lab, seconds)).start(_program())
+        self._cells = list(cells)
+        self.errors = {}
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self._running.close()
+
+    @property
+    def ended(self):
+        """How the sandbox ended (`sandbox.Ended`); None before."""
+        return self._running.ended
+
+    def run_cells(self):
+        """Set up and run all cells; raises SetUpFailed, or Stopped with the cell that hung or ended everything."""
+        files = {name: (self._lab.folder / name).read_bytes() for name in self._lab.files}
+        setup = {"cells": self._cells, "files": files, "imports": list(self._lab.imports)}
+        current, deadline = None, time.monotonic() + IMPORTS
+        try:
+            self._send(pack(setup), deadline)
+            while (event := self._receive(1, deadline)) == b"c":
+                if current is None:
+                    deadline = time.monotonic() + self._lab.seconds
+                current = struct.unpack("<I", self._receive(4, deadline))[0]
+            if event == b"i" and current is None:
+                raise SetUpFailed(self._text(TEXT, deadline))
+            if event != b"r":
+                raise Malformed(f"{event!r} where a cell was to begin")
+            self.errors = _report(self._text(REPORT, deadline))
+        except SandboxStopped as stopped:
+            if current is None and self._cells:
+                raise SetUpFailed(f"{stopped.ended}: {stopped.ended.stderr.strip()[-500:]}") from None
+            raise self._stopped(stopped, current) from None
+        except Malformed as problem:
+            raise Stopped("crashed", f"something other than the notebook wrote to its grader: {problem}") from None
+
+    def ask(self, exercise, case):
+        """Return the `Answer` of `exercise` to `case`; raises Stopped when none can come any more."""
+        kind, started = exercise.kind(case), time.monotonic()
+        deadline = started + exercise.seconds
+        try:
+            self._send(_request(exercise, case, kind), deadline)
+            status = self._receive(1, deadline)
+            if status == b"v":
+                value = kind.read(lambda count: self._receive(count, deadline))
+                return Answer("value", value, seconds=time.monotonic() - started)
+            if status not in KINDS:
+                raise Malformed(f"{status!r} where an answer was to begin")
+            return Answer(KINDS[status], text=self._text(TEXT, deadline), seconds=time.monotonic() - started)
+        except SandboxStopped as stopped:
+            raise self._stopped(stopped) from None
+        except Malformed as problem:
+            raise Stopped("crashed", f"it gave {problem}, where {kind.describe()} was asked for") from None
+
+    def _stopped(self, stopped, cell=None):
+        ended = stopped.ended
+        if ended.limit in ("time", "cpu"):
+            return Stopped("timed_out", "it did not come to an end in time", cell)
+        why = "it ended the Python that ran it" if ended.limit in (None, "silent", "closed") else str(ended)
+        return Stopped("crashed", why, cell)
+
+    def _send(self, message, deadline):
+        self._running.send(struct.pack("<Q", len(message)) + message, _left(deadline))
+
+    def _receive(self, count, deadline):
+        return self._running.receive(count, _left(deadline)) if count else b""
+
+    def _text(self, limit, deadline):
+        (length,) = struct.unpack("<I", self._receive(4, deadline))
+        if length > limit:
+            raise Malformed(f"a text of {length} bytes; the limit is {limit}")
+        return self._receive(length, deadline).decode("utf-8", "replace")
+
+
+#: The first byte of an answer that isn't evidence.
+KINDS = {b"e": "raised", b"k": "other kind", b"a": "absent"}
+
+
+def _left(deadline):
+    return max(0.0, deadline - time.monotonic())
+
+
+def _profile(lab, seconds):
+    files = visible_files(tuple(lab.modules), tuple(lab.masked))
+    return Profile(seconds=seconds, memory=lab.memory, files=files, path=(ROOT,))
+
+
+@lru_cache(maxsize=1)
+def _program():
+    """Return the program that the sandbox runs: the files of `inside/` as one text, each made a module there."""
+    sources = {name: (INSIDE / f"{name}.py").read_text(encoding="utf-8") for name in ("wire", "cells", "serve")}
+    return f"""\
+import sys, types
+package = sys.modules["inside"] = types.ModuleType("inside")
+package.__path__ = []
+for name, source in {sources!r}.items():
+    module = sys.modules["inside." + name] = types.ModuleType("inside." + name)
+    module.__package__ = "inside"
+    exec(compile(source, f"<inside/{{name}}>", "exec"), module.__dict__)
+module.main(REQUESTS, EVIDENCE)
+"""
+
+
+def _request(exercise, case, kind):
+    witness, arguments = exercise.witness, tuple(case.arguments)
+    return pack(
+        {
+            "entry": exercise.entry,
+            "arguments": _tensors(arguments) if isinstance(witness, TensorCall) else arguments,
+            "drive": witness.source if isinstance(witness, Drive) else None,
+            "files": dict(case.files),
+            "evidence": kind.plan(),
+        }
+    )
+
+
+def _tensors(value):
+    """Return `value` with each numpy array marked as one that becomes a torch tensor inside."""
+    if isinstance(value, np.ndarray):
+        return AsTensor(value)
+    if isinstance(value, (list, tuple)):
+        return type(value)(_tensors(one) for one in value)
+    return {key: _tensors(one) for key, one in value.items()} if isinstance(value, dict) else value
+
+
+@dataclass(frozen=True)
+class AsTensor:
+    """An array that becomes a torch tensor in the sandbox; made here without torch."""
+
+    array: np.ndarray
+
+    def detach(self):
+        return self
+
+    def cpu(self):
+        return self
+
+    def numpy(self):
+        return self.array
+
+
+def _report(text):
+    try:
+        return {int(number): str(error)[:600] for number, error in json.loads(text)}
+    except (ValueError, TypeError, RecursionError):
+        return {}  # a forged report: only what the student is told would come from it

@@ -1,0 +1,109 @@
+"""The sandbox's main program: set up, run the cells, then answer one question after another until the pipe closes.
+
+What it sends, each a byte and what follows it (text is a length of 4 bytes and UTF-8):
+`i` text: the set-up failed (before any cell ran); `c` number of 4 bytes: this cell begins; `r` text: all cells were
+run, their errors as JSON; and as answers `v` evidence, `e` text: the answer raised, `k` text: it gave something of
+another kind, `a` text: there is no such name. The grader believes none of it: it reads, and judges the values.
+"""
+
+import contextlib
+import importlib
+import json
+import os
+import struct
+import sys
+import traceback
+
+from .cells import Notebook, in_short
+from .wire import NotThat, encode, unpack
+
+TEXT = 4096  # bytes of text in an answer
+REPORT = 65536  # bytes of all cells' errors
+
+
+def main(requests, evidence):
+    """Serve on the two pipe ends until the other side closes them."""
+    try:
+        setup = unpack(_take_message(requests))
+        _prepare(setup)
+    except BaseException as failure:
+        traceback.print_exc()
+        _send(evidence, b"i", _text(in_short(failure), TEXT))
+        return
+    notebook = Notebook(lambda number: _send(evidence, b"c", struct.pack("<I", number)))
+    for number, text in enumerate(setup["cells"]):
+        notebook.run(number, text)
+    notebook.run_again(setup["cells"])
+    _send(evidence, b"r", _report(notebook.errors))
+    while True:
+        request = unpack(_take_message(requests))
+        _send(evidence, *_answer(notebook, request))
+
+
+def _prepare(setup):
+    sys.path.insert(0, "")  # as in a notebook, modules may lie in the working directory
+    for name, data in setup["files"].items():
+        os.makedirs(os.path.dirname(name) or ".", exist_ok=True)
+        with open(name, "wb") as file:
+            file.write(data)
+    for name in setup["imports"]:
+        importlib.import_module(name)
+
+
+def _answer(notebook, request):
+    for name, data in request["files"].items():
+        with open(os.path.basename(name), "wb") as file:
+            file.write(data)
+    entry = request["entry"]
+    if entry not in notebook.names:
+        return b"a", _text(entry, TEXT)
+    try:
+        if request["drive"] is None:
+            got = notebook.names[entry](*request["arguments"])
+        else:
+            driver = {"__name__": "driver"}
+            exec(compile(request["drive"], "<driver>", "exec"), driver)
+            got = driver["drive"](notebook.names[entry], *request["arguments"])
+    except BaseException as failure:
+        return b"e", _text(in_short(failure), TEXT)
+    try:
+        return b"v", encode(request["evidence"], got)
+    except NotThat as problem:
+        return b"k", _text(str(problem), TEXT)
+    except BaseException as failure:
+        return b"k", _text(in_short(failure), TEXT)
+
+
+def _report(errors):
+    # a notebook of a thousand failing cells must still fit
+    limit = REPORT // (6 * max(1, len(errors))) - 16
+    data = json.dumps([[number, text[: max(0, limit)]] for number, text in errors.items()]).encode()
+    return struct.pack("<I", len(data)) + data
+
+
+def _text(text, limit):
+    data = text.encode("utf-8", "replace")[:limit]
+    return struct.pack("<I", len(data)) + data
+
+
+def _send(evidence, *parts):
+    with contextlib.suppress(Exception):  # the student may have put anything in its place
+        sys.stdout.flush()
+    data = memoryview(b"".join(parts))
+    while data:
+        data = data[os.write(evidence, data) :]
+
+
+def _take_message(requests):
+    (length,) = struct.unpack("<Q", _take(requests, 8))
+    return _take(requests, length)
+
+
+def _take(requests, length):
+    data = bytearray()
+    while len(data) < length:
+        piece = os.read(requests, min(length - len(data), 1 << 20))
+        if not piece:
+            os._exit(0)  # the grader is done; threads and exit hooks that the cells left behind don't matter any more
+        data += piece
+    return bytes(data)

@@ -1,0 +1,83 @@
+"""From what was asked of one exercise to its mark: the state, the share of its points, and the reason in words."""
+
+from dataclasses import dataclass
+
+from course.grading.inside.wire import pack
+
+REASON = 2000  # characters
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """`share` of the points, 0 to 1; `state` and `reason` as in `mark.ExerciseMark`."""
+
+    state: str
+    share: float
+    reason: str = ""
+    cases: tuple[dict, ...] = ()
+
+
+def verdict(lab, exercise, asked, rebuilt):
+    """Return the `Verdict` on `exercise`, from `asked` (`rounds.Asked`) of the `rebuilt` submission."""
+    name = exercise.name
+    if exercise.manual:
+        missing = rebuilt.answered[name] != "changed"
+        return Verdict("missing" if missing else "graded", 0.0, "A person marks this one.")
+    if name in asked.failed:
+        return Verdict("grader_failed", 0.0, _cut(f"Our side failed, mark it again: {asked.failed[name]}."))
+    if name in asked.hung:
+        state, why = asked.hung[name]
+        return Verdict(state, 0.0, _cut(f"{name}: {why}.{_beside(asked)}"))
+    if name in asked.absent:
+        return _not_there(exercise, asked, rebuilt)
+    return _answered(lab, exercise, asked, rebuilt)
+
+
+def _not_there(exercise, asked, rebuilt):
+    error = asked.absent[exercise.name]
+    if error:
+        return Verdict("crashed", 0.0, _cut(f"Its cell failed: {error}.{_beside(asked)}"))
+    return Verdict("missing", 0.0, _cut(f"The notebook defines no {exercise.entry}.{_beside(asked)}"))
+
+
+def _answered(lab, exercise, asked, rebuilt):
+    cases, results = asked.cases[exercise.name], asked.results[exercise.name]
+    right = [result.problem is None for result in results]
+    share = exercise.share(cases, right)
+    raced = asked.races.get(exercise.name)
+    if raced is not None and raced.problem:
+        # a lab that gives being right a share of its own has a group "fast" for the race
+        share = share - exercise.groups.get("fast", share)
+    told = tuple({"group": c.group, "edge": c.edge, "right": r} for c, r in zip(cases, right, strict=True))
+    if all(right) and not (raced and raced.problem):
+        return Verdict("graded", share, f"{len(cases)} questions, all right.", told)
+    if share == 0 and rebuilt.answered[exercise.name] == "as released":
+        return Verdict("missing", 0.0, "The cell is as released: not answered.", told)
+    stopped = [result.stopped for result in [*results, *([raced] if raced else [])] if result.stopped]
+    state = stopped[0] if stopped and share == 0 else "graded"
+    reason = _smallest(cases, results) or raced.problem
+    return Verdict(state, share, _cut(f"{reason}.{_builds_on(lab, exercise, asked)}"), told)
+
+
+def _smallest(cases, results):
+    """Return the problem with the smallest question, if any."""
+    wrong = [(len(pack(c.arguments)), r.problem) for c, r in zip(cases, results, strict=True) if r.problem]
+    asked = [one for one in wrong if one[1] != "not asked"]
+    return min(asked, key=lambda one: one[0])[1] if asked else None
+
+
+def _builds_on(lab, exercise, asked):
+    broken = [name for name in exercise.needs if _is_broken(name, asked)]
+    return f" It builds on {' and '.join(broken)}, not right yet." if broken else ""
+
+
+def _is_broken(name, asked):
+    return name in asked.hung or name in asked.absent or any(r and r.problem for r in asked.results.get(name, []))
+
+
+def _beside(asked):
+    return "".join(f" Note: {one}." for one in asked.left_out)
+
+
+def _cut(text):
+    return text if len(text) <= REASON else text[: REASON - 2] + " …"

@@ -12,9 +12,6 @@ import numpy as np
 from course.checks.exercise import Exercise, show
 
 AROUND = [(down, right) for down in (-1, 0, 1) for right in (-1, 0, 1) if (down, right) != (0, 0)]
-GUN = """
-24bo$22bobo$12b2o6b2o12b2o$11bo3bo4b2o12b2o$2o8bo5bo3b2o$2o8bo3bob2o4bobo$10bo5bo7bo$11bo3bo$12b2o!
-"""
 
 
 def one_generation(board, birth=(3,), survive=(2, 3)):

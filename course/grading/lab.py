@@ -47,9 +47,11 @@ class Drive:
 
     For what a single call can't show: a class with methods, a hook, a function that is given a function. It runs beside
     the student's code, which can read and change it: it must hold no answer, and only values count, never its word.
+    `adds` names the arguments that it adds to the case's, for the words of a counterexample.
     """
 
     source: str
+    adds: tuple[str, ...] = ()
 
 
 #: For an answer that is a value, not a function: its cases have no arguments.
@@ -106,6 +108,7 @@ class Exercise:
     - `groups`: share of the points by group of cases; they sum to 1. By default one wrong case loses all.
     - `wrong`: label -> plausible wrong answer: source text, `Wrong` or `Edit`; at least five.
     - `specification`: the slow version as source text; pasted back as an answer it `specification_gets` that share.
+      These two may stand in a file of their own, `wrong.py`, as `WRONG` and `SPECIFICATION`: exercise -> the like.
     - `points`: from the cell's tag `points:3`; need not be repeated.
     - `seconds`: for one case. `needs`: exercises whose answers this one builds on. `manual`: marked by a person.
     """
@@ -154,8 +157,12 @@ class Exercise:
         return None if equal(got, wanted, self.tolerance) else f"expected {show(wanted)}"
 
     def question(self, case):
-        """Return the call in words, such as `step([[0, 1], [1, 0]])`."""
-        return f"{self.entry}({', '.join(show(argument) for argument in case.arguments)})"
+        """Return the call in words, such as `step([[0, 1], [1, 0]])`, and what its files hold."""
+        if self.witness == VALUE:
+            return self.entry
+        told = [*(show(argument) for argument in case.arguments), *getattr(self.witness, "adds", ())]
+        files = [f"{name} holding {show(data.decode('utf-8', 'replace'))}" for name, data in case.files.items()]
+        return f"{self.entry}({', '.join(told)})" + (f", {' and '.join(files)}," if files else "")
 
     def share(self, cases, right):
         """Return the share of the points, 0 to 1: that of the groups all of whose cases are `right` (booleans)."""

@@ -68,7 +68,7 @@ def load_lab(folder):
     """
     folder = Path(folder).resolve()
     source = read_source(folder)
-    lab = _run_marking(folder)
+    lab = _with_wrong(_run(folder, "marking", "LAB"), folder)
     problem = _disagreement(lab, source, folder)
     if problem:
         raise LabError(f"{folder.name}: {problem}")
@@ -178,16 +178,33 @@ def _refuse_lonely(name, cells):
             waiting = cell.exercise
 
 
-def _run_marking(folder):
-    path = folder / "marking.py"
+def _run(folder, stem, name):
+    path = folder / f"{stem}.py"
     if not path.is_file():
-        raise LabError(f"{folder} has no marking.py: it is the teacher's half of a lab, beside lab.py.")
-    spec = importlib.util.spec_from_file_location(f"marking_of_{folder.name}", path)
+        raise LabError(f"{folder} has no {path.name}: it is the teacher's half of a lab, beside lab.py.")
+    spec = importlib.util.spec_from_file_location(f"{stem}_of_{folder.name}", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    if not hasattr(module, "LAB"):
-        raise LabError(f"{path} defines no LAB = Lab(...).")
-    return module.LAB
+    if not hasattr(module, name):
+        raise LabError(f"{path} defines no {name}.")
+    return getattr(module, name)
+
+
+def _with_wrong(lab, folder):
+    """Return `lab` with the wrong answers and slow specifications of `wrong.py`, where there is one."""
+    if not (folder / "wrong.py").is_file():
+        return lab
+    wrong, slow = _run(folder, "wrong", "WRONG"), _run(folder, "wrong", "SPECIFICATION")
+    unknown = {*wrong, *slow} - {exercise.name for exercise in lab.exercises}
+    if unknown:
+        raise LabError(f"{folder.name}: wrong.py names the exercises {', '.join(sorted(unknown))}, unknown to the lab.")
+
+    def filled(exercise):
+        found = {"wrong": wrong.get(exercise.name, exercise.wrong)}
+        found["specification"] = slow.get(exercise.name, exercise.specification)
+        return dataclasses.replace(exercise, **found)
+
+    return dataclasses.replace(lab, exercises=tuple(filled(exercise) for exercise in lab.exercises))
 
 
 def _disagreement(lab, source, folder):

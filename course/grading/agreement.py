@@ -1,0 +1,67 @@
+"""What the notebook's own `check` says of a lab's answers, asked in a process of its own.
+
+The answers are the teacher's, but wrong ones: they may hang or end the process that runs them. An answer that does is
+"stopped", and the rest are asked in the next process.
+"""
+
+import json
+import subprocess
+import sys
+import tempfile
+
+#: For one answer, its check included. A check compares with slow references, and imports torch the first time.
+SECONDS = 120
+
+PROGRAM = """
+import contextlib, io, json, sys
+
+job = json.load(sys.stdin)
+said, out = [], sys.stdout
+
+def verdict(exercise, text):
+    # the whole lab again: an answer may build on another, and must not be helped by what the last one left
+    names = {"__name__": "__main__"}
+    for role, of, cell in job["cells"]:
+        if role == "check":
+            if of == exercise:
+                *before, last = cell.strip().splitlines()
+                exec("\\n".join(before), names)
+                return eval(last, names).state
+        elif role == "exercise" and of == exercise:
+            exec(compile(text, "<answer>", "exec"), names)
+        else:
+            exec(compile(cell, "<cell>", "exec"), names)
+
+for exercise, text in job["answers"]:
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        try:
+            state = verdict(exercise, text)
+        except BaseException as failure:
+            state = f"raised {type(failure).__name__}: {failure}"
+    print(json.dumps(state), file=out, flush=True)
+"""
+
+
+def verdicts(lab, answers):
+    """Return the state of the check's verdict, or what happened instead, for each (exercise, cell's text)."""
+    cells = [(c.role, c.exercise, c.solution) for c in lab.source.cells if c.role in ("given", "exercise", "check")]
+    said, left = [], list(answers)
+    while left:
+        found = _ask(cells, left, lab.folder)
+        said += found if len(found) == len(left) else [*found, "stopped"]
+        left = list(answers)[len(said) :]
+    return said
+
+
+def _ask(cells, answers, folder):
+    job = json.dumps({"cells": cells, "answers": answers})
+    with tempfile.TemporaryDirectory() as place:
+        try:
+            done = subprocess.run(
+                [sys.executable, "-c", f"import sys; sys.path.append({str(folder)!r})\n{PROGRAM}"],
+                **{"input": job, "capture_output": True, "text": True, "timeout": SECONDS, "cwd": place},
+            )
+            told = done.stdout
+        except subprocess.TimeoutExpired as late:
+            told = (late.stdout or b"").decode()
+    return [json.loads(line) for line in told.splitlines()]

@@ -1,0 +1,201 @@
+"""A lab marked against itself: the solution, the stub, the slow specification, and every plausible wrong answer.
+
+`python -m course.grading selftest LAB [--short]`. What a lab must show before a class gets it: full marks for the
+solution, each time; none for the stub; for each wrong answer exactly the exercise that it breaks is lost; and the
+notebook's own checks say the same as the marks. The answers are the teacher's, so a machine without a sandbox will do.
+"""
+
+import argparse
+import hashlib
+import sys
+from dataclasses import dataclass
+
+from course.grading.agreement import verdicts
+from course.grading.lab import Edit, Race, Wrong
+from course.grading.mark import mark_submission
+from course.grading.release import difference, notebook_with, text_of
+from course.grading.sandbox import Sandbox, SandboxUnavailable
+from course.grading.source import LabError, load_lab, solved
+from course.grading.unsafe import WARNING, UnsafeSandbox
+
+SOLUTION, STUB, SPECIFICATION = "the solution", "the stub", "the slow specification"
+ENOUGH = 5  # wrong answers an exercise
+IN_A_ROW, IN_A_ROW_SHORT = 20, 3
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A way to answer one exercise: its `label`, the `text` of its cell, and the share of the points that it `gets`."""
+
+    exercise: str
+    label: str
+    text: str
+    gets: float
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a self-test found. `problems` is empty when the lab is fit for a class; `marked`: submissions marked."""
+
+    lab: str
+    problems: tuple[str, ...]
+    answers: int
+    marked: int
+
+    def __bool__(self):
+        return not self.problems
+
+    def __str__(self):
+        head = f"{self.lab}: {self.answers} answers in {self.marked} submissions"
+        return "\n".join([f"{head}: {'fit for a class' if self else 'NOT fit for a class'}.", *self.problems])
+
+
+def selftest(lab, short=False, sandbox=Sandbox, tell=lambda line: None):
+    """Return the `Report` on `lab`, as `load_lab` gives it. `tell` hears a line after each submission.
+
+    `short` marks one wrong answer of every exercise in one submission, so it can't see that one answer costs another
+    exercise; it leaves out nothing else but repetitions.
+    """
+    problems = list(_as_written(lab))
+    answers = [answer for exercise in lab.exercises if not exercise.manual for answer in answers_to(exercise, lab)]
+    marker = _Marker(lab, sandbox, tell)
+    for number in range(IN_A_ROW_SHORT if short else IN_A_ROW):
+        problems += marker.mark([_solution(lab, e) for e in lab.exercises], f"{SOLUTION}, time {number + 1}")
+    problems += marker.mark([a for a in answers if a.label == STUB], STUB)
+    problems += marker.mark([a for a in answers if a.label == SPECIFICATION], SPECIFICATION)
+    wrong = [a for a in answers if a.label not in (SOLUTION, STUB, SPECIFICATION)]
+    for together in _rows(lab, wrong) if short else [[answer] for answer in wrong]:
+        told = " + ".join(f"{a.exercise}: {a.label}" for a in together)
+        problems += marker.mark(together, told, alone=not short)
+    problems += _disagreements(lab, answers)
+    return Report(lab.name, tuple(problems), len(answers), marker.count)
+
+
+def answers_to(exercise, lab):
+    """Return every `Answer` that the lab gives to `exercise`: solution, stub, specification, wrong ones."""
+    cell = lab.source.cell(exercise.name)
+    found = [_solution(lab, exercise), Answer(exercise.name, STUB, cell.text, 0.0)]
+    if exercise.specification is not None:
+        text = solved(cell.text, exercise.specification)
+        found.append(Answer(exercise.name, SPECIFICATION, text, exercise.specification_gets))
+    for label, wrong in exercise.wrong.items():
+        gets = wrong.gets if isinstance(wrong, (Wrong, Edit)) else 0.0
+        found.append(Answer(exercise.name, label, _text(wrong, cell, exercise, label), gets))
+    return found
+
+
+def _solution(lab, exercise):
+    return Answer(exercise.name, SOLUTION, lab.source.cell(exercise.name).solution, 1.0)
+
+
+def _text(wrong, cell, exercise, label):
+    if not isinstance(wrong, Edit):
+        return solved(cell.text, wrong.source if isinstance(wrong, Wrong) else wrong)
+    if cell.solution.count(wrong.old) != 1:
+        raise LabError(
+            f"{exercise.name}, {label!r}: {wrong.old!r} stands {cell.solution.count(wrong.old)} times in the solution; "
+            "an Edit needs a text that stands there once."
+        )
+    return cell.solution.replace(wrong.old, wrong.new)
+
+
+def _as_written(lab):
+    """Yield what can be seen without running anything."""
+    stale = difference(lab)
+    if stale:
+        yield stale
+    for exercise in (e for e in lab.exercises if not e.manual):
+        if len(exercise.wrong) < ENOUGH:
+            yield f"{exercise.name}: {len(exercise.wrong)} wrong answers are written beside the solution; {ENOUGH} due."
+        if not exercise.oracle:
+            yield f"{exercise.name}: it states no oracle."
+        if exercise.specification is None:
+            yield f"{exercise.name}: it has no slow specification."
+
+
+class _Marker:
+    def __init__(self, lab, sandbox, tell):
+        self.lab, self.sandbox, self.tell, self.count = lab, sandbox, tell, 0
+
+    def mark(self, answers, told, alone=True):
+        """Return what is wrong with the marks of a submission of `answers`, the rest as the solution."""
+        self.count += 1
+        given = {answer.exercise: answer for answer in answers}
+        texts = {e.name: _solution(self.lab, e).text for e in self.lab.exercises}
+        texts.update({name: answer.text for name, answer in given.items()})
+        # the draw is another for each submission, and the same when the self-test is run again
+        secret = hashlib.sha256(f"self-test {told}".encode()).digest()
+        notebook = text_of(notebook_with(self.lab, texts)).encode()
+        marks = mark_submission(self.lab, notebook, secret, self.sandbox)
+        found = [self._problem(mark, given.get(mark.name), told, alone) for mark in marks.exercises if not mark.manual]
+        found = [problem for problem in found if problem]
+        self.tell(f"{'✕' if found else '✓'} {told}")
+        return found
+
+    def _problem(self, mark, answer, told, alone):
+        if mark.state == "grader_failed":
+            return f"{told}: {mark.name}: {mark.reason}"
+        if answer is None and not alone:
+            return None  # a wrong answer beside it may be what it builds on
+        gets = 1.0 if answer is None else answer.gets
+        if abs(mark.score - gets * mark.max_score) < 1e-6:
+            return None
+        due = f"{mark.score:g} of {mark.max_score:g} where {gets * mark.max_score:g} is due"
+        return f"{told}: {mark.name} gets {due} ({mark.state}: {mark.reason})"
+
+
+def _rows(lab, answers):
+    """Return the answers in groups, the first wrong one of every exercise, the second, …."""
+    columns = [[a for a in answers if a.exercise == e.name] for e in lab.exercises]
+    return [[c[row] for c in columns if row < len(c)] for row in range(max(map(len, columns), default=0))]
+
+
+def _disagreements(lab, answers):
+    """Yield where the check in the notebook says something other than the marking does."""
+    said = verdicts(lab, [(answer.exercise, answer.text) for answer in answers])
+    for answer, state in zip(answers, said, strict=True):
+        exercise = lab.exercise(answer.exercise)
+        due = "not yet" if answer.label == STUB else "passed" if answer.gets >= _checkable(exercise) else "wrong"
+        if state != due and not (answer.label == STUB and state == "wrong"):
+            yield f"{exercise.name}, {answer.label}: check says {state!r}, marking means {due!r}."
+
+
+def _checkable(exercise):
+    # a check in the notebook can't race, so what is right and slow passes there
+    fast = exercise.groups.get(exercise.witness.group, 0.0) if isinstance(exercise.witness, Race) else 0.0
+    return 1.0 - fast
+
+
+def main(arguments):
+    """Test the labs named; return the exit status: 0 when all are fit, 1 when one is not, 2 when one can't be read."""
+    parser = argparse.ArgumentParser(prog="python -m course.grading selftest", description=__doc__.splitlines()[0])
+    parser.add_argument("labs", nargs="+", metavar="LAB", help="labs' folders, such as labs/lab03_game_of_life")
+    parser.add_argument(
+        "--short", action="store_true", help="several wrong answers in one submission, fewer repetitions"
+    )
+    options = parser.parse_args(arguments)
+    fit = True
+    for folder in options.labs:
+        try:
+            report = _with_what_there_is(load_lab(folder), options.short)
+        except LabError as error:
+            print(error, file=sys.stderr)
+            return 2
+        print(report, flush=True)
+        fit = fit and bool(report)
+    return 0 if fit else 1
+
+
+def _with_what_there_is(lab, short):
+    def tell(line):
+        print(line, flush=True)
+
+    try:
+        return selftest(lab, short, tell=tell)
+    except SandboxUnavailable as problem:
+        print(f"There is no sandbox here ({problem}); the lab's own answers are {WARNING}.", file=sys.stderr)
+        return selftest(lab, short, UnsafeSandbox, tell)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -22,6 +22,7 @@ from course.grading.visible import ROOT, visible_files
 IMPORTS = 60.0  # seconds for the lab's imports on a busy machine; torch takes two on an idle one
 TEXT = 4096
 REPORT = 65536
+MOST = 128 * 1024 * 1024  # bytes of one answer, whatever its kinds allow together
 INSIDE = Path(__file__).with_name("inside")
 
 
@@ -102,7 +103,7 @@ class Talk:
             self._send(_request(exercise, case, kind), deadline)
             status = self._receive(1, deadline)
             if status == b"v":
-                value = kind.read(lambda count: self._receive(count, deadline))
+                value = kind.read(_bounded(lambda count: self._receive(count, deadline)))
                 return Answer("value", value, seconds=time.monotonic() - started)
             if status not in KINDS:
                 raise Malformed(f"{status!r} where an answer was to begin")
@@ -134,6 +135,20 @@ class Talk:
 
 #: The first byte of an answer that isn't evidence.
 KINDS = {b"e": "raised", b"k": "other kind", b"a": "absent"}
+
+
+def _bounded(read, most=MOST):
+    """Return `read` with a budget: lists of arrays may each keep to their limit and be too much together."""
+    left = most
+
+    def within(count):
+        nonlocal left
+        left -= count
+        if left < 0:
+            raise Malformed(f"more than {most} bytes in all")
+        return read(count)
+
+    return within
 
 
 def _left(deadline):

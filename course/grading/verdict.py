@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from course.grading.inside.wire import pack
+from course.grading.lab import Race
 
 REASON = 2000  # characters
 
@@ -45,9 +46,9 @@ def _answered(lab, exercise, asked, rebuilt):
     right = [result.problem is None for result in results]
     share = exercise.share(cases, right)
     raced = asked.races.get(exercise.name)
-    if raced is not None and raced.problem:
-        # a lab that gives being right a share of its own has a group "fast" for the race
-        share = share - exercise.groups.get("fast", share)
+    if isinstance(exercise.witness, Race) and (raced is None or raced.problem):
+        # a lab that gives being right a share of its own has a group "fast" for the race; a wrong answer runs none
+        share = max(0.0, share - exercise.groups.get("fast", share))
     told = tuple({"group": c.group, "edge": c.edge, "right": r} for c, r in zip(cases, right, strict=True))
     if all(right) and not (raced and raced.problem):
         return Verdict("graded", share, f"{len(cases)} questions, all right.", told)

@@ -139,9 +139,7 @@ def main(arguments):
     """Make, or with `--check` compare, the labs named or all under labs/; return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m course.grading.release", description=__doc__.splitlines()[0])
     parser.add_argument("labs", nargs="*", metavar="FOLDER", help="labs' folders (default: all in ./labs)")
-    parser.add_argument(
-        "--check", action="store_true", help="write nothing; fail where release and source differ"
-    )
+    parser.add_argument("--check", action="store_true", help="write nothing; fail where release and source differ")
     parser.add_argument("--solutions", default="build/labs", metavar="DIR", help="where notebooks with solutions go")
     options = parser.parse_args(arguments)
     failed = False

@@ -62,10 +62,9 @@ VALUE = Drive("def drive(value):\n    return value\n")
 class Race:
     """The entry is called as by `Call` and must also be `times` as fast as `reference`, timed outside both sandboxes.
 
-    Cases of any group but `group` are ordinary ones. Each of `group` begins a race of `rounds`: the arguments of the
-    next are `chain(draw, answer)`, the answer just given and fresh noise, so that nothing can be worked out ahead.
-    `reference` is source text that defines the same entry; it is timed on the same questions in a sandbox of its own
-    when the student's is gone. The quickest rounds are compared.
+    The last case, of `group`, begins a race of `rounds`: the arguments of the next are `chain(draw, answer)`, the
+    answer just given and fresh noise, so that nothing can be worked out ahead. `reference` is source text that defines
+    the same entry; it is asked the same in a sandbox of its own. With `groups`, the race is worth the share of `group`.
     """
 
     reference: str
@@ -164,9 +163,14 @@ class Exercise:
         files = [f"{name} holding {show(data.decode('utf-8', 'replace'))}" for name, data in case.files.items()]
         return f"{self.entry}({', '.join(told)})" + (f", {' and '.join(files)}," if files else "")
 
-    def share(self, cases, right):
-        """Return the share of the points, 0 to 1: that of the groups all of whose cases are `right` (booleans)."""
+    def share(self, cases, right, race_lost=False):
+        """Return the share of the points, 0 to 1: that of the groups all of whose cases are `right` (booleans).
+
+        A lost race loses its group; where the lab gives it none of its own, everything.
+        """
         lost = {case.group for case, good in zip(cases, right, strict=True) if not good}
+        if race_lost:
+            lost |= {self.witness.group} & set(self.groups) or set(self.groups)
         return sum(share for group, share in self.groups.items() if group not in lost)
 
 

@@ -44,11 +44,10 @@ def _not_there(exercise, asked, rebuilt):
 def _answered(lab, exercise, asked, rebuilt):
     cases, results = asked.cases[exercise.name], asked.results[exercise.name]
     right = [result.problem is None for result in results]
-    share = exercise.share(cases, right)
     raced = asked.races.get(exercise.name)
-    if isinstance(exercise.witness, Race) and (raced is None or raced.problem):
-        # a lab that gives being right a share of its own has a group "fast" for the race; a wrong answer runs none
-        share = max(0.0, share - exercise.groups.get("fast", share))
+    # a wrong answer runs no race, which loses it
+    lost = isinstance(exercise.witness, Race) and (raced is None or bool(raced.problem))
+    share = exercise.share(cases, right, lost)
     told = tuple({"group": c.group, "edge": c.edge, "right": r} for c, r in zip(cases, right, strict=True))
     if all(right) and not (raced and raced.problem):
         return Verdict("graded", share, f"{len(cases)} questions, all right.", told)

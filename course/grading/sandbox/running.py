@@ -172,7 +172,7 @@ class Running:
         self._peak = max(self._peak, now.memory)
         over = {
             "time": time.monotonic() > self._deadline,
-            "memory": now.memory > profile.memory,
+            "memory": now.memory > profile.memory or self._parts.group.ran_out_of_memory(),
             "processes": now.processes > profile.processes + 1,  # the first one is bubblewrap's
             "files": now.files > profile.files_limit,
             "cpu": now.cpu_seconds > profile.cpu_limit,

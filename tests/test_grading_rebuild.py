@@ -215,6 +215,11 @@ def test_a_file_of_100_mb_or_of_too_many_cells_is_refused_with_what_to_do():
         read_submission(notebook([code("")] * (CELLS + 1)))
 
 
+def test_a_file_that_would_fill_the_memory_is_refused():
+    with pytest.raises(TooLarge, match="values"):
+        read_submission(b'{"cells": [' + b"[]," * 2_000_000 + b"[]]}")
+
+
 def test_odd_values_where_text_should_be_are_no_text():
     odd = [None, 1, {"cell_type": 7}, {"cell_type": "code", "source": [1, "a", None]}, {"source": {"x": 1}}, []]
     odd.append({"cell_type": "code", "source": "\ud800", "outputs": {"a": 1}, "metadata": ["x"]})

@@ -103,7 +103,7 @@ class Talk:
             self._send(_request(exercise, case, kind), deadline)
             status = self._receive(1, deadline)
             if status == b"v":
-                value = kind.read(_bounded(lambda count: self._receive(count, deadline)))
+                value = self._read(kind, deadline)
                 return Answer("value", value, seconds=time.monotonic() - started)
             if status not in KINDS:
                 raise Malformed(f"{status!r} where an answer was to begin")
@@ -112,6 +112,12 @@ class Talk:
             raise self._stopped(stopped) from None
         except Malformed as problem:
             raise Stopped("crashed", f"it gave {problem}, where {kind.describe()} was asked for") from None
+
+    def _read(self, kind, deadline):
+        try:
+            return kind.read(_bounded(lambda count: self._receive(count, deadline)))
+        except (ValueError, OverflowError, MemoryError) as problem:
+            raise Malformed(str(problem) or "more than can be held") from None
 
     def _stopped(self, stopped, cell=None):
         ended = stopped.ended

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from course.grading.source import MARKED, check_id
 from course.grading.submission import plain_lines, read_submission
 
+SHOWN = 50_000  # characters of a cell
+
 
 @dataclass(frozen=True)
 class Step:
@@ -130,7 +132,8 @@ def _shown(cell, place):
     if place is not None and place.role == "check" and check_id(exercise) not in cell.names:
         exercise = None
     given = place is not None and place.role != "exercise" and _essence(cell.text) == _essence(place.text)
-    return Shown(cell.type, cell.text, exercise, given, cell.pictures)
+    text = cell.text if len(cell.text) <= SHOWN else f"{cell.text[:SHOWN]}\n… {len(cell.text)} characters in all"
+    return Shown(cell.type, text, exercise, given, cell.pictures)
 
 
 def _essence(text):

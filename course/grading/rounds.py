@@ -6,6 +6,8 @@ question that hangs is not asked again. Each round settles something, so there i
 
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from course.checks.exercise import show
 from course.grading.ask import SetUpFailed, Stopped, Talk
 from course.grading.draw import drawing
@@ -171,10 +173,16 @@ def _race(lab, exercise, asked, talk, sandbox, secret):
 
 def problem(exercise, case, answer):
     """Return None when `answer` is right, else what is said of it: the question, what came, what was expected."""
-    question = exercise.question(case)
     if answer.kind == "raised":
-        return f"{question} raised {answer.text}"
+        return f"{exercise.question(case)} raised {answer.text}"
     if answer.kind == "other kind":
-        return f"{question} gave {answer.text}, where {exercise.kind(case).describe()} is asked for"
+        return f"{exercise.question(case)} gave {answer.text}, where {exercise.kind(case).describe()} is asked for"
     complaint = exercise.complaint(case, answer.value)
-    return None if complaint is None else f"{question} gave {show(answer.value)}; {complaint}"
+    return None if complaint is None else f"{exercise.question(case)} gave {_shown(answer.value)}; {complaint}"
+
+
+def _shown(value):
+    # an array may be as large as its kind allows; as a list it would be fifty times that
+    if isinstance(value, np.ndarray) and value.size > 1000:
+        return f"{show(value.ravel()[:100])}, {value.size} elements"
+    return show(value)

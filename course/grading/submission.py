@@ -8,6 +8,7 @@ import json
 from dataclasses import dataclass
 
 LIMIT = 32 * 1024 * 1024  # bytes; a notebook with fifty large pictures has 10 million
+ITEMS = 3_000_000  # values in its JSON, roughly: as Python objects they take a hundred times their text
 CELLS = 2000
 PICTURES = 8 * 1024 * 1024  # characters of pictures kept, over the whole notebook
 
@@ -67,9 +68,13 @@ def plain_lines(text):
 def _parsed(data):
     encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
     try:
-        return json.loads(data.decode(encoding))
+        text = data.decode(encoding)
     except UnicodeDecodeError as error:
         raise Unreadable(f"it is not text in UTF-8 (byte {error.start}).") from None
+    if sum(map(text.count, ",[{")) > ITEMS:
+        raise TooLarge(f"it holds more than {ITEMS} values. Clear the outputs, save, and hand it in again.")
+    try:
+        return json.loads(text)
     except RecursionError:
         raise Unreadable("its JSON is nested too deeply.") from None
     except json.JSONDecodeError as error:

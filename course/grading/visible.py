@@ -74,7 +74,7 @@ def _place(module):
 
 
 def _data(folder):
-    path = COURSE.parent / folder
+    path = (COURSE.parent / folder).resolve()
     if not path.is_dir() or COURSE not in path.parents:
         raise ValueError(f"modules={folder!r}: course has no such folder of data.")
     found = [file for file in sorted(path.iterdir()) if file.is_file() and file.suffix != ".py"]

@@ -87,8 +87,10 @@ def encode(plan, value):
     """Return `value` as the bytes of the kind that `plan` describes; raises NotThat where it isn't of that kind."""
     try:
         return KINDS[plan["kind"]](plan, value)
-    except (TypeError, ValueError, OverflowError, struct.error) as error:
-        raise NotThat(f"{named(value)}: {error}") from None
+    except (OverflowError, struct.error):
+        raise NotThat(f"{named(value)}, too large") from None
+    except (TypeError, ValueError):
+        raise NotThat(named(value)) from None
 
 
 def named(value):

@@ -13,9 +13,10 @@ from pathlib import Path
 
 import numpy as np
 
+from course.grading.beside import Neighbour
 from course.grading.evidence import Malformed
 from course.grading.inside.wire import pack
-from course.grading.lab import Drive, TensorCall
+from course.grading.lab import Beside, Drive, TensorCall
 from course.grading.sandbox import Profile, SandboxStopped
 from course.grading.visible import ROOT, visible_files
 
@@ -57,7 +58,8 @@ class Talk:
     def __init__(self, lab, cells, sandbox, seconds):
         """`cells`: texts to run; `sandbox`: `Sandbox`, or the like; `seconds`: the most for the whole talk."""
         self._lab = lab
-        self._running = sandbox(_profile(lab, seconds)).start(_program())
+        self._running = sandbox(_profile(lab, seconds)).start(_program("wire", "cells", "serve"))
+        self._beside = Neighbour(sandbox, _program("wire", "cells", "serve", "host"), seconds)
         self._cells = list(cells)
         self.errors = {}
 
@@ -65,7 +67,10 @@ class Talk:
         return self
 
     def __exit__(self, *_):
-        self._running.close()
+        try:
+            self._beside.close()
+        finally:
+            self._running.close()
 
     @property
     def ended(self):
@@ -97,6 +102,11 @@ class Talk:
 
     def ask(self, exercise, case):
         """Return the `Answer` of `exercise` to `case`; raises Stopped when none can come any more."""
+        if isinstance(exercise.witness, Beside):
+            return self._beside.ask(exercise, case, self._running, self._ask)
+        return self._ask(exercise, case)
+
+    def _ask(self, exercise, case):
         kind, started = exercise.kind(case), time.monotonic()
         deadline = started + exercise.seconds
         try:
@@ -163,13 +173,14 @@ def _left(deadline):
 
 def _profile(lab, seconds):
     files = visible_files(tuple(lab.modules), tuple(lab.masked))
-    return Profile(seconds=seconds, memory=lab.memory, files=files, path=(ROOT,))
+    network = "loopback" if any(isinstance(e.witness, Beside) for e in lab.exercises) else "none"
+    return Profile(seconds=seconds, memory=lab.memory, files=files, path=(ROOT,), network=network)
 
 
-@lru_cache(maxsize=1)
-def _program():
-    """Return the program that the sandbox runs: the files of `inside/` as one text, each made a module there."""
-    sources = {name: (INSIDE / f"{name}.py").read_text(encoding="utf-8") for name in ("wire", "cells", "serve")}
+@lru_cache(maxsize=2)
+def _program(*names):
+    """Return the program that a sandbox runs: these files of `inside/` as one text; the last one has its `main`."""
+    sources = {name: (INSIDE / f"{name}.py").read_text(encoding="utf-8") for name in names}
     return f"""\
 import sys, types
 package = sys.modules["inside"] = types.ModuleType("inside")

@@ -22,6 +22,7 @@ class Case:
     - `group`: which part of the credit it belongs to (`Exercise.groups`); every case of a group must be right for it.
     - `files`: name -> bytes, laid into the working directory before the call (the arguments hold the name).
     - `truth`: what the drawing of the case knows about its answer, for a judge. It never enters the sandbox.
+    - `plan`: plain data for the host of a `Beside`; the student's sandbox doesn't see it.
     """
 
     arguments: tuple
@@ -29,6 +30,7 @@ class Case:
     group: str = ""
     files: Mapping[str, bytes] = field(default_factory=dict)
     truth: object = None
+    plan: object = None
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,30 @@ class Drive:
 
     source: str
     adds: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Beside(Drive):
+    """The entry works against a host: the grader's own process in a second sandbox, which saw what was done to it.
+
+    `host` is source text that defines a class `Host`: `Host(plan)` starts serving on 127.0.0.1 and has an `address`
+    (plain data); `seen()` ends it and returns evidence of the kind `seen`. The driver gets the address before the
+    case's arguments: `drive(entry, address, *arguments)`. The judge gets a `Witnessed`. Standard library and numpy.
+    """
+
+    host: str = ""
+    seen: object = None
+
+
+@dataclass(frozen=True)
+class Witnessed:
+    """What an entry `gave`, and what the host beside it has `seen`: the second is nobody's word but the grader's."""
+
+    gave: object
+    seen: object
+
+    def __repr__(self):
+        return repr(self.gave)
 
 
 #: For an answer that is a value, not a function: its cases have no arguments.
@@ -102,7 +128,7 @@ class Exercise:
     - `expected(*arguments)`: the oracle, a slow reference or the like that is not the solution; or
       `judge(case, got)`: None, or a sentence that says what was expected. With neither, each case's `truth` decides.
     - `oracle`: one sentence that names the oracle; the notebook shows it.
-    - `witness`: `Call()`, `TensorCall()`, `Drive(source)` or `Race(...)`.
+    - `witness`: `Call()`, `TensorCall()`, `Drive(source)`, `Beside(...)` or `Race(...)`.
     - `tolerance`: relative, for floats, where `expected` decides. 0 compares bits.
     - `groups`: share of the points by group of cases; they sum to 1. By default one wrong case loses all.
     - `wrong`: label -> plausible wrong answer: source text, `Wrong` or `Edit`; at least five.

@@ -43,8 +43,8 @@ class UnsafeSandbox:
 
     profile: Profile = Profile()
 
-    def start(self, program):
-        """Run `program` (Python source) in a child process; return it."""
+    def start(self, program, beside=None):
+        """Run `program` (Python source) in a child process; return it. All share this machine's network anyway."""
         folder = Path(tempfile.mkdtemp(prefix="unsafe-"))
         for path, content in self.profile.files.items():
             place = folder / "files" / path.lstrip("/")

@@ -1,0 +1,35 @@
+"""The main program of a sandbox that is the grader's own: it plays what a submission in another one works against.
+
+Each request brings the source of a class `Host` and a plan. `Host(plan)` starts serving and has an `address`; when the
+submission has answered, `seen()` ends it and returns what it saw, which goes to the grader. No line of a student's runs
+here, so what is seen is what happened; what a student sends arrives as bytes on a socket and is read as such.
+
+What it sends, as in `serve.py`: `h` text: it serves, at this address (JSON); `v` evidence; `e` text: it failed.
+"""
+
+import json
+import os
+import traceback
+
+from .cells import in_short
+from .serve import TEXT, _send, _take_message, _text
+from .wire import encode, unpack
+
+
+def main(requests, evidence):
+    """Play one host after another, two messages each (begin, end), until the other side closes."""
+    while True:
+        request = unpack(_take_message(requests))
+        host = None
+        try:
+            namespace = {"__name__": "host"}
+            exec(compile(request["host"], "<host>", "exec"), namespace)
+            host = namespace["Host"](request["plan"])
+            _send(evidence, b"h", _text(json.dumps(host.address), TEXT))
+            _take_message(requests)
+            _send(evidence, b"v", encode(request["evidence"], host.seen()))
+        except Exception as failure:
+            traceback.print_exc()
+            _send(evidence, b"e", _text(in_short(failure), TEXT))
+            if host is not None:
+                os._exit(1)  # whatever it had started is in an unknown state: the next one gets a sandbox of its own

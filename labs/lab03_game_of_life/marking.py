@@ -223,6 +223,7 @@ FAST_STEP = Exercise(
     expected=after,
     witness=Race(EIGHT_ROLLS, times=4.0, chain=fresh, rounds=5),
     groups={"right": 0.5, "fast": 0.5},
+    seconds=3.0,
     oracle="every cell by itself, generation after generation; the speed is a ratio to eight rolls, timed outside",
     specification_gets=0.5,
 )

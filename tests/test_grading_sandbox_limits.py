@@ -48,6 +48,21 @@ time.sleep(30)
     assert run(program, memory=128 * MIB).limit == "memory"
 
 
+def test_memory_that_a_child_filled_for_others_and_that_is_in_no_process(counted_by):
+    program = """\
+import mmap, os, time
+kept = []
+for _ in range(40):
+    kept.append(mmap.mmap(-1, 8 * 2**20))
+    if os.fork() == 0:
+        kept[-1].write(bytes(8 * 2**20))
+        os._exit(0)
+    os.wait()
+time.sleep(20)
+"""
+    assert run(program, memory=128 * MIB).limit == "memory"
+
+
 def test_memory_that_many_processes_share_is_counted_once(counted_by):
     program = """\
 import os, time

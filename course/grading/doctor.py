@@ -116,7 +116,7 @@ def _sandbox():
 
 def _counted_by():
     with control_group(64 * MIB, 8) as group:
-        if group.folders:
+        if group.counts_memory:
             return Finding("ok", "memory and processes: counted by the kernel (a control group for each sandbox)")
     return Finding(
         "note", "memory and processes: no control group can be made here, so a watcher looks 20 times a second"

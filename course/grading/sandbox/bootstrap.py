@@ -12,6 +12,9 @@ READY = b"sandbox ready\n"
 #: Descriptors inside, after the three that every program has.
 REQUESTS, EVIDENCE = 3, 4
 
+#: Addresses that a program may reserve beyond its memory: torch's libraries do. Tables of pages take 1/512 of it.
+ADDRESSES = 32 * 1024**3
+
 #: `python -I -S -c BOOTSTRAP requests evidence`. High numbers first: 3 may be the pipe that belongs on 4.
 BOOTSTRAP = f"""\
 import os, sys
@@ -56,6 +59,7 @@ def orders(profile, packages, processes):
         "RLIMIT_NOFILE": profile.open_files,
         "RLIMIT_FSIZE": profile.scratch,
         "RLIMIT_DATA": 2 * profile.memory,
+        "RLIMIT_AS": 2 * profile.memory + ADDRESSES,
         "RLIMIT_MSGQUEUE": 0,
         "RLIMIT_MEMLOCK": 64 * 1024,
         "RLIMIT_NPROC": processes,

@@ -13,15 +13,24 @@ from itertools import count
 from pathlib import Path
 
 ROOT = Path("/sys/fs/cgroup")
+OWN_GROUPS = Path("/proc/self/cgroup")
+LIMITS_OF_MEMORY = ("memory.max", "memory.limit_in_bytes")  # version 2, version 1
 PREFIX = "course-grading-"
 NUMBERS = count()
 
 
 @dataclass(frozen=True)
 class ControlGroup:
-    """The folders of one sandbox's group: one in version 2, one a controller in version 1; none: no such thing here."""
+    """The folders of one sandbox's group: one in version 2, one a controller in version 1; none: no such thing here.
+
+    `counts_memory`: its memory is limited by the kernel.
+    """
 
     folders: tuple[Path, ...] = ()
+
+    @property
+    def counts_memory(self):
+        return any((folder / name).exists() for folder in self.folders for name in LIMITS_OF_MEMORY)
 
     def add(self, pid):
         """Put the process `pid`, and what it will start, under the group's limits."""
@@ -42,11 +51,11 @@ class ControlGroup:
 def control_group(memory, processes):
     """Give, within the `with`, a `ControlGroup` with these limits; an empty one where the machine has none for us."""
     name = f"{PREFIX}{os.getpid()}-{next(NUMBERS)}"
-    made = []
+    made, limited = [], []
     try:
         for parent, limits in _homes(memory, processes):
-            folder = parent / name
             _sweep(parent)
+            folder = parent / name
             try:
                 folder.mkdir()
                 made.append(folder)
@@ -55,7 +64,8 @@ def control_group(memory, processes):
                         (folder / file).write_text(str(value))
             except OSError:
                 continue  # not for us to make: the watcher does without
-        yield ControlGroup(tuple(made))
+            limited.append(folder)
+        yield ControlGroup(tuple(limited))
     finally:
         for folder in made:
             _remove(folder)
@@ -73,10 +83,10 @@ def _sweep(parent):
 
 def _homes(memory, processes):
     """Yield the folders in which a group can be made, with the files that hold its limits."""
-    mine = {controllers: path for _, controllers, path in _own_groups()}
-    for controllers, path in mine.items():
+    for line in _read(OWN_GROUPS).splitlines():
+        _, controllers, path = line.split(":", 2)
         if controllers == "":
-            home = _delegating(ROOT, path)
+            home = _delegating(path)
             if home is not None:
                 yield home, {"memory.max": memory, "memory.swap.max": 0, "pids.max": processes}
         elif "memory" in controllers.split(","):
@@ -86,15 +96,13 @@ def _homes(memory, processes):
             yield ROOT / "pids" / path.lstrip("/"), {"pids.max": processes}
 
 
-def _own_groups():
-    for line in _read(Path("/proc/self/cgroup")).splitlines():
-        yield line.split(":", 2)
+def _delegating(path):
+    """Return the nearest folder above this process's own group that hands memory down to its children, or None.
 
-
-def _delegating(root, path):
-    """Return the nearest folder above this process's own group that hands memory down to its children, or None."""
-    folder = (root / path.lstrip("/")).parent if path != "/" else root
-    while folder.is_relative_to(root):
+    Not the own group itself: in version 2 one that has processes can't have children with limits.
+    """
+    folder = (ROOT / path.lstrip("/")).parent if path != "/" else ROOT
+    while folder.is_relative_to(ROOT):
         if "memory" in _read(folder / "cgroup.subtree_control").split() and os.access(folder, os.W_OK):
             return folder
         folder = folder.parent

@@ -167,12 +167,13 @@ class Running:
         return bool(more)
 
     def _look(self):
-        profile, now = self._profile, usage(self._parts.first.pid, self._profile.memory)
+        profile, group = self._profile, self._parts.group
+        now = usage(self._parts.first.pid, profile.memory, count_shared=not group.counts_memory)
         self._used = Usage(now.memory, max(now.cpu_seconds, self._used.cpu_seconds), now.processes, now.files)
         self._peak = max(self._peak, now.memory)
         over = {
             "time": time.monotonic() > self._deadline,
-            "memory": now.memory > profile.memory or self._parts.group.ran_out_of_memory(),
+            "memory": now.memory > profile.memory or group.ran_out_of_memory(),
             "processes": now.processes > profile.processes + 1,  # the first one is bubblewrap's
             "files": now.files > profile.files_limit,
             "cpu": now.cpu_seconds > profile.cpu_limit,

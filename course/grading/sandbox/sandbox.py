@@ -36,7 +36,10 @@ class Sandbox:
         with ExitStack() as stack:
             who = stack.enter_context(identity())
             group = stack.enter_context(control_group(self.profile.memory, self.profile.processes + 1))
-            parts = start_parts(self.profile, installation, who, group, beside)
+            try:
+                parts = start_parts(self.profile, installation, who, group, beside)
+            except OSError as error:  # too many open files, a kernel before 5.3
+                raise SandboxUnavailable(f"no sandbox can be started: {error}. {NEXT_STEP}") from error
             # from here on the watcher gives all back, when the last process is gone
             running = Running(self.profile, parts, stack.pop_all().close)
         # a plain user's other processes are counted with those inside, on kernels before 5.14

@@ -18,16 +18,18 @@ class Usage:
     files: int
 
 
-def usage(root, limit):
+def usage(root, limit, count_shared=True):
     """Return the `Usage` of the process `root` and all below it; above `limit` bytes memory is counted exactly.
 
     Resident pages are quick to read but count a page that ten processes share ten times; the exact way is slow.
+    `count_shared`: also memory that was made to be shared and lies in no process (the kernel counts it in a group).
     """
     tree = processes_below(root)
     stored, files = _stored(root)
-    memory = stored + sum(_resident(pid) for pid in tree)
+    elsewhere = stored + (_shared(tree) if count_shared else 0)
+    memory = elsewhere + sum(_resident(pid) for pid in tree)
     if memory > limit:
-        memory = stored + sum(_proportional(pid) for pid in tree)
+        memory = elsewhere + sum(_proportional(pid) for pid in tree)
     times = [_times(pid) for pid in tree]
     return Usage(memory, sum(s for s, _ in times), sum(threads for _, threads in times), files)
 
@@ -38,7 +40,7 @@ def processes_below(root):
     while waiting:
         pid = waiting.pop()
         found.append(pid)
-        waiting += _children(pid)
+        waiting += [child for child in _children(pid) if child not in found]
     return found
 
 
@@ -47,14 +49,14 @@ def _children(pid):
     try:
         for thread in os.listdir(f"/proc/{pid}/task"):
             children += map(int, _read(f"/proc/{pid}/task/{thread}/children").split())
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):
         return children  # it ended while we looked
     return children
 
 
 def _resident(pid):
     numbers = _read(f"/proc/{pid}/statm").split()
-    # files of memory (field 3 has mapped ones, program text too) are in `_stored` already or the machine's own
+    # without field 3, pages of files: program text is the machine's own, and files of memory are in `_stored`
     return (int(numbers[1]) - int(numbers[2])) * PAGE if numbers else 0
 
 
@@ -63,6 +65,18 @@ def _proportional(pid):
         if line.startswith("Pss_Anon:"):
             return int(line.split()[1]) * 1024
     return _resident(pid)
+
+
+def _shared(tree):
+    """Return the size of memory that was mapped to be shared: a child may fill it and end, and it is nobody's page."""
+    sizes = {}
+    for pid in tree:
+        for line in _read(f"/proc/{pid}/maps").splitlines():
+            if line.endswith("/dev/zero (deleted)"):  # so the kernel calls it
+                addresses, _, _, _, inode, *_ = line.split()
+                first, last = (int(address, 16) for address in addresses.split("-"))
+                sizes[inode] = max(sizes.get(inode, 0), last - first)
+    return sum(sizes.values())
 
 
 def _times(pid):

@@ -87,7 +87,7 @@ def read_source(folder):
         raise LabError(f"{folder} is not a lab: it has no lab.py. Labs are folders such as labs/lab03_game_of_life.")
     notebook = jupytext.read(path, fmt="py:percent")
     seen = set()
-    cells = tuple(_read_cell(cell, seen) for cell in notebook.cells)
+    cells = tuple(_read_cell(cell, seen) for cell in notebook.cells if cell.source.strip())
     _refuse_lonely(folder.name, cells)
     return Source(folder.name, cells)
 

@@ -1,4 +1,4 @@
-"""The class file, `class.toml`: when labs are due, what lateness costs, which attempt counts. All of it may be left out.
+"""The class file, `class.toml`: when labs are due, what lateness costs, which attempt counts. All may be left out.
 
     title = "From one CPU to a cluster, spring"
     timezone = "Europe/Berlin"          # of times written without an offset; UTC if left out
@@ -44,7 +44,7 @@ _SPAN = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(minute|hour|day|week)s?\s*")
 
 @dataclass(frozen=True)
 class Late:
-    """What lateness costs: `share` of the score for each `per` ("day", "hour") begun after `grace`, at `most` so much."""
+    """What lateness costs: `share` of the score for each `per` ("day", "hour") begun after `grace`; at most `most`."""
 
     share: float = 0.0
     per: str = "day"
@@ -101,7 +101,7 @@ class ClassFile:
 
 
 def read_course_file(course):
-    """Return the `ClassFile` of `course`, the default one where it has none. Raises ClassError, which names the entry."""
+    """Return the `ClassFile` of `course`, the default one where it has none. Raises ClassError that names the entry."""
     path = course.root / "class.toml"
     try:
         told = tomllib.loads(path.read_text(encoding="utf-8"))

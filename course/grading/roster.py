@@ -99,7 +99,7 @@ def read_table(path):
 
 
 def same_name(text):
-    """Return a person's name as it is compared: no case, no accents, no punctuation, the parts in alphabetical order."""
+    """Return a person's name as it is compared: no case, accents or punctuation, the parts in alphabetical order."""
     plain = "".join(one for one in unicodedata.normalize("NFKD", text) if not unicodedata.combining(one))
     return " ".join(sorted(re.findall(r"\w+", plain.casefold())))
 
@@ -122,7 +122,7 @@ def _people(path):
 
 
 def _first(row, name, canvas):
-    """Return what stands under the headings of `name`. In Canvas's export, Student is the name and ID is Canvas's own."""
+    """Return what stands under the headings of `name`; in Canvas's export Student is the name, ID is Canvas's own."""
     if canvas and name in ("student", "name"):
         return row.get("student", "") if name == "name" else row.get("sis login id") or row.get("sis user id", "")
     headings = (name, *_HEADINGS[name])

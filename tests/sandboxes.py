@@ -36,10 +36,10 @@ def outside():
 def abandoned():
     """Return the processes of a sandbox's user whom no grader holds any more; other graders may be at work here."""
     first = FIRST_USER if _mapped(FIRST_USER + USERS) else FIRST_USER_OF_A_CONTAINER
-    found = {p.pid: p.info["uids"].real - first for p in psutil.process_iter(["uids"]) if p.info["uids"]}
+    found = {p.pid: p.info["uids"].real for p in psutil.process_iter(["uids"]) if p.info["uids"]}
     locks = os.open(LOCKS, os.O_RDWR | os.O_CREAT, 0o600)
     try:
-        return {pid for pid, user in found.items() if 0 <= user < USERS and _is_free(locks, user)}
+        return {pid for pid, user in found.items() if first <= user < first + USERS and _is_free(locks, user)}
     finally:
         os.close(locks)
 

@@ -57,7 +57,7 @@ def _lend():
             if user in busy or _has_name(user):
                 continue
             # one byte a user, of this opened file: other threads' are other opened files, and a dead grader's is closed
-            request = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, user - first, 1, 0)
+            request = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, user, 1, 0)
             try:
                 fcntl.fcntl(lock, fcntl.F_OFD_SETLK, request)
                 return lock, user

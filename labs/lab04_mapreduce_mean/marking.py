@@ -1,0 +1,251 @@
+"""How lab 04 is marked: lines, slices, blocks, specs and records drawn for each submission; slow oracles outside.
+
+Nothing here starts a cluster: where work runs is asked as a function of a spec or of a record that the grader supplies.
+"""
+
+from course.checks import lab04 as numbers
+from course.checks import lab04_places as places
+from course.grading.evidence import Flag, Integer, Json, List_, Number, Optional_, Text, Tuple_
+from course.grading.lab import Case, Drive, Exercise, Lab
+
+#: What a student's answer is given; neither is an answer to anything.
+BRACKETS = """
+def drive(entry, parts):
+    def by_initial(line):
+        return [(word[0], word) for word in line.split()]
+
+    def bracket(left, right):
+        return f"({left}{right})"
+
+    return entry(parts, by_initial, bracket)
+"""
+
+KEPT = """
+def drive(entry, jobs, places, old, new):
+    there, pinned = entry(jobs, places, old, new)
+    return [dict(there), list(pinned), jobs, places]
+"""
+
+ONCE = """
+def drive(entry, blocks):
+    return entry(iter(blocks))
+"""
+
+REFUSED = """
+def drive(entry, jobs, place):
+    try:
+        return False, entry(jobs, place)
+    except ValueError:
+        return True, None
+"""
+
+
+def fixed_and_drawn(fixed, drawn):
+    return [Case(one, edge=True) for one in fixed] + [Case(one) for one in drawn]
+
+
+# ---- 1. Map and reduce by hand ---------------------------------------------------------------------------------------
+
+
+def lines(draw):
+    drawn = [([_line(draw) for _ in range(count)],) for count in (2, 4, 7)]
+    return fixed_and_drawn([(lines,) for lines in numbers.LINES], drawn)
+
+
+def _line(draw):
+    words = ["".join(draw.choice(list("abc"), draw.integers(1, 4))) for _ in range(draw.integers(0, 7))]
+    return " ".join(map(str, words))
+
+
+MAP_AND_REDUCE = Exercise(
+    "map_and_reduce",
+    cases=lines,
+    evidence=Json({str: str}),
+    expected=numbers.all_pairs_first,
+    witness=Drive(BRACKETS, adds=("by_initial", "bracket")),
+    oracle="all pairs written down; for each key, its values picked out and joined from the left",
+)
+
+
+# ---- 2. Rename the job -----------------------------------------------------------------------------------------------
+
+
+def renamings(draw):
+    return fixed_and_drawn(places.RENAMINGS, [_renaming(draw, count) for count in (2, 3, 5)])
+
+
+def _renaming(draw, count):
+    stem = _word(draw, 3)
+    # names that begin, end or go on with each other, at addresses that do as well
+    names = [stem, f"{stem}{_word(draw, 1)}", f"{_word(draw, 1)}{stem}", f"{stem}.{_word(draw, 2)}", f"{stem}-2"][
+        :count
+    ]
+    draw.shuffle(names)
+    jobs = {name: [f"{stem}{index}:{int(draw.integers(1000, 9999))}" for index in range(1, 3)] for name in names}
+    pins = [f"/job:{name}/task:{draw.integers(0, 2)}" + str(draw.choice(["", "/gpu:1", "/cpu:0"])) for name in names]
+    return jobs, [*pins, f"/job:{stem}", "/gpu:0", f"/job:{stem}/cpu:0"], stem, f"{stem}x{_word(draw, 3)}"
+
+
+def _word(draw, length):
+    return "".join(draw.choice(list("abcdefghijklmnopqrstuvwyz"), length))
+
+
+def renamed_and_kept(jobs, pins, old, new):
+    return *places.renamed_piece_by_piece(jobs, pins, old, new), jobs, pins
+
+
+RENAME_JOB = Exercise(
+    "rename_job",
+    cases=renamings,
+    evidence=Json(({str: [str]}, [str], {str: [str]}, [str])),
+    expected=renamed_and_kept,
+    witness=Drive(KEPT),
+    oracle="each place cut at its slashes, a piece renamed only when all of it is the job's; the input as it was",
+)
+
+
+# ---- 3. and 4. Means and spreads of slices ---------------------------------------------------------------------------
+
+
+def sliced_means(draw):
+    return fixed_and_drawn(numbers.SLICED, [_means(draw, count) for count in (2, 3, 5, 8, 13)])
+
+
+def _means(draw, count):
+    sizes = [int(size) for size in draw.integers(1, 1000, count)]
+    if count > 2:
+        sizes[int(draw.integers(count))] = 0
+    return [float(draw.normal(5, 20)) if size else numbers.NAN for size in sizes], sizes
+
+
+MEAN_OF_SLICES = Exercise(
+    "mean_of_slices",
+    cases=sliced_means,
+    evidence=Number(),
+    expected=numbers.exact_mean,
+    oracle="the weighted mean in exact fractions, empty slices left out",
+)
+
+
+def cuts(draw):
+    fixed = [Case((list(numbers.sliced(cut)),), edge=True, truth=_whole(cut)) for cut in numbers.CUTS]
+    return fixed + [_cut(draw, count) for count in (2, 3, 6, 10)]
+
+
+def _cut(draw, count):
+    slices = [draw.normal(draw.normal(0, 5), draw.uniform(0.5, 4), draw.integers(1, 60)) for _ in range(count)]
+    return Case((list(numbers.sliced(slices)),), truth=_whole(slices))
+
+
+def _whole(slices):
+    return numbers.whole_spread([number for one in slices for number in one])
+
+
+SPREAD_OF_SLICES = Exercise(
+    "spread_of_slices",
+    cases=cuts,
+    evidence=Tuple_(Integer(), Number(), Number()),
+    oracle="the numbers that the slices were cut from, all in one list, in exact fractions",
+)
+
+
+# ---- 5. A mean that survives -----------------------------------------------------------------------------------------
+
+
+def streams(draw):
+    several = (1e8, -1e8, 0.0)
+    drawn = [
+        numbers.noisy_blocks(draw, draw.integers(1, 40, 3)),
+        numbers.noisy_blocks(draw, draw.integers(1, 40, 4), several),
+        numbers.noisy_blocks(draw, [0, *draw.integers(500, 3000, 3)]),
+        numbers.noisy_blocks(draw, draw.integers(500, 9000, 4)),
+        numbers.noisy_blocks(draw, draw.integers(500, 9000, 5), several),
+    ]
+    return fixed_and_drawn([(few,) for few in numbers.FEW_BLOCKS], [(blocks,) for blocks in drawn])
+
+
+def near(case, got):
+    verdict = numbers.near_the_mean(got, *case.arguments)
+    return None if verdict is True else verdict
+
+
+STEADY_MEAN = Exercise(
+    "steady_mean",
+    cases=streams,
+    evidence=Number(),
+    judge=near,
+    witness=Drive(ONCE),
+    oracle="`math.fsum`, which adds without rounding; 0.001 either way is right",
+)
+
+
+# ---- 6. and 7. Places ------------------------------------------------------------------------------------------------
+
+
+def pins(draw):
+    drawn = [pin for _ in range(4) for pin in _pins(draw)]
+    asked = [((places.CLUSTER, place), True) for place in places.PLACES] + [(pin, False) for pin in drawn]
+    return [Case(pin, edge, "found" if places.looked_up(*pin) else "refused") for pin, edge in asked]
+
+
+def _pins(draw):
+    jobs = {_word(draw, 4): [f"{_word(draw, 3)}:{port}" for port in draw.integers(1000, 9999, 14)] for _ in range(2)}
+    some, other = jobs
+    there, beyond, device = (int(number) for number in draw.integers((0, 14, 0), (14, 40, 12)))
+    yield jobs, f"/job:{some}/task:{there}/{draw.choice(['gpu', 'cpu'])}:{device}"
+    yield jobs, f"/job:{other}/task:{there}"
+    yield jobs, f"/job:{other}/task:{beyond}/gpu:0"
+    yield jobs, f"/job:{some[:-1]}/task:0"
+
+
+def look_up(case, got):
+    wanted = places.looked_up(*case.arguments)
+    if got == (wanted is None, wanted):
+        return None
+    return "expected a ValueError: there is no such task" if wanted is None else f"expected {wanted}"
+
+
+LOCATE = Exercise(
+    "locate",
+    cases=pins,
+    evidence=Tuple_(Flag(), Optional_(Tuple_(Text(200), Text(200)))),  # whether it refused, what it returned
+    judge=look_up,
+    witness=Drive(REFUSED),
+    groups={"found": 2 / 3, "refused": 1 / 3},
+    oracle="the names of all tasks written out, and the place looked for among them",
+)
+
+
+def records(draw):
+    return fixed_and_drawn(places.RECORDS, [_record(draw, count) for count in (4, 9, 20, 60)])
+
+
+def _record(draw, count):
+    # few jobs, tasks 1 and 1x, GPUs 1 and 1x: names that begin like each other
+    devices = [f"/job:w/task:{task}/{kind}" for task in (1, 10, 12) for kind in ("cpu:0", "gpu:1", "gpu:10")]
+    record = [_op(draw, str(draw.choice(devices))) for _ in range(count)]
+    home = str(draw.choice(devices))
+    return record, home if draw.random() < 0.6 else home.rpartition("/")[0]
+
+
+def _op(draw, device):
+    name = str(draw.choice(["mm", "add", "relu", "exp", "sum", "t", "copy_"]))
+    kind = draw.choice(3, p=(0.6, 0.2, 0.2))
+    return places.op(name, device, view=bool(kind == 1), bytes_moved=int(draw.integers(4, 4096)) if kind == 2 else 0)
+
+
+STRAYS = Exercise(
+    "strays",
+    cases=records,
+    evidence=List_(Text(100)),
+    expected=places.away_from,
+    oracle="each device's name compared with the place piece by piece, from the start",
+)
+
+
+LAB = Lab(
+    "lab04_mapreduce_mean",
+    title="Map, reduce and the mean",
+    exercises=[MAP_AND_REDUCE, RENAME_JOB, MEAN_OF_SLICES, SPREAD_OF_SLICES, STEADY_MEAN, LOCATE, STRAYS],
+    imports=("numpy",),
+)

@@ -119,7 +119,8 @@ def test_a_deleted_answer_is_missing(lab):
         ("import os\nos._exit(1)", "crashed"),
     ],
 )
-def test_an_answer_that_hangs_or_ends_everything_costs_only_itself(lab, answer, state):
+def test_an_answer_that_hangs_or_ends_everything_costs_only_itself(lab, answer, state, monkeypatch):
+    monkeypatch.setattr("course.grading.ask.patience", lambda: 1.0)
     marks = mark(replace(lab, seconds=1.5), {"double": answer})
     assert states(marks) == {"double": state}
     assert scores(marks) == {**FULL, "double": 0}
@@ -130,7 +131,8 @@ def test_a_cell_of_the_students_own_that_ends_everything_is_left_out(lab):
     assert scores(marks) == FULL
 
 
-def test_an_answer_too_slow_for_one_group_keeps_the_other(lab):
+def test_an_answer_too_slow_for_one_group_keeps_the_other(lab, monkeypatch):
+    monkeypatch.setattr("course.grading.ask.patience", lambda: 1.0)
     answer = (
         "import time\ndef total(values):\n    time.sleep(len(values) if len(values) > 5 else 0)\n    return sum(values)"
     )
@@ -163,6 +165,7 @@ for number in range(3, 64):
         "%no_such_magic",
         "get_ipython().run_line_magic('matplotlib', 'inline')",
         "display(3)",
+        "from IPython import get_ipython\nget_ipython().run_line_magic('matplotlib', 'inline')\nassert get_ipython()",
         "from IPython.display import display, HTML\ndisplay(HTML('x'))",
         "import asyncio\nawait asyncio.sleep(0)",
         "import warnings, sys\nwarnings.warn('careful')\nprint('noise', file=sys.stderr)\nprint('x' * 100000)",
@@ -252,9 +255,6 @@ class Timed:
     def __init__(self, seconds, value=lambda n: n):
         self.seconds, self.value = seconds, value
 
-    def __call__(self, *_):
-        return self
-
     def __enter__(self):
         return self
 
@@ -270,16 +270,24 @@ class Timed:
 
 def test_a_race_is_won_by_the_ratio_and_lost_by_a_wrong_answer(lab, monkeypatch):
     asked = []
-    witness = Race("", times=4, chain=lambda draw, answer: asked.append(answer) or (answer + 1,))
+    witness = Race("reference", times=4, chain=lambda draw, answer: asked.append(answer) or (answer + 1,))
     exercise = Exercise("fast", cases=list, evidence=Integer(), expected=lambda n: n, witness=witness)
-    monkeypatch.setattr("course.grading.race.Talk", Timed(1.0))
     start, draw = Case((0,)), np.random.default_rng(0)
-    assert race(lab, exercise, start, Timed(0.2), None, draw) is None
+
+    def run(seconds, value=lambda n: n):
+        talks = {"reference": Timed(1.0), "mine": Timed(seconds, value)}
+        monkeypatch.setattr("course.grading.race.Talk", lambda lab, cells, *_: talks[cells[0]])
+        return race(lab, ["mine"], exercise, start, None, draw)
+
+    assert run(0.2) is None
     assert asked == [0, 1, 2, 3, 4]
-    assert "2 times as fast as the reference; 4 times is asked for" in race(
-        lab, exercise, start, Timed(0.5), None, draw
-    )
-    assert "is wrong" in race(lab, exercise, start, Timed(0.1, lambda n: 7), None, draw)
+    assert "2 times as fast as the reference; 4 times is asked for" in run(0.5)
+    assert "is wrong" in run(0.1, lambda n: 7)
+
+
+def test_a_reason_holds_nothing_that_a_terminal_obeys(lab):
+    found = mark(lab, {"total": "def total(values):\n    raise ValueError('\\x1b[2J\\u202e')"}).exercise("total")
+    assert "ValueError: ?[2J?" in found.reason
 
 
 def test_in_a_real_sandbox_it_is_all_the_same(lab):

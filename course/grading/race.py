@@ -1,7 +1,8 @@
-"""A speed as a ratio, timed outside: a submission and the lab's reference, each in a sandbox, on the same questions.
+"""A speed as a ratio, timed outside: the lab's reference and a submission, each alone in a sandbox, asked the same.
 
 Each question is made from the answer to the one before and from fresh noise, so nothing can be worked out ahead; each
-answer is judged, so a fast wrong one is wrong. Both sides pay the same for the pipe.
+answer is judged, so a fast wrong one is wrong. Both sides pay the same for the pipe. The reference goes first and is
+gone before the submission's sandbox starts: a submission that keeps the machine busy slows nobody but itself.
 """
 
 import statistics
@@ -11,32 +12,42 @@ from course.checks.exercise import show
 from course.grading.ask import Stopped, Talk
 from course.grading.lab import Case, equal
 
-TRIES = 2  # a machine that is busy with other things must not decide: the better of two ratios counts
+TRIES = 3  # a machine that is busy with other things must not decide: the best of the ratios counts
 
 
-def race(lab, exercise, case, talk, sandbox, draw):
-    """Return None when the submission in `talk` is fast enough, else a sentence. Raises Stopped as `talk.ask` does.
+def race(lab, cells, exercise, case, sandbox, draw):
+    """Return None when the submission (`cells`: texts) is fast enough, else a sentence; it starts from `case`.
 
-    It starts from `case`. RuntimeError when the reference fails: our side's mistake.
+    Raises Stopped as `Talk` does, and RuntimeError when the reference fails: our side's mistake.
     """
-    witness = exercise.witness
     best = 0.0
-    with Talk(replace(lab, files=()), [witness.reference], sandbox, _seconds(lab, exercise)) as reference:
-        _or_ours(reference.run_cells)
-        for _ in range(TRIES):
-            ratios = []
-            for _ in range(witness.rounds):
-                wanted = _or_ours(reference.ask, exercise, case)
-                got = talk.ask(exercise, case)
-                complaint = _complaint(exercise, case, got, wanted)
+    for _ in range(TRIES):
+        laps = _reference(lab, exercise, case, sandbox, draw)
+        ratios = []
+        with Talk(lab, cells, sandbox, _seconds(lab, exercise)) as talk:
+            talk.run_cells()
+            for question, wanted in laps:
+                got = talk.ask(exercise, question)
+                complaint = _complaint(exercise, question, got, wanted)
                 if complaint is not None:
-                    return f"in the race, {exercise.question(case)} is wrong: {complaint}"
+                    return f"in the race, {exercise.question(question)} is wrong: {complaint}"
                 ratios.append(wanted.seconds / got.seconds)
-                case = _next(witness.chain(draw, wanted.value), case)
-            best = max(best, statistics.median(ratios))
-            if best >= witness.times:
-                return None
-    return f"it is {best:.2g} times as fast as the reference; {witness.times:g} times is asked for"
+        best = max(best, statistics.median(ratios))
+        if best >= exercise.witness.times:
+            return None
+    return f"it is {best:.2g} times as fast as the reference; {exercise.witness.times:g} times is asked for"
+
+
+def _reference(lab, exercise, case, sandbox, draw):
+    """Return the questions of one race, each with the reference's `Answer`."""
+    laps = []
+    with Talk(replace(lab, files=()), [exercise.witness.reference], sandbox, _seconds(lab, exercise)) as talk:
+        _or_ours(talk.run_cells)
+        for _ in range(exercise.witness.rounds):
+            laps.append((case, _or_ours(talk.ask, exercise, case)))
+            made = exercise.witness.chain(draw, laps[-1][1].value)
+            case = made if isinstance(made, Case) else replace(case, arguments=tuple(made))
+    return laps
 
 
 def _complaint(exercise, case, got, wanted):
@@ -49,11 +60,7 @@ def _complaint(exercise, case, got, wanted):
 
 
 def _seconds(lab, exercise):
-    return lab.seconds + 60 + 2 * TRIES * exercise.witness.rounds * exercise.seconds
-
-
-def _next(made, case):
-    return made if isinstance(made, Case) else replace(case, arguments=tuple(made))
+    return lab.seconds + 60 + 2 * exercise.witness.rounds * exercise.seconds
 
 
 def _or_ours(call, *arguments):

@@ -14,6 +14,7 @@ from course.grading.draw import drawing
 from course.grading.inside.wire import pack
 from course.grading.lab import Race
 from course.grading.race import race
+from course.grading.sandbox import SandboxUnavailable
 
 #: Cells of no exercise that may be left out, one a round; then the notebook is given up.
 SPARE_ROUNDS = 4
@@ -66,9 +67,13 @@ def ask_all(lab, rebuilt, secret, sandbox):
             _draw(exercise, secret, asked)
     for _ in range(2 * len(lab.exercises) + SPARE_ROUNDS):
         open_ = [exercise for exercise in lab.exercises if not asked.is_settled(exercise)]
-        if not open_:
+        to_ask = [exercise for exercise in open_ if None in asked.results[exercise.name]]
+        if to_ask:
+            rebuilt = _round(lab, rebuilt, to_ask, asked, sandbox)
+        elif open_:
+            _race(lab, rebuilt, open_[0], asked, sandbox, secret)
+        else:
             return asked
-        rebuilt = _round(lab, rebuilt, open_, asked, sandbox, secret)
     for exercise in lab.exercises:
         if not asked.is_settled(exercise):
             why = "too many cells of this notebook hang, or end the Python they run in"
@@ -88,14 +93,14 @@ def _draw(exercise, secret, asked):
     asked.cases[exercise.name], asked.results[exercise.name] = cases, [None] * len(cases)
 
 
-def _round(lab, rebuilt, open_, asked, sandbox, secret):
+def _round(lab, rebuilt, open_, asked, sandbox):
     """Ask what is open in one sandbox; return the submission as it is to be run in the next."""
     steps = rebuilt.steps
-    seconds = lab.seconds + 60 + sum(2 * e.seconds * (len(asked.cases[e.name]) + 1) for e in open_)
+    seconds = lab.seconds + 60 + sum(e.seconds * len(asked.cases[e.name]) for e in open_)
     with Talk(lab, [step.text for step in steps], sandbox, seconds) as talk:
         try:
             talk.run_cells()
-            _ask_open(lab, steps, open_, asked, talk, sandbox, secret)
+            _ask_open(steps, open_, asked, talk)
         except SetUpFailed as failure:
             asked.failed.update({e.name: f"the sandbox could not be set up: {failure}" for e in open_})
         except Stopped as stopped:
@@ -117,16 +122,14 @@ def _without_the_cell(rebuilt, stopped, open_, asked):
     return rebuilt.without(step)
 
 
-def _ask_open(lab, steps, open_, asked, talk, sandbox, secret):
+def _ask_open(steps, open_, asked, talk):
     for exercise in open_:
-        if asked.is_settled(exercise):
-            continue
         try:
             _ask(exercise, steps, asked, talk)
-            if not asked.is_settled(exercise):
-                _race(lab, exercise, asked, talk, sandbox, secret)
         except _Over:
             return  # the others are asked in the next round
+        except SandboxUnavailable:
+            raise
         except Exception as failure:  # a lab's judge, oracle or reference; whatever it raises is our side's
             asked.failed[exercise.name] = f"judging it failed: {type(failure).__name__}: {failure}"
 
@@ -161,14 +164,17 @@ def _give_up_group(exercise, asked, number, result):
     results[number] = result
 
 
-def _race(lab, exercise, asked, talk, sandbox, secret):
-    draw = drawing(secret, f"{exercise.name} race")
+def _race(lab, rebuilt, exercise, asked, sandbox, secret):
+    case, draw = asked.cases[exercise.name][-1], drawing(secret, f"{exercise.name} race")
     try:
-        lost = race(lab, exercise, asked.cases[exercise.name][-1], talk, sandbox, draw)
+        lost = race(lab, [step.text for step in rebuilt.steps], exercise, case, sandbox, draw)
+        asked.races[exercise.name] = Result(lost)
     except Stopped as stopped:
         asked.races[exercise.name] = Result(f"in the race: {stopped.why}", stopped.state)
-        raise _Over from None
-    asked.races[exercise.name] = Result(lost)
+    except SandboxUnavailable:
+        raise
+    except Exception as failure:
+        asked.failed[exercise.name] = f"the race failed: {type(failure).__name__}: {failure}"
 
 
 def problem(exercise, case, answer):

@@ -80,4 +80,6 @@ def _beside(asked):
 
 
 def _cut(text):
-    return text if len(text) <= REASON else text[: REASON - 2] + " …"
+    # what a student's code said may hold anything: no colours for a terminal, nothing that turns text around
+    plain = "".join(one if one.isprintable() or one == "\n" else "?" for one in text)
+    return plain if len(plain) <= REASON else plain[: REASON - 2] + " …"

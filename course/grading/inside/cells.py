@@ -56,6 +56,8 @@ class Notebook:
         return self._shell
 
     def _run(self, name, text):
+        if "IPython" in text:
+            self.shell()  # `from IPython import get_ipython` gives None without one
         linecache.cache[name] = (len(text), None, text.splitlines(True), name)  # for inspect.getsource
         tree = self._parse(name, text)
         last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None

@@ -42,6 +42,7 @@ def main(requests, evidence):
 
 def _prepare(setup):
     sys.path.insert(0, "")  # as in a notebook, modules may lie in the working directory
+    os.environ["PIP_RETRIES"] = "0"  # `!pip install` finds no network at once, rather than after its five tries
     for name, data in setup["files"].items():
         os.makedirs(os.path.dirname(name) or ".", exist_ok=True)
         with open(name, "wb") as file:

@@ -1,0 +1,153 @@
+"""The store that lab 06's worker is marked against: a process that is killed, by plan, and comes back older.
+
+Marking runs this text in the grader's own sandbox (`course.grading.lab.Beside`). Three generations of processes: this
+one only collects what happened; the *keeper*, its child, starts one *life* of the store after another; a life serves
+on 127.0.0.1 until it kills itself. A request is a line of JSON, and so is each answer. Standard library only.
+"""
+
+import json
+import os
+import signal
+import socket
+import socketserver
+import tempfile
+import threading
+import time
+
+PORTS = range(2222, 2322)  # the classic port, and where to go on when it is taken; below those that clients get
+REQUESTS = 4000  # in one life; a worker that gets nowhere is told so
+
+
+class Host:
+    """Serves the store of a plan: {"rate", "every", "deaths": [[push, applied], …], "down": seconds}."""
+
+    def __init__(self, plan):
+        reading, writing = os.pipe()
+        port = _free_port()
+        self.keeper = os.fork()
+        if self.keeper == 0:
+            _keep(plan, port, writing)  # never returns
+        os.close(writing)
+        self._lines, self._serves = [], threading.Event()
+        self._listener = threading.Thread(target=self._collect, args=(reading,), daemon=True)
+        self._listener.start()
+        if not self._serves.wait(20):
+            raise RuntimeError("the store did not come up")
+        self.address = port
+
+    def seen(self):
+        """End it; return what was applied, [version, w0, w1, g0, g1] each, then the last version and parameters."""
+        os.killpg(self.keeper, signal.SIGKILL)
+        os.waitpid(self.keeper, 0)
+        self._listener.join()
+        told = [json.loads(line) for line in self._lines]
+        version, *w = told[-1]["now"]
+        return [line["applied"] for line in told if "applied" in line], version, w
+
+    def _collect(self, reading):
+        with os.fdopen(reading) as lines:
+            for line in lines:
+                self._lines.append(line)
+                self._serves.set()
+
+
+def _free_port():
+    for port in PORTS:
+        try:
+            socket.create_server(("127.0.0.1", port)).close()
+            return port
+        except OSError:
+            continue
+    raise RuntimeError(f"no port of {PORTS} is free")
+
+
+def _keep(plan, port, events):
+    """In the keeper: one life after another, each from the last checkpoint."""
+    os.setsid()  # its lives are of its group, and end with it
+    with tempfile.TemporaryDirectory(prefix="store-", ignore_cleanup_errors=True) as folder:
+        for life in range(len(plan["deaths"]) + 1):
+            if os.fork() == 0:
+                try:
+                    Store(plan, life, os.path.join(folder, "checkpoint"), events).serve(port)
+                finally:
+                    os._exit(1)
+            os.wait()
+            time.sleep(plan["down"])
+        while True:
+            time.sleep(60)
+
+
+class Store:
+    """One life: from the checkpoint, if there is one, to its death."""
+
+    def __init__(self, plan, life, checkpoint, events):
+        self.plan, self.checkpoint, self.events = plan, checkpoint, events
+        self.death = plan["deaths"][life] if life < len(plan["deaths"]) else None
+        self.pushes = self.requests = 0
+        self.version, self.w = 0, [0.0, 0.0]
+        self.turn = threading.Lock()
+        if os.path.exists(checkpoint):
+            with open(checkpoint) as file:
+                self.version, self.w = json.load(file)
+
+    def serve(self, port):
+        """Serve until killed."""
+        store = self
+
+        class Link(socketserver.StreamRequestHandler):
+            def handle(self):
+                while line := self.rfile.readline(1000):
+                    with store.turn:
+                        answer = store.answer(line)
+                    self.wfile.write(json.dumps(answer).encode() + b"\n")
+
+        class Server(socketserver.ThreadingTCPServer):
+            allow_reuse_address = daemon_threads = True
+
+            def handle_error(self, request, client_address):
+                pass  # a worker that went away in mid-answer
+
+        with Server(("127.0.0.1", port), Link) as server:
+            self.tell()
+            server.serve_forever()
+
+    def answer(self, line):
+        """Return the answer to one request; a stranger wrote it."""
+        self.requests += 1
+        if self.requests > REQUESTS:
+            return {"error": f"{REQUESTS} requests, and the store is at version {self.version}"}
+        try:
+            asked = json.loads(line)
+            if asked["do"] == "pull":
+                return {"version": self.version, "w": self.w}
+            gradient = [float(part) for part in asked["gradient"]]
+            if asked["do"] != "push" or len(gradient) != 2:
+                raise ValueError("two numbers make a gradient here")
+        except (ValueError, TypeError, KeyError, RecursionError, OverflowError) as problem:
+            return {"error": f"{type(problem).__name__}: {problem}"[:200]}
+        return {"version": self.push(gradient)}
+
+    def push(self, gradient):
+        """Apply it, or die: before, or after and without an answer."""
+        self.pushes += 1
+        dies = self.death is not None and self.pushes == self.death[0]
+        if not dies or self.death[1]:
+            was = [self.version, *self.w, *gradient]
+            self.w = [value - self.plan["rate"] * part for value, part in zip(self.w, gradient, strict=True)]
+            self.version += 1
+            if self.version % self.plan["every"] == 0:
+                self.save()
+            self.tell(applied=was)
+        if dies:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return self.version
+
+    def save(self):
+        """Write the checkpoint: whole, or not at all."""
+        with open(self.checkpoint + ".part", "w") as file:
+            json.dump([self.version, self.w], file)
+        os.replace(self.checkpoint + ".part", self.checkpoint)
+
+    def tell(self, **more):
+        """Put on record what is so now; one write, so that death can't tear it."""
+        os.write(self.events, json.dumps({**more, "now": [self.version, *self.w]}).encode() + b"\n")

@@ -12,6 +12,9 @@ from course.grading.sandbox import Profile, Sandbox, SandboxUnavailable
 from course.grading.sandbox.cgroup import PREFIX
 from course.grading.sandbox.identity import FIRST_USER, FIRST_USER_OF_A_CONTAINER, LOCKS, USERS, _mapped
 
+#: What stands in the line of a mount that bubblewrap makes; others come and go on a machine that tests other things.
+BUBBLEWRAPS = ("newroot", "oldroot", "bubblewrap", "bindfile", "/visible")
+
 AS_ROOT = os.geteuid() == 0
 
 
@@ -27,7 +30,8 @@ def need_sandboxes():
 
 def outside():
     """Return what sandboxes of this process left on this machine: mounts, control groups, processes, files."""
-    mounts = set(Path("/proc/self/mountinfo").read_text().splitlines())
+    lines = Path("/proc/self/mountinfo").read_text().splitlines()
+    mounts = {line for line in lines if any(word in line for word in BUBBLEWRAPS)}
     groups = {str(p) for p in Path("/sys/fs/cgroup").glob(f"**/{PREFIX}{os.getpid()}-*")}
     files = {str(p) for folder in ("/tmp", "/dev/shm", "/var/tmp") for p in Path(folder).glob("sandbox-was-here*")}
     return mounts, groups, abandoned() if AS_ROOT else set(), files

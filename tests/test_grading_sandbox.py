@@ -38,6 +38,11 @@ def test_a_program_that_ends_is_told_with_its_status_and_its_words():
     assert (ended.stdout, ended.stderr) == ("out\n", "err\n")
 
 
+def test_standard_output_can_be_opened_by_its_name():
+    ended = run("import subprocess; subprocess.run('echo out > /dev/stdout; echo err > /dev/stderr', shell=True)")
+    assert (ended.stdout, ended.stderr) == ("out\n", "err\n")
+
+
 def test_a_program_that_a_signal_kills_has_that_in_its_status():
     assert run("import os; os.kill(os.getpid(), 9)").status == 128 + 9
 

@@ -67,7 +67,8 @@ for name in ('su', 'mount', 'passwd', 'chsh', 'newgrp', 'sudo', 'gpasswd'):
 if os.statvfs('/usr/bin').f_flag & os.ST_NOSUID == 0: print('ESCAPED: setuid works')""",
     "secrets of the machine": """\
 for path in '''/etc/shadow /etc/passwd- /etc/ssh /root/.ssh /root/.bashrc /home /var /run /boot /srv /mnt /opt /sys/fs
-            /sys/kernel /dev/mem /dev/kmsg /dev/sda /dev/vda /dev/tty /proc/kcore'''.split():
+            /sys/kernel /dev/mem /dev/kmsg /dev/sda /dev/vda /dev/tty /proc/kcore
+            /proc/keys /proc/kallsyms'''.split():
     try: got = os.listdir(path) if os.path.isdir(path) else open(path, 'rb').read(1)
     except OSError: continue
     if got: print('ESCAPED', path, got)

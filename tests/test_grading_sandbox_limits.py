@@ -188,4 +188,4 @@ print(resource.getrlimit(resource.RLIMIT_CORE), resource.getrlimit(resource.RLIM
 try: resource.setrlimit(resource.RLIMIT_NOFILE, (9999, 9999))
 except (ValueError, OSError): print('refused')
 """
-    assert run(program, open_files=100).stdout == "(0, 0) (100, 100)\nrefused\n"
+    assert run(program, open_files=100).stdout == "(1, 1) (100, 100)\nrefused\n"

@@ -78,11 +78,20 @@ def test_a_process_may_be_made_but_not_with_a_namespace_of_its_own(flags, machin
     assert answer(machine, CLONE[MACHINES.index(machine)], flags) == wanted
 
 
-@given(st.integers(0, 64), st.sampled_from(MACHINES), st.sampled_from(["none", "loopback"]))
-def test_sockets_are_of_the_families_that_the_profile_has(family, machine, network):
-    allowed = {1} if network == "none" else {1, 2, 10, 16}
-    wanted = ALLOW if family in allowed else ERROR | errno.EAFNOSUPPORT
-    assert answer(machine, SOCKET[MACHINES.index(machine)], family, network=network) == wanted
+@given(st.integers(0, 64), st.integers(0, 300), st.sampled_from(MACHINES), st.sampled_from(["none", "loopback"]))
+def test_sockets_are_of_the_families_and_protocols_that_the_profile_has(family, protocol, machine, network):
+    allowed = family == 1
+    if network == "loopback":
+        allowed |= (family in (2, 10) and protocol in (0, 6, 17)) or (family, protocol) == (16, 0)
+    wanted = ALLOW if allowed else ERROR | errno.EAFNOSUPPORT
+    number = SOCKET[MACHINES.index(machine)]
+    assert answer(machine, number, family, 1, protocol, network=network) == wanted
+
+
+def test_sockets_that_a_cluster_inside_needs_are_allowed(machine):
+    number = SOCKET[MACHINES.index(machine)]
+    for family, protocol in ((1, 0), (2, 0), (2, 6), (10, 17), (16, 0)):
+        assert answer(machine, number, family, 1 | 0o2000000, protocol, network="loopback") == ALLOW
 
 
 def test_nobody_types_into_the_graders_terminal(machine):

@@ -55,7 +55,7 @@ def orders(profile, packages, processes):
     # private memory of one process, twice the allowance: what is reserved and never touched costs nothing. It makes
     # an honest mistake a MemoryError; who is over the allowance in truth is stopped from outside.
     limits = {
-        "RLIMIT_CORE": 0,
+        "RLIMIT_CORE": 1,  # at 0 the kernel would still hand a crash to the machine's own program for them
         "RLIMIT_NOFILE": profile.open_files,
         "RLIMIT_FSIZE": profile.scratch,
         "RLIMIT_DATA": 2 * profile.memory,

@@ -92,6 +92,8 @@ def start_parts(profile, installation, who, group, beside=None):
 
 def _start_bubblewrap(profile, installation, who, theirs, beside):
     bwrap, setpriv = find_programs(who.own_namespace)
+    for name in ("stdout", "stderr") if setpriv else ():
+        os.fchown(theirs[name], who.user, -1)  # so that /dev/stdout can be opened inside
     made = options(profile, installation, who, share_network=beside is not None)
     try:
         made.add("--info-fd", theirs["information"], "--block-fd", theirs["gate"])

@@ -21,7 +21,10 @@ ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 # CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET
 NEW_NAMESPACE = 0x00020000 | 0x02000000 | 0x04000000 | 0x08000000 | 0x10000000 | 0x20000000 | 0x40000000
 TIOCSTI, TIOCLINUX = 0x5412, 0x541C  # type into a terminal
-FAMILIES = {"none": (1,), "loopback": (1, 2, 10, 16)}  # AF_UNIX; AF_INET, AF_INET6, AF_NETLINK (lists addresses)
+
+#: network -> the socket families it has, and the protocols of each (None: any). AF_UNIX always: it ends in the sandbox.
+#: AF_INET and AF_INET6 have TCP and UDP; AF_NETLINK only what lists addresses. Others had bugs of their own.
+FAMILIES = {"none": {1: None}, "loopback": {1: None, 2: (0, 6, 17), 10: (0, 6, 17), 16: (0,)}}
 
 
 @lru_cache
@@ -44,8 +47,8 @@ def seccomp_filter(network="none", machine=None):
         *_each(REFUSED, column, errno.EPERM),
         *_each(ABSENT, column, errno.ENOSYS),
         *_argument(CLONE[column], 0, [(ANY_BIT, NEW_NAMESPACE)], ERROR | errno.EPERM, ALLOW),
-        *_argument(SOCKET[column], 0, [(EQUAL, f) for f in FAMILIES[network]], ALLOW, ERROR | errno.EAFNOSUPPORT),
         *_argument(IOCTL[column], 1, [(EQUAL, TIOCSTI), (EQUAL, TIOCLINUX)], ERROR | errno.EPERM, ALLOW),
+        *_sockets(SOCKET[column], FAMILIES[network], ERROR | errno.EAFNOSUPPORT),
         (RETURN, 0, 0, ALLOW),
     ]
     return b"".join(struct.pack("=HBBI", *instruction) for instruction in program)
@@ -61,10 +64,26 @@ def _each(calls, column, error):
 def _argument(number, index, tests, when_any, otherwise):
     """Yield: for call `number`, `when_any` of the `tests` holds for its argument `index`, that; `otherwise`, the other.
 
-    Only the low half of the argument is looked at: these three calls take ints, and the kernel cuts off the rest.
+    Only the low half of the argument is looked at: these calls take ints, and the kernel cuts off the rest.
     """
+    body = _answer(index, tests, when_any, otherwise)
+    yield from ((EQUAL, 0, len(body), number), *body)
+
+
+def _sockets(number, families, refusal):
+    """Yield: a socket of one of `families`, with one of its protocols, is allowed; any other is answered `refusal`."""
+    body = [(LOAD, 0, 0, ARGUMENTS_AT)]
+    for family, protocols in families.items():
+        wanted = [(RETURN, 0, 0, ALLOW)]
+        if protocols is not None:
+            wanted = _answer(2, [(EQUAL, protocol) for protocol in protocols], ALLOW, refusal)
+        body += [(EQUAL, 0, len(wanted), family), *wanted]
+    body.append((RETURN, 0, 0, refusal))
+    yield from ((EQUAL, 0, len(body), number), *body)
+
+
+def _answer(index, tests, when_any, otherwise):
     body = [(LOAD, 0, 0, ARGUMENTS_AT + 8 * index)]
     for operation, value in tests:
         body += [(operation, 0, 1, value), (RETURN, 0, 0, when_any)]
-    body.append((RETURN, 0, 0, otherwise))
-    yield from ((EQUAL, 0, len(body), number), *body)
+    return [*body, (RETURN, 0, 0, otherwise)]

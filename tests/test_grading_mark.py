@@ -185,6 +185,33 @@ def test_what_people_have_in_notebooks_costs_nothing(lab, cell):
     assert scores(marks) == FULL
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "%matplotlib inline",
+        "!true",
+        "!no_such_command",
+        "listing = !ls",
+        "%load_ext nothing_installed",
+        "%no_such_magic",
+        "%cd .",
+    ],
+)
+def test_lines_below_a_magic_run_whatever_the_magic_does(lab, line):
+    answer = "def double(values):\n    return factor * values"
+    marks = mark(lab, {"double": answer}, before=[f"{line}\nfactor = 2"], sandbox=a_sandbox())
+    assert scores(marks) == FULL
+
+
+def a_sandbox():
+    """Return the real one where this machine has it."""
+    try:
+        Sandbox().run("pass")
+    except SandboxUnavailable:
+        return UnsafeSandbox
+    return Sandbox
+
+
 def test_transformers_and_replaced_displays_do_not_reach_the_evidence(lab):
     hostile = (
         "ip = get_ipython()\nip.input_transformers_post.append(lambda lines: ['1 / 0'])\n"

@@ -38,10 +38,17 @@ def test_what_is_allowed_works_and_what_is_asked_for_says_why_it_does_not(tmp_pa
     assert not any(name.endswith(("op.py", "reference.py", "run.py", "packed.py")) for name in files)
     text = "from course import life\nprint(life.to_text(life.put(life.empty(2, 2), life.from_text('O'))).split())"
     assert run(files, text, tmp_path) == "['O.', '..']"
-    for call in ("life.step(1)", "life.read_pattern('x')", "life.files.read_pattern('x')", "life.reference_step(1)"):
-        said = run(files, f"from course import life\n{call}", tmp_path)
-        assert said.startswith("NotImplementedError: course.life."), said
-        assert said.endswith("is not there when a lab is marked: it may be what an exercise asks for."), said
+    calls = """
+from course import life
+for asked in (life.step, life.read_pattern, life.files.read_pattern, life.reference_step):
+    try:
+        asked(1)
+    except NotImplementedError as error:
+        print(error)
+"""
+    said = run(files, calls, tmp_path).splitlines()
+    assert len(said) == 4
+    assert said[0] == "course.life.op.step is not there when a lab is marked: it may be what an exercise asks for."
 
 
 def test_the_text_of_what_is_masked_is_nowhere():

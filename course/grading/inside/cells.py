@@ -96,6 +96,8 @@ def in_short(failure, limit=600):
 
 
 def _shell(module):
+    import subprocess
+
     from IPython.core.interactiveshell import InteractiveShell
     from traitlets.config import Config
 
@@ -105,6 +107,11 @@ def _shell(module):
 
         def enable_matplotlib(self, gui=None):
             return "agg", "agg"  # pictures are not looked at
+
+        def system(self, cmd):
+            # IPython's own wants a terminal, and there is none
+            code = subprocess.call(self.var_expand(cmd, depth=1), shell=True, stdin=subprocess.DEVNULL)
+            self.user_ns["_exit_code"] = code
 
         def run_line_magic(self, *arguments, **settings):
             # `%load_ext something_not_installed` must not cost the lines below it

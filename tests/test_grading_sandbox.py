@@ -170,6 +170,23 @@ def test_two_that_share_a_network_can_talk_and_share_nothing_else():
         assert one.ended is None
 
 
+def test_beside_one_that_ended_or_without_a_network_is_refused():
+    with Sandbox(Profile()).start("import time; time.sleep(9)") as one:
+        with pytest.raises(ValueError, match="loopback"):
+            Sandbox(Profile()).start("pass", beside=one)
+    with pytest.raises(ValueError, match="still run"):
+        Sandbox(Profile(network="loopback")).start("pass", beside=one)
+
+
+def test_an_interrupted_start_leaves_nothing(monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("course.grading.sandbox.sandbox._introduced", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        Sandbox(Profile()).start("import time; time.sleep(60)")
+
+
 def test_sandboxes_can_be_used_from_many_threads():
     results = []
     threads = [threading.Thread(target=lambda: results.append(run("print('done')"))) for _ in range(6)]

@@ -53,8 +53,14 @@ def test_limits_are_written_and_processes_added(kernel):
         assert not group.counts_memory  # no kernel has put the files there
         (folder / "memory.limit_in_bytes").write_text("")
         assert group.counts_memory
-        group.add(12345)
+        assert group.holding(12345) == group
         assert (folder / "cgroup.procs").read_text() == "12345"
+
+
+def test_a_group_to_which_no_process_may_be_moved_is_not_counted_on(tmp_path):
+    (tmp_path / "memory.max").write_text("1000")
+    (tmp_path / "cgroup.procs").mkdir()  # can't be written to
+    assert not ControlGroup((tmp_path,)).holding(12345).counts_memory
 
 
 @pytest.mark.parametrize(

@@ -32,10 +32,16 @@ class ControlGroup:
     def counts_memory(self):
         return any((folder / name).exists() for folder in self.folders for name in LIMITS_OF_MEMORY)
 
-    def add(self, pid):
-        """Put the process `pid`, and what it will start, under the group's limits."""
+    def holding(self, pid):
+        """Put the process `pid`, and what it will start, under the limits; return the group as far as that went."""
+        holding = []
         for folder in self.folders:
-            (folder / "cgroup.procs").write_text(str(pid))
+            try:
+                (folder / "cgroup.procs").write_text(str(pid))
+            except OSError:
+                continue  # a group may be ours to make and not ours to move a process to
+            holding.append(folder)
+        return ControlGroup(tuple(holding))
 
     def ran_out_of_memory(self):
         """Tell whether the kernel killed a process of the group for its memory."""

@@ -68,13 +68,13 @@ def start_parts(profile, installation, who, group, beside=None):
     pipes = {name: os.pipe() for name in ("requests", "evidence", "stdout", "stderr", "information", "gate")}
     ours = {name: ends[name in ("requests", "gate")] for name, ends in pipes.items()}
     theirs = {name: ends[name not in ("requests", "gate")] for name, ends in pipes.items()}
-    process = None
+    process = first = None
     try:
         process = _start_bubblewrap(profile, installation, who, theirs, beside)
         for name in list(theirs):
             os.close(theirs.pop(name))
         first = _first_process(process, ours)
-        group.add(first.pid)
+        group = group.holding(first.pid)
         os.write(ours["gate"], b"!")
         for name in ("requests", "evidence", "stdout", "stderr"):
             os.set_blocking(ours[name], False)
@@ -84,6 +84,8 @@ def start_parts(profile, installation, who, group, beside=None):
         if process is not None:
             process.kill()  # what it started dies with it
             process.wait()
+        if first is not None:
+            os.close(first.descriptor)
         raise
     finally:
         for descriptor in (*ours.values(), *theirs.values()):

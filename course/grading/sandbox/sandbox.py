@@ -31,6 +31,8 @@ class Sandbox:
         """
         if not sys.platform.startswith("linux"):
             raise SandboxUnavailable(f"there is no sandbox on {sys.platform}. {ELSEWHERE}")
+        if beside is not None and (self.profile.network == "none" or beside.ended is not None):
+            raise ValueError("start(beside=…): it must still run, and this profile needs network='loopback'.")
         source = program.encode() if isinstance(program, str) else bytes(program)
         installation = this_python(self.profile.hidden)
         with ExitStack() as stack:
@@ -44,9 +46,12 @@ class Sandbox:
             running = Running(self.profile, parts, stack.pop_all().close)
         # a plain user's other processes are counted with those inside, on kernels before 5.14
         others = tasks_of(os.geteuid()) if who.own_namespace else 0
-        return _introduced(
-            running, orders(self.profile, installation.packages, self.profile.processes + others), source
-        )
+        first = orders(self.profile, installation.packages, self.profile.processes + others)
+        try:
+            return _introduced(running, first, source)
+        except BaseException:  # Ctrl-C too: what nobody holds must not run on
+            running.close()
+            raise
 
     def run(self, program, requests=b"", seconds=None):
         """Run `program`, send it `requests`, wait for its end, and return `Ended`: for programs that only print."""

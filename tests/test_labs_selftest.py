@@ -97,7 +97,7 @@ def test_a_sound_lab_is_fit_for_a_class(tested):
 
 def test_a_wrong_solution_is_seen(tested):
     assert "the solution, time 1: matrix_bytes gets 0 of 2" in problem(
-        tested("return 4 * rows", "return 8 * rows", "lab.py")
+        tested("rows * columns\n", "rows * columns - 1\n", "lab.py")
     )
 
 
@@ -144,8 +144,7 @@ def test_a_judge_that_fails_is_our_sides_failure(tested):
 
 
 def test_a_check_that_hangs_on_an_answer_is_told_from_the_rest(tested, monkeypatch):
-    monkeypatch.setattr("course.grading.agreement.SECONDS", 20)
-    found = problem(
-        tested('Edit("4 * rows * columns", "None")', 'Edit("4 * rows * columns", "exec(\'while True: 0\')")')
-    )
+    monkeypatch.setattr("course.grading.agreement.SECONDS", 15)
+    hangs = 'Edit("4 * rows * columns", "exec(\'while True: 0\')")'
+    found = problem(tested('Edit("4 * rows * columns", "None")', hangs, checks=True))
     assert "matrix_bytes, nothing: check says 'stopped'" in found

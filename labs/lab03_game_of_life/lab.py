@@ -305,7 +305,8 @@ def quickest(function, board):
 
 
 big = (np.random.default_rng(1).random((512, 512)) < 0.35).astype(np.uint8)
-print(f"{quickest(eight_rolls, big) / quickest(fast_step, big):.1f} times as fast as eight rolls")
+if fast_step(big, 1) is not ...:
+    print(f"{quickest(eight_rolls, big) / quickest(fast_step, big):.1f} times as fast as eight rolls")
 
 # %% [markdown]
 # ## Before you hand it in

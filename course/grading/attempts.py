@@ -45,13 +45,13 @@ def note_attempt(course, student, lab, data=None, arrived=None, by=SEEN, reason=
     sha = sha_of(data) if data is not None else ""
     noted = attempts_of(course, student, lab)
     attempt = Attempt(arrived or datetime.now(UTC), by, sha, reason)
+    if data is not None and read_attempt(course, student, lab, attempt) is None:
+        atomic.write(_copy(course, student, lab, sha), data, 0o600)
     if noted and (noted[-1].sha, noted[-1].reason) == (sha, reason):
         surer = arrived is not None and _SURE.index(by) >= _SURE.index(noted[-1].by)
         if not surer or replace(attempt) == noted[-1]:
             return noted[-1]
         noted.pop()
-    if data is not None and not _copy(course, student, lab, sha).exists():
-        atomic.write(_copy(course, student, lab, sha), data, 0o600)
     told = [{**asdict(one), "arrived": one.arrived.isoformat()} for one in [*noted, attempt]]
     atomic.write_json(_ledger(course, student, lab), told)
     return attempt

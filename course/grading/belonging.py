@@ -2,7 +2,7 @@
 
 import re
 
-from course.grading.downloads import CANVAS, FOLDERS
+from course.grading.downloads import CANVAS, FOLDERS, MOODLE, Sent
 from course.grading.roster import same_name
 
 
@@ -16,6 +16,12 @@ def owner_of(found, people=(), worksheet=None):
     `people`: the roster, a list of `Person`; `worksheet`: number -> `moodle.Entry`, or None.
     """
     owners = [(student, sent) for sent in found for student in _owners(sent, people, worksheet)]
+    if people and len(found) > 1:
+        # who chooses a name of theirs with care can make a second reading: then the numbers must all speak for one
+        if not any(person.canvas_id for person in people):
+            raise Unsure("it can be read in several ways. Add a column canvas_id to roster.csv, which tells.")
+        numbers = {sent.number for sent in found}
+        owners += [(person.student, found[0]) for person in people if person.canvas_id in numbers]
     students = {student for student, _ in owners}
     if len(students) == 1:
         return owners[0]
@@ -24,6 +30,22 @@ def owner_of(found, people=(), worksheet=None):
         raise Unsure(f"it can be read as {' or '.join(sorted(students))}'s. Put it into the right folder by hand.")
     known = f"{sent.who} {sent.number}".strip()
     raise Unsure(f"nobody in the roster is {known!r}. Add a row with that name or number to roster.csv, import again.")
+
+
+def entry_of(student, people, worksheet):
+    """Return the number of the one row of `worksheet` (number -> `moodle.Entry`) that is `student`'s, or None."""
+    person = next((person for person in people if person.student == student), None)
+    if person is None:
+        found = [n for n, entry in worksheet.items() if student in (_made_up_of(entry), entry.login, entry.email)]
+    else:
+        found = [n for n, entry in worksheet.items() if _is_entry(person, entry)]
+        by_name = [n for n, entry in worksheet.items() if same_name(entry.name) == same_name(person.full_name)]
+        found = found or by_name
+    return found[0] if len(found) == 1 else None
+
+
+def _made_up_of(entry):
+    return _made_up(Sent(MOODLE, entry.name.replace("_", " "), entry.number, ""), entry)
 
 
 def _owners(sent, people, worksheet):

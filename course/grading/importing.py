@@ -13,7 +13,7 @@ from course.grading import atomic
 from course.grading.archive import Unreadable, open_download
 from course.grading.attempts import IMPORTED, PLATFORM, TEACHER, note_attempt, read_attempt
 from course.grading.belonging import Unsure, owner_of
-from course.grading.downloads import readings
+from course.grading.downloads import CANVAS, readings
 from course.grading.folders import ClassError, not_a_student, shown
 from course.grading.handed_in import choose
 
@@ -82,8 +82,12 @@ def _take(course, lab, student, sent, download, arrived, by):
         return Imported(student, "refused", f"{folder} is a symbolic link. Remove it and import again.")
     late = " The platform calls it late." if any(one.late for _, one in sent) else ""
     target = folder / f"{lab}.ipynb"
-    names = {one.file: name for name, one in sent}
+    names = {}
+    for name, one in sorted(sent, key=lambda pair: (pair[0].count("/"), pair[0])):
+        names.setdefault(one.file, name)  # of two by one name the one that lies in no folder of the student's
     chosen, why = choose(names, lab)
+    if chosen is not None and sum(one.file == chosen and one.platform == CANVAS for _, one in sent) > 1:
+        chosen, why = None, f"Two files are called {shown(chosen)}. Keep the right one."
     if chosen is None:
         return _refuse(course, lab, student, target, why, arrived, by)
     try:
@@ -100,7 +104,7 @@ def _take(course, lab, student, sent, download, arrived, by):
 
 
 def _refuse(course, lab, student, target, why, arrived, by):
-    """Note that what came can't be taken; an earlier notebook is in the attempts and must not be marked in its place."""
+    """Note that what came can't be taken; an earlier notebook stays in the attempts, and isn't marked in its place."""
     before = _there(target)
     if before is not None:
         kept = note_attempt(course, student, lab, before)

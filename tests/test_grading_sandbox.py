@@ -38,6 +38,16 @@ def test_a_program_that_ends_is_told_with_its_status_and_its_words():
     assert (ended.stdout, ended.stderr) == ("out\n", "err\n")
 
 
+def test_a_program_is_main_with_two_names_given_and_no_other():
+    program = """\
+print(sorted(name for name in globals() if not name.startswith('__')))
+import multiprocessing
+def square(x): return x * x
+with multiprocessing.get_context('fork').Pool(2) as pool: print(pool.map(square, range(4)))
+"""
+    assert run(program).stdout == "['EVIDENCE', 'REQUESTS']\n[0, 1, 4, 9]\n"
+
+
 def test_standard_output_can_be_opened_by_its_name():
     ended = run("import subprocess; subprocess.run('echo out > /dev/stdout; echo err > /dev/stderr', shell=True)")
     assert (ended.stdout, ended.stderr) == ("out\n", "err\n")

@@ -15,7 +15,8 @@ REQUESTS, EVIDENCE = 3, 4
 #: Addresses that a program may reserve beyond its memory: torch's libraries do. Tables of pages take 1/512 of it.
 ADDRESSES = 32 * 1024**3
 
-#: `python -I -S -c BOOTSTRAP requests evidence`. High numbers first: 3 may be the pipe that belongs on 4.
+#: `python -I -S -c BOOTSTRAP requests evidence`. High numbers first: 3 may be the pipe that belongs on 4. The program
+#: then is `__main__` itself, where processes that it starts look for its functions.
 BOOTSTRAP = f"""\
 import os, sys
 a, b = int(sys.argv[1]), int(sys.argv[2])
@@ -33,12 +34,17 @@ def read(count):
             os._exit(0)
         data += more
     return data
-orders = read(int.from_bytes(read(8), "little"))
-program = read(int.from_bytes(read(8), "little"))
-exec(compile(orders, "<orders>", "exec"), {{}})
-sys.argv = [""]
-given = {{"__name__": "__main__", "__builtins__": __builtins__, "REQUESTS": {REQUESTS}, "EVIDENCE": {EVIDENCE}}}
-exec(compile(program, "<program>", "exec"), given)
+def start():
+    orders = read(int.from_bytes(read(8), "little"))
+    program = compile(read(int.from_bytes(read(8), "little")), "<program>", "exec")
+    exec(compile(orders, "<orders>", "exec"), {{}})
+    sys.argv = [""]
+    given = globals()
+    for name in [name for name in given if not name.startswith("__")]:
+        del given[name]
+    given.update(REQUESTS={REQUESTS}, EVIDENCE={EVIDENCE})
+    exec(program, given)
+start()
 """
 
 

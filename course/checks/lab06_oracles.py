@@ -168,6 +168,7 @@ def logs(draw):
         (10, 0, told_steps(draw, 0, 34)),
     ]
     back = [(2, 0, [(1, 0, 0, 4.0), (2, 0, 3, 2.0), (2, 0, 1, 6.0)])]
+    back += [(1, 0, [(1, 0, 0, 4.0), (2, 0, 1, 2.0), (1, 0, 0, 5.0)]), (4, 0, told_steps(draw, 0, 12, [(10, 3)]))]
     back += [(2, 0, told_steps(draw, 0, 7, [(3, 1)])), (4, 6, told_steps(draw, 6, 30, [(10, 8), (11, 7), (20, 12)]))]
     return {"told": told, "restored": back}
 

@@ -162,7 +162,7 @@ def drive(entry, port, x, y):
 def deaths(draw):
     cases = []
     for x, y, rate, every, ends in oracles.lives(draw):
-        plan = {"rate": rate, "every": every, "deaths": [list(end) for end in ends], "down": 0.1}
+        plan = {"rate": rate, "every": every, "deaths": [list(end) for end in ends], "down": 0.05}
         cases.append(Case((x, y), plan=plan))
     return cases
 

@@ -29,8 +29,29 @@ def test_without_modules_there_is_only_a_check_that_does_nothing(tmp_path):
         run(files, "from course import check\nassert check(print)\nprint(check(3, 'x'))", tmp_path)
         == "not checked here"
     )
-    assert "No module named 'course.life'" in run(files, "from course import life", tmp_path)
-    assert "No module named 'course.life'" in run(files, "from course.life import step", tmp_path)
+
+
+@pytest.mark.parametrize("use", ["life.step(1)", "step(1)", "course.life.op.step(1)", "estimate_pi(1)"])
+def test_what_is_not_allowed_can_be_imported_and_says_so_when_it_is_used(tmp_path, use):
+    lines = "import course.life.op\nfrom course import check, estimate_pi, life\nfrom course.life import step\n"
+    tried = f"{lines}\ntry:\n    {use}\nexcept NotImplementedError as error:\n    print(error)\n"
+    said = run(visible_files(()), tried, tmp_path)
+    assert said.startswith("course.") and said.endswith("an answer can't build on it.")
+
+
+def test_pictures_that_are_not_there_do_nothing(tmp_path):
+    text = """
+from course import draw
+from course.widgets import LifePlayer
+with draw.figure() as (figure, axes):
+    axes.plot([1, 2])
+    axes.set_title("a").lower()
+for _ in LifePlayer():
+    pass
+draw.picture(figure, "alt")
+print("went on")
+"""
+    assert run(visible_files(()), text, tmp_path) == "went on"
 
 
 def test_what_is_allowed_works_and_what_is_asked_for_says_why_it_does_not(tmp_path):

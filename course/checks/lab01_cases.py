@@ -39,6 +39,7 @@ def ops(draw):
         _op("matmul", ((10, 30), "/gpu:0"), ((30, 20), "/gpu:1")),
         _op("add", ((30, 30), "/gpu:1"), ((30, 30), "/gpu:0")),
         _op("add", ((30, 30), "/cpu:0"), ((30,), "/gpu:0")),
+        _op("add", ((30, 30), "/gpu:1"), ((30,), "/gpu:0")),
         _op("add", ((2000, 2000), "/gpu:0"), ((2000, 2000), "/gpu:0")),
         _op("cat", ((4, 2), "/gpu:0"), ((3, 2), "/gpu:1"), ((3, 2), "/gpu:1")),
         _op("cat", ((4, 2), "/gpu:1"), ((2, 2), "/cpu:0"), ((2, 2), "/cpu:0")),
@@ -51,8 +52,8 @@ def _drawn_op(draw):
     if draw.random() < 0.4:
         rows, inner, columns = (int(n) for n in draw.integers(60, 160, 3))
         return _op("matmul", ((rows, inner), where[0]), ((inner, columns), where[1]))
-    rows = [int(n) for n in draw.integers(1, 6, int(draw.integers(1, 5)))]
-    return _op("cat", *(((n, 3), device) for n, device in zip(rows, where, strict=False)))
+    shapes = [tuple(int(n) for n in draw.integers(1, 6, 2)) for _ in range(int(draw.integers(1, 5)))]
+    return _op("einsum", *zip(shapes, where, strict=False))
 
 
 def _op(name, *inputs):
@@ -92,8 +93,8 @@ def logs(draw):
 
 def _record(word):
     if word.startswith("copy"):
-        return {"op": "_to_copy", "device": "/gpu:0", "bytes_moved": int(word[4:]), "view": False}
-    return {"op": word, "device": "/gpu:0", "bytes_moved": 0, "view": word in ("view", "t")}
+        return {"op": "_to_copy", "bytes_moved": int(word[4:]), "view": False}
+    return {"op": word, "bytes_moved": 0, "view": word in ("view", "t")}
 
 
 def placed_programs(draw):

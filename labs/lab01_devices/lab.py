@@ -33,8 +33,8 @@ from course import check
 # How can that be marked on a machine that has no GPU? Your function is called with tensors that have a shape and a
 # device and no numbers. They write down what is done to them. The lines are a program, it is run elsewhere on numbers
 # that nobody in here has seen, and so your code itself is what is marked. Such a tensor understands `.to(device)`,
-# `.cuda()`, `.cpu()`, `@` and `.relu()`, as torch's do (`torch.mm`, `torch.matmul` and `torch.relu` too), and nothing
-# else: no `place`, no new tensors.
+# `.cuda()`, `.cpu()`, `@`, `.mm(…)` and `.relu()`, as torch's do, and nothing else: no `place`, no new tensors, and no
+# need to ask whether there is a GPU. Torch itself is not loaded when marks are made.
 #
 # The slow specification: `a @ b`, on the right device, by five lines of such a program.
 #

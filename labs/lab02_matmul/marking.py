@@ -1,0 +1,73 @@
+"""How lab 02 is marked: devices played through again by what a stopwatch did; timelines, sheets and traces are drawn.
+
+Nothing is timed here. A clock inside a sandbox belongs to whoever runs there, so a stopwatch is marked by the order of
+what it did together with its number: both must follow from the device that the grader drew.
+"""
+
+from pathlib import Path
+
+import course.checks.clocked as clocked
+from course.checks.lab02 import crossing, first_that_pays, foretold, stopwatch_complaint, taken_apart
+from course.checks.lab02_cases import measured_rows, pay_times, sheets_and_shapes, stopwatches, timelines
+from course.grading.evidence import Integer, Json, List_, Number, Text, Tuple_
+from course.grading.lab import Case, Drive, Exercise, Lab
+
+
+def asking(make):
+    """Return the `cases` of an exercise, from a function of lab02_cases."""
+
+    def cases(draw):
+        fixed, drawn = make(draw)
+        return [Case(one, edge=True) for one in fixed] + [Case(one) for one in drawn]
+
+    return cases
+
+
+STOPWATCH = Exercise(
+    "stopwatch",
+    cases=asking(stopwatches),
+    evidence=Tuple_(Number(), List_(Text(8), limit=1000)),
+    judge=lambda case, got: stopwatch_complaint(*got, *case.arguments),
+    witness=Drive(Path(clocked.__file__).read_text(encoding="utf-8")),
+    oracle="the same device, played through by the order of your calls: each call's own time, and their median",
+)
+
+TAKE_APART = Exercise(
+    "take_apart",
+    cases=asking(timelines),
+    evidence=Json(dict.fromkeys(("products", "to_device", "from_device", "hidden", "idle"), float), limit=2000),
+    expected=taken_apart,
+    oracle="every microsecond by itself",
+)
+
+PRODUCT_TIMES = Exercise(
+    "product_times",
+    cases=asking(sheets_and_shapes),
+    evidence=Tuple_(Number(), Number()),
+    expected=foretold,
+    oracle="operations and numbers counted row by row, then divided",
+)
+
+PREDICT_CROSSOVER = Exercise(
+    "predict_crossover",
+    cases=asking(measured_rows),
+    evidence=Number(),
+    expected=crossing,
+    oracle="the interval halved until it is a point",
+)
+
+PAYS_FROM = Exercise(
+    "pays_from",
+    cases=asking(pay_times),
+    evidence=Integer(),
+    expected=first_that_pays,
+    oracle="1, 2, 3, … products, tried one after another",
+)
+
+
+LAB = Lab(
+    "lab02_matmul",
+    title="Timing a matrix product",
+    exercises=[STOPWATCH, TAKE_APART, PRODUCT_TIMES, PREDICT_CROSSOVER, PAYS_FROM],
+    imports=("numpy",),
+)

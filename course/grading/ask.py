@@ -106,11 +106,14 @@ class Talk:
     def ask(self, exercise, case):
         """Return the `Answer` of `exercise` to `case`; raises Stopped when none can come any more."""
         if isinstance(exercise.witness, Beside):
-            return self._beside.ask(exercise, case, self._running, self._ask)
-        return self._ask(exercise, case)
+            try:
+                return self._beside.ask(exercise, case, self._running, self._ask)
+            except SandboxStopped as stopped:
+                raise self._stopped(stopped) from None
+        return self._ask(exercise, case, exercise.kind(case))
 
-    def _ask(self, exercise, case):
-        kind, started = exercise.kind(case), time.monotonic()
+    def _ask(self, exercise, case, kind):
+        started = time.monotonic()
         deadline = started + exercise.seconds * self._patience
         try:
             self._send(_request(exercise, case, kind), deadline)

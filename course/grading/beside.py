@@ -29,13 +29,14 @@ class Neighbour:
         self._running = None
 
     def ask(self, exercise, case, first, ask):
-        """Return the answer of `ask(exercise, case)` with what the host saw beside it, as `Witnessed`.
+        """Return the answer of `ask(exercise, case, kind)` with what the host saw beside it, as `Witnessed`.
 
         `first`: the submission's sandbox. RuntimeError when the host does not come up: our side's mistake. One that
-        ends while a submission works against it was brought to that: the answer says so.
+        ends while a submission works against it was brought to that: the answer says so. SandboxStopped when `first`
+        has ended.
         """
         address = self._begin(exercise.witness, case, first)
-        answer = ask(exercise, replace(case, arguments=(address, *case.arguments)))
+        answer = ask(exercise, replace(case, arguments=(address, *case.arguments)), exercise.kind(case))
         try:
             seen = self._end(exercise.witness.seen)
         except (SandboxStopped, Malformed, ValueError, struct.error) as problem:
@@ -59,6 +60,8 @@ class Neighbour:
             status, told = self._receive(1, START), self._text(START)
         except SandboxStopped as stopped:
             self.close()
+            if first.ended is not None:
+                raise SandboxStopped(first.ended) from None  # with its network; the submission's doing, not the host's
             raise RuntimeError(f"the host ended: {stopped.ended}: {stopped.ended.stderr.strip()[-500:]}") from None
         if status != b"h":
             raise RuntimeError(f"the host did not start: {told}")

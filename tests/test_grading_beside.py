@@ -123,6 +123,13 @@ def test_a_host_that_is_brought_down_is_the_answers_fault_and_the_next_question_
     assert [case["right"] for case in broken.cases] == [False, False, False]
 
 
+@pytest.mark.parametrize("seconds", [0.0, 0.02, 0.2])
+def test_a_submission_that_ends_before_its_host_came_up_is_not_our_sides_failure(lab, seconds):
+    answer = f"    return 3\nimport os, threading\nthreading.Timer({seconds}, os._exit, (0,)).start()\n"
+    ended = mark(lab, answer)
+    assert (ended.score, ended.state) != (2, "graded") and ended.state != "grader_failed", ended.reason
+
+
 def test_a_submission_sees_neither_the_hosts_process_nor_its_plan_nor_its_files(lab):
     look = """\
     import json, os

@@ -184,8 +184,9 @@ def test_beside_one_that_ended_or_without_a_network_is_refused():
     with Sandbox(Profile()).start("import time; time.sleep(9)") as one:
         with pytest.raises(ValueError, match="loopback"):
             Sandbox(Profile()).start("pass", beside=one)
-    with pytest.raises(ValueError, match="still run"):
+    with pytest.raises(SandboxStopped) as stopped:
         Sandbox(Profile(network="loopback")).start("pass", beside=one)
+    assert stopped.value.ended is one.ended
 
 
 def test_an_interrupted_start_leaves_nothing(monkeypatch):

@@ -148,6 +148,9 @@ class Talk:
         self._running.send(struct.pack("<Q", len(message)) + message, _left(deadline))
 
     def _receive(self, count, deadline):
+        if time.monotonic() > deadline:  # who writes without end is always ready to be read
+            self._running.stop("time")
+            raise SandboxStopped(self._running.close())
         return self._running.receive(count, _left(deadline)) if count else b""
 
     def _text(self, limit, deadline):

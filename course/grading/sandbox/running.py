@@ -99,6 +99,10 @@ class Running:
                 self._limit = self._limit or limit
                 self._parts.first.kill()
 
+    def has_ended(self, seconds=0.0):
+        """Tell whether it has ended, or does within `seconds`."""
+        return self._gone.wait(seconds)
+
     @property
     def first_pid(self):
         """The number, outside, of the first process inside."""

@@ -27,13 +27,37 @@ class Sandbox:
         """Run `program` (Python source, text or bytes) in a new sandbox; return it, `Running`.
 
         `beside`: another one that runs, whose network (loopback only) this one then shares: two programs that talk,
-        each with a user, files and processes of its own. Raises SandboxUnavailable where no sandbox can be made.
+        each with a user, files and processes of its own. Raises SandboxUnavailable where no sandbox can be made, and
+        SandboxStopped with the end of `beside` when that has ended.
         """
         if not sys.platform.startswith("linux"):
             raise SandboxUnavailable(f"there is no sandbox on {sys.platform}. {ELSEWHERE}")
-        if beside is not None and (self.profile.network == "none" or beside.ended is not None):
-            raise ValueError("start(beside=…): it must still run, and this profile needs network='loopback'.")
+        if beside is not None and self.profile.network == "none":
+            raise ValueError("start(beside=…): there is no network to share. Give this profile network='loopback'.")
         source = program.encode() if isinstance(program, str) else bytes(program)
+        try:
+            running, first = self._start(beside)
+            try:
+                return _introduced(running, first, source)
+            except BaseException:  # Ctrl-C too: what nobody holds must not run on
+                running.close()
+                raise
+        except SandboxUnavailable:
+            if beside is not None and beside.has_ended(1.0):
+                raise SandboxStopped(beside.ended) from None  # so its network is gone, and that was not our side
+            raise
+
+    def run(self, program, requests=b"", seconds=None):
+        """Run `program`, send it `requests`, wait for its end, and return `Ended`: for programs that only print."""
+        with self.start(program) as running:
+            try:
+                running.send(requests, seconds)
+                return running.finish(seconds)
+            except SandboxStopped as stopped:
+                return stopped.ended
+
+    def _start(self, beside):
+        """Return what was started, `Running`, and the orders it waits for."""
         installation = this_python(self.profile.hidden)
         with ExitStack() as stack:
             who = stack.enter_context(identity())
@@ -46,21 +70,7 @@ class Sandbox:
             running = Running(self.profile, parts, stack.pop_all().close)
         # a plain user's other processes are counted with those inside, on kernels before 5.14
         others = tasks_of(os.geteuid()) if who.own_namespace else 0
-        first = orders(self.profile, installation.packages, self.profile.processes + others)
-        try:
-            return _introduced(running, first, source)
-        except BaseException:  # Ctrl-C too: what nobody holds must not run on
-            running.close()
-            raise
-
-    def run(self, program, requests=b"", seconds=None):
-        """Run `program`, send it `requests`, wait for its end, and return `Ended`: for programs that only print."""
-        with self.start(program) as running:
-            try:
-                running.send(requests, seconds)
-                return running.finish(seconds)
-            except SandboxStopped as stopped:
-                return stopped.ended
+        return running, orders(self.profile, installation.packages, self.profile.processes + others)
 
 
 def _introduced(running, first, program):

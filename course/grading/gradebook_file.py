@@ -30,9 +30,9 @@ def open_gradebook(course):
     try:
         with _alembic(), _quiet():
             book = Gradebook(url)
-        if fresh:
-            path.chmod(0o600)  # marks are nobody else's business
-        yield book
+            if fresh:
+                path.chmod(0o600)  # marks are nobody else's business
+            yield book
     except FileNotFoundError as error:
         _remove_unfinished(path, fresh)
         raise ClassError(
@@ -89,8 +89,12 @@ def _alembic():
 
 @contextlib.contextmanager
 def _quiet():
+    """Without the warnings that nbgrader's own use of SQLAlchemy 2 gives."""
     import warnings
 
+    from sqlalchemy.exc import SAWarning
+
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+        warnings.simplefilter("ignore", SAWarning)
+        warnings.simplefilter("ignore", DeprecationWarning)
         yield

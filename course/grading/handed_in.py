@@ -89,17 +89,20 @@ def _read_folder(student, lab, here):
         descriptor = os.open(name, _FILE, dir_fd=here)
     except OSError as error:
         return HandedIn(student, "refused", reason=f"{shown(name)} can't be opened and was not: {error.strerror}.")
-    with os.fdopen(descriptor, "rb") as file:
-        return _read_file(student, name, file)
+    try:
+        return _read_file(student, name, descriptor)
+    finally:
+        os.close(descriptor)
 
 
-def _read_file(student, name, file):
-    found = os.fstat(file.fileno())
+def _read_file(student, name, descriptor):
+    found = os.fstat(descriptor)
     if not stat.S_ISREG(found.st_mode):
         return HandedIn(student, "refused", reason=f"{shown(name)} is no plain file, and was not read.")
     if found.st_size > LIMIT:
         return HandedIn(student, "refused", reason=too_large(found.st_size))
-    data = file.read(LIMIT + 1)
+    with os.fdopen(descriptor, "rb", closefd=False) as file:
+        data = file.read(LIMIT + 1)
     return HandedIn(student, "here", data) if len(data) <= LIMIT else HandedIn(student, "refused", b"", too_large(None))
 
 

@@ -31,9 +31,14 @@ class Task:
 def mark_all(lab, tasks, jobs=1, sandbox=Sandbox, mark=mark_submission, seconds=None):
     """Yield (task, `Marks`) as they are made. `tasks`: any iterable of `Task`, read as workers become free.
 
-    `lab` is as `load_lab` gives it. `seconds`: after so many a submission is given up, by default what a lab can need
+    `lab` is as `load_lab` gives it. `jobs`: how many processes; 0 marks in this one, where nothing can be given up.
+    `seconds`: after so many a submission is given up, by default what a lab can need
     at the very most. Raises SandboxUnavailable when a worker finds that there is none.
     """
+    if jobs == 0:
+        for task in tasks:
+            yield task, _told(_marked(lab, task.data, task.secret, sandbox, mark), lab)
+        return
     limit = longest(lab) if seconds is None else seconds
     tasks, workers, more = iter(tasks), {}, True
     try:
@@ -109,9 +114,7 @@ class _Worker:
             if not self.broken and self.talk.poll():
                 told = self.talk.recv()
                 self.task = None
-                if isinstance(told, SandboxUnavailable):
-                    raise told
-                return failed(self.lab, told) if isinstance(told, str) else told
+                return _told(told, self.lab)
         except (EOFError, OSError):
             pass
         overdue = self._process.is_alive() and not self.broken
@@ -133,6 +136,13 @@ class _Worker:
             self._process.kill()
             self._process.join()
         self._process.close()
+
+
+def _told(told, lab):
+    """Return the `Marks` that a worker told, which may have told why there are none."""
+    if isinstance(told, SandboxUnavailable):
+        raise told
+    return failed(lab, told) if isinstance(told, str) else told
 
 
 def _work(talk, folder, sandbox, mark):

@@ -5,9 +5,13 @@ The answers are the teacher's, but wrong ones: they may hang or end the process 
 """
 
 import json
+import shutil
 import subprocess
 import sys
 import tempfile
+from pathlib import Path
+
+from course.grading.release import beside
 
 #: For one answer, its check included. A check compares with slow references, and imports torch the first time.
 SECONDS = 120
@@ -47,18 +51,20 @@ def verdicts(lab, answers):
     cells = [(c.role, c.exercise, c.solution) for c in lab.source.cells if c.role in ("given", "exercise", "check")]
     said, left = [], list(answers)
     while left:
-        found = _ask(cells, left, lab.folder)
+        found = _ask(cells, left, beside(lab))
         said += found if len(found) == len(left) else [*found, "stopped"]
         left = list(answers)[len(said) :]
     return said
 
 
-def _ask(cells, answers, folder):
+def _ask(cells, answers, files):
     job = json.dumps({"cells": cells, "answers": answers})
     with tempfile.TemporaryDirectory() as place:
+        for path, name in files:
+            shutil.copyfile(path, Path(place, name))
         try:
             done = subprocess.run(
-                [sys.executable, "-c", f"import sys; sys.path.append({str(folder)!r})\n{PROGRAM}"],
+                [sys.executable, "-c", PROGRAM],
                 **{"input": job, "capture_output": True, "text": True, "timeout": SECONDS, "cwd": place},
             )
             told = done.stdout

@@ -48,10 +48,21 @@ def write_release(lab, folder):
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{lab.name}.ipynb"
     _write(path, text_of(release_notebook(lab)))
-    for name in lab.files:
-        if folder.resolve() != lab.folder:
-            shutil.copyfile(lab.folder / name, folder / name)
+    for source, name in beside(lab):
+        if (folder / name).resolve() != source:
+            shutil.copyfile(source, folder / name)
     return path
+
+
+def beside(lab):
+    """Return (path, published name) of what goes with the notebook: the lab's files, and its own checks.
+
+    A lab of the course has its checks in `course.checks`; one that a class keeps elsewhere may have a `checks.py` in
+    its folder, published as LAB_checks.py: `check` finds it beside the notebook; it never enters a sandbox.
+    """
+    found = [(lab.folder / name, name) for name in lab.files]
+    own = lab.folder / "checks.py"
+    return [*found, (own, f"{lab.name}_checks.py")] if own.is_file() else found
 
 
 def write_solution(lab, folder):

@@ -10,6 +10,7 @@ import dataclasses
 import hashlib
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 
 from course.grading.agreement import verdicts
 from course.grading.lab import Edit, Race, Wrong
@@ -186,13 +187,18 @@ def main(arguments):
     fit = True
     for folder in options.labs:
         try:
-            report = selftest_here(load_lab(folder), options.short, lambda line: print(line, flush=True))
+            report = selftest_here(load_lab(_folder(folder)), options.short, lambda line: print(line, flush=True))
         except LabError as error:
             print(error, file=sys.stderr)
             return 2
         print(report, flush=True)
         fit = fit and bool(report)
     return 0 if fit else 1
+
+
+def _folder(named):
+    """Return the lab's folder, which may be given by the name of one in ./labs."""
+    return named if Path(named).is_dir() else Path("labs", named)
 
 
 def selftest_here(lab, short=False, tell=lambda line: None):

@@ -57,6 +57,12 @@ def test_a_sandbox_that_comes_up_open_is_not_called_closed(monkeypatch):
     assert line("is open").startswith("✕") and "CapEff network" in line("is open")
 
 
+def test_packages_that_the_sandboxes_user_may_not_read_are_told(monkeypatch):
+    ended = Ended(None, 0, "no numpy: PermissionError()\nclosed\n", "", 0.1, 0.1, 0)
+    monkeypatch.setattr(doctor.Sandbox, "run", lambda *_: ended)
+    assert line("can't be read").startswith("✕") and "umask 022" in line("can't be read")
+
+
 def test_a_machine_without_a_filter_is_told(monkeypatch):
     monkeypatch.setattr(doctor.Path, "exists", lambda _: False)
     assert line("filter of system calls").startswith("✕")

@@ -32,6 +32,8 @@ wrong += [name for name, value in (('NoNewPrivs', '1'), ('Seccomp', '2')) if sta
 wrong += ['user'] * (0 in (os.getuid(), os.getgid())) + ['files'] * os.path.exists('/etc/shadow')
 try: wrong.append(socket.socket().fileno() and 'network')
 except OSError: pass
+try: import numpy
+except Exception as error: print(f'no numpy: {error!r}')
 print(' '.join(wrong) or 'closed')
 """
 
@@ -84,7 +86,7 @@ def _user():
                 return Finding("ok", f"user {os.geteuid()}: sandboxes in user namespaces of their own")
             if shutil.which("setpriv") is None:
                 return Finding("missing", "setpriv: not found. Install util-linux 2.33 or newer")
-            return Finding("ok", f"root: each sandbox gets a user of its own, from {who.user} on, by setpriv")
+            return Finding("ok", f"root: each sandbox gets a user of its own (the next: {who.user}), by setpriv")
     except SandboxUnavailable as missing:
         return Finding("missing", f"users for sandboxes: {missing}")
 
@@ -107,6 +109,9 @@ def _sandbox():
     except SandboxUnavailable as missing:
         return Finding("missing", f"a sandbox: {missing}")
     found = ended.stdout.strip()
+    if found.startswith("no numpy"):
+        text = f"a sandbox came up, but what is installed can't be read in it: {found.splitlines()[0]}"
+        return Finding("missing", f"{text}. Let everybody read it (chmod -R a+rX), or install it again with umask 022")
     if found != "closed":
         return Finding(
             "missing", f"a sandbox came up, but is open: {found or ended.stderr.strip()[-300:]}. Report this"
@@ -148,14 +153,12 @@ def _nbgrader():
         yield Finding("note", "nbgrader: not installed, so no gradebook, only files. pip install nbgrader, if wanted")
         return
     yield Finding("ok", f"nbgrader {importlib.metadata.version('nbgrader')}")
-    # nbgrader starts it as a program when it makes or brings up a gradebook
-    here = os.path.dirname(sys.executable)
-    if shutil.which("alembic") is not None:
-        yield Finding("ok", f"alembic: {shutil.which('alembic')}")
-    elif shutil.which("alembic", path=here) is not None:
-        yield Finding("note", f"alembic is in {here}, which is not on the PATH: a new gradebook needs it there")
-    else:
+    # nbgrader starts it as a program when it makes or brings up a gradebook; the grader looks beside Python too
+    found = shutil.which("alembic") or shutil.which("alembic", path=os.path.dirname(sys.executable))
+    if found is None:
         yield Finding("missing", "alembic: not found, and a new gradebook needs it. pip install alembic")
+    else:
+        yield Finding("ok", f"alembic: {found}")
 
 
 def _course(folder):

@@ -24,7 +24,10 @@ import fcntl
 a, b = fcntl.fcntl(a, fcntl.F_DUPFD, 100), fcntl.fcntl(b, fcntl.F_DUPFD, 100)
 os.dup2(a, {REQUESTS}, False)
 os.dup2(b, {EVIDENCE}, False)
-os.closerange({EVIDENCE} + 1, 1 << 20)
+for name in os.listdir("/proc/self/fd"):
+    if int(name) > {EVIDENCE}:
+        try: os.close(int(name))
+        except OSError: continue
 os.write({EVIDENCE}, {READY!r})
 def read(count):
     data = b""

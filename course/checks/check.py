@@ -1,5 +1,6 @@
 """`check(answer)`: run the exercise's cases against the reader's answer and say what was seen."""
 
+import contextlib
 import copy
 import difflib
 import pkgutil
@@ -7,8 +8,14 @@ from dataclasses import dataclass
 from html import escape
 from importlib import import_module
 
+from course.checks.attempts import Attempts
 from course.checks.exercise import show
+from course.checks.smaller import smallest
 from course.draw import html
+
+#: Those of this process, which is a notebook's kernel.
+ATTEMPTS = Attempts()
+HINT_AFTER = 2  # wrong answers
 
 
 @dataclass(frozen=True, repr=False)
@@ -30,12 +37,13 @@ class Verdict:
         return {"text/plain": repr(self), "text/html": html(body, repr(self)).html}
 
 
-def check(answer, exercise=None):
+def check(answer, exercise=None, attempts=ATTEMPTS):
     """Check an exercise's answer; return a `Verdict`: passed, the smallest counterexample, or "not yet" on a stub.
 
     `answer` is the function that the exercise asks for, found by its name; for an answer that is a value, name the
     exercise: `check(238, "total")`. An answer that raises is shown, never passed on: a check does not stop *Run All*.
-    Raises ValueError for an exercise that does not exist.
+    From the second wrong answer on, as `attempts` counts them, the exercise's hint is shown. Raises ValueError for an
+    exercise that does not exist.
     """
     name = exercise or getattr(answer, "__name__", None)
     if name is None:
@@ -43,15 +51,32 @@ def check(answer, exercise=None):
             f"check({show(answer)}): an answer that is a value needs its exercise's name, check(value, 'name')."
         )
     found = find_exercise(name)
-    if not callable(answer):
-        return _value(found, answer)
-    count = 0
-    for arguments in found.cases():
-        verdict = _one_case(found, answer, arguments, first=count == 0)
+    verdict = _function(found, answer) if callable(answer) else _value(found, answer)
+    if verdict.state == "wrong" and attempts.wrong(name) >= HINT_AFTER and found.hint:
+        return Verdict("wrong", f"{verdict.message}\nHint: {found.hint}")
+    return verdict
+
+
+def _function(exercise, answer):
+    """Try the fixed cases, the smallest first; then, where inputs can be drawn, look for a smaller counterexample."""
+    count, verdict = 0, None
+    for arguments in exercise.cases():
+        verdict = _one_case(exercise, answer, arguments, first=count == 0)
         if verdict is not None:
-            return verdict
+            break
         count += 1
-    return Verdict("passed", f"{name}: {count} cases, all right.")
+    if exercise.inputs is not None and (verdict is None or verdict.state == "wrong"):
+        with _entered(exercise.inputs()) as strategy:
+            verdict = smallest(strategy, lambda *arguments: _one_case(exercise, answer, arguments, False), verdict)
+    if verdict is not None:
+        return verdict
+    drawn = " and others drawn at random" if exercise.inputs is not None else ""
+    return Verdict("passed", f"{exercise.name}: {count} cases{drawn}, all right.")
+
+
+def _entered(inputs):
+    # a strategy, or a context manager that gives one: files are written for as long as it is used
+    return inputs if hasattr(inputs, "__enter__") else contextlib.nullcontext(inputs)
 
 
 def find_exercise(name):
@@ -81,14 +106,14 @@ def _run_case(exercise, run, answer, arguments, first):
     try:
         got, *seen = run(answer, copy.deepcopy(arguments))
     except Exception as failure:  # the reader's code may raise anything; it is shown as the counterexample
-        return Verdict("wrong", f"{call} raised {_in_short(failure)}{_hint(exercise)}")
+        return Verdict("wrong", f"{call} raised {_in_short(failure)}")
     if got is None or got is ...:
         text = f"{exercise.name}: still to write." if first else f"{call} returned nothing."
         return Verdict("not yet" if first else "wrong", text)
     complaint = exercise.complaint(got, arguments, seen)
     if complaint is None:
         return None
-    return Verdict("wrong", f"{call}\ngave {show(got)}; {complaint}.{_hint(exercise)}")
+    return Verdict("wrong", f"{call}\ngave {show(got)}; {complaint}.")
 
 
 def _value(exercise, answer):
@@ -99,7 +124,7 @@ def _value(exercise, answer):
         if complaint is not None:
             # not the expected value itself: the reader should find it
             reason = complaint if exercise.accepts else "that is not it"
-            return Verdict("wrong", f"{exercise.name} = {show(answer)}: {reason}.{_hint(exercise)}")
+            return Verdict("wrong", f"{exercise.name} = {show(answer)}: {reason}.")
     return Verdict("passed", f"{exercise.name} = {show(answer)}: right.")
 
 
@@ -107,7 +132,3 @@ def _in_short(failure, limit=400):
     # torch lists every backend that has a kernel; the first lines say what is wrong
     text = f"{type(failure).__name__}: {failure}"
     return text if len(text) <= limit else text[:limit] + " …"
-
-
-def _hint(exercise):
-    return f"\nHint: {exercise.hint}" if exercise.hint else ""

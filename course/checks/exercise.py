@@ -14,7 +14,9 @@ class Exercise:
     - `cases()`: argument tuples, smallest first, so that the first failure is the smallest counterexample.
     - `expected(*arguments)`: the slow reference, or None where only a property is known.
     - `accepts(got, *arguments)`: optional property; returns True, or a sentence that says what is wrong.
-    - `hint`: one sentence, shown under a counterexample.
+    - `hint`: one sentence, shown under the second counterexample.
+    - `inputs()`: optional Hypothesis strategy of legal argument tuples, or a context manager that gives one. With it a
+      counterexample is made as small as can be found, and an answer that passes the cases is tried on drawn inputs.
     - `watch()`: optional context manager that lasts until the verdict (with devices that the answer needs); it yields
       a function that calls an answer and returns `(got, seen)`; `accepts` gets `seen` right after `got`.
     """
@@ -25,6 +27,7 @@ class Exercise:
     accepts: Callable | None = None
     hint: str = ""
     watch: Callable | None = None
+    inputs: Callable | None = None
 
     def complaint(self, got, arguments, seen=()):
         """Return None when `got` is right for `arguments`, else a sentence that says what was expected.

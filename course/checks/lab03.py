@@ -5,6 +5,7 @@ Plain numpy: boards are arrays, and torch is not needed to say whether they are 
 
 import re
 import tempfile
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -157,6 +158,54 @@ def _repeats():
         yield _soup(draw, height, width), 200, Parity()
 
 
+def _drawn_boards():
+    """Return the strategy of boards: the fewer cells live, and the smaller it is, the simpler."""
+    from hypothesis import strategies
+
+    def made(living, height, width):
+        board = np.zeros((height, width), np.uint8)
+        for row, column in living:
+            board[row % height, column % width] = 1  # modulo, so that a smaller board has no fewer living cells
+        return board
+
+    place, size = strategies.integers(0, 6), strategies.integers(3, 7)
+    return strategies.builds(made, strategies.lists(strategies.tuples(place, place), max_size=24), size, size)
+
+
+def _drawn(*others):
+    """Return the strategy of (board, *others): a range is drawn from, any other value is as it is."""
+    from hypothesis import strategies
+
+    def made(one):
+        return strategies.integers(one.start, one.stop - 1) if isinstance(one, range) else strategies.just(one)
+
+    return strategies.tuples(_drawn_boards(), *map(made, others))
+
+
+def _drawn_rules():
+    from hypothesis import strategies
+
+    digits = strategies.lists(strategies.integers(0, 8), max_size=3, unique=True).map(sorted)
+    rules = strategies.builds(lambda *two: "B{}/S{}".format(*("".join(map(str, one)) for one in two)), digits, digits)
+    return strategies.tuples(_drawn_boards(), rules)
+
+
+@contextmanager
+def _drawn_files():
+    from hypothesis import strategies
+
+    with tempfile.TemporaryDirectory() as folder:
+
+        def written(board, columns, tail):
+            path = PatternFile(Path(folder) / "pattern.rle")  # one at a time is looked at
+            path.board, path.text = board, rle_text(board, columns, tail=tail)
+            Path(path).write_text(path.text, encoding="utf-8")
+            return (path,)
+
+        tails = strategies.sampled_from(["\n", "\nbob$ is a note\n"])
+        yield strategies.builds(written, _drawn_boards(), strategies.integers(5, 70), tails)
+
+
 def _as_array(oracle):
     """Return what accepts an array (of any dtype, or nested lists) whose values are the oracle's."""
 
@@ -180,6 +229,7 @@ EXERCISES = {
             "next_generation",
             lambda: [(board,) for board in _boards((3, 4), (5, 7), (9, 6))],
             accepts=_as_array(one_generation),
+            inputs=_drawn,
             hint="count eight neighbours, not nine; beyond the last column comes the first.",
         ),
         Exercise(
@@ -189,18 +239,21 @@ EXERCISES = {
                 for board, count in zip(_boards((3, 4)), (0, 1, 2, 3, 4, 5, 1, 2, 6), strict=True)
             ],
             accepts=_as_array(every_frame),
+            inputs=lambda: _drawn(range(5), Parity()),
             hint="frame 0 is the board itself, so there is one frame more than generations.",
         ),
         Exercise(
             "read_rle",
             _files,
             accepts=_as_array(lambda path: path.board),
+            inputs=_drawn_files,
             hint="make an empty board of the head's size first; a count belongs to the sign after it, $ included.",
         ),
         Exercise(
             "run_until_repeat",
             _repeats,
             first_repeat,
+            inputs=lambda: _drawn(range(1, 30), Parity()),
             hint="a dictionary from a board's bytes, board.tobytes(), to the generation that had them first.",
         ),
         Exercise(
@@ -211,12 +264,14 @@ EXERCISES = {
                 for board in _boards((5, 7))
             ],
             accepts=_as_array(by_rule),
+            inputs=_drawn_rules,
             hint="a dead cell asks only the digits after B, a living one only those after S.",
         ),
         Exercise(
             "fast_step",
             lambda: [(board, count) for count in (1, 2, 5) for board in _boards((5, 7))] + [(_boards()[-1], 0)],
             accepts=_as_array(many_generations),
+            inputs=lambda: _drawn(range(4)),
             hint="every generation, edges included, as in next_generation.",
         ),
     ]

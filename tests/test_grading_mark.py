@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -152,6 +153,22 @@ for number in range(3, 64):
 """
     marks = mark(lab, {name: "pass" for name in ("double", "total", "shifted")}, before=[forged])
     assert marks.score == 0
+
+
+def test_who_writes_to_the_grader_without_end_is_stopped_in_time(lab, monkeypatch):
+    monkeypatch.setattr("course.grading.ask.patience", lambda: 1.0)
+    endless = """
+import os, struct
+while True:
+    for number in range(4, 64):
+        try:
+            os.write(number, b"c" + struct.pack("<I", 1))
+        except OSError:
+            pass
+"""
+    started = time.monotonic()
+    assert scores(mark(replace(lab, seconds=1.0), before=[endless])) == FULL  # it says itself which cell it is
+    assert time.monotonic() - started < 60
 
 
 @pytest.mark.parametrize(

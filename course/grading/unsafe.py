@@ -88,7 +88,7 @@ class _Process:
             except BlockingIOError:
                 continue
             except BrokenPipeError:
-                self._stop("silent")
+                self._stopped("silent")
 
     def receive(self, count, seconds=None):
         data, deadline = bytearray(), self._until(seconds)
@@ -96,14 +96,17 @@ class _Process:
             self._wait(select.POLLIN, self._evidence, deadline)
             more = os.read(self._evidence, min(count - len(data), 65536))
             if not more:
-                self._stop("silent")
+                self._stopped("silent")
             data += more
         return bytes(data)
 
     def close(self):
-        if self.ended is None:
-            self._end("closed")
+        self.stop("closed")
         return self.ended
+
+    def stop(self, limit):
+        if self.ended is None:
+            self._end(limit)
 
     def __enter__(self):
         return self
@@ -120,12 +123,12 @@ class _Process:
         poll.register(descriptor, event)
         while not poll.poll(100):
             if time.monotonic() > deadline:
-                self._stop("time")
+                self._stopped("time")
             if (self._folder / "stdout").stat().st_size > self._profile.output:
-                self._stop("output")
+                self._stopped("output")
 
-    def _stop(self, limit):
-        self._end(limit)
+    def _stopped(self, limit):
+        self.stop(limit)
         raise SandboxStopped(self.ended)
 
     def _end(self, limit):

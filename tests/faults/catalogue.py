@@ -11,7 +11,7 @@ KINDS = [
     Kind("ps frozen, then wakes", "local", 8.0, stretch=3),
     Kind("two workers killed", "local", 5.0),
     Kind("ps and worker killed", "local", 5.0),
-    Kind("checkpoint torn", "local", 5.0),
+    Kind("checkpoint torn", "local", 5.0, after=0.25),  # there is one before the torn one
     Kind("ps killed twice", "local", 5.0),
     Kind("disk full", "local", 0.5),
     Kind("session interrupted", "local", 0.0, errors=("KeyboardInterrupt",)),

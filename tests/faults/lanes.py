@@ -15,6 +15,7 @@ import psutil
 
 from tests.faults import disks, namespaces
 from tests.faults.outcome import Outcome
+from tests.faults.plan import plan
 
 HANG = 90.0  # seconds for one trial; most take two to ten
 _GOODBYE = 40.0  # seconds for a lane to end its clusters
@@ -26,7 +27,8 @@ def run(seeds, kinds, lanes=2, say=print):
 
     An exception here, such as an interrupt, ends the trials that run, and cleans up after them.
     """
-    waiting, outcomes = collections.deque(seeds), []
+    plans = sorted((plan(seed, kinds) for seed in seeds), key=lambda one: (one.kind.scene, one.ps))
+    waiting, outcomes = collections.deque(one.seed for one in plans), []  # a lane then keeps one cluster at a time
 
     def tell(outcome):
         outcomes.append(outcome)

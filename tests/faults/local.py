@@ -20,20 +20,21 @@ from tests.faults.wires import WIRE_STRIKES, proxied
 
 
 class LocalScene:
-    """Local clusters, one a number of ps tasks, opened when first needed; `close` ends them."""
+    """A local cluster, kept from plan to plan while they need as many ps tasks; `close` ends it."""
 
     def __init__(self):
-        self._clusters = {}
+        self._cluster, self._ps = None, None
 
     def prepare(self, plan):
         """Open the cluster that the plan needs, unless it is open."""
-        if plan.ps not in self._clusters:
-            self._clusters[plan.ps] = local_cluster(ps=plan.ps, worker=3)
-            list(self._clusters[plan.ps].executor.map(_warm, range(8)))
+        if plan.ps != self._ps:
+            self.close()
+            self._cluster, self._ps = local_cluster(ps=plan.ps, worker=3), plan.ps
+            list(self._cluster.executor.map(_warm, range(8)))
 
     def run(self, plan):
         """Stage the plan; return its `Outcome`."""
-        cluster, name = self._clusters[plan.ps], plan.kind.name
+        cluster, name = self._cluster, plan.kind.name
         before, began = open_here(), time.monotonic()
         with ExitStack() as stack:
             folder = stack.enter_context(small_disk(megabytes=1) if name == "disk full" else folder_of_its_own())
@@ -48,9 +49,9 @@ class LocalScene:
         return Outcome(plan.seed, name, end, seconds, standstill, "; ".join(said), [*found, *leaks])
 
     def close(self):
-        for cluster in self._clusters.values():
-            cluster.close()
-        self._clusters.clear()
+        if self._cluster is not None:
+            self._cluster.close()
+        self._cluster, self._ps = None, None
 
 
 def _warm(_):

@@ -10,7 +10,7 @@ class Kind:
 
     `errors`: names of exceptions that are a right end of it, beside a right answer; a clear message is asked of them
     too. `limit`: seconds until the next applied step that the design promises (reported, never judged). `stretch`: so
-    many times the usual steps, for a fault that comes in two acts.
+    many times the usual steps, for a fault that comes in two acts. `after`: the share of the steps that come first.
     """
 
     name: str
@@ -19,6 +19,7 @@ class Kind:
     errors: tuple[str, ...] = ()
     modes: tuple[str, ...] = ("async", "sync")
     stretch: int = 1
+    after: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ def plan(seed, kinds):
         mode=mode,
         aggregate=dice.choice([None, workers - 1]) if mode == "sync" else None,
         steps=steps,
-        step=dice.randrange(1, steps * 2 // (2 + kind.stretch)),
+        step=max(dice.randrange(1, steps * 2 // (2 + kind.stretch)), int(kind.after * steps)),
         victim=dice.randrange(1000),
         seconds=dice.choice([dice.uniform(0.05, 1.0), dice.uniform(1.0, 4.8)]),
         amount=dice.randrange(1, 4000),

@@ -43,9 +43,18 @@ def abandoned():
     found = {p.pid: p.info["uids"].real for p in psutil.process_iter(["uids"]) if p.info["uids"]}
     locks = os.open(LOCKS, os.O_RDWR | os.O_CREAT, 0o600)
     try:
-        return {pid for pid, user in found.items() if first <= user < first + USERS and _is_free(locks, user)}
+        left = {pid: user for pid, user in found.items() if first <= user < first + USERS and _is_free(locks, user)}
+        # another grader's may have ended between the two looks, and its lock with it
+        return {pid for pid, user in left.items() if _user_of(pid) == user and _is_free(locks, user)}
     finally:
         os.close(locks)
+
+
+def _user_of(pid):
+    try:
+        return os.stat(f"/proc/{pid}").st_uid
+    except FileNotFoundError:
+        return None
 
 
 def _is_free(locks, user):

@@ -65,7 +65,8 @@ def is_good(result, fingerprint, safe, since=None):
 def marks_from(told):
     """Return the `Marks` that `Marks.as_dict` told."""
     exercises = tuple(ExerciseMark(**{**one, "cases": tuple(one["cases"])}) for one in told["exercises"])
-    return Marks(told["lab"], exercises, tuple(told["cells"]), told["log"])
+    cells = tuple({**cell, "pictures": tuple(cell["pictures"])} for cell in told["cells"])
+    return Marks(told["lab"], exercises, cells, told["log"])
 
 
 def now():

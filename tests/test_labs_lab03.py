@@ -1,9 +1,12 @@
 """Lab 03 holds what it promises: see `course.grading.selftest`."""
 
+import pytest
+
 from course.grading.selftest import selftest_here
 from course.grading.source import load_lab
 
 
+@pytest.mark.timeout(600)  # on a machine with much else to do
 def test_lab03_is_fit_for_a_class():
     report = selftest_here(load_lab("labs/lab03_game_of_life"), short=True, tell=print)
     assert report, report

@@ -2,6 +2,8 @@
 
 import pytest
 
+from course.checks.beside import exercises_beside
+from course.grading.agreement import verdicts
 from course.grading.release import write_release
 from course.grading.selftest import selftest
 from course.grading.source import LabError, load_lab
@@ -141,6 +143,32 @@ def test_an_edit_that_no_longer_fits_the_solution_is_refused(tested):
 def test_a_judge_that_fails_is_our_sides_failure(tested):
     found = problem(tested("expected=count_bytes", "expected=lambda rows, columns: 1 / 0"))
     assert "ZeroDivisionError" in found
+
+
+CHECKS = """
+from course.checks import Exercise
+
+EXERCISES = {"kept_elsewhere": Exercise("kept_elsewhere", lambda: [(1, 1), (2, 3)], lambda r, c: 4 * r * c)}
+"""
+
+
+def test_a_lab_kept_elsewhere_brings_its_own_checks(tmp_path):
+    folder = tmp_path / "lab98_bytes"
+    folder.mkdir()
+    for name, text in {"lab.py": LAB, "marking.py": MARKING, "checks.py": CHECKS}.items():
+        (folder / name).write_text(text.replace("matrix_bytes", "kept_elsewhere"), encoding="utf-8")
+    lab = load_lab(folder)
+    write_release(lab, tmp_path / "release")
+    assert (tmp_path / "release" / "lab98_bytes_checks.py").read_text(encoding="utf-8") == CHECKS
+    right, wrong = (lab.source.cell("kept_elsewhere").solution.replace("4", factor) for factor in ("4", "5"))
+    assert verdicts(lab, [("kept_elsewhere", right), ("kept_elsewhere", wrong)]) == ["passed", "wrong"]
+
+
+def test_checks_beside_a_notebook_that_fail_are_named(tmp_path):
+    assert exercises_beside(tmp_path) == {}
+    (tmp_path / "lab98_checks.py").write_text("EXERCISES = 1 / 0", encoding="utf-8")
+    with pytest.raises(ValueError, match="lab98_checks.py, beside this notebook, can't be used: ZeroDivisionError"):
+        exercises_beside(tmp_path)
 
 
 def test_a_check_that_hangs_on_an_answer_is_told_from_the_rest(tested, monkeypatch):

@@ -1,14 +1,20 @@
 """The checks themselves: a right answer passes, a wrong one gets its smallest counterexample, a stub is "not yet"."""
 
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
 from hypothesis import strategies
 
+import course.checks
 from course.checks import Exercise, Verdict, find_exercise, same
 from course.checks import check as check_function
 from course.checks.attempts import Attempts
-from course.checks.check import _function, _one_case, _value
+from course.checks.check import _exercises, _function, _one_case, _value
 from course.checks.smaller import smallest
 
 
@@ -144,6 +150,30 @@ def test_an_unknown_exercise_is_named_with_its_neighbours():
         find_exercise("nothing_like_it")
     with pytest.raises(ValueError, match="needs its exercise's name"):
         check_function(3)
+
+
+def test_a_class_s_own_checks_are_found_beside_the_notebook(tmp_path, monkeypatch):
+    (tmp_path / "lab99_own_checks.py").write_text(
+        "from course.checks import Exercise\n\n"
+        'EXERCISES = {"triple": Exercise("triple", lambda: [(1,), (2,)], lambda n: 3 * n)}\n'
+    )
+    monkeypatch.chdir(tmp_path)
+    assert check_function(lambda n: 3 * n, "triple") and check_function(lambda n: n, "triple").state == "wrong"
+
+
+def test_an_exercise_in_plain_numpy_is_checked_without_torch():
+    program = (
+        "import sys\nfrom course import check\n"
+        "def next_generation(board):\n    return board\n"
+        "assert check(next_generation).state == 'wrong'\nassert 'torch' not in sys.modules"
+    )
+    assert subprocess.run([sys.executable, "-c", program], timeout=60).returncode == 0
+
+
+def test_no_two_exercises_share_a_name():
+    files = sorted(Path(course.checks.__file__).parent.glob("*.py"))
+    names = Counter(name for file in files for name in _exercises(file))
+    assert [name for name, count in names.items() if count > 1] == []
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ import difflib
 from dataclasses import dataclass
 from html import escape
 from importlib import import_module
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 from course.checks.attempts import Attempts
@@ -84,27 +83,25 @@ def _entered(inputs):
 def find_exercise(name):
     """Return the `Exercise` called `name`; raises ValueError that names the nearest ones.
 
-    A class's own labs bring theirs in a file `LAB_checks.py` beside the notebook; it comes first.
+    A class's own labs bring theirs in a file beside the notebook; it comes first.
     """
-    files = [*sorted(Path.cwd().glob("*_checks.py")), *sorted(Path(__file__).parent.glob("*.py"))]
-    for file in files:
+    own = exercises_beside()
+    if name in own:
+        return own[name]
+    rooms = sorted(Path(__file__).parent.glob("*.py"))
+    for room in rooms:
         # only a file that names it is loaded: most load torch, and an exercise in plain numpy need not wait for that
-        if f'"{name}"' in file.read_text(encoding="utf-8") and name in (found := _exercises(file)):
+        if f'"{name}"' in room.read_text(encoding="utf-8") and name in (found := _exercises(room)):
             return found[name]
-    every = sorted({known for file in files for known in _exercises(file)})
+    every = sorted({*own, *(known for room in rooms for known in _exercises(room))})
     near = difflib.get_close_matches(name, every) or every
     raise ValueError(
         f"check: there is no exercise {name!r}. Name the function as the exercise does: {', '.join(near)}."
     )
 
 
-def _exercises(file):
-    if file.parent == Path(__file__).parent:
-        return getattr(import_module(f"course.checks.{file.stem}"), "EXERCISES", {})
-    spec = spec_from_file_location(file.stem, file)
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return getattr(module, "EXERCISES", {})
+def _exercises(room):
+    return getattr(import_module(f"course.checks.{room.stem}"), "EXERCISES", {})
 
 
 def _one_case(exercise, answer, arguments, first):

@@ -268,6 +268,15 @@ def test_the_same_file_is_asked_the_same_and_any_other_anew(lab):
     assert drawing(one, "x").integers(1 << 60) != drawing(one, "y").integers(1 << 60)
 
 
+@pytest.mark.parametrize("box", ["the real one", "none"])
+def test_marked_again_it_is_told_the_same(lab, box):
+    answer = "def total(values):\n    raise ValueError([object(), hash('a'), list({'a', 'b', 'c', 'd'})])"
+    sandbox = a_sandbox() if box == "the real one" else UnsafeSandbox
+    one, again = (mark(lab, {"total": answer}, sandbox=sandbox) for _ in range(2))
+    assert "<object object>" in one.exercise("total").reason
+    assert one.exercises == again.exercises
+
+
 def test_our_own_failures_are_never_a_zero_to_count(lab):
     def broken(*_):
         raise ZeroDivisionError("ours")

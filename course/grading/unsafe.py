@@ -70,9 +70,10 @@ class _Process:
         self._evidence, back = os.pipe()
         os.set_blocking(self._requests, False)
         settings = {"HOME": str(folder), "PATH": os.defpath, "MPLBACKEND": "Agg", "OPENBLAS_NUM_THREADS": "1"}
+        settings["PYTHONHASHSEED"] = "0"
         with (folder / "stdout").open("wb") as stdout, (folder / "stderr").open("wb") as stderr:
             self._process = subprocess.Popen(
-                [sys.executable, "-I", "-S", "-c", _BOOT, str(theirs), str(back)],
+                [sys.executable, "-P", "-s", "-S", "-c", _BOOT, str(theirs), str(back)],
                 **{"pass_fds": (theirs, back), "cwd": folder / "work", "env": settings, "start_new_session": True},
                 **{"stdin": subprocess.DEVNULL, "stdout": stdout, "stderr": stderr},
             )

@@ -1,11 +1,13 @@
 """From what was asked of one exercise to its mark: the state, the share of its points, and the reason in words."""
 
+import re
 from dataclasses import dataclass
 
 from course.grading.inside.wire import pack
 from course.grading.lab import Race
 
 REASON = 2000  # characters
+ADDRESS = re.compile(r" at 0x[0-9a-f]{6,16}\b")
 
 
 @dataclass(frozen=True)
@@ -81,5 +83,6 @@ def _beside(asked):
 
 def _cut(text):
     # what a student's code said may hold anything: no colours for a terminal, nothing that turns text around
+    text = ADDRESS.sub("", text)  # marked again, it is told the same
     plain = "".join(one if one.isprintable() or one == "\n" else "?" for one in text)
     return plain if len(plain) <= REASON else plain[: REASON - 2] + " …"

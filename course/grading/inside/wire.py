@@ -95,7 +95,10 @@ def encode(plan, value):
 
 def named(value):
     """Return what `value` is, in a few words: its type, and its dtype and shape where it has them."""
-    text = "None" if value is None else "..." if value is ... else f"a {type(value).__name__}"
+    kind = type(value).__name__
+    if value is None or value is ...:
+        return "None" if value is None else "..."
+    text = f"{'an' if kind[:1] in tuple('aeiou') else 'a'} {kind}"
     shape, dtype = getattr(value, "shape", None), getattr(value, "dtype", None)
     if shape is not None and dtype is not None:
         text += f" of {str(dtype).replace('torch.', '')}, shape {tuple(shape)}"
@@ -119,7 +122,7 @@ def _flag(plan, value):
 def _integer(plan, value):
     value = _plain(value)
     if isinstance(value, bool) or (isinstance(value, float) and not value.is_integer()):
-        raise NotThat(repr(value))
+        raise NotThat(f"{named(value)}, {str(value)[:40]}")
     return operator.index(int(value) if isinstance(value, float) else value).to_bytes(16, "little", signed=True)
 
 

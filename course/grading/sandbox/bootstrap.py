@@ -15,8 +15,8 @@ REQUESTS, EVIDENCE = 3, 4
 #: Addresses that a program may reserve beyond its memory: torch's libraries do. Tables of pages take 1/512 of it.
 ADDRESSES = 32 * 1024**3
 
-#: `python -I -S -c BOOTSTRAP requests evidence`. High numbers first: 3 may be the pipe that belongs on 4. The program
-#: then is `__main__` itself, where processes that it starts look for its functions.
+#: `python -P -s -S -c BOOTSTRAP requests evidence`. High numbers first: 3 may be the pipe that belongs on 4. It then is
+#: `__main__` itself, where processes that it starts look for its functions.
 BOOTSTRAP = f"""\
 import os, sys
 a, b = int(sys.argv[1]), int(sys.argv[2])
@@ -53,7 +53,8 @@ start()
 
 def command_line(executable, requests, evidence):
     """Return the command that runs inside; `requests` and `evidence` are its descriptors' numbers."""
-    return [executable, "-I", "-S", "-c", BOOTSTRAP, str(requests), str(evidence)]
+    # not -I: it would not hear PYTHONHASHSEED, and the environment is ours alone
+    return [executable, "-P", "-s", "-S", "-c", BOOTSTRAP, str(requests), str(evidence)]
 
 
 def orders(profile, packages, processes):

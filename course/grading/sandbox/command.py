@@ -147,6 +147,7 @@ def _environment(profile):
     return {
         **{"PATH": "/usr/bin", "HOME": "/tmp", "TMPDIR": "/tmp", "USER": "student", "LANG": "C.UTF-8"},
         **{"MPLBACKEND": "Agg", "MPLCONFIGDIR": "/tmp", "IPYTHONDIR": "/tmp/.ipython", "TERM": "dumb"},
+        "PYTHONHASHSEED": "0",  # marked again, a set has the same order
         **threads,
     }
 

@@ -295,6 +295,14 @@ def test_a_lab_that_cannot_be_set_up_is_our_failure(lab):
     assert "there_is_no_such_module" in marks.exercise("double").reason
 
 
+@pytest.mark.parametrize(
+    "change", [{"files": ("nowhere.rle",)}, {"modules": ("course.nowhere",)}, {"masked": ("course.x",)}]
+)
+def test_a_lab_that_names_what_is_not_there_is_our_failure(lab, change):
+    marks = mark(replace(lab, **change))
+    assert states(marks) == dict.fromkeys(["double", "total", "shifted"], "grader_failed")
+
+
 def test_no_notebook_no_marks_and_the_reason(lab):
     marks = mark_submission(lab, b"{", SECRET, UnsafeSandbox)
     assert set(states(marks).values()) == {"unreadable"}

@@ -3,6 +3,8 @@
 import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from small_lab import cells_of, code, markdown, notebook, write_small_lab
 
 from course.grading.rebuild import rebuild
@@ -225,6 +227,30 @@ def test_odd_values_where_text_should_be_are_no_text():
     odd.append({"cell_type": "code", "source": "\ud800", "outputs": {"a": 1}, "metadata": ["x"]})
     cells = read_submission(notebook(odd))
     assert [cell.text for cell in cells] == ["", "a", "", "?"]
+
+
+ANYTHING = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.text(max_size=9)
+    | st.sampled_from(["code", "double", "check_double"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=8,
+)
+KEYS = {"cell_type", "id", "source", "input", "metadata", "outputs"}
+
+
+@given(st.lists(st.fixed_dictionaries({}, optional=dict.fromkeys(KEYS, ANYTHING)), max_size=5), ANYTHING)
+def test_whatever_a_notebook_holds_it_is_rebuilt_or_refused_in_a_sentence(lab, cells, format_):
+    for data in (notebook(cells, nbformat=format_), notebook([{"cell_type": "code", **cell} for cell in cells])):
+        try:
+            rebuilt = rebuild(lab, data)
+        except (Unreadable, TooLarge) as problem:
+            assert str(problem).endswith(".")
+        else:
+            assert all(isinstance(step.text, str) for step in rebuilt.steps)
+            assert len(rebuilt.cells) == len(cells)
 
 
 def test_notebooks_with_a_byte_order_mark_are_read():

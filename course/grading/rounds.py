@@ -69,7 +69,13 @@ def ask_all(lab, rebuilt, secret, sandbox):
         open_ = [exercise for exercise in lab.exercises if not asked.is_settled(exercise)]
         to_ask = [exercise for exercise in open_ if None in asked.results[exercise.name]]
         if to_ask:
-            rebuilt = _round(lab, rebuilt, to_ask, asked, sandbox)
+            try:
+                rebuilt = _round(lab, rebuilt, to_ask, asked, sandbox)
+            except (
+                ValueError,
+                OSError,
+            ) as failure:  # a file or module that the lab names isn't there; no process to be had
+                asked.failed.update({e.name: f"its sandbox could not be made: {failure}" for e in to_ask})
         elif open_:
             _race(lab, rebuilt, open_[0], asked, sandbox, secret)
         else:

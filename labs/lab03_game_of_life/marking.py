@@ -196,12 +196,12 @@ def long_runs(draw):
         (soup(draw, height, width), int(draw.integers(2, 9))) for height, width in ((3, 4), (5, 7), (17, 9), (24, 33))
     ]
     cases = [Case(pair, edge=True, group="right") for pair in fixed] + [Case(pair, group="right") for pair in drawn]
-    return [*cases, Case((soup(draw, 512, 512), 6), group="fast")]
+    return [*cases, Case((soup(draw, 512, 512), 12), group="fast")]
 
 
 def fresh(draw, answer):
     """The next board of the race: the last answer with noise laid over it."""
-    return answer ^ soup(draw, *answer.shape), 6
+    return answer ^ soup(draw, *answer.shape), 12
 
 
 def after(board, generations):
@@ -221,7 +221,7 @@ FAST_STEP = Exercise(
     cases=long_runs,
     evidence=same_board,
     expected=after,
-    witness=Race(EIGHT_ROLLS, times=4.0, chain=fresh, rounds=5),
+    witness=Race(EIGHT_ROLLS, times=3.0, chain=fresh, rounds=5),
     groups={"right": 0.5, "fast": 0.5},
     seconds=3.0,
     oracle="every cell by itself, generation after generation; the speed is a ratio to eight rolls, timed outside",

@@ -26,7 +26,9 @@ def product_complaint(lines, shapes):
 
 def layers_complaint(lines, shapes, steps):
     """Judge a program of exercise 2."""
-    return program_complaint(lines, shapes, lambda x, w: layers_here(x, w, steps), f"that of {steps} layers")
+    return program_complaint(
+        lines, shapes, lambda x, w: layers_here(x, w, steps), f"that of {steps} layer{'s' * (steps != 1)}"
+    )
 
 
 def layers_here(x, w, steps):
@@ -138,6 +140,13 @@ def _both(make):
     return fixed + drawn
 
 
+def _drawn(name):
+    # hypothesis is loaded only when a check wants it
+    from course.checks import lab01_drawn
+
+    return getattr(lab01_drawn, name)()
+
+
 EXERCISES = {
     exercise.name: exercise
     for exercise in [
@@ -145,6 +154,7 @@ EXERCISES = {
             "product_on_gpu",
             lambda: [tuple(inputs(shapes)) for (shapes,) in _both(product_shapes)],
             accepts=_accepts(product_complaint),
+            inputs=lambda: _drawn("factors"),
             watch=_watching,
             hint='a.to("cuda:0") is a copy there; both factors must be where the product is; .cpu() brings it back.',
         ),
@@ -152,6 +162,7 @@ EXERCISES = {
             "layers_on_gpu",
             lambda: [(*inputs(shapes), steps) for shapes, steps in _both(layer_shapes)],
             accepts=_accepts(layers_complaint),
+            inputs=lambda: _drawn("layers"),
             watch=_watching,
             hint="what does not change in a loop belongs in front of it; bring the result home after it.",
         ),
@@ -159,24 +170,28 @@ EXERCISES = {
             "device_for",
             lambda: _both(ops),
             asked_device,
+            inputs=lambda: _drawn("ops"),
             hint="ask for a large product first; then add up rows × columns for each device, and compare the sums.",
         ),
         Exercise(
             "runs_on",
             lambda: _both(requests),
             where_it_runs,
+            inputs=lambda: _drawn("requests"),
             hint="first the device's plain name, /kind:index; then is it there, and has its kind a kernel?",
         ),
         Exercise(
             "who_moved",
             lambda: _both(logs),
             largest_mover,
+            inputs=lambda: _drawn("logs"),
             hint="keep a running sum of bytes; an op that computes takes it all and sets it to 0; a view does neither.",
         ),
         Exercise(
             "bytes_to_move",
             lambda: _both(placed_programs),
             bytes_between,
+            inputs=lambda: _drawn("placed_programs"),
             hint="remember which tensor is on which device, a set of (name, device); only what is missing moves.",
         ),
     ]

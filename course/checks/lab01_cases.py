@@ -28,21 +28,21 @@ def layer_shapes(draw):
 def ops(draw):
     """Ops: products around a million multiplications, majorities and ties."""
     fixed = [
-        _op("zeros"),
-        _op("relu", ((1000, 1000), "/cpu:0")),
-        _op("relu", ((1000, 1000), "/gpu:1")),
-        _op("matmul", ((1, 1), "/cpu:0"), ((1, 1), "/cpu:0")),
-        _op("matmul", ((100, 100), "/cpu:0"), ((100, 100), "/cpu:0")),
-        _op("matmul", ((100, 99), "/cpu:0"), ((99, 101), "/cpu:0")),
-        _op("matmul", ((1000, 1), "/gpu:1"), ((1, 1000), "/gpu:1")),
-        _op("matmul", ((1000, 999), "/gpu:1"), ((999, 1), "/cpu:0")),
-        _op("matmul", ((10, 30), "/gpu:0"), ((30, 20), "/gpu:1")),
-        _op("add", ((30, 30), "/gpu:1"), ((30, 30), "/gpu:0")),
-        _op("add", ((30, 30), "/cpu:0"), ((30,), "/gpu:0")),
-        _op("add", ((30, 30), "/gpu:1"), ((30,), "/gpu:0")),
-        _op("add", ((2000, 2000), "/gpu:0"), ((2000, 2000), "/gpu:0")),
-        _op("cat", ((4, 2), "/gpu:0"), ((3, 2), "/gpu:1"), ((3, 2), "/gpu:1")),
-        _op("cat", ((4, 2), "/gpu:1"), ((2, 2), "/cpu:0"), ((2, 2), "/cpu:0")),
+        op_of("zeros"),
+        op_of("relu", ((1000, 1000), "/cpu:0")),
+        op_of("relu", ((1000, 1000), "/gpu:1")),
+        op_of("matmul", ((1, 1), "/cpu:0"), ((1, 1), "/cpu:0")),
+        op_of("matmul", ((100, 100), "/cpu:0"), ((100, 100), "/cpu:0")),
+        op_of("matmul", ((100, 99), "/cpu:0"), ((99, 101), "/cpu:0")),
+        op_of("matmul", ((1000, 1), "/gpu:1"), ((1, 1000), "/gpu:1")),
+        op_of("matmul", ((1000, 999), "/gpu:1"), ((999, 1), "/cpu:0")),
+        op_of("matmul", ((10, 30), "/gpu:0"), ((30, 20), "/gpu:1")),
+        op_of("add", ((30, 30), "/gpu:1"), ((30, 30), "/gpu:0")),
+        op_of("add", ((30, 30), "/cpu:0"), ((30,), "/gpu:0")),
+        op_of("add", ((30, 30), "/gpu:1"), ((30,), "/gpu:0")),
+        op_of("add", ((2000, 2000), "/gpu:0"), ((2000, 2000), "/gpu:0")),
+        op_of("cat", ((4, 2), "/gpu:0"), ((3, 2), "/gpu:1"), ((3, 2), "/gpu:1")),
+        op_of("cat", ((4, 2), "/gpu:1"), ((2, 2), "/cpu:0"), ((2, 2), "/cpu:0")),
     ]
     return [(op,) for op in fixed], [(_drawn_op(draw),) for _ in range(14)]
 
@@ -51,12 +51,13 @@ def _drawn_op(draw):
     where = [str(draw.choice(["/cpu:0", *GPUS])) for _ in range(4)]
     if draw.random() < 0.4:
         rows, inner, columns = (int(n) for n in draw.integers(60, 160, 3))
-        return _op("matmul", ((rows, inner), where[0]), ((inner, columns), where[1]))
+        return op_of("matmul", ((rows, inner), where[0]), ((inner, columns), where[1]))
     shapes = [tuple(int(n) for n in draw.integers(1, 6, 2)) for _ in range(int(draw.integers(1, 5)))]
-    return _op("einsum", *zip(shapes, where, strict=False))
+    return op_of("einsum", *zip(shapes, where, strict=False))
 
 
-def _op(name, *inputs):
+def op_of(name, *inputs):
+    """Return an op as exercise 3 describes it; an input is a shape and a device."""
     shapes, devices = zip(*inputs, strict=True) if inputs else ((), ())
     return {"name": name, "shapes": list(shapes), "devices": list(devices)}
 
@@ -88,7 +89,12 @@ def logs(draw):
     fixed += ["copy12 add copy4 copy4 mm copy16", "copy4 view", "mm copy40 relu sum", "copy4 copy4 copy4 add copy8 mm"]
     words = ["mm", "relu", "add", "view", "t", "copy4", "copy400", "copy1200", "copy1600"]
     drawn = [" ".join(draw.choice(words, int(length))) for length in draw.integers(8, 30, 5)]
-    return tuple([([_record(word) for word in text.split()],) for text in texts] for texts in (fixed, drawn))
+    return tuple([(log_of(text.split()),) for text in texts] for texts in (fixed, drawn))
+
+
+def log_of(words):
+    """Return a log: `copy400` is a copy of 400 bytes, `view` and `t` are views, any other word an op that computes."""
+    return [_record(word) for word in words]
 
 
 def _record(word):
@@ -99,9 +105,14 @@ def _record(word):
 
 def placed_programs(draw):
     """Programs and their places."""
-    line = [_tensor("x", (2, 3)), _tensor("h", (2, 3), "x"), _tensor("y", (2,), "h")]
-    twice = [_tensor("x", (4, 2)), _tensor("a", (4, 2), "x"), _tensor("b", (4, 2), "x"), _tensor("c", (4, 2), "a", "b")]
-    square = [_tensor("x", (5, 5)), _tensor("y", (5, 5), "x", "x"), _tensor("z", (), "y")]
+    line = [tensor_of("x", (2, 3)), tensor_of("h", (2, 3), "x"), tensor_of("y", (2,), "h")]
+    twice = [
+        tensor_of("x", (4, 2)),
+        tensor_of("a", (4, 2), "x"),
+        tensor_of("b", (4, 2), "x"),
+        tensor_of("c", (4, 2), "a", "b"),
+    ]
+    square = [tensor_of("x", (5, 5)), tensor_of("y", (5, 5), "x", "x"), tensor_of("z", (), "y")]
     fixed = [
         (line, "/cpu:0 /cpu:0 /cpu:0"),
         (line, "/cpu:0 /gpu:0 /cpu:0"),
@@ -117,15 +128,16 @@ def placed_programs(draw):
 
 
 def _drawn_program(draw, length):
-    program = [_tensor("x0", (3, 4)), _tensor("x1", (4,))]
+    program = [tensor_of("x0", (3, 4)), tensor_of("x1", (4,))]
     for number in range(2, length):
         shape = [int(n) for n in draw.integers(1, 7, int(draw.integers(0, 3)))]
         read = draw.choice(_names(program), int(draw.integers(1, 4)))
-        program.append(_tensor(f"x{number}", shape, *(str(name) for name in read)))
+        program.append(tensor_of(f"x{number}", shape, *(str(name) for name in read)))
     return program, {name: str(draw.choice(["/cpu:0", *GPUS])) for name in _names(program)}
 
 
-def _tensor(name, shape, *read):
+def tensor_of(name, shape, *read):
+    """Return a tensor of a program that is computed from those it `read`."""
     return {"name": name, "shape": list(shape), "inputs": list(read)}
 
 

@@ -28,7 +28,7 @@ def timelines(draw):
     fixed = [
         *["", "product 3 8", turn, "to 10 14, product 17 20, from 20 25"],
         *["to 0 6, product 2 9", "to 0 4, to 4 8, product 4 10, product 8 12, from 12 13", "product 5 9, to 0 20"],
-        *["to 0 5, from 3 8, product 4 6", "product 0 4, product 2 6, product 9 9", "from 5 9, to 5 9"],
+        *["to 0 5, from 3 8, product 4 6", "product 0 4, product 2 6, product 9 10", "from 5 9, to 5 9"],
         "to 0 2, to 2 4, product 6 8, product 7 20, from 15 18, from 30 31",
     ]
     drawn = [[_event(draw) for _ in range(int(count))] for count in draw.integers(3, 14, 6)]

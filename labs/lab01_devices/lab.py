@@ -23,6 +23,7 @@
 import math
 
 from course import check
+from course.devices.names import DeviceName
 
 # %% [markdown]
 # ## 1. An op on a GPU
@@ -149,7 +150,6 @@ check(device_for)
 
 # %% tags=["notebook-only"]
 from course import place
-from course.devices.names import DeviceName
 
 
 def rule(op):
@@ -183,8 +183,8 @@ with place(rule):
 #
 # <details><summary>Hint</summary>
 #
-# `text.lower()`, `text.replace("cuda", "gpu")` and `text.split("/")[-1]` take a name apart. `DeviceName.parse` of the
-# course does it too, and you may use it.
+# `text.lower()`, `text.replace("cuda", "gpu")` and `text.split("/")[-1]` take a name apart. So does
+# `DeviceName.parse(text)`, which has a `kind` and an `index`.
 #
 # </details>
 

@@ -91,7 +91,8 @@ with simulated_gpus(1) as gpus:
 # nothing, since it lay behind the work? Each event is a dictionary:
 #
 # - `event["what"]`: `"to device"` or `"from device"`, which are copies, or `"product"`
-# - `event["start"]`, `event["end"]`: whole microseconds; it is under way from `start` until just before `end`
+# - `event["start"]`, `event["end"]`: whole microseconds, `start < end`; it is under way from `start` until just before
+#   `end`
 #
 # Events may overlap, also two of the same kind, and they come in any order. Write `take_apart(events)`. It returns a
 # dictionary of five counts of microseconds:

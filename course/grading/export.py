@@ -39,8 +39,10 @@ def canvas_file(totals, people, column, most):
         person = known.get(total.student)
         if person is None or not (person.canvas_id or person.sis_id or person.login):
             unsure.append(total.student)
-        about = (person.full_name or total.student, person.canvas_id, person.sis_id, person.login, person.section)
-        lines.append([*(about if person else (total.student, "", "", "", "")), _number(total.score)])
+        about = (total.student, "", "", "", "")
+        if person is not None:
+            about = (person.full_name or total.student, person.canvas_id, person.sis_id, person.login, person.section)
+        lines.append([*about, _number(total.score)])
     head = ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", column]
     return _text([head, ["    Points Possible", "", "", "", "", f"{most:g}"], *lines]), unsure
 

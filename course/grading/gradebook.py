@@ -224,15 +224,15 @@ def _complete(book, submission, lab, notebooks):
     source = book.find_notebook(lab, lab)
     if not notebooks:
         notebooks.append(SubmittedNotebook(notebook=source, assignment=submission))
+        book.db.add(notebooks[0])
     there = {grade.cell_id for grade in notebooks[0].grades} | {comment.cell_id for comment in notebooks[0].comments}
     for cell in source.grade_cells:
         if cell.id not in there:
-            Grade(cell_id=cell.id, notebook=notebooks[0])
+            book.db.add(Grade(cell_id=cell.id, notebook=notebooks[0]))
     for cell in source.solution_cells:
         if cell.id not in there:
-            Comment(cell_id=cell.id, notebook=notebooks[0])
-    if book.db.new:
-        book.db.commit()
+            book.db.add(Comment(cell_id=cell.id, notebook=notebooks[0]))
+    book.db.commit()
 
 
 def write_autograded(course, lab, one):

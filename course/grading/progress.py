@@ -10,7 +10,7 @@ class Progress:
     """Called as `progress(done, of)`; writes to stderr, so that stdout is the report."""
 
     def __init__(self, what, stream=None, clock=time.monotonic):
-        self.what, self.stream, self.clock = what, stream or sys.stderr, clock
+        self.what, self.stream, self.clock = what, sys.stderr if stream is None else stream, clock
         self.started, self.told, self.open = clock(), -1, False
 
     def __call__(self, done, of):

@@ -17,6 +17,7 @@ from course.grading.source import load_lab
 
 #: Submissions after which a worker is replaced: whatever a library keeps, memory stays flat.
 LIFE = 100
+START = 600.0  # seconds in which a worker must have loaded the lab; seconds of it are spent on imports
 
 
 @dataclass(frozen=True)
@@ -48,10 +49,12 @@ def mark_all(lab, tasks, jobs=1, sandbox=Sandbox, mark=mark_submission, seconds=
                 more = task is not None
                 if more:
                     worker = _Worker(lab, sandbox, mark)
-                    worker.give(task, limit)
+                    worker.give(task, START)
                     workers[worker.sentinel] = worker
             for worker in _answered(workers):
-                task, marks, task_next = worker.task, worker.take(), None
+                task, marks, task_next = worker.task, worker.take(limit), None
+                if marks is None:
+                    continue  # it has loaded the lab and begins
                 if worker.is_fit():
                     task_next = next(tasks, None) if more else None
                     more = task_next is not None
@@ -108,11 +111,14 @@ class _Worker:
         except OSError:
             self.broken = True  # it has ended: `take` says so
 
-    def take(self):
-        """Return the marks of its task, or those of a failure of ours."""
+    def take(self, limit):
+        """Return the marks of its task, or those of a failure of ours; None when it has only just begun."""
         try:
             if not self.broken and self.talk.poll():
                 told = self.talk.recv()
+                if told is None:
+                    self.deadline = time.monotonic() + limit
+                    return None
                 self.task = None
                 return _told(told, self.lab)
         except (EOFError, OSError):
@@ -153,16 +159,13 @@ def _work(talk, folder, sandbox, mark):
         lab = load_lab(folder)
     except Exception as error:
         problem = f"the lab can't be loaded: {type(error).__name__}: {error}"
-    while True:
-        try:
+    try:
+        talk.send(None)
+        while True:
             data, secret = talk.recv()
-        except (EOFError, OSError):
-            return
-        told = _marked(lab, data, secret, sandbox, mark) if lab else problem
-        try:
-            talk.send(told)
-        except OSError:
-            return  # nobody waits for it any more
+            talk.send(_marked(lab, data, secret, sandbox, mark) if lab else problem)
+    except (EOFError, OSError):
+        return  # nobody waits for it any more
 
 
 def _marked(lab, data, secret, sandbox, mark):

@@ -4,6 +4,7 @@ Plain numpy; the oracles stand in `lab06_oracles`.
 """
 
 from contextlib import contextmanager
+from importlib import import_module
 
 import numpy as np
 
@@ -48,6 +49,11 @@ def _as(kind, oracle):
     return accepts
 
 
+def _drawn(name):
+    """Return what gives the strategy so called: Hypothesis is loaded when a check looks for a smaller input."""
+    return lambda: getattr(import_module("course.checks.lab06_drawn"), name)()
+
+
 def _draw():
     return np.random.default_rng(6)
 
@@ -67,12 +73,14 @@ EXERCISES = {
             lambda: [one for part in oracles.lines(_draw()) for one in part],
             oracles.difference_gradient,
             hint="the derivative of a mean of squares is a mean too, of twice the distance times its derivative.",
+            inputs=_drawn("lines"),
         ),
         Exercise(
             "store",
             _stores,
             accepts=lambda got, *arguments: oracles.judge_store(got, *arguments) or True,
             hint="the staleness is the store's version less the push's; a store keeps arrays that nobody else holds.",
+            inputs=_drawn("stores"),
             watch=_driven(drive_store),
         ),
         Exercise(
@@ -80,6 +88,7 @@ EXERCISES = {
             lambda: oracles.trainings(_draw()),
             accepts=_as(lambda got: np.asarray(got, float), oracles.all_versions),
             hint="at turn k the points are those of the turn, the parameters those of the worker's last pull.",
+            inputs=_drawn("trainings"),
             watch=_driven(drive_train),
         ),
         Exercise(
@@ -87,6 +96,7 @@ EXERCISES = {
             lambda: [one for group in oracles.logs(_draw()).values() for one in group],
             accepts=_as(lambda got: [tuple(one) for one in got], oracles.log_records),
             hint="the block of a step is (step.step - 1) // every, whatever was told before it.",
+            inputs=_drawn("logs"),
             watch=_driven(drive_log),
         ),
         Exercise(
@@ -94,6 +104,7 @@ EXERCISES = {
             lambda: [one for part in oracles.stops(_draw()) for one in part],
             accepts=lambda got, *arguments: _stopped_right(got, oracles.stop_step(*arguments)),
             hint="begin knows the step to count from; numbers have gaps, so the last step itself may never be told.",
+            inputs=_drawn("stops"),
             watch=_driven(drive_stop),
         ),
         Exercise(
@@ -101,6 +112,7 @@ EXERCISES = {
             lambda: [(Plan(*rest), x, y) for x, y, *rest in oracles.lives(_draw())],
             accepts=_record_accepted,
             hint="after a death connect again and pull: the version says which row is due, and w is what it is due at.",
+            inputs=_drawn("lives"),
             watch=_against_a_store,
         ),
     ]

@@ -135,7 +135,12 @@ def drive(entry, port, x, y):
     class Connection:
         def __init__(self):
             self._socket = socket.create_connection(("127.0.0.1", port), timeout=5)
-            self._file = self._socket.makefile("rwb")
+            self._file = self._socket.makefile("rb")
+
+        def __del__(self):
+            if hasattr(self, "_file"):
+                self._file.close()
+                self._socket.close()
 
         def pull(self):
             told = self._ask(do="pull")
@@ -145,8 +150,7 @@ def drive(entry, port, x, y):
             return self._ask(do="push", gradient=[float(part) for part in gradient])["version"]
 
         def _ask(self, **request):
-            self._file.write(json.dumps(request).encode() + b"\\n")
-            self._file.flush()
+            self._socket.sendall(json.dumps(request).encode() + b"\\n")
             line = self._file.readline()
             if not line:
                 raise ConnectionError("the store is gone")

@@ -7,6 +7,7 @@ on 127.0.0.1 until it kills itself. A request is a line of JSON, and so is each 
 
 import json
 import os
+import random
 import signal
 import socket
 import socketserver
@@ -14,7 +15,8 @@ import tempfile
 import threading
 import time
 
-PORTS = range(2222, 2322)  # the classic port, and where to go on when it is taken; below those that clients get
+PORTS = range(2222, 2322)  # the classic port, and where to go on when it is taken
+MORE = range(10_000, 30_000)  # where to go on when a submission has taken all of these; below those that clients get
 REQUESTS = 4000  # in one life; a worker that gets nowhere is told so
 
 
@@ -37,7 +39,7 @@ class Host:
 
     def seen(self):
         """End it; return what was applied, [version, w0, w1, g0, g1] each, then the last version and parameters."""
-        os.killpg(self.keeper, signal.SIGKILL)
+        os.kill(self.keeper, signal.SIGTERM)
         os.waitpid(self.keeper, 0)
         self._listener.join()
         told = [json.loads(line) for line in self._lines]
@@ -52,29 +54,50 @@ class Host:
 
 
 def _free_port():
-    for port in PORTS:
+    for port in [*PORTS, *random.sample(MORE, 200)]:
         try:
             socket.create_server(("127.0.0.1", port)).close()
             return port
         except OSError:
             continue
-    raise RuntimeError(f"no port of {PORTS} is free")
+    raise RuntimeError("no port is free")
 
 
 def _keep(plan, port, events):
-    """In the keeper: one life after another, each from the last checkpoint."""
-    os.setsid()  # its lives are of its group, and end with it
-    with tempfile.TemporaryDirectory(prefix="store-", ignore_cleanup_errors=True) as folder:
-        for life in range(len(plan["deaths"]) + 1):
-            if os.fork() == 0:
-                try:
-                    Store(plan, life, os.path.join(folder, "checkpoint"), events).serve(port)
-                finally:
-                    os._exit(1)
-            os.wait()
-            time.sleep(plan["down"])
-        while True:
-            time.sleep(60)
+    """In the keeper: one life after another, each from the last checkpoint, until it is asked to end."""
+    signal.signal(signal.SIGTERM, _end)
+    life = None
+    try:
+        with tempfile.TemporaryDirectory(prefix="store-") as folder:
+            try:
+                for number in range(len(plan["deaths"]) + 1):
+                    life = _begin_life(plan, number, port, os.path.join(folder, "checkpoint"), events)
+                    os.waitpid(life, 0)
+                    life = None
+                    time.sleep(plan["down"])
+                signal.pause()
+            finally:
+                if life is not None:
+                    os.kill(life, signal.SIGKILL)
+                    os.waitpid(life, 0)
+    finally:
+        os._exit(0)
+
+
+def _end(*_):
+    raise SystemExit
+
+
+def _begin_life(plan, number, port, checkpoint, events):
+    """Return the process of that life."""
+    life = os.fork()
+    if life == 0:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        try:
+            Store(plan, number, checkpoint, events).serve(port)
+        finally:
+            os._exit(1)
+    return life
 
 
 class Store:

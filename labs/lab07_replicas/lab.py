@@ -28,7 +28,7 @@ from course import check
 #
 # Row i of `a @ b` needs row i of `a` and all of `b`. So several tasks can each make some of the rows.
 #
-# Write `split_product(a, b, tasks)`: the product of two `float64` arrays, made by the tasks. `tasks` is a list of
+# Write `product_by_tasks(a, b, tasks)`: the product of two `float64` arrays, made by the tasks. `tasks` is a list of
 # functions; `tasks[k](left, right)` sends two arrays to task k, a process of its own, waits, and returns their product.
 # Cut the rows of `a` into one slice for each task, in order, whose sizes differ by at most one, the larger ones first
 # (as `np.array_split` does). Every task is given its slice and all of `b`, once. There are at least as many rows as
@@ -45,8 +45,8 @@ from course import check
 # </details>
 
 
-# %% tags=["exercise:split_product", "points:4"]
-def split_product(a, b, tasks):
+# %% tags=["exercise:product_by_tasks", "points:4"]
+def product_by_tasks(a, b, tasks):
     ### BEGIN SOLUTION
     from concurrent.futures import ThreadPoolExecutor
 
@@ -57,7 +57,7 @@ def split_product(a, b, tasks):
 
 
 # %%
-check(split_product)
+check(product_by_tasks)
 
 # %% [markdown]
 # ## 2. The replicas of a network

@@ -74,8 +74,8 @@ def digest(array):
     return hashlib.sha256(repr(array.shape).encode() + array.tobytes()).hexdigest()
 
 
-SPLIT_PRODUCT = Exercise(
-    "split_product",
+PRODUCT_BY_TASKS = Exercise(
+    "product_by_tasks",
     cases=split,
     evidence=lambda case: Array("float64", (len(case.arguments[0]), case.arguments[1].shape[1])),
     judge=judge_split,
@@ -178,6 +178,6 @@ STABLE_RATE = Exercise(
 LAB = Lab(
     "lab07_replicas",
     title="Replicas",
-    exercises=[SPLIT_PRODUCT, REPLICA_GRADIENTS, SYNC_STORE, DELAYED_DESCENT, STABLE_RATE],
+    exercises=[PRODUCT_BY_TASKS, REPLICA_GRADIENTS, SYNC_STORE, DELAYED_DESCENT, STABLE_RATE],
     imports=("numpy", "torch"),
 )

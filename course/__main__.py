@@ -39,6 +39,24 @@ def devices():
 
 
 @main.command()
+@click.argument("notebook", type=click.Path(dir_okay=False))
+@click.option("--lab", metavar="FOLDER", help="The lab's sources; by default beside the notebook, or the course's own.")
+def check(notebook, lab):
+    """Mark your own lab, LAB.ipynb, as your class would: points and the smallest counterexample, exercise by exercise.
+
+    Exits with 0 when everything is right.
+    """
+    from course.grading.at_home import LabError, TooLarge, Unreadable, report
+
+    try:
+        raise SystemExit(report(notebook, lab, click.echo))
+    except (Unreadable, TooLarge) as error:
+        raise click.ClickException(f"{notebook}: {error}") from error
+    except (LabError, OSError) as error:
+        raise click.ClickException(str(error)) from error
+
+
+@main.command()
 @click.option("--pattern", default="gosper_glider_gun", show_default=True, help="A pattern's name, or a file of one.")
 @click.option("--generations", default=120, show_default=True, type=click.IntRange(min=0))
 @click.option("--engine", default="auto", show_default=True, help="auto, scipy, conv, roll or packed.")

@@ -62,10 +62,13 @@ def _answered(lab, exercise, asked, rebuilt):
 
 
 def _smallest(cases, results):
-    """Return the problem with the smallest question, if any."""
-    wrong = [(len(pack(c.arguments)), r.problem) for c, r in zip(cases, results, strict=True) if r.problem]
-    asked = [one for one in wrong if one[1] != "not asked"]
-    return min(asked, key=lambda one: one[0])[1] if asked else None
+    """Return the problem that is the shortest to read, if any: what was asked, what came and what was expected."""
+    wrong = [
+        (len(r.problem), len(pack(c.arguments)), r.problem)
+        for c, r in zip(cases, results, strict=True)
+        if r.problem and r.problem != "not asked"
+    ]
+    return min(wrong)[-1] if wrong else None
 
 
 def _builds_on(lab, exercise, asked):

@@ -133,7 +133,7 @@ class Once:
         return self._left.pop(0)
 
     def __repr__(self):
-        return f"iter({show(self.blocks)})"
+        return f"iter({show([block.tolist() for block in self.blocks])})"  # to the last digit, which numpy rounds
 
 
 def without_rounding(blocks):
@@ -185,6 +185,13 @@ def _streams():
     yield Once(noisy_blocks(draw, (1000, 3000, 500), (1e8, -1e8, 0)))
 
 
+def drawn():
+    """Return the module with the strategies of inputs."""
+    from course.checks import lab04_drawn  # Hypothesis is loaded when a check is run, not when it is looked for
+
+    return lab04_drawn
+
+
 EXERCISES = {
     exercise.name: exercise
     for exercise in [
@@ -192,24 +199,28 @@ EXERCISES = {
             "map_and_reduce",
             lambda: [(lines, Initials(), Brackets()) for lines in LINES],
             all_pairs_first,
+            inputs=lambda: drawn().lines(),
             hint="a key that is new keeps its value as it is; one that is known gets join(what it has, the value).",
         ),
         Exercise(
             "mean_of_slices",
             lambda: SLICED,
             exact_mean,
+            inputs=lambda: drawn().sliced_means(),
             hint="leave out slices of size 0 before you multiply: nan times 0 is nan.",
         ),
         Exercise(
             "spread_of_slices",
             lambda: ((slices,) for slices in _slices_to_try()),
             lambda slices: whole_spread(slices.numbers),
+            inputs=lambda: drawn().cuts(),
             hint="the mean of the squares is variance + mean²; that can be weighted, and taken apart again at the end.",
         ),
         Exercise(
             "steady_mean",
             lambda: ((stream,) for stream in _streams()),
             accepts=lambda got, stream: near_the_mean(got, stream.blocks),
+            inputs=lambda: drawn().streams(),
             hint="add every block up in float64, and keep two numbers from each: its total and its size.",
         ),
     ]

@@ -103,7 +103,8 @@ def _shares_wrong(ranges, darts, shares):
         if not 0 <= first <= last <= darts:
             return f"({first}, {last}) is no range of the darts 0 to {darts - 1}"
         if not fewest <= last - first <= most:
-            return f"({first}, {last}) are {last - first} darts; a fair share of {darts} is {fewest} or {most}"
+            fair = fewest if fewest == most else f"{fewest} or {most}"
+            return f"a share of {last - first}, from {first} to {last}; a fair share of {darts} darts is {fair}"
     following = 0
     for first, last in sorted(ranges):
         if first != following:
@@ -124,8 +125,9 @@ def on_gpus(got, devices, darts):
     gpus = [(name[: name.rindex("/")], f"cuda:{name.rpartition(':')[2]}") for name in devices if "/gpu:" in name]
     named = [entry[:2] for entry in plan]
     if sorted(named) != sorted(gpus):
-        odd = [gpu for gpu in gpus if named.count(gpu) != 1] or [name for name in named if name not in gpus]
-        return f"{odd[0]} stands {named.count(odd[0])} times in it; each GPU once, by its task and torch's name there"
+        odd = [name for name in named if name not in gpus] or [gpu for gpu in gpus if named.count(gpu) != 1]
+        told = f"is in it {named.count(odd[0])} times" if odd[0] in gpus else "is none of the GPUs"
+        return f"{odd[0]} {told}; each GPU belongs there once, as its task's name and torch's name for it in that task"
     return _shares_wrong([entry[2:] for entry in plan], darts, len(gpus)) or True
 
 
@@ -222,6 +224,13 @@ def clusters_to_try():
     yield [*cluster_of(1, 0, "gpus"), *cluster_of(2, 1), "/job:chief/task:0/cpu:0", "/job:chief/task:0/gpu:3"], 100
 
 
+def drawn():
+    """Return the module with the strategies of inputs."""
+    from course.checks import lab05_drawn  # Hypothesis is loaded when a check is run, not when it is looked for
+
+    return lab05_drawn
+
+
 EXERCISES = {
     exercise.name: exercise
     for exercise in [
@@ -229,6 +238,7 @@ EXERCISES = {
             "count_inside",
             lambda: DARTS,
             dart_by_dart,
+            inputs=lambda: drawn().ranges_of_darts(),
             hint="darts first to last - 1 are the numbers 2 * first to 2 * last - 1; x is every second of them.",
         ),
         Exercise(
@@ -236,36 +246,42 @@ EXERCISES = {
             shares_to_try,
             accepts=lambda got, seen, darts, servers, _: on_servers(got, seen.calls, seen.waited, darts, servers),
             watch=lambda: nullcontext(_and_its_calls),
+            inputs=lambda: drawn().shares(),
             hint="one list of futures, made in a first loop; their results are added up in a second.",
         ),
         Exercise(
             "pi_on_gpus",
             clusters_to_try,
             accepts=on_gpus,
+            inputs=lambda: drawn().clusters(),
             hint="pick out the GPUs first; then their number says how large a share is.",
         ),
         Exercise(
             "pooled_pi",
             lambda: ((counts,) for counts in COUNTS),
             written_out,
+            inputs=lambda: drawn().counts(),
             hint="add up all that fell inside and all that were thrown; then it is one server's formula.",
         ),
         Exercise(
             "error_of_runs",
             lambda: ((values,) for values in RUNS),
             pair_by_pair,
+            inputs=lambda: drawn().runs(),
             hint="np.std(values, ddof=1): the mean was worked out from the same values, which costs one.",
         ),
         Exercise(
             "stream_for",
             lambda: PLACES,
             place_in_line,
+            inputs=lambda: drawn().pairs(),
             hint="how many pairs stand in the line before the first of this run?",
         ),
         Exercise(
             "thrown_twice",
             lambda: ((ranges,) for ranges in RANGES),
             one_by_one,
+            inputs=lambda: drawn().logs(),
             hint="go through a stream's ranges by their beginnings; remember the furthest end so far.",
         ),
     ]

@@ -205,7 +205,7 @@ check(steady_mean)
 noise = 8 * np.random.default_rng(4).integers(-2, 4, 100_000)
 sensor = (1e8 + noise).astype(np.float32)
 exact = math.fsum(sensor.tolist()) / sensor.size
-print(f"exact {exact:,.4f}, sensor.mean() {sensor.mean():,.4f}, yours {steady_mean(iter(np.split(sensor, 7)))}")
+print(f"exact {exact:,.4f}, sensor.mean() {sensor.mean():,.4f}, yours {steady_mean(iter(np.array_split(sensor, 7)))}")
 
 # %% [markdown]
 # ## 6. Where does a pin lead?

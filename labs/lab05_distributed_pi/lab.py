@@ -173,9 +173,9 @@ with local_cluster(worker=2, simulated_gpus=2) as cluster:
     thrown = []
     for task, device, first, last in [] if plan is ... else plan:
         with cluster.at(task):
-            thrown.append(cluster.executor.submit(throw, device, 5, first, last))
+            thrown.append(cluster.executor.submit(throw, device, 7, first, last))
     counts = [future.result(timeout=60) for future in thrown]
-print(counts, "together", sum(counts), "of 100,000; in one piece:", count_inside(5, 0, 100_000))
+print(counts, "together", sum(counts), "of 100,000; in one piece:", count_inside(7, 0, 100_000))
 
 # %% [markdown]
 # ## 4. Pi, give or take

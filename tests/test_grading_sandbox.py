@@ -67,17 +67,17 @@ def test_megabytes_go_both_ways():
 
 
 def test_a_program_that_reads_nothing_does_not_hold_the_grader():
-    with Sandbox(Profile(seconds=20)).start("import time; time.sleep(60)") as running:
+    with Sandbox(Profile(seconds=600)).start("import time; time.sleep(600)") as running:
         with pytest.raises(SandboxStopped) as stopped:
             running.send(bytes(1_000_000), seconds=0.3)
-    assert stopped.value.ended.limit == "time"
+    assert stopped.value.ended.limit == "time" and stopped.value.ended.seconds < 60
 
 
 def test_a_program_that_says_nothing_does_not_hold_the_grader():
-    with Sandbox(Profile(seconds=20)).start("import time; time.sleep(60)") as running:
+    with Sandbox(Profile(seconds=600)).start("import time; time.sleep(600)") as running:
         with pytest.raises(SandboxStopped) as stopped:
             running.receive(1, seconds=0.3)
-    assert stopped.value.ended.limit == "time"
+    assert stopped.value.ended.limit == "time" and stopped.value.ended.seconds < 60
 
 
 def test_half_an_answer_is_no_answer():

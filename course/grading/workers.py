@@ -51,7 +51,7 @@ def mark_all(lab, tasks, jobs=1, sandbox=Sandbox, mark=mark_submission, seconds=
                     worker = _Worker(lab, sandbox, mark)
                     worker.give(task, START)
                     workers[worker.sentinel] = worker
-            for worker in _answered(workers):
+            for worker in _answered(workers) if workers else ():
                 task, marks, task_next = worker.task, worker.take(limit), None
                 if marks is None:
                     continue  # it has loaded the lab and begins

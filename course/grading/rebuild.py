@@ -9,6 +9,7 @@ it defines: editors rewrite ids, split cells and drop metadata.
 import re
 from dataclasses import dataclass
 
+from course.grading.lent import lent_imports
 from course.grading.source import MARKED, check_id
 from course.grading.submission import plain_lines, read_submission
 
@@ -87,6 +88,9 @@ def _places(lab, cells):
 def _steps(lab, cells, places, answered):
     """Yield what runs: the student's code cells in their order, lost given cells where they stood in the lab."""
     lost = _lost(lab, cells, places)
+    code = [(c, p) for c, p in zip(cells, places, strict=True) if c.type == "code"]
+    own = [c.text for c, p in code if p is None or _essence(c.text) != _essence(p.text)]
+    yield from [Step(text) for text in lent_imports(lab, own)]
     yield from lost.get(None, [])
     for cell, place in zip(cells, places, strict=True):
         if cell.type == "code" and cell.text.strip() and not _is_left_out(cell, place, answered):

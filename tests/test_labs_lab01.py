@@ -5,6 +5,7 @@ import pytest
 from course.checks.lab01 import layers_complaint, product_complaint
 from course.checks.programs import Run
 from course.checks.traced import drive, inputs
+from course.grading.lent import lent_imports
 from course.grading.mark import mark_submission
 from course.grading.release import notebook_with, text_of
 from course.grading.selftest import selftest_here
@@ -150,9 +151,7 @@ def bytes_to_move(program, places):
 }
 WITH_TORCH = {
     "product_on_gpu": """
-import torch
-
-def product_on_gpu(a, b):
+def product_on_gpu(a, b):  # torch is imported by a cell that only shows something
     there = torch.device('cuda', 0)
     return torch.mm(a.to(there), b.to(device=there)).to('cpu', non_blocking=True)
 """,
@@ -174,3 +173,13 @@ def test_right_answers_in_another_style_get_full_marks(answers):
         (mark.name, mark.reason) for mark in marks.exercises if mark.name in answers and mark.score < mark.max_score
     ]
     assert not lost
+
+
+def test_an_import_of_a_cell_that_is_not_run_is_lent_where_its_name_is_written():
+    lab = load_lab("labs/lab01_devices")
+    assert lent_imports(lab, ["return torch.relu(x)"]) == ["import torch"]
+    assert lent_imports(lab, ["with place('/gpu:0'):", "place, log_placement"]) == [
+        "from course import log_placement",
+        "from course import place",
+    ]
+    assert lent_imports(lab, ["return x.relu()", "x.torchlike"]) == []

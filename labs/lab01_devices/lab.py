@@ -34,8 +34,8 @@ from course.devices.names import DeviceName
 # How can that be marked on a machine that has no GPU? Your function is called with tensors that have a shape and a
 # device and no numbers. They write down what is done to them. The lines are a program, it is run elsewhere on numbers
 # that nobody in here has seen, and so your code itself is what is marked. Such a tensor understands `.to(device)`,
-# `.cuda()`, `.cpu()`, `@`, `.mm(…)` and `.relu()`, as torch's do, and nothing else: no `place`, no new tensors, and no
-# need to ask whether there is a GPU. Torch itself is not loaded when marks are made.
+# `.cuda()`, `.cpu()`, `@` and `.relu()`, as torch's do (`torch.mm`, `torch.matmul` and `torch.relu` too), and nothing
+# else: no `place`, no new tensors. For these tensors `cuda:0` is always there, so don't ask torch whether it is.
 #
 # The slow specification: `a @ b`, on the right device, by five lines of such a program.
 #
@@ -58,16 +58,14 @@ def product_on_gpu(a, b):
 check(product_on_gpu)
 
 # %% [markdown]
-# Real tensors take the same function. Here they go through it on a GPU, simulated where there is none, and a log looks
-# on. (Cells that only show something, such as this one, are not run when marks are made.)
+# Real tensors take the same function. Here they go through it on a simulated GPU, and a log looks on. (Cells that only show something, such as this one, are not run when marks are made.)
 
 # %% tags=["notebook-only"]
 import torch
 
 from course import log_placement, simulated_gpus
 
-gpus = None if torch.cuda.device_count() >= 2 else simulated_gpus(2)
-with log_placement() as log:
+with simulated_gpus(1), log_placement() as log:
     product_on_gpu(torch.ones(64, 256), torch.ones(256, 32))
 print(log)
 
@@ -159,7 +157,7 @@ def rule(op):
 
 
 small, large = torch.ones(90, 90), torch.ones(110, 110)
-with place(rule):
+with simulated_gpus(1), place(rule):
     for matrix in (small, large):
         print(tuple(matrix.shape), "times itself is computed on", (matrix @ matrix).device)
 
@@ -250,7 +248,7 @@ check(who_moved)
 
 # %% tags=["notebook-only"]
 x, table = torch.ones(1000, 1000), torch.ones(1000, 10_000)
-with log_placement() as log, place("/gpu:0"):
+with simulated_gpus(1), log_placement() as log, place("/gpu:0"):
     x = x.to("cuda:0").relu()
     x = x @ table
     x.sum()
@@ -314,10 +312,6 @@ every = [tensor["name"] for tensor in network]
 for title, on_gpu in (("all on the CPU", ""), ("ops on the GPU", "h"), ("weights and ops on the GPU", "hw")):
     places = {name: "/gpu:0" if name[0] in on_gpu else "/cpu:0" for name in every}
     print(f"{title}: {bytes_to_move(network, places)} bytes")
-
-# %% tags=["notebook-only"]
-if gpus is not None:
-    gpus.close()
 
 # %% [markdown]
 # Bytes are not seconds: a placement that moves nothing may still compute on the slower device. Lab 02 takes times.

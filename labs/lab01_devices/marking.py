@@ -92,5 +92,5 @@ LAB = Lab(
     title="Devices",
     exercises=[PRODUCT_ON_GPU, LAYERS_ON_GPU, DEVICE_FOR, RUNS_ON, WHO_MOVED, BYTES_TO_MOVE],
     modules=("course.devices.names",),
-    imports=("numpy",),
+    imports=(),  # plain data: whoever wants numpy or torch imports it
 )

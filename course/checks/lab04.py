@@ -17,10 +17,10 @@ CLOSE = 1e-3  # how near to the exact mean a steady mean must be
 
 
 class Initials:
-    """A mapper: every word of a line under its first letter."""
+    """A mapper: the rest of every word of a line, which may be nothing, under the word's first letter."""
 
     def __call__(self, line):
-        return [(word[0], word) for word in line.split()]
+        return [(word[0], word[1:]) for word in line.split()]
 
     def __repr__(self):
         return "by_initial"
@@ -54,6 +54,7 @@ LINES = [
     ["ant"],
     ["ant ape"],
     ["ant", "ape"],
+    ["a ant"],
     ["ant bee", "ape"],
     ["", "ant ape asp", "", "auk bee", "bat ant"],
     ["ant ape", "asp auk"],
@@ -159,6 +160,7 @@ def blocks_of(*lists):
 FEW_BLOCKS = [
     blocks_of([3]),
     blocks_of([1, 2], [6]),
+    blocks_of([0.5], [1, 3]),
     blocks_of([1e8, 1e8 + 8]),
     blocks_of([1e8], [1e8 + 8, 1e8 + 8]),
     blocks_of([1e8, 1e8 + 8], [], [1]),

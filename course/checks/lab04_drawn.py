@@ -41,7 +41,9 @@ def cuts():
 
 
 def streams():
-    block = st.builds(_block, st.sampled_from([0, 1e8, -1e8]), st.lists(st.integers(-2, 3), max_size=3))
+    block = st.builds(
+        _block, st.sampled_from([0, 1e8, -1e8]), st.lists(st.integers(-2, 3) | st.just(0.0625), max_size=3)
+    )
     blocks = st.lists(block, min_size=1, max_size=3).filter(lambda found: sum(one.size for one in found))
     return st.tuples(st.builds(Once, blocks))
 

@@ -61,15 +61,16 @@ def looked_up(jobs, place):
 
 SMALL = {"ps": ["a:1"], "local": ["b:1", "b:2"]}
 CLUSTER = {"ps": ["a:2222"], "local": [f"localhost:{2200 + task}" for task in range(12)]}
-PLACES = [
-    "/job:local/task:0/gpu:0",
-    "/job:ps/task:0",
-    "/job:local/task:1/cpu:0",
-    "/job:local/task:10/gpu:12",
-    "/job:ps/task:1",
-    "/job:local/task:12/gpu:0",
-    "/job:worker/task:0/gpu:0",
-    "/job:loca/task:0",
+PINS = [
+    (SMALL, "/job:local/task:0/gpu:0"),
+    (SMALL, "/job:ps/task:0"),
+    (SMALL, "/job:local/task:1/cpu:3"),
+    (SMALL, "/job:ps/task:1"),
+    (SMALL, "/job:loca/task:0"),
+    (SMALL, "/job:worker/task:0/gpu:0"),
+    (CLUSTER, "/job:local/task:1/cpu:0"),
+    (CLUSTER, "/job:local/task:10/gpu:12"),
+    (CLUSTER, "/job:local/task:12/gpu:0"),
 ]
 
 
@@ -137,7 +138,7 @@ EXERCISES = {
         ),
         Exercise(
             "locate",
-            lambda: [(CLUSTER, place) for place in PLACES],
+            lambda: PINS,
             accepts=_located,
             watch=lambda: nullcontext(_refuses),
             inputs=lambda: drawn().places(),

@@ -120,7 +120,7 @@ def on_gpus(got, devices, darts):
     """Return True, or what is wrong with `got` as a plan for the GPUs among `devices`."""
     try:
         plan = [(str(task), str(device), _whole(first), _whole(last)) for task, device, first, last in got]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return "give a list of (task, device, first, last), the last two whole numbers"
     gpus = [(name[: name.rindex("/")], f"cuda:{name.rpartition(':')[2]}") for name in devices if "/gpu:" in name]
     named = [entry[:2] for entry in plan]

@@ -13,7 +13,7 @@ from course.grading.lab import Case, Drive, Exercise, Lab
 BRACKETS = """
 def drive(entry, parts):
     def by_initial(line):
-        return [(word[0], word) for word in line.split()]
+        return [(word[0], word[1:]) for word in line.split()]
 
     def bracket(left, right):
         return f"({left}{right})"
@@ -24,7 +24,7 @@ def drive(entry, parts):
 KEPT = """
 def drive(entry, jobs, places, old, new):
     there, pinned = entry(jobs, places, old, new)
-    return [dict(there), list(pinned), jobs, places]
+    return dict(there), list(pinned), jobs, places
 """
 
 ONCE = """
@@ -63,7 +63,7 @@ def _line(draw):
 MAP_AND_REDUCE = Exercise(
     "map_and_reduce",
     cases=lines,
-    evidence=Json({str: str}),
+    evidence=Json(),
     expected=numbers.all_pairs_first,
     witness=Drive(BRACKETS, adds=("by_initial", "bracket")),
     oracle="all pairs written down; for each key, its values picked out and joined from the left",
@@ -95,17 +95,16 @@ def _word(draw, length):
 
 def renamed_and_kept(case, got):
     jobs, pins, old, new = case.arguments
-    there, pinned, *left = got
     wanted = places.renamed_piece_by_piece(jobs, pins, old, new)
-    if (there, pinned) != wanted:
+    if got[:2] != wanted:
         return f"expected {show(wanted)}, and then its input as it was"
-    return None if left == [jobs, pins] else "it changed its input, which stands behind its answer here"
+    return None if got[2:] == (jobs, pins) else "it changed its input, which stands behind its answer here"
 
 
 RENAME_JOB = Exercise(
     "rename_job",
     cases=renamings,
-    evidence=Json(({str: [str]}, [str], {str: [str]}, [str])),
+    evidence=Tuple_(Json(), Json(), Json(), Json()),  # its answer; then its input, as it is now
     judge=renamed_and_kept,
     witness=Drive(KEPT),
     oracle="each place cut at its slashes, a piece renamed only when all of it is the job's; the input as it was",
@@ -168,6 +167,7 @@ def streams(draw):
         numbers.noisy_blocks(draw, [0, *draw.integers(500, 1500, 3)]),
         numbers.noisy_blocks(draw, draw.integers(300, 1500, 4), several),
     ]
+    drawn[1].append(draw.normal(0, 1, 5).astype("float32"))
     # as lists, whose every digit a counterexample shows; the witness makes arrays of them
     asked = [([block.tolist() for block in blocks],) for blocks in [*numbers.FEW_BLOCKS, *drawn]]
     return fixed_and_drawn(asked[: len(numbers.FEW_BLOCKS)], asked[len(numbers.FEW_BLOCKS) :])
@@ -193,12 +193,13 @@ STEADY_MEAN = Exercise(
 
 def pins(draw):
     drawn = [pin for _ in range(4) for pin in _pins(draw)]
-    asked = [((places.CLUSTER, place), True) for place in places.PLACES] + [(pin, False) for pin in drawn]
+    asked = [(pin, True) for pin in places.PINS] + [(pin, False) for pin in drawn]
     return [Case(pin, edge, "found" if places.looked_up(*pin) else "refused") for pin, edge in asked]
 
 
 def _pins(draw):
-    jobs = {_word(draw, 4): [f"{_word(draw, 3)}:{port}" for port in draw.integers(1000, 9999, 14)] for _ in range(2)}
+    names = [_word(draw, 4), f"gpu{_word(draw, 2)}"]
+    jobs = {name: [f"{_word(draw, 3)}:{port}" for port in draw.integers(1000, 9999, 14)] for name in names}
     some, other = jobs
     there, beyond, device = (int(number) for number in draw.integers((0, 14, 0), (14, 40, 12)))
     yield jobs, f"/job:{some}/task:{there}/{draw.choice(['gpu', 'cpu'])}:{device}"

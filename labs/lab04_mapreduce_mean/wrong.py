@@ -93,6 +93,7 @@ def map_and_reduce(parts, mapper, join):
         "starts from nought": Edit(
             "join(result[key], value) if key in result else value", "join(result.get(key, 0), value)"
         ),
+        "nothing is taken for a key's absence": Edit("if key in result", "if result.get(key)"),
         "one pair a part": Edit("in mapper(part):", "in mapper(part)[:1]:"),
         "lists, not joined": Edit(
             "join(result[key], value) if key in result else value", "result.get(key, []) + [value]"
@@ -211,6 +212,7 @@ def steady_mean(blocks):
     every = np.concatenate(list(blocks))
     return float(every[0]) + float((every - every[0]).mean())
 """,
+        "whole numbers": Edit("block.sum(dtype=np.float64)", "block.astype(np.int64).sum()"),
         "the median": """
 def steady_mean(blocks):
     return float(np.median(np.concatenate(list(blocks)).astype(np.float64)))
@@ -235,6 +237,11 @@ def steady_mean(blocks):
         "an unknown job is a KeyError": Edit("name not in jobs or ", "", gets=2 / 3),
         "a task too many is an IndexError": Edit(" or index >= len(jobs[name])", "", gets=2 / 3),
         "nothing instead of an error": Edit('raise ValueError(f"there is no {place}")', "return None", gets=2 / 3),
+        "a job's name is looked through for gpu": Edit(
+            'return jobs[name][index], f"/{device[0]}" if device else "/cpu:0"',
+            'return jobs[name][index], "/" + place[place.index("gpu") :] if "gpu" in place else "/cpu:0"',
+            gets=1 / 3,
+        ),
         "the device without its slash": Edit('f"/{device[0]}"', "device[0]", gets=1 / 3),
         "the first job whatever it is called": Edit(
             "jobs[name][index]", "next(iter(jobs.values()))[index]", gets=1 / 3

@@ -116,7 +116,7 @@ def well_planned(case, got):
 PI_ON_GPUS = Exercise(
     "pi_on_gpus",
     cases=clusters,
-    evidence=Json([(str, str, float, float)]),
+    evidence=Json(),
     judge=well_planned,
     oracle="every GPU of the list once, by its own task's name for it; every dart in exactly one fair share",
 )

@@ -34,6 +34,7 @@ def ops(draw):
         op_of("matmul", ((1, 1), "/cpu:0"), ((1, 1), "/cpu:0")),
         op_of("matmul", ((100, 100), "/cpu:0"), ((100, 100), "/cpu:0")),
         op_of("matmul", ((100, 99), "/cpu:0"), ((99, 101), "/cpu:0")),
+        op_of("matmul", ((27, 37), "/cpu:0"), ((37, 1001), "/cpu:0")),  # 999 999 multiplications
         op_of("matmul", ((1000, 1), "/gpu:1"), ((1, 1000), "/gpu:1")),
         op_of("matmul", ((1000, 999), "/gpu:1"), ((999, 1), "/cpu:0")),
         op_of("matmul", ((10, 30), "/gpu:0"), ((30, 20), "/gpu:1")),

@@ -38,10 +38,10 @@ def safe_notebook(lab, marks):
         if answer:
             placed.add(exercise)
             cells += _check(lab, marks, exercise)
-    for exercise in lab.exercises:
+    for number, exercise in enumerate(lab.exercises, start=len(marks.cells) + 1):
         if exercise.name not in placed:
             made = {"type": "code", "text": "# not in this notebook", "pictures": ()}
-            cells.append(_as_handed_in(made, len(cells) + 1, _solution(lab, exercise.name)))
+            cells.append(_as_handed_in(made, number, _solution(lab, exercise.name)))
             cells += _check(lab, marks, exercise.name)
     notebook = nbformat.v4.new_notebook(cells=cells, metadata=METADATA)
     nbformat.validate(notebook)

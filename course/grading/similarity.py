@@ -61,7 +61,7 @@ def fingerprints(text):
 
 def report(pairs, of):
     """Return the pairs as lines of text; `of`: how many students were compared."""
-    head = f"{of} students compared: {len(pairs)} pairs are much alike. Alike is not copied: read both."
+    head = f"{of} students compared; pairs that are much alike: {len(pairs)}. Alike is not copied: read both."
     return [head, *(f"{p.share:4.0%}  {p.first}  {p.second}  ({p.common} passages)" for p in pairs)]
 
 

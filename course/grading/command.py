@@ -49,6 +49,7 @@ def import_(course_dir, download, lab, arrived, worksheet, roster):
 @click.option("--new", is_flag=True, help="Make the class's folder where there is none.")
 def release(course_dir, lab, new):
     """Write what students get into release/LAB/."""
+    from course.grading.formgrader import write_config
     from course.grading.release import write_release
 
     with _sentences():
@@ -58,6 +59,7 @@ def release(course_dir, lab, new):
         found = _lab(course, rules, lab)
         click.echo(write_release(found, course.release(lab)))
         course.source(lab).mkdir(parents=True, exist_ok=True)  # formgrader lists the labs that it finds there
+        write_config(course)
 
 
 @main.command()

@@ -54,7 +54,7 @@ def sheets_and_shapes(draw):
     large = {"operations": 67e12, "memory": 4.8e12, "bus": 64e9, "launch": 1e-5, "latency": 1e-5}
     fixed = [
         *[(round_, 1, 1, 1), (round_, 2, 3, 5), (slow_start, 2, 3, 5), (round_, 40, 90, 50), (round_, 1, 100, 100)],
-        *[(large, 64, 64, 64), (large, 1500, 1500, 1500), (large, 1, 3000, 3000), (large, 4500, 10, 4500)],
+        *[(large, 64, 64, 64), (large, 1500, 1500, 1500), (large, 1, 3000, 3000), (large, 900, 10, 900)],
     ]
     return fixed, [(_sheet(draw), *(int(10**n) for n in draw.uniform(0, 3, 3))) for _ in range(8)]
 
@@ -102,7 +102,7 @@ def pay_times(draw):
     """Whole microseconds: a product here and there, the copies there once, each result back."""
     fixed = [
         *[(2, 1, 0, 0), (2, 1, 3, 0), (3, 1, 3, 1), (3, 1, 4, 1), (3, 1, 5, 1), (5, 5, 0, 0), (5, 6, 1, 0)],
-        *[(5, 4, 1, 1), (5, 4, 1, 2), (1000, 1, 998, 0), (1000, 1, 999, 0), (1000, 1, 1998, 0)],
+        *[(5, 4, 1, 1), (5, 4, 1, 2), (1000, 1, 998, 0), (1000, 1, 999, 0), (1000, 1, 1998, 0), (11, 10, 4000, 0)],
     ]
     return fixed, [_times(draw) for _ in range(8)]
 

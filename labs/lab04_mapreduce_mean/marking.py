@@ -74,15 +74,13 @@ MAP_AND_REDUCE = Exercise(
 
 
 def renamings(draw):
-    return fixed_and_drawn(places.RENAMINGS, [_renaming(draw, count) for count in (2, 3, 5)])
+    return fixed_and_drawn(places.RENAMINGS, [_renaming(draw, count) for count in (1, 2, 4)])
 
 
 def _renaming(draw, count):
-    stem = _word(draw, 3)
-    # names that begin, end or go on with each other, at addresses that do as well
-    names = [stem, f"{stem}{_word(draw, 1)}", f"{_word(draw, 1)}{stem}", f"{stem}.{_word(draw, 2)}", f"{stem}-2"][
-        :count
-    ]
+    stem = f"{_word(draw, 2)}.{_word(draw, 1)}"  # a dot is legal in a name, and matches anything in a pattern
+    alike = [stem.replace(".", "z"), f"{stem}{_word(draw, 1)}", f"{_word(draw, 1)}{stem}", f"{stem}-2"]
+    names = [stem, *alike[:count]]
     draw.shuffle(names)
     jobs = {name: [f"{stem}{index}:{int(draw.integers(1000, 9999))}" for index in range(1, 3)] for name in names}
     pins = [f"/job:{name}/task:{draw.integers(0, 2)}" + str(draw.choice(["", "/gpu:1", "/cpu:0"])) for name in names]
@@ -115,7 +113,9 @@ RENAME_JOB = Exercise(
 
 
 def sliced_means(draw):
-    return fixed_and_drawn(numbers.SLICED, [_means(draw, count) for count in (2, 3, 5, 8, 13)])
+    nothing = int(draw.integers(2, 6))
+    drawn = [_means(draw, count) for count in (2, 3, 5, 8, 13)]
+    return fixed_and_drawn(numbers.SLICED, [*drawn, ([numbers.NAN] * nothing, [0] * nothing)])
 
 
 def _means(draw, count):
@@ -167,7 +167,7 @@ def streams(draw):
         numbers.noisy_blocks(draw, [0, *draw.integers(500, 1500, 3)]),
         numbers.noisy_blocks(draw, draw.integers(300, 1500, 4), several),
     ]
-    drawn[1].append(draw.normal(0, 1, 5).astype("float32"))
+    drawn[1].append(draw.normal(0, 9, 5).astype("float32"))
     # as lists, whose every digit a counterexample shows; the witness makes arrays of them
     asked = [([block.tolist() for block in blocks],) for blocks in [*numbers.FEW_BLOCKS, *drawn]]
     return fixed_and_drawn(asked[: len(numbers.FEW_BLOCKS)], asked[len(numbers.FEW_BLOCKS) :])
@@ -204,6 +204,7 @@ def _pins(draw):
     there, beyond, device = (int(number) for number in draw.integers((0, 14, 0), (14, 40, 12)))
     yield jobs, f"/job:{some}/task:{there}/{draw.choice(['gpu', 'cpu'])}:{device}"
     yield jobs, f"/job:{other}/task:{there}"
+    yield jobs, f"/job:{other}/task:{draw.integers(10, 14)}/gpu:{device}"
     yield jobs, f"/job:{other}/task:{beyond}/gpu:0"
     yield jobs, f"/job:{some[:-1]}/task:0"
 
@@ -228,15 +229,16 @@ LOCATE = Exercise(
 
 
 def records(draw):
-    return fixed_and_drawn(places.RECORDS, [_record(draw, count) for count in (4, 9, 20, 60)])
+    drawn = [_record(draw, count) for count in (4, 9, 20, 60)]
+    alike = [(_record(draw, 30)[0], place) for place in ("/job:w/task:1/gpu:1", "/job:w/task:1")]
+    return fixed_and_drawn(places.RECORDS, drawn + alike)
 
 
 def _record(draw, count):
-    # few jobs, tasks 1 and 1x, GPUs 1 and 1x: names that begin like each other
+    # tasks 1 and 1x, GPUs 1 and 1x: names that begin like each other
     devices = [f"/job:w/task:{task}/{kind}" for task in (1, 10, 12) for kind in ("cpu:0", "gpu:1", "gpu:10")]
     record = [_op(draw, str(draw.choice(devices))) for _ in range(count)]
-    home = str(draw.choice(devices))
-    return record, home if draw.random() < 0.6 else home.rpartition("/")[0]
+    return record, str(draw.choice([*devices, "/job:w/task:1", "/job:w/task:10"]))
 
 
 def _op(draw, device):

@@ -103,7 +103,7 @@ def _cluster(draw):
         for task in range(int(draw.integers(0, 4))):
             kinds = ["cpu:0", *(f"gpu:{index}" for index in range(int(draw.integers(0, 13))))]
             names += [f"/job:{job}/task:{task}/{kind}" for kind in kinds]
-    names += ["/job:worker/task:11/cpu:0", "/job:worker/task:11/gpu:0"]
+    names += [f"/job:worker/task:11/{kind}" for kind in ("cpu:0", "gpu:0", "gpu:10")]
     draw.shuffle(names)
     return names, int(draw.integers(1, 20_000))
 

@@ -164,9 +164,9 @@ def _both(make):
 
 def _drawn(name):
     # hypothesis is loaded only when a check wants it
-    from course.checks import lab02_drawn
+    from course.checks.drawn import lab02
 
-    return getattr(lab02_drawn, name)()
+    return getattr(lab02, name)()
 
 
 EXERCISES = {

@@ -49,7 +49,7 @@ def drive_train(entry, x, y, turns, learning_rate):
 
 
 def drive_log(entry, every, start, steps):
-    """Return the records that a hook made of steps (number, worker, staleness, loss)."""
+    """Return the records that a hook made of steps (number, worker, staleness, loss); None where it has none."""
     hook = entry(every)
     session = SimpleNamespace(step=start)
     hook.begin(session)
@@ -57,7 +57,7 @@ def drive_log(entry, every, start, steps):
         session.step = number
         hook.after_run(session, SimpleNamespace(step=number, worker=worker, staleness=staleness, loss=loss))
     hook.end(session)
-    return hook.records
+    return getattr(hook, "records", None)
 
 
 def drive_stop(entry, settings, start, steps):

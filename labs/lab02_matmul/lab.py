@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Lab 02: timing a matrix product
 #
-# **From which size is a GPU worth the journey? Four stopwatches give four answers. Yours shall be right, and then it
-# shall not be needed.**
+# **From which size on is a GPU worth the journey? First measure with a stopwatch that waits, then foretell it without
+# one.**
 #
 # | | |
 # |---|---|
@@ -99,7 +99,7 @@ with simulated_gpus(1) as gpus:
 #
 # - `"products"`: in which at least one product is under way
 # - `"to_device"`, `"from_device"`: in which at least one such copy is under way
-# - `"hidden"`: in which a copy, in either direction, and a product are under way
+# - `"hidden"`: in which a copy, in either direction, and a product are under way at once
 # - `"idle"`: in which nothing is, between the first start and the last end
 #
 # With no events all five are 0. The slow specification: look at every microsecond by itself.

@@ -10,10 +10,11 @@ import pytest
 from class_here import course, graded, hand_in, small  # noqa: F401
 
 from course.grading import gradebook_file
+from course.grading.autograded_files import write_autograded
 from course.grading.course_file import ClassFile, LabRules, Late
 from course.grading.feedback_files import write_feedback
 from course.grading.folders import ClassError
-from course.grading.gradebook import read_gradebook, write_autograded, write_gradebook
+from course.grading.gradebook import read_gradebook, write_gradebook
 from course.grading.roster import Person
 
 pytest.importorskip("nbgrader", reason="NOT TESTED HERE: nbgrader is not installed (pip install 'course[grading]')")
@@ -255,6 +256,23 @@ def test_the_notebook_for_formgrader_is_there_and_made_again_only_when_it_must_b
     path.symlink_to("/etc/passwd")
     with pytest.raises(ClassError, match="symbolic link"):
         write_autograded(course, small, one)
+
+
+def test_nbgrader_s_own_list_says_that_all_is_graded(course, small, book, monkeypatch):
+    from nbgrader.apps import NbGraderAPI
+    from traitlets.config import Config
+
+    hand_in(course, "ada")
+    (course.submitted("ada", "small") / "timestamp.txt").write_text("1999-01-01 00:00:00 UTC")  # the student's word
+    (one,) = graded(course, small).graded
+    write_gradebook(course, small, RULES, [one])
+    write_autograded(course, small, one)
+    monkeypatch.chdir(course.root)
+    config = Config()
+    config.CourseDirectory.root = str(course.root)
+    (told,) = NbGraderAPI(config=config).get_submissions("small")
+    assert (told["student"], told["autograded"], told["score"]) == ("ada", True, 6.0)
+    assert told["timestamp"][:4] != "1999"
 
 
 def test_feedback_pages_have_a_person_s_marks(course, small, book):

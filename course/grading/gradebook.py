@@ -10,10 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC
 
-from course.grading import atomic
 from course.grading.folders import ClassError, not_a_student
 from course.grading.gradebook_file import open_gradebook
-from course.grading.results import read_result
 from course.grading.source import check_id
 
 #: A comment is markdown in nbgrader's own feedback, and a reason quotes values of the student's: no HTML, no formula.
@@ -55,15 +53,17 @@ def write_gradebook(course, lab, rules, graded, roster=()):
     """
     flagged = []
     with open_gradebook(course) as book:
-        _write_lab(book, lab, rules)
+        # else every commit, four a student, would have all that is loaded read again
+        book.db().expire_on_commit = False
+        cells = _write_lab(book, lab, rules)
         people = {person.student: person for person in roster}
         entered = [one for one in graded if not_a_student(one.student) is None]
         for one in entered:
             _write_person(book, one.student, people.get(one.student))
             if one.sha or any(row.state != "missing" for row in one.rows):
-                flagged += _write_marks(book, lab, rules, one)
+                flagged += _write_marks(book, lab, rules, one, cells)
             else:
-                flagged += _withdraw(book, lab, one)
+                flagged += _withdraw(book, lab, one, cells)
         return Kept(len(entered), tuple(flagged))
 
 
@@ -76,11 +76,11 @@ def read_gradebook(course, lab):
         from nbgrader.api import MissingEntry
 
         try:
-            submissions = book.assignment_submissions(lab.name)
+            submissions, cells = book.assignment_submissions(lab.name), _Cells.of(book, lab.name)
         except MissingEntry:
             return {}
         for submission in submissions:
-            grades, comments = _cells_of(submission, lab.name)
+            grades, comments = cells.in_(submission)
             found[submission.student.id] = InGradebook(
                 {exercise.name: _manual(exercise, grades, comments) for exercise in lab.exercises}
             )
@@ -100,6 +100,7 @@ def _manual(exercise, grades, comments):
 
 
 def _write_lab(book, lab, rules):
+    """Enter the lab as it stands; return its `_Cells`."""
     due = rules.lab(lab.name).due
     due = due.astimezone(UTC).replace(tzinfo=None) if due else None
     book.update_or_create_assignment(lab.name, duedate=due)
@@ -127,6 +128,8 @@ def _write_lab(book, lab, rules):
             text = next((c.text for c in lab.source.cells if c.role == "check" and c.exercise == exercise.name), "")
             book.update_or_create_source_cell(graded, lab.name, lab.name, cell_type="code", source=text, locked=True)
 
+    return _Cells.of(book, lab.name)
+
 
 def _graded_cell(exercise):
     return exercise.name if exercise.manual else check_id(exercise.name)
@@ -144,14 +147,15 @@ def _write_person(book, student, person):
     book.update_or_create_student(student, **told)
 
 
-def _write_marks(book, lab, rules, one):
+def _write_marks(book, lab, rules, one, cells):
     """Enter the automatic marks of one student; return which of a person's are to be looked at again."""
     arrived = one.arrived.astimezone(UTC).replace(tzinfo=None) if one.arrived else None
     due, own = rules.lab(lab.name).due, rules.due(one.student, lab.name)
     submission = book.update_or_create_submission(lab.name, one.student)
     submission.timestamp = arrived
     submission.extension = own - due if due is not None and own is not None and own != due else None
-    grades, comments = _cells_of(submission, lab.name, book)
+    cells.complete(book, submission)
+    grades, comments = cells.in_(submission)
     rows = {row.exercise: row for row in one.rows}
     flagged = []
     for exercise in lab.exercises:
@@ -166,7 +170,7 @@ def _write_marks(book, lab, rules, one):
             grade.needs_manual_grade = True
             flagged.append((one.student, exercise.name, before, now))
         comments[exercise.name].auto_comment = row.reason.translate(_DEAD) or None
-    _write_penalty(submission, lab, one, grades.values())
+    _write_penalty(cells.notebook_of(submission), one, grades.values())
     book.db.commit()
     return flagged
 
@@ -178,15 +182,14 @@ def _automatic(exercise, row):
     return row.score
 
 
-def _write_penalty(submission, lab, one, grades):
+def _write_penalty(notebook, one, grades):
     """Enter what lateness costs, of the score as it stands with a person's marks in it."""
-    notebook = next(notebook for notebook in submission.notebooks if notebook.name == lab.name)
     given = [g.auto_score if g.manual_score is None else g.manual_score for g in grades]
     total = sum(score or 0.0 for score in given) + sum(g.extra_credit or 0.0 for g in grades)
     notebook.late_submission_penalty = round(total * one.cost, 4) if one.cost else None
 
 
-def _withdraw(book, lab, one):
+def _withdraw(book, lab, one, cells):
     """Of whom nothing is there: leave no automatic marks of an earlier notebook, and make no submission of nothing."""
     from nbgrader.api import MissingEntry
 
@@ -194,7 +197,8 @@ def _withdraw(book, lab, one):
         submission = book.find_submission(lab.name, one.student)
     except MissingEntry:
         return []
-    grades, _ = _cells_of(submission, lab.name, book)
+    cells.complete(book, submission)
+    grades, _ = cells.in_(submission)
     flagged = []
     for exercise in lab.exercises:
         grade = grades[_graded_cell(exercise)]
@@ -208,52 +212,45 @@ def _withdraw(book, lab, one):
     return flagged
 
 
-def _cells_of(submission, lab, book=None):
-    """Return ({cell: Grade}, {cell: Comment}) of a submission; with `book`, cells that the lab got since are added."""
-    notebooks = [notebook for notebook in submission.notebooks if notebook.name == lab]
-    if book is not None:
-        _complete(book, submission, lab, notebooks)
-    grades = {grade.name: grade for notebook in notebooks for grade in notebook.grades}
-    comments = {comment.name: comment for notebook in notebooks for comment in notebook.comments}
-    return grades, comments
+@dataclass(frozen=True)
+class _Cells:
+    """The lab's cells in the gradebook: `names` of their ids, and which of them carry scores and which comments."""
 
+    notebook: object
+    names: Mapping[str, str]
+    graded: frozenset
+    commented: frozenset
 
-def _complete(book, submission, lab, notebooks):
-    from nbgrader.api import Comment, Grade, SubmittedNotebook
+    @classmethod
+    def of(cls, book, lab):
+        notebook = book.find_notebook(lab, lab)
+        graded, commented = notebook.grade_cells, notebook.solution_cells
+        names = {cell.id: cell.name for cell in [*graded, *commented]}
+        return cls(notebook, names, frozenset(c.id for c in graded), frozenset(c.id for c in commented))
 
-    source = book.find_notebook(lab, lab)
-    if not notebooks:
-        notebooks.append(SubmittedNotebook(notebook=source, assignment=submission))
-        book.db.add(notebooks[0])
-    there = {grade.cell_id for grade in notebooks[0].grades} | {comment.cell_id for comment in notebooks[0].comments}
-    for cell in source.grade_cells:
-        if cell.id not in there:
-            book.db.add(Grade(cell_id=cell.id, notebook=notebooks[0]))
-    for cell in source.solution_cells:
-        if cell.id not in there:
-            book.db.add(Comment(cell_id=cell.id, notebook=notebooks[0]))
-    book.db.commit()
+    def notebook_of(self, submission):
+        """Return the submission's part for this notebook, or None."""
+        return next((one for one in submission.notebooks if one.notebook_id == self.notebook.id), None)
 
+    def in_(self, submission):
+        """Return ({cell: Grade}, {cell: Comment}) of a submission."""
+        found = self.notebook_of(submission)
+        if found is None:
+            return {}, {}
+        grades = {self.names[one.cell_id]: one for one in found.grades if one.cell_id in self.names}
+        return grades, {self.names[one.cell_id]: one for one in found.comments if one.cell_id in self.names}
 
-def write_autograded(course, lab, one):
-    """Write the notebook that formgrader shows of `one` (`grade.Graded`), in safe form; none where nothing was read.
+    def complete(self, book, submission):
+        """Add to a submission what the lab got since."""
+        from nbgrader.api import Comment, Grade, SubmittedNotebook
 
-    `autograded/STUDENT/LAB/LAB.ipynb` is left alone where it is of the same result already.
-    """
-    path = course.autograded(one.student, lab.name)
-    if any(place.is_symlink() for place in (path, path.parent, path.parent.parent)):
-        raise ClassError(f"{path} or a folder of it is a symbolic link. Remove it, then run the same command again.")
-    result = read_result(course, lab.name, one.student, one.sha) if one.sha else None
-    if result is None:
-        path.unlink(missing_ok=True)
-        return
-    stamp = {"sha": result.sha, "at": result.at.isoformat()}
-    if ((atomic.read_json(path) or {}).get("metadata") or {}).get("course") == stamp:
-        return
-    import nbformat
-
-    from course.grading.autograded import safe_notebook
-
-    notebook = safe_notebook(lab, result.marks)
-    notebook.metadata["course"] = stamp
-    atomic.write(path, nbformat.writes(notebook, version=4) + "\n")
+        found = self.notebook_of(submission)
+        if found is None:
+            found = SubmittedNotebook(notebook=self.notebook, assignment=submission)
+            book.db.add(found)
+        there = {one.cell_id for one in [*found.grades, *found.comments]}
+        for cell in sorted(self.names.keys() - there):
+            kind = Grade if cell in self.graded else Comment
+            book.db.add(kind(cell_id=cell, notebook=found))
+        if book.db.new:
+            book.db.commit()

@@ -6,10 +6,11 @@ A place that can't be written costs that place only: what went wrong is told at 
 from collections import Counter
 
 from course.grading import atomic
+from course.grading.autograded_files import write_autograded
 from course.grading.difference import report
 from course.grading.folders import ClassError
 from course.grading.grade import grade
-from course.grading.gradebook import write_autograded, write_gradebook
+from course.grading.gradebook import write_gradebook
 from course.grading.marks import write_marks
 from course.grading.progress import Progress
 from course.grading.sandbox import Profile, Sandbox, SandboxUnavailable

@@ -41,6 +41,7 @@ def test_the_order_and_the_number_must_both_be_right():
     assert stopwatch_complaint(310, ORDER, *DEVICE) is None
     assert "expected 310" in stopwatch_complaint(300, ORDER, *DEVICE)
     assert "called 0 times" in stopwatch_complaint(310, [], *DEVICE)
+    assert "called 3 times" in stopwatch_complaint(210, ORDER[2:], DEVICE[0], 10, 0, 3)  # even where nothing is set up
 
 
 def test_a_number_without_the_calls_that_give_it_is_nothing():

@@ -5,6 +5,7 @@ one only collects what happened; the *keeper*, its child, starts one *life* of t
 on 127.0.0.1 until it kills itself. A request is a line of JSON, and so is each answer. Standard library only.
 """
 
+import contextlib
 import json
 import os
 import random
@@ -26,11 +27,12 @@ class Host:
     def __init__(self, plan):
         reading, writing = os.pipe()
         port = _free_port()
+        self._folder = tempfile.TemporaryDirectory(prefix="store-")
         self.keeper = os.fork()
         if self.keeper == 0:
-            _keep(plan, port, writing)  # never returns
+            _keep(plan, port, os.path.join(self._folder.name, "checkpoint"), writing)  # never returns
         os.close(writing)
-        self._lines, self._serves = [], threading.Event()
+        self._told, self._serves = [], threading.Event()
         self._listener = threading.Thread(target=self._collect, args=(reading,), daemon=True)
         self._listener.start()
         if not self._serves.wait(20):
@@ -39,17 +41,21 @@ class Host:
 
     def seen(self):
         """End it; return what was applied, [version, w0, w1, g0, g1] each, then the last version and parameters."""
-        os.kill(self.keeper, signal.SIGTERM)
+        os.kill(self.keeper, signal.SIGKILL)  # first: nobody begins a life any more
         os.waitpid(self.keeper, 0)
-        self._listener.join()
-        told = [json.loads(line) for line in self._lines]
-        version, *w = told[-1]["now"]
-        return [line["applied"] for line in told if "applied" in line], version, w
+        while self._listener.is_alive():  # a life that has just begun tells its number before it serves
+            self._listener.join(0.02)
+            if self._listener.is_alive():
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(self._told[-1]["life"], signal.SIGKILL)
+        self._folder.cleanup()
+        version, *w = self._told[-1]["now"]
+        return [one["applied"] for one in self._told if "applied" in one], version, w
 
     def _collect(self, reading):
         with os.fdopen(reading) as lines:
             for line in lines:
-                self._lines.append(line)
+                self._told.append(json.loads(line))
                 self._serves.set()
 
 
@@ -63,41 +69,18 @@ def _free_port():
     raise RuntimeError("no port is free")
 
 
-def _keep(plan, port, events):
-    """In the keeper: one life after another, each from the last checkpoint, until it is asked to end."""
-    signal.signal(signal.SIGTERM, _end)
-    life = None
+def _keep(plan, port, checkpoint, events):
+    """In the keeper: one life after another, each from the last checkpoint."""
     try:
-        with tempfile.TemporaryDirectory(prefix="store-") as folder:
-            try:
-                for number in range(len(plan["deaths"]) + 1):
-                    life = _begin_life(plan, number, port, os.path.join(folder, "checkpoint"), events)
-                    os.waitpid(life, 0)
-                    life = None
-                    time.sleep(plan["down"])
-                signal.pause()
-            finally:
-                if life is not None:
-                    os.kill(life, signal.SIGKILL)
-                    os.waitpid(life, 0)
+        for number in range(len(plan["deaths"]) + 1):
+            life = os.fork()
+            if life == 0:
+                Store(plan, number, checkpoint, events).serve(port)
+            os.waitpid(life, 0)
+            time.sleep(plan["down"])
+        signal.pause()
     finally:
-        os._exit(0)
-
-
-def _end(*_):
-    raise SystemExit
-
-
-def _begin_life(plan, number, port, checkpoint, events):
-    """Return the process of that life."""
-    life = os.fork()
-    if life == 0:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        try:
-            Store(plan, number, checkpoint, events).serve(port)
-        finally:
-            os._exit(1)
-    return life
+        os._exit(1)
 
 
 class Store:
@@ -123,9 +106,12 @@ class Store:
                     with store.turn:
                         answer = store.answer(line)
                     self.wfile.write(json.dumps(answer).encode() + b"\n")
+                    if not line.endswith(b"\n"):
+                        return  # whoever sends lines without an end is not listened to
 
         class Server(socketserver.ThreadingTCPServer):
             allow_reuse_address = daemon_threads = True
+            request_queue_size = 128
 
             def handle_error(self, request, client_address):
                 pass  # a worker that went away in mid-answer
@@ -173,4 +159,6 @@ class Store:
 
     def tell(self, **more):
         """Put on record what is so now; one write, so that death can't tear it."""
-        os.write(self.events, json.dumps({**more, "now": [self.version, *self.w]}).encode() + b"\n")
+        os.write(
+            self.events, json.dumps({**more, "now": [self.version, *self.w], "life": os.getpid()}).encode() + b"\n"
+        )

@@ -30,6 +30,7 @@ class Host:
 
         class Server(socketserver.ThreadingTCPServer):
             daemon_threads = True
+            request_queue_size = 128
 
             def handle_error(self, request, client_address):
                 pass  # what is no request gets no answer; the record says that it was none

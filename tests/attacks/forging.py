@@ -234,6 +234,8 @@ def quick_and_wrong(notebook, host):
 @attack("an answer that counts how often it is asked")
 def counts_its_calls(notebook, host):
     """The first questions are easy ones, with known answers."""
-    notebook.answer("next_generation", "calls = []\ndef next_generation(board):\n    calls.append(1)\n    return board * 0")
+    notebook.answer(
+        "next_generation", "calls = []\ndef next_generation(board):\n    calls.append(1)\n    return board * 0"
+    )
     notebook.answer("film", "def film(board, generations, step):\n    return np.stack([board] * (generations + 1))")
     notebook.answer("run_until_repeat", "def run_until_repeat(board, limit, step):\n    return (0, 1)")

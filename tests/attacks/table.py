@@ -40,7 +40,8 @@ def _of_marks(submission, lab, marks):
     for mark in marks.exercises:
         if abs(mark.score - wanted[mark.name]) > 1e-6:
             kind = "UNDESERVED" if mark.score > wanted[mark.name] else "LOST"
-            yield f"{kind}: {mark.name} got {mark.score:g}, not {wanted[mark.name]:g}: {mark.state}, {mark.reason[:300]}"
+            got = f"{mark.name} got {mark.score:g}, not {wanted[mark.name]:g}"
+            yield f"{kind}: {got}: {mark.state}, {mark.reason[:300]}"
         state = submission.states.get(mark.name, submission.states.get("*", mark.state))
         if mark.state != state:
             yield f"{mark.name} is {mark.state}, not {state}: {mark.reason[:300]}"

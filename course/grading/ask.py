@@ -61,8 +61,8 @@ class Talk:
         """`cells`: texts to run; `sandbox`: `Sandbox`, or the like; `seconds`: the most for the whole talk."""
         self._lab, self._patience = lab, patience()
         seconds *= self._patience
-        self._running = sandbox(_profile(lab, seconds)).start(_program("wire", "cells", "serve"))
-        self._beside = Neighbour(sandbox, _program("wire", "cells", "serve", "host"), seconds)
+        self._running = sandbox(_profile(lab, seconds)).start(_program("wire", "cells", "shown_only", "serve"))
+        self._beside = Neighbour(sandbox, _program("wire", "cells", "shown_only", "serve", "host"), seconds)
         self._cells = list(cells)
         self.errors = {}
 

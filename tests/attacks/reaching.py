@@ -85,7 +85,11 @@ if call("pivot_root", b"/tmp", b"/tmp"): print("ESCAPED: pivot_root")
 os.chdir("/")
 for _ in range(30): os.chdir("..")
 for name in ("home", "root", "boot", "mnt", "srv", "work"):
-    if os.path.isdir(name) and os.listdir(name): print("ESCAPED:", name, os.listdir(name))
+    # Python may stand below a home: the way to it is there, and nothing beside it
+    ways = [*sys.path, sys.prefix, sys.base_prefix, sys.executable]
+    there = os.listdir(name) if os.path.isdir(name) else []
+    for one in there:
+        if not any(way.startswith(f"/{name}/{one}") for way in ways): print("ESCAPED:", name, one)
 for link in ("/proc/1/root", "/proc/1/cwd", f"/proc/{os.getppid()}/root"):
     try: names = os.listdir(link)
     except OSError: continue

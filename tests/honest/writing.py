@@ -61,6 +61,14 @@ def progress_bars(notebook):
     notebook.cell("film")["source"] = "# exercise: film\nfrom tqdm.auto import tqdm\n" + text.split("\n", 1)[1]
 
 
+@honest("pictures and bars by packages that aren't installed")
+def missing_pictures(notebook):
+    notebook.add("import seaborn as sns, plotly.express as px\nfrom rich.progress import track\nsns.set_theme()")
+    notebook.at_end(
+        "for k in track(range(3)):\n    fig = px.imshow(next_generation(np.eye(4, dtype=np.uint8)))\nfig.show()"
+    )
+
+
 @honest("rich displays")
 def displays(notebook):
     notebook.at_end(
@@ -172,7 +180,8 @@ def views(notebook):
 @honest("random numbers, clocks and files of their own")
 def own_files(notebook):
     notebook.at_end(
-        "import json, os, pathlib, random, tempfile, time\nrandom.seed(1); np.random.seed(2)\nopen('notes.txt', 'w').write('x')\n"
+        "import json, os, pathlib, random, tempfile, time\nrandom.seed(1); np.random.seed(2)\n"
+        "open('notes.txt', 'w').write('x')\n"
         "pathlib.Path('out').mkdir(exist_ok=True)\nnp.save('out/board.npy', np.eye(3))\ntime.sleep(0.01)\n"
         "tempfile.NamedTemporaryFile(); json.dump([1], open('a.json', 'w')); print(os.getcwd(), os.environ.get('HOME'))"
     )

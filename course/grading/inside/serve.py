@@ -14,6 +14,7 @@ import struct
 import sys
 import traceback
 
+from . import shown_only
 from .cells import Notebook, in_short
 from .wire import NotThat, encode, unpack
 
@@ -42,6 +43,7 @@ def main(requests, evidence):
 
 def _prepare(setup):
     sys.path.insert(0, "")  # as in a notebook, modules may lie in the working directory
+    shown_only.install()
     os.environ["PIP_RETRIES"] = "0"  # `!pip install` finds no network at once, rather than after its five tries
     for name, data in setup["files"].items():
         os.makedirs(os.path.dirname(name) or ".", exist_ok=True)

@@ -57,6 +57,7 @@ def test_two_devices_in_one_product_are_refused_as_by_torch():
         ["t1 = a @ a", "return t1"],
         ["t1 = a.to(cuda:0)", "t2 = t1 @ b", "return t2"],
         ["t1 = a @ b", "return t1 or a"],
+        ["t1 = a @ b", *(f"t{n + 1} = t{n} @ t{n}" for n in range(1, 60)), "return t60"],
     ],
 )
 def test_what_is_no_program_is_refused_with_a_sentence(lines):

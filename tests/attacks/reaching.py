@@ -50,7 +50,8 @@ for path in (b"/tmp", b"/proc", b"/dev", b"/visible"):
 for flag in (0x10000000, 0x00020000, 0x40000000, 0x20000000, 0x08000000, 0x04000000, 0x02000000):
     if call("unshare", flag): print("ESCAPED: unshare", hex(flag))
 for program in ("unshare -Ur id", "unshare -r id", "bwrap --ro-bind / / id", "nsenter -t 1 -a id"):
-    if subprocess.run(program, shell=True, stdin=subprocess.DEVNULL, capture_output=True).returncode == 0:
+    done = subprocess.run(program, shell=True, stdin=subprocess.DEVNULL, capture_output=True)
+    if done.returncode == 0:
         print("ESCAPED:", program)
 for line in open("/proc/self/status"):
     if line.startswith("Cap") and int(line.split()[1], 16): print("ESCAPED:", line)

@@ -187,6 +187,11 @@ def own_files(notebook):
     )
 
 
+@honest("a working directory of their own")
+def moved_away(notebook):
+    notebook.add("import os\n%cd /content/drive/MyDrive\nos.chdir('/')\n%cd ..")
+
+
 @honest("threads, processes and async")
 def concurrent(notebook):
     notebook.answer(

@@ -20,6 +20,7 @@ from .wire import NotThat, encode, unpack
 
 TEXT = 4096  # bytes of text in an answer
 REPORT = 65536  # bytes of all cells' errors
+_WORK = os.getcwd()
 
 
 def main(requests, evidence):
@@ -54,13 +55,11 @@ def _prepare(setup):
 
 
 def _answer(notebook, request):
-    for name, data in request["files"].items():
-        with open(os.path.basename(name), "wb") as file:
-            file.write(data)
     entry = request["entry"]
     if entry not in notebook.names:
         return b"a", _text(entry, TEXT)
     try:
+        _lay(request["files"])
         if request["drive"] is None:
             got = notebook.names[entry](*request["arguments"])
         else:
@@ -75,6 +74,14 @@ def _answer(notebook, request):
         return b"k", _text(str(problem), TEXT)
     except BaseException as failure:
         return b"k", _text(in_short(failure), TEXT)
+
+
+def _lay(files):
+    if files:
+        os.chdir(_WORK)  # wherever the cells went since
+    for name, data in files.items():
+        with open(os.path.basename(name), "wb") as file:
+            file.write(data)
 
 
 def _report(errors):

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from course.grading.autograded import safe_notebook, verbatim
+from course.grading.pictures import clean_png
 from tests.hostile import TEXTS, hostile_notebook
 from tests.small_lab import cells_of, code, notebook, write_small_lab
 from tests.test_grading_feedback import marks_of
@@ -117,6 +118,8 @@ def test_the_notebook_holds_nothing_but_text_and_png(lab):
         assert set(cell.metadata) <= {"nbgrader"} and "attachments" not in cell
         for output in cell.get("outputs", []):
             assert output.output_type == "stream" or set(output.data) == {"image/png", "text/plain"}
+            # a picture made anew stays as it is when it is made anew again
+            assert output.output_type == "stream" or clean_png(output.data["image/png"]) == output.data["image/png"]
     assert any("image/png" in o.get("data", {}) for c in made.cells for o in c.get("outputs", []))
 
 

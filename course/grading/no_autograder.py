@@ -3,8 +3,8 @@
 from nbconvert.exporters import NotebookExporter
 
 REFUSAL = (
-    "Nothing was run. nbgrader's autograder would run students' code as you. Marks of this class are made in a sandbox: "
-    "python -m course.grading grade COURSE_DIR --lab LAB"
+    "Nothing was run. nbgrader's autograder would run students' code as you. Marks of this class are made in a "
+    "sandbox: python -m course.grading grade COURSE_DIR --lab LAB"
 )
 
 

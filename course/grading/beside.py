@@ -32,16 +32,22 @@ class Neighbour:
         """Return the answer of `ask(exercise, case, kind)` with what the host saw beside it, as `Witnessed`.
 
         `first`: the submission's sandbox. RuntimeError when the host does not come up: our side's mistake. One that
-        ends while a submission works against it was brought to that: the answer says so. SandboxStopped when `first`
-        has ended.
+        ends twice while a submission works against it was brought to that: the answer says so. SandboxStopped when
+        `first` has ended.
         """
+        answer = self._ask_once(exercise, case, first, ask)
+        if answer.kind == "broke down":  # once may be a machine that was too busy, and must not cost honest work
+            answer = self._ask_once(exercise, case, first, ask)
+        return replace(answer, kind="raised") if answer.kind == "broke down" else answer
+
+    def _ask_once(self, exercise, case, first, ask):
         address = self._begin(exercise.witness, case, first)
         answer = ask(exercise, replace(case, arguments=(address, *case.arguments)), exercise.kind(case))
         try:
             seen = self._end(exercise.witness.seen)
         except (SandboxStopped, Malformed, ValueError, struct.error) as problem:
             self.close()
-            return replace(answer, kind="raised", value=None, text=f"what it worked against broke down: {problem}")
+            return replace(answer, kind="broke down", value=None, text=f"what it worked against broke down: {problem}")
         return replace(answer, value=Witnessed(answer.value, seen)) if answer.kind == "value" else answer
 
     def close(self):

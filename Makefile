@@ -11,7 +11,7 @@ INSTALL = @command -v "$(PYTHON)" >/dev/null 2>&1 || { \
 	echo "There is no $(PYTHON) here. Install Python 3.11 or newer, or name yours: make lab PYTHON=python3.12"; exit 1; }; \
 	"$(PYTHON)" install.py $(CHOSEN)
 
-.PHONY: help lab test faults bench notebooks labs picture env clean
+.PHONY: help lab test faults attacks bench notebooks labs picture env clean
 
 help:  ## these lines
 	@sed -n 's/^\([a-z]*\):.*## /\1|/p' Makefile | awk -F'|' '{ printf "make %-10s %s\n", $$1, $$2 }'
@@ -29,6 +29,10 @@ test:  ## set up, then check everything that the chapters claim
 faults:  ## set up, then break trainings in two hundred ways, each drawn from its seed (COUNT=20: fewer; 20 minutes)
 	$(INSTALL) --test
 	@$(VENV) -m tests.faults --count $(or $(COUNT),200)
+
+attacks:  ## set up, then mark every hostile submission and every honest one (some of them: ONLY="fork bomb"; 15 minutes)
+	$(INSTALL) --test
+	@$(VENV) -m tests.attacks --only "$(ONLY)"
 
 bench:  ## set up, then measure each figure beside its rival (one topic: TOPIC=life)
 	$(INSTALL) --test

@@ -150,7 +150,7 @@ for number in numbers[os.uname().machine]:
     elif ctypes.get_errno() not in (1, 38): print("ESCAPED: call", number, "was heard", ctypes.get_errno())""",
     "the machine's settings": """
 for path in ("/proc/sys/kernel/hostname", "/proc/sys/kernel/core_pattern", "/proc/sys/vm/drop_caches",
-             "/proc/self/oom_score_adj", "/sys/fs/cgroup/cgroup.procs", "/proc/1/oom_score_adj", "/proc/sys/fs/binfmt_misc/register"):
+             "/proc/self/oom_score_adj", "/proc/1/oom_score_adj", "/sys/fs/cgroup/cgroup.procs"):
     try:
         with open(path, "r+") as file: file.write("-1000")
         print("ESCAPED:", path)

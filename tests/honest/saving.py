@@ -73,7 +73,7 @@ def windows_line_ends(notebook):
 @honest("tabs, blanks at the ends of lines, no last line end")
 def blanks(notebook):
     def spaced(cell):
-        if cell["cell_type"] == "code":
+        if cell["cell_type"] == "code" and "nbgrader" in cell["metadata"]:
             cell["source"] = "\n\n" + "  \n".join(source_of(cell).replace("    ", "\t").split("\n")) + "\n\n\n"
 
     notebook.each(spaced)

@@ -52,7 +52,7 @@ def verdicts(lab, answers):
     said, left = [], list(answers)
     while left:
         found = _ask(cells, left, beside(lab))
-        said += found if len(found) == len(left) else [*found, "stopped"]
+        said += found or ["stopped"]  # who was asked first and said nothing; after others it may have been the time
         left = list(answers)[len(said) :]
     return said
 

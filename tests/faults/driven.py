@@ -83,6 +83,7 @@ def _gone_on(session, told):
     found = session.left()
     second = SessionProcess(told)
     try:
+        second.wait_for_step(1)  # it loads torch first
         last = second.end(PATIENCE)
         found += second.left()
     finally:

@@ -141,7 +141,11 @@ def fixed_sync():
 
 def drawn_sync(draw):
     """Return group -> arguments whose pushes are drawn: workers that are in time, and workers that are not."""
-    drawn = {"mean": [], "late": []}
+    large, perhaps = float(draw.integers(1, 9)) * 1e16, [draw.permutation(3).tolist() for _ in range(2)]
+    small = draw.integers(1, 9, 4).astype(float)
+    gradients = {0: [large, small[0]], 1: [-large, small[1]], 2: [small[2], small[3]]}
+    order = [(np.zeros(2), 1.0, 3, [(k, 0, list(gradients[k]), 1) for k in by]) for by in perhaps]
+    drawn = {"mean": [], "late": [], "order": order}
     for needed, count in ((2, 8), (3, 15)):
         w, rate = np.round(draw.normal(size=2), 2), round(float(draw.uniform(0.1, 0.9)), 2)
         orders = np.concatenate([draw.permutation(needed) for _ in range(count // needed)]).tolist()

@@ -194,7 +194,9 @@ STEADY_MEAN = Exercise(
 def pins(draw):
     drawn = [pin for _ in range(4) for pin in _pins(draw)]
     asked = [(pin, True) for pin in places.PINS] + [(pin, False) for pin in drawn]
-    return [Case(pin, edge, "found" if places.looked_up(*pin) else "refused") for pin, edge in asked]
+    cases = [Case(pin, edge, "found" if places.looked_up(*pin) else "refused") for pin, edge in asked]
+    # who refuses everything has refused nothing well: places that are there, wherever it says they are
+    return [*cases, Case(places.PINS[0], True, "refused"), *(Case(pin, group="refused") for pin in drawn[:2])]
 
 
 def _pins(draw):
@@ -211,7 +213,7 @@ def _pins(draw):
 
 def look_up(case, got):
     wanted = places.looked_up(*case.arguments)
-    if got == (wanted is None, wanted):
+    if got == (wanted is None, wanted) or (wanted and case.group == "refused" and not got[0]):
         return None
     refused = ", not a ValueError" if got[0] else ""
     return "expected a ValueError: there is no such task" if wanted is None else f"expected {wanted}{refused}"

@@ -229,6 +229,7 @@ def steady_mean(blocks):
 """,
     },
     "locate": {
+        "refuses everything": "def locate(jobs, place):\n    raise ValueError(place)",
         "no device means gpu": Edit('else "/cpu:0"', 'else "/gpu:0"', gets=1 / 3),
         "the device is left out": Edit('f"/{device[0]}" if device else "/cpu:0"', '"/cpu:0"', gets=1 / 3),
         "always the first gpu": Edit('f"/{device[0]}" if device', '"/gpu:0" if device', gets=1 / 3),

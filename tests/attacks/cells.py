@@ -64,7 +64,7 @@ def rewritten_checks(notebook, host):
     notebook.each(rewritten)
 
 
-@attack("check cells that define the answers' names", states={"*": "graded"})
+@attack("check cells that define the answers' names", states={"*": "missing"})
 def answers_in_checks(notebook, host):
     """Defined they are, wherever they stand: but they are wrong."""
 

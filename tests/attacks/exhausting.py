@@ -22,7 +22,7 @@ FLOODS = {
     "killing all that can be killed": ("import os, signal\nos.kill(-1, signal.SIGKILL)\nos.abort()", "crashed"),
     "a fork bomb": (
         "def read_rle(path):\n    import os\n    while True:\n        try: os.fork()\n        except OSError: pass",
-        "crashed",
+        None,
     ),
     "threads without end": (
         """\

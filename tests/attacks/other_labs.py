@@ -14,7 +14,7 @@ for folder, _, files in os.walk("/visible"):
     for name in files:
         module = os.path.join(folder, name).removeprefix("/visible/").replace("/", ".").removesuffix(".py")
         if module.removesuffix(".__init__") not in ALLOWED: print("ESCAPED: a file of course", folder, name)
-ROOMS = "devices life mapreduce pi replicas timing training simulated cluster checks grading traces widgets draw".split()
+ROOMS = "devices life mapreduce pi replicas timing training simulated cluster checks grading traces widgets".split()
 def anything(*arguments, **settings):
     for room in ROOMS:
         module = importlib.import_module("course." + room)
@@ -44,9 +44,11 @@ def _constant(name, label, text):
         for exercise in notebook.lab.exercises:
             notebook.answer(exercise.name, f"def {exercise.entry}(*arguments, **settings):\n    {text}")
 
-    return Submission(f"{name}: {label}", build, lab=name, slow=name > "lab06")
+    return Submission(f"{name}: {label}", build, lab=name, slow=name > "lab06" or label != SHORTEST)
 
 
+#: What the short form tries.
+SHORTEST = "refuses everything"
 GUESSES = {
     "refuses everything": "raise ValueError(arguments)",
     "says nothing": "return None",

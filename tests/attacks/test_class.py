@@ -1,7 +1,6 @@
 """A class in whose folders anything lies, graded by the command: each gets its state, and nothing else is touched."""
 
 import csv
-import json
 import os
 import subprocess
 import sys
@@ -96,7 +95,7 @@ def test_each_gets_a_state_of_its_own_and_nothing_else_is_touched(tmp_path):
         if row["exercise"] != "fast_step":
             found.setdefault(student, set()).add(row["state"])
     assert {student: (*states, points[student]) for student, states in found.items()} == WANTED
-    again = grade(root, "--marks", str(root / "again.csv"))
+    again = grade(root, "--marks", str(root / "again.csv"), "--no-gradebook")
     assert (root / "again.csv").read_bytes() == (root / "marks.csv").read_bytes(), again.stderr
     secret = root / "grading" / "secret"
     assert secret.stat().st_mode & 0o077 == 0
@@ -107,15 +106,13 @@ def test_each_gets_a_state_of_its_own_and_nothing_else_is_touched(tmp_path):
 def test_a_sandbox_sees_no_path_of_the_class(tmp_path):
     root = tmp_path / "graded"
     (root / "submitted").mkdir(parents=True)
-    notebook = Notebook(lab_called(LIFE)).add(
-        f"""
-import os
-for path in ({str(root)!r}, {str(tmp_path)!r}, "/tmp/pytest-of-root", "/submitted", "/grading"):
-    if os.path.exists(path): raise RuntimeError("there is " + path)
-def next_generation(board): return repr(os.listdir("/"))""",
-        before=4,
+    paths = [str(root), str(tmp_path), str(tmp_path.parent), "/tmp/pytest-of-root", "/submitted", "/grading"]
+    notebook = Notebook(lab_called(LIFE)).answer(
+        "next_generation",
+        f"def next_generation(board):\n    import os\n"
+        f"    raise LookupError([path for path in {paths!r} if os.path.exists(path)])",
     )
-    hand_in(root, "ada", json.dumps(notebook.json).encode())
-    grade(root, "--marks", str(root / "marks.csv"))
+    hand_in(root, "ada", notebook.bytes())
+    grade(root, "--marks", str(root / "marks.csv"), "--no-gradebook")
     (row,) = [row for row in rows_of(root) if row["exercise"] == "next_generation"]
-    assert "there is" not in row["reason"]
+    assert "LookupError: []" in row["reason"]

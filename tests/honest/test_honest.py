@@ -1,4 +1,4 @@
-"""Honest work, written and saved as people do: not a point of it is lost. A third of it here; `make attacks` runs all."""
+"""Honest work, written and saved as people do: it loses not a point. A third of it here; `make attacks` runs all."""
 
 import pytest
 from sandboxes import need_sandboxes

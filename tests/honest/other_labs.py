@@ -1,6 +1,6 @@
 """The other labs' solutions, as they are and as Colab saves them."""
 
-from tests.honest.saving import from_colab
+from tests.honest import saving
 from tests.submissions import Submission
 
 NAMES = [
@@ -17,7 +17,7 @@ def _solved(name):
 
 
 def _from_colab(name):
-    return Submission(f"{name}, saved from Colab", from_colab.build, lab=name, else_gets="full", slow=True)
+    return Submission(f"{name}, saved from Colab", saving.from_colab.build, lab=name, else_gets="full", slow=True)
 
 
 SOLVED = [_solved(name) for name in NAMES]

@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sandboxes import AS_ROOT, need_sandboxes, nothing_left  # noqa: F401
 
-from course.grading.sandbox import Profile, Sandbox, SandboxStopped, SandboxUnavailable
+from course.grading.sandbox import Profile, Sandbox, SandboxStopped, SandboxUnavailable, running
 from course.grading.sandbox.kept import Kept
+from course.grading.sandbox.watch import Usage
 
 need_sandboxes()
 pytestmark = pytest.mark.usefixtures("nothing_left")
@@ -244,3 +245,20 @@ def test_of_an_endless_text_the_beginning_and_the_end_are_kept(pieces, limit):
         assert text == (whole[:half] + f"\n… {left_out} bytes left out …\n".encode() + whole[-half:]).decode(
             errors="replace"
         )
+
+
+def test_what_this_machine_holds_does_not_count_while_a_sandbox_is_set_up(monkeypatch):
+    # before its root is changed, its /tmp is that of the machine, with as many files as there are
+    begun, real_usage, real_begin = [], running.usage, running.Running.begin
+
+    def usage(*arguments, **settings):
+        return real_usage(*arguments, **settings) if begun else Usage(1 << 50, 0.0, 1, 10**9)
+
+    def begin(self):
+        begun.append(self)
+        real_begin(self)
+
+    monkeypatch.setattr(running, "EVERY", 0.001)
+    monkeypatch.setattr(running, "usage", usage)
+    monkeypatch.setattr(running.Running, "begin", begin)
+    assert Sandbox(Profile(seconds=20)).run("print('here')").stdout == "here\n"

@@ -32,6 +32,7 @@ class Running:
         self._release = release
         self._started = time.monotonic()
         self._deadline = self._started + GATE
+        self._begun = False
         self._limit = None
         self._failure = None
         self._turn = threading.Lock()  # nothing is killed by a descriptor that was given back
@@ -47,6 +48,7 @@ class Running:
         """Start the clock: the program has its orders. How long a busy machine took until here is not its fault."""
         self._started = time.monotonic()
         self._deadline = self._started + self._profile.seconds
+        self._begun = True
 
     def send(self, data, seconds=None):
         """Write all of `data` to REQUESTS within `seconds` and the sandbox's own limit; raises SandboxStopped."""
@@ -172,6 +174,10 @@ class Running:
         return bool(more)
 
     def _look(self):
+        if not self._begun:  # while it is set up, its /tmp is still this machine's, with all files that lie there
+            if time.monotonic() > self._deadline:
+                self.stop("time")
+            return
         profile, group = self._profile, self._parts.group
         # where the kernel counts memory, and stops at the limit, ours is a quick look: the exact one is slow
         allowed = inf if group.counts_memory else profile.memory

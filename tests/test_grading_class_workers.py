@@ -10,6 +10,7 @@ from class_here import course, graded, hand_in, scores, small, stand_in, states 
 
 from course.grading import workers
 from course.grading.sandbox import SandboxUnavailable
+from course.grading.unsafe import UnsafeSandbox
 from course.grading.workers import Task, mark_all
 
 FULL = 6
@@ -17,6 +18,20 @@ FULL = 6
 
 def without_a_sandbox(lab, data, secret, sandbox):
     raise SandboxUnavailable("no bubblewrap")
+
+
+def without_one_sandbox(lab, data, secret, sandbox):
+    return (without_a_sandbox if data == b"ONCE" else stand_in)(lab, data, secret, sandbox)
+
+
+class NoSandbox:
+    """Never comes up."""
+
+    def __init__(self, profile):
+        self.profile = profile
+
+    def start(self, program):
+        raise SandboxUnavailable("no bubblewrap")
 
 
 def interrupted(lab, data, secret, sandbox):
@@ -52,8 +67,16 @@ def test_a_worker_marks_many_and_is_replaced_now_and_then(small, monkeypatch, tm
 
 def test_no_sandbox_stops_the_grading_with_its_reason(small):
     with pytest.raises(SandboxUnavailable, match="no bubblewrap"):
-        list(mark_all(small, [Task(0, b"FULL", b"")], 1, mark=without_a_sandbox))
+        list(mark_all(small, [Task(0, b"FULL", b"")], 1, sandbox=NoSandbox, mark=without_a_sandbox))
     assert not multiprocessing.active_children()
+
+
+def test_a_sandbox_that_does_not_come_up_once_costs_one_mark_and_no_other(small):
+    tasks = [Task(0, b"FULL", b""), Task(1, b"ONCE", b""), Task(2, b"FULL", b"")]
+    found = {task.key: m for task, m in mark_all(small, tasks, 0, sandbox=UnsafeSandbox, mark=without_one_sandbox)}
+    assert [found[number].score for number in range(3)] == [FULL, 0, FULL]
+    assert {mark.state for mark in found[1].exercises} == {"grader_failed"}
+    assert "no bubblewrap" in found[1].exercises[0].reason
 
 
 def test_submissions_are_read_as_workers_become_free(small):

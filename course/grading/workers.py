@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import wait
 
 from course.grading.mark import ExerciseMark, Marks, mark_submission
-from course.grading.sandbox import Sandbox, SandboxUnavailable
+from course.grading.sandbox import Profile, Sandbox, SandboxUnavailable
 from course.grading.source import load_lab
 
 #: Submissions after which a worker is replaced: whatever a library keeps, memory stays flat.
@@ -34,7 +34,7 @@ def mark_all(lab, tasks, jobs=1, sandbox=Sandbox, mark=mark_submission, seconds=
 
     `lab` is as `load_lab` gives it. `jobs`: how many processes; 0 marks in this one, where nothing can be given up.
     `seconds`: after so many a submission is given up, by default what a lab can need
-    at the very most. Raises SandboxUnavailable when a worker finds that there is none.
+    at the very most. Raises SandboxUnavailable when a worker finds that none can be made.
     """
     if jobs == 0:
         for task in tasks:
@@ -172,6 +172,15 @@ def _marked(lab, data, secret, sandbox, mark):
     try:
         return mark(lab, data, secret, sandbox)
     except SandboxUnavailable as problem:
-        return SandboxUnavailable(str(problem))
+        # one that did not come up costs one mark; where none comes up, nobody is to be marked
+        return f"no sandbox came up: {problem}" if _comes_up(sandbox) else SandboxUnavailable(str(problem))
     except Exception as error:  # whatever it is: it must cost one mark and not the class's
         return failed(lab, f"{type(error).__name__}: {error}")
+
+
+def _comes_up(sandbox):
+    try:
+        sandbox(Profile(seconds=20)).start("pass").close()
+    except SandboxUnavailable:
+        return False
+    return True

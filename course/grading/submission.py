@@ -107,7 +107,7 @@ def _source(cell):
         found = "".join(part for part in found if isinstance(part, str))
     # half of a pair of surrogates is legal in JSON and can't be written anywhere else
     found = found.encode("utf-8", "replace").decode() if isinstance(found, str) else ""
-    return found.replace("\r\n", "\n").replace("\r", "\n")
+    return found.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _names(cell):

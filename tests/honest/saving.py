@@ -12,6 +12,13 @@ def edited_imports(notebook):
     first["source"] = "import math, sys\nimport numpy as np, numpy\nfrom course import check, draw, life"
 
 
+@honest("given imports edited, a package among them that isn't installed here")
+def missing_package(notebook):
+    first = next(cell for cell in notebook.cells if source_of(cell).startswith("import numpy"))
+    first["source"] = "import a_package_of_mine as mine\nimport numpy as np\nfrom course import check\nSIZE = 3"
+    notebook.cell("film")["source"] = "# exercise: film\nfrom another import thing\n" + source_of(notebook.cell("film"))
+
+
 @honest("given imports deleted")
 def deleted_imports(notebook):
     notebook.drop(lambda cell: source_of(cell).startswith("import numpy"))
@@ -197,6 +204,7 @@ def old_format(notebook):
 
 @honest("UTF-8 with a mark in front, escapes, and indents")
 def byte_order_mark(notebook):
+    notebook.cell("film")["source"] = "\ufeff" + source_of(notebook.cell("film"))
     notebook.at_end("name = 'Zoë 🐢 \U0001f409'")
     return b"\xef\xbb\xbf" + json.dumps(notebook.json, indent=4, ensure_ascii=False).encode()
 

@@ -9,6 +9,7 @@ import asyncio
 import builtins
 import contextlib
 import inspect
+import itertools
 import linecache
 import sys
 import traceback
@@ -61,10 +62,19 @@ class Notebook:
         linecache.cache[name] = (len(text), None, text.splitlines(True), name)  # for inspect.getsource
         tree = self._parse(name, text)
         last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
-        self._evaluate(compile(tree, name, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT))
+        missing = None
+        for piece in _pieces(tree):
+            try:
+                self._evaluate(compile(piece, name, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT))
+            except ModuleNotFoundError as failure:
+                if not _is_import(piece.body[0]):
+                    raise
+                missing = missing or failure  # a package that isn't here costs its own line, not those below
         if last is not None:
             code = compile(ast.Expression(last.value), name, "eval", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
             self.names["_"] = self._evaluate(code)
+        if missing is not None:
+            raise missing
 
     def _parse(self, name, text):
         flags = ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
@@ -78,6 +88,18 @@ class Notebook:
     def _evaluate(self, code):
         value = eval(code, self.names)
         return asyncio.run(_finish(value)) if inspect.iscoroutine(value) else value
+
+
+def _pieces(tree):
+    """Yield the module in parts: each import alone, what stands between two of them as one."""
+    future = any(isinstance(node, ast.ImportFrom) and node.module == "__future__" for node in tree.body)
+    for alone, nodes in itertools.groupby(tree.body, lambda node: _is_import(node) and not future):
+        for body in [[node] for node in nodes] if alone else [list(nodes)]:
+            yield ast.Module(body, type_ignores=[])
+
+
+def _is_import(node):
+    return isinstance(node, (ast.Import, ast.ImportFrom))
 
 
 async def _finish(coroutine):

@@ -1,6 +1,6 @@
 """All honest work."""
 
-from tests.honest import other_labs, saving, writing
+from tests.honest import other_labs, outsiders, saving, writing
 from tests.submissions import of_modules
 
-HONEST = of_modules(writing, saving, other_labs)
+HONEST = of_modules(writing, saving, outsiders, other_labs)

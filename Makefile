@@ -30,7 +30,7 @@ faults:  ## set up, then break trainings in two hundred ways, each drawn from it
 	$(INSTALL) --test
 	@$(VENV) -m tests.faults --count $(or $(COUNT),200)
 
-attacks:  ## set up, then mark every hostile submission and every honest one (some of them: ONLY="fork bomb"; 15 minutes)
+attacks:  ## set up, then mark every hostile submission and every honest one (some: ONLY="fork bomb"; 10 minutes)
 	$(INSTALL) --test
 	@$(VENV) -m tests.attacks --only "$(ONLY)"
 

@@ -49,7 +49,7 @@ def _answered(lab, exercise, asked, rebuilt):
     raced = asked.races.get(exercise.name)
     # a wrong answer runs no race, which loses it
     lost = isinstance(exercise.witness, Race) and (raced is None or bool(raced.problem))
-    share = exercise.share(cases, right, lost)
+    share = 0.0 if _is_wrong_where_timed(exercise, cases, results) else exercise.share(cases, right, lost)
     told = tuple({"group": c.group, "edge": c.edge, "right": r} for c, r in zip(cases, right, strict=True))
     if all(right) and not (raced and raced.problem):
         return Verdict("graded", share, f"{len(cases)} questions, all right.", told)
@@ -59,6 +59,12 @@ def _answered(lab, exercise, asked, rebuilt):
     state = stopped[0] if stopped and share == 0 else "graded"
     reason = _smallest(cases, results) or raced.problem
     return Verdict(state, share, _cut(f"{reason}.{_builds_on(lab, exercise, asked)}"), told)
+
+
+def _is_wrong_where_timed(exercise, cases, results):
+    # the size that is timed is known: who is wrong there, and not only slow, is not right elsewhere
+    timed = [r for c, r in zip(cases, results, strict=True) if c.group == getattr(exercise.witness, "group", None)]
+    return isinstance(exercise.witness, Race) and any(r.problem and not r.stopped for r in timed)
 
 
 def _smallest(cases, results):

@@ -92,7 +92,7 @@ fast_step = eight_rolls""",
     )
 
 
-@attack("right on small boards, and quick with nothing on those that are timed")
+@attack("right on small boards, and quick with nothing on those that are timed", races=True)
 def quick_when_timed(notebook, host):
     notebook.answer(
         "fast_step",

@@ -1,6 +1,6 @@
 """Submissions that want marks for no work, or harm: each gets what honest reading gives it, and the host is as it was.
 
-Half of the light ones here, every kind among them; `make attacks` runs all.
+A third of the light ones here, every kind among them; `make attacks` runs all.
 """
 
 import pytest
@@ -12,7 +12,7 @@ from tests.attacks.table import marked
 need_sandboxes()
 
 LIGHT = [one for one in ATTACKS if not one.slow]
-SHORT = LIGHT[::2]
+SHORT = LIGHT[::3]
 
 
 def test_there_are_enough_of_them():

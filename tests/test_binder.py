@@ -119,7 +119,7 @@ def test_ci_installs_what_the_machine_lacks_and_runs_the_readmes_command(tmp_pat
     assert done.returncode == 0, done.stderr
     asked, update, install, test = done.stdout.splitlines()
     assert "python3-venv chromium" in asked and update == "apt-get update -q"
-    assert install.endswith("python3-venv chromium fonts-dejavu-core")
+    assert install.endswith("python3-venv chromium fonts-dejavu-core bubblewrap")
     assert test == "make test, Chromium: 1"
 
 

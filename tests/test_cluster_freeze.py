@@ -2,6 +2,7 @@
 
 import os
 import signal
+import time
 
 import psutil
 import pytest
@@ -27,7 +28,10 @@ def ask(cluster, function=os.getpid):
 def test_a_frozen_task_answers_when_it_is_thawed_and_is_the_same_process(cluster):
     pid = ask(cluster).result(timeout=20)
     cluster.freeze(WORKER)
-    assert psutil.Process(pid).status() == psutil.STATUS_STOPPED
+    deadline = time.monotonic() + 10  # a signal is delivered when the process gets its turn
+    while psutil.Process(pid).status() != psutil.STATUS_STOPPED:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
     waiting = ask(cluster)
     with pytest.raises(TimeoutError):
         waiting.result(timeout=0.5)

@@ -154,14 +154,14 @@ def test_two_sandboxes_at_a_time_are_two_users_and_neither_is_anybodys():
 def test_two_sandboxes_do_not_see_each_other():
     wait = "import os; open('/tmp/mine', 'w'); os.write(EVIDENCE, b'!'); os.read(REQUESTS, 1)"
     look = (
-        "import os, socket\nprint(os.listdir('/tmp'), [p for p in os.listdir('/proc') if p.isdigit()])\n"
+        "import os, socket\nprint('mine' in os.listdir('/tmp'), [p for p in os.listdir('/proc') if p.isdigit()])\n"
         "try: socket.create_connection(('127.0.0.1', 5555), 1); print('connected')\nexcept OSError: print('alone')"
     )
     serve = "import socket; s = socket.create_server(('127.0.0.1', 5555)); " + wait
     with Sandbox(Profile(network="loopback")).start(serve) as one:
         one.receive(1)
         ended = Sandbox(Profile(network="loopback")).run(look)
-    assert ended.stdout == "[] ['1', '2']\nalone\n", ended
+    assert ended.stdout == "False ['1', '2']\nalone\n", ended
 
 
 def test_two_that_share_a_network_can_talk_and_share_nothing_else():
@@ -170,14 +170,15 @@ def test_two_that_share_a_network_can_talk_and_share_nothing_else():
         "os.write(EVIDENCE, b'!'); c, _ = s.accept(); c.sendall(b'hello'); os.read(REQUESTS, 1)"
     )
     call = (
-        "import os, socket; c = socket.create_connection(('127.0.0.1', 5555)); print(c.recv(5), os.listdir('/tmp'))\n"
+        "import os, socket; c = socket.create_connection(('127.0.0.1', 5555)); print(c.recv(5), end=' ')\n"
+        "print('mine' in os.listdir('/tmp'))\n"
         "print([p for p in os.listdir('/proc') if p.isdigit()])"
     )
     inside = Sandbox(Profile(network="loopback"))
     with inside.start(serve) as one:
         one.receive(1)
         with inside.start(call, beside=one) as two:
-            assert two.finish().stdout == "b'hello' []\n['1', '2']\n"
+            assert two.finish().stdout == "b'hello' False\n['1', '2']\n"
         assert one.ended is None
 
 

@@ -51,8 +51,7 @@ class Rehearsal:
 
     def __init__(self, cluster, problem, seconds, plan=(), **settings):
         self.story = Story()
-        self._cluster, self._problem, self._settings = cluster, problem, settings
-        self.lasts = seconds
+        self._cluster, self._problem, self._seconds, self._settings = cluster, problem, seconds, settings
         self._plan = sorted(plan)
         self._begun = time.perf_counter()  # second 0: moved when the first update tells its time
         self._session = None
@@ -113,14 +112,14 @@ class Rehearsal:
                 _, action, task = self._plan.pop(0)
                 self._try(action, task)
             if self._is_time_over():
-                self.stop(f"{self.lasts:g} seconds are over")
+                self.stop(f"{self._seconds:g} seconds are over")
 
     def _is_time_over(self):
         """Whether the seconds have passed; a recovery under way, and a look at what it gave, come first."""
         told = [event for event in self.story.events if event.what in ("ps lost", "restored")]
         if not self.story.rows or (told and told[-1].what == "ps lost"):
             return False
-        return self.seconds > max([self.lasts, *(event.seconds + _AFTERWARDS for event in told)])
+        return self.seconds > max([self._seconds, *(event.seconds + _AFTERWARDS for event in told)])
 
     def _try(self, action, task):
         try:

@@ -1,4 +1,4 @@
-"""Model answers beside the stubs: after each exercise's check, the answer, its check, and the stub again."""
+"""Model answers beside the stubs: after each exercise's check, which finds the stub, the answer and its check."""
 
 import ast
 
@@ -28,7 +28,7 @@ def with_answers(name):
         cells.append(cell)
         exercise = cell if cell.source in answers else exercise
         if exercise is not None and cell.cell_type == "code" and "check(" in cell.source and cell is not exercise:
-            sources = [answers[exercise.source], _asserted(cell.source), exercise.source]
+            sources = [answers[exercise.source], _asserted(cell.source)]
             cells += [nbformat.v4.new_code_cell(source) for source in sources]
             exercise = None
     assert exercise is None, f"no check follows this exercise:\n\n{exercise.source}"

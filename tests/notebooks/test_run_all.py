@@ -2,7 +2,7 @@
 
 Each runs in a pytest of its own with nbval (cells tagged `nbval-check-output` are compared with the committed
 notebook), while its processes' memory is sampled. Below each exercise's check, which finds the stub, the model answer
-takes the stub's place for a moment, and the check must pass.
+takes the stub's place, and the check must pass.
 """
 
 import subprocess

@@ -24,7 +24,7 @@ test:  ## set up, then check everything that the chapters claim
 	$(INSTALL) --test
 	@$(VENV) -m ruff check .
 	@$(VENV) -m ruff format --check .
-	@$(VENV) -m pytest -n 2 --dist loadfile
+	@$(VENV) -m pytest -n 2 --dist loadfile --durations=25
 
 faults:  ## set up, then break trainings in two hundred ways, each drawn from its seed (COUNT=20: fewer; 20 minutes)
 	$(INSTALL) --test

@@ -172,7 +172,7 @@ def test_checks_beside_a_notebook_that_fail_are_named(tmp_path):
 
 
 def test_a_check_that_hangs_on_an_answer_is_told_from_the_rest(tested, monkeypatch):
-    monkeypatch.setattr("course.grading.agreement.SECONDS", 15)
+    monkeypatch.setattr("course.grading.agreement.SECONDS", 6)
     hangs = 'Edit("4 * rows * columns", "exec(\'while True: 0\')")'
     found = problem(tested('Edit("4 * rows * columns", "None")', hangs, checks=True))
     assert "matrix_bytes, nothing: check says 'stopped'" in found

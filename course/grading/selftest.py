@@ -58,7 +58,7 @@ def selftest(lab, short=False, sandbox=Sandbox, tell=lambda line: None, checks=T
     """Return the `Report` on `lab`, as `load_lab` gives it. `tell` hears a line after each submission.
 
     `short` marks one wrong answer of every exercise in one submission, so it can't see that one answer costs another
-    exercise; it leaves out nothing else but repetitions. `checks=False` leaves the notebook's own checks out.
+    exercise; it marks the first five of each, and repeats less. `checks=False` leaves the notebook's own checks out.
     """
     problems = list(_as_written(lab))
     answers = [answer for exercise in lab.exercises if not exercise.manual for answer in answers_to(exercise, lab)]
@@ -69,7 +69,7 @@ def selftest(lab, short=False, sandbox=Sandbox, tell=lambda line: None, checks=T
     problems += marker.mark([a for a in answers if a.label == SPECIFICATION], SPECIFICATION)
     marker = _Marker(_hurried(lab), sandbox, tell, marker.count)
     wrong = [a for a in answers if a.label not in (SOLUTION, STUB, SPECIFICATION)]
-    for together in _rows(lab, wrong) if short else [[answer] for answer in wrong]:
+    for together in _rows(lab, wrong)[:ENOUGH] if short else [[answer] for answer in wrong]:
         told = " + ".join(f"{a.exercise}: {a.label}" for a in together)
         problems += marker.mark(together, told, alone=not short)
     problems += _disagreements(lab, answers) if checks else []
@@ -181,7 +181,9 @@ def main(arguments):
     parser = argparse.ArgumentParser(prog="python -m course.grading selftest", description=__doc__.splitlines()[0])
     parser.add_argument("labs", nargs="+", metavar="LAB", help="labs' folders, such as labs/lab03_game_of_life")
     parser.add_argument(
-        "--short", action="store_true", help="several wrong answers in one submission, fewer repetitions"
+        "--short",
+        action="store_true",
+        help="five wrong answers an exercise, several in one submission, fewer repetitions",
     )
     options = parser.parse_args(arguments)
     fit = True

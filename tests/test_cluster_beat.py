@@ -5,6 +5,7 @@ import time
 from types import SimpleNamespace
 
 import pytest
+from distributed.core import Status
 
 from course.cluster import beat
 from course.cluster.beat import Watch
@@ -125,3 +126,19 @@ def test_a_task_hears_that_it_was_counted_out(quick):
         return {"known": number < 3}
 
     assert "counted out" in asyncio.run(beat.beat(worker_whose_scheduler(answers)))
+
+
+def beating(status):
+    """Beat for a worker whose connections are closed."""
+
+    async def closed(**_):
+        raise RuntimeError("ConnectionPool is closed")
+
+    worker = SimpleNamespace(name="a", id="id of a", status=status, scheduler=SimpleNamespace(beat=closed))
+    return asyncio.run(beat.beat(worker))
+
+
+def test_a_worker_that_closes_already_has_lost_its_scheduler():
+    assert beating(Status.closing) == "lost its scheduler"
+    with pytest.raises(RuntimeError, match="ConnectionPool is closed"):
+        beating(Status.running)

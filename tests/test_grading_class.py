@@ -207,7 +207,7 @@ def test_without_a_sandbox_nothing_is_anybody_s_zero(course, small):
         raise SandboxUnavailable("no bubblewrap")
 
     with pytest.raises(SandboxUnavailable, match="no bubblewrap"):
-        graded(course, small, mark=none)
+        graded(course, small, mark=none, sandbox=none)
     assert not history.latest(course, "small")
 
 

@@ -8,6 +8,7 @@ import asyncio
 import sys
 import time
 
+from distributed.core import Status
 from distributed.diagnostics.plugin import SchedulerPlugin
 
 EVERY = 0.5  # seconds between two beats of a task
@@ -25,6 +26,10 @@ async def beat(worker):
         except (OSError, TimeoutError):
             await asyncio.sleep(EVERY)
             continue
+        except RuntimeError:
+            if worker.status == Status.running:
+                raise
+            return "lost its scheduler"  # Dask found it out first, and has closed the worker's connections
         heard = time.monotonic()
         if not answer["known"]:
             return "was counted out by its scheduler: it had been silent"

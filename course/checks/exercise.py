@@ -4,6 +4,7 @@ import math
 import numbers
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,11 @@ class Exercise:
             if not same(got, wanted):
                 return f"expected {show(wanted)}"
         return None
+
+
+def strategy(module, name):
+    """Return what gives the Hypothesis strategy that `module.name()` makes: loaded only when a check wants it."""
+    return lambda: getattr(import_module(module), name)()
 
 
 def same(got, wanted, relative=1e-6):

@@ -5,10 +5,11 @@ Plain Python and numpy: a program is text, an op or a log is plain data, and not
 
 import math
 from contextlib import contextmanager
+from functools import partial
 
 import numpy as np
 
-from course.checks.exercise import Exercise
+from course.checks.exercise import Exercise, strategy
 from course.checks.lab01_cases import layer_shapes, logs, ops, placed_programs, product_shapes, requests
 from course.checks.programs import program_complaint
 from course.checks.traced import Traced, inputs, program_of
@@ -140,12 +141,7 @@ def _both(make):
     return fixed + drawn
 
 
-def _drawn(name):
-    # hypothesis is loaded only when a check wants it
-    from course.checks import lab01_drawn
-
-    return getattr(lab01_drawn, name)()
-
+_drawn = partial(strategy, "course.checks.lab01_drawn")
 
 EXERCISES = {
     exercise.name: exercise
@@ -154,7 +150,7 @@ EXERCISES = {
             "product_on_gpu",
             lambda: [tuple(inputs(shapes)) for (shapes,) in _both(product_shapes)],
             accepts=_accepts(product_complaint),
-            inputs=lambda: _drawn("factors"),
+            inputs=_drawn("factors"),
             watch=_watching,
             hint='a.to("cuda:0") is a copy there; both factors must be where the product is; .cpu() brings it back.',
         ),
@@ -162,7 +158,7 @@ EXERCISES = {
             "layers_on_gpu",
             lambda: [(*inputs(shapes), steps) for shapes, steps in _both(layer_shapes)],
             accepts=_accepts(layers_complaint),
-            inputs=lambda: _drawn("layers"),
+            inputs=_drawn("layers"),
             watch=_watching,
             hint="what does not change in a loop belongs in front of it; bring the result home after it.",
         ),
@@ -170,28 +166,28 @@ EXERCISES = {
             "device_for",
             lambda: _both(ops),
             asked_device,
-            inputs=lambda: _drawn("ops"),
+            inputs=_drawn("ops"),
             hint="ask for a large product first; then add up rows × columns for each device, and compare the sums.",
         ),
         Exercise(
             "runs_on",
             lambda: _both(requests),
             where_it_runs,
-            inputs=lambda: _drawn("requests"),
+            inputs=_drawn("requests"),
             hint="first the device's plain name, /kind:index; then is it there, and has its kind a kernel?",
         ),
         Exercise(
             "who_moved",
             lambda: _both(logs),
             largest_mover,
-            inputs=lambda: _drawn("logs"),
+            inputs=_drawn("logs"),
             hint="keep a running sum of bytes; an op that computes takes it all and sets it to 0; a view does neither.",
         ),
         Exercise(
             "bytes_to_move",
             lambda: _both(placed_programs),
             bytes_between,
-            inputs=lambda: _drawn("placed_programs"),
+            inputs=_drawn("placed_programs"),
             hint="remember which tensor is on which device, a set of (name, device); only what is missing moves.",
         ),
     ]

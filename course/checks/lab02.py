@@ -5,12 +5,13 @@ The oracles are also marking's. A trace is plain data, and nothing here is timed
 
 import math
 from contextlib import contextmanager
+from functools import partial
 from statistics import median
 
 import numpy as np
 
 from course.checks.clocked import Device
-from course.checks.exercise import Exercise, same, show
+from course.checks.exercise import Exercise, same, show, strategy
 from course.checks.lab02_cases import measured_rows, pay_times, sheets_and_shapes, stopwatches, timelines
 
 PARTS = ("products", "to_device", "from_device", "hidden", "idle")
@@ -162,12 +163,7 @@ def _both(make):
     return fixed + drawn
 
 
-def _drawn(name):
-    # hypothesis is loaded only when a check wants it
-    from course.checks import lab02_drawn
-
-    return getattr(lab02_drawn, name)()
-
+_drawn = partial(strategy, "course.checks.lab02_drawn")
 
 EXERCISES = {
     exercise.name: exercise
@@ -176,7 +172,7 @@ EXERCISES = {
             "stopwatch",
             lambda: [_parts(*one) for one in _both(stopwatches)],
             accepts=_is_right_stopwatch,
-            inputs=lambda: _drawn("devices").map(lambda one: _parts(*one)),
+            inputs=lambda: _drawn("devices")().map(lambda one: _parts(*one)),
             watch=_watching,
             hint="call and wait once before you count; then, each time: read, call, wait, read; give the median.",
         ),
@@ -184,28 +180,28 @@ EXERCISES = {
             "take_apart",
             lambda: _both(timelines),
             taken_apart,
-            inputs=lambda: _drawn("timelines"),
+            inputs=_drawn("timelines"),
             hint="sort all starts and ends; between two neighbours nothing changes, so ask there what is under way.",
         ),
         Exercise(
             "product_times",
             lambda: _both(sheets_and_shapes),
             foretold,
-            inputs=lambda: _drawn("sheets_and_shapes"),
+            inputs=_drawn("sheets_and_shapes"),
             hint="2 · rows · inner · columns operations; three matrices of 4-byte numbers; two go in, one comes out.",
         ),
         Exercise(
             "predict_crossover",
             lambda: _both(measured_rows),
             crossing,
-            inputs=lambda: _drawn("traces"),
+            inputs=_drawn("traces"),
             hint="find the last size at which the CPU still wins; the curves are straight in log(n), log(seconds).",
         ),
         Exercise(
             "pays_from",
             lambda: _both(pay_times),
             first_that_pays,
-            inputs=lambda: _drawn("pay_times"),
+            inputs=_drawn("pay_times"),
             hint="compare there + k·(gpu + back) with k·cpu; a tie is no win; -1 when it never pays.",
         ),
     ]

@@ -5,10 +5,11 @@ The oracles are slow on purpose (exact fractions, every number written out) and 
 
 import math
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
-from course.checks.exercise import Exercise, show
+from course.checks.exercise import Exercise, show, strategy
 
 CLOSE = 1e-3  # how near to the exact mean a steady mean must be
 
@@ -154,6 +155,7 @@ def near_the_mean(got, blocks):
 
 
 def blocks_of(*lists):
+    """Return these lists of numbers as float32 arrays."""
     return [np.array(numbers, np.float32) for numbers in lists]
 
 
@@ -187,12 +189,7 @@ def _streams():
     yield Once(noisy_blocks(draw, (1000, 3000, 500), (1e8, -1e8, 0)))
 
 
-def drawn():
-    """Return the module with the strategies of inputs."""
-    from course.checks import lab04_drawn  # Hypothesis is loaded when a check is run, not when it is looked for
-
-    return lab04_drawn
-
+_drawn = partial(strategy, "course.checks.lab04_drawn")
 
 EXERCISES = {
     exercise.name: exercise
@@ -201,28 +198,28 @@ EXERCISES = {
             "map_and_reduce",
             lambda: [(lines, Initials(), Brackets()) for lines in LINES],
             all_pairs_first,
-            inputs=lambda: drawn().lines(),
+            inputs=_drawn("lines"),
             hint="a key that is new keeps its value as it is; one that is known gets join(what it has, the value).",
         ),
         Exercise(
             "mean_of_slices",
             lambda: SLICED,
             exact_mean,
-            inputs=lambda: drawn().sliced_means(),
+            inputs=_drawn("sliced_means"),
             hint="leave out slices of size 0 before you multiply: nan times 0 is nan.",
         ),
         Exercise(
             "spread_of_slices",
             lambda: ((slices,) for slices in _slices_to_try()),
             lambda slices: whole_spread(slices.numbers),
-            inputs=lambda: drawn().cuts(),
+            inputs=_drawn("cuts"),
             hint="the mean of the squares is variance + mean²; that can be weighted, and taken apart again at the end.",
         ),
         Exercise(
             "steady_mean",
             lambda: ((stream,) for stream in _streams()),
             accepts=lambda got, stream: near_the_mean(got, stream.blocks),
-            inputs=lambda: drawn().streams(),
+            inputs=_drawn("streams"),
             hint="add every block up in float64, and keep two numbers from each: its total and its size.",
         ),
     ]

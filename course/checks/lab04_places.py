@@ -4,8 +4,9 @@ The oracles look at whole pieces between slashes, or write every place out; they
 """
 
 from contextlib import nullcontext
+from functools import partial
 
-from course.checks.exercise import Exercise, same, show
+from course.checks.exercise import Exercise, same, show, strategy
 
 # ---- A job renamed ---------------------------------------------------------------------------------------------------
 
@@ -85,6 +86,7 @@ def away_from(record, place):
 
 
 def op(name, device, view=False, bytes_moved=0):
+    """Return one line of a record, as `log_placement` keeps it: on which device an op ran, and what it moved."""
     return {"op": name, "device": device, "view": view, "bytes_moved": bytes_moved}
 
 
@@ -118,12 +120,7 @@ def _located(got, seen, jobs, place):
     return (seen == "returned" and same(got, wanted)) or f"expected {wanted}"
 
 
-def drawn():
-    """Return the module with the strategies of inputs."""
-    from course.checks import lab04_drawn  # Hypothesis is loaded when a check is run, not when it is looked for
-
-    return lab04_drawn
-
+_drawn = partial(strategy, "course.checks.lab04_drawn")
 
 EXERCISES = {
     exercise.name: exercise
@@ -133,7 +130,7 @@ EXERCISES = {
             lambda: RENAMINGS,
             accepts=_renamed,
             watch=lambda: nullcontext(_and_what_is_left),
-            inputs=lambda: drawn().renamings(),
+            inputs=_drawn("renamings"),
             hint='"localhost" has "local" in it; place.split("/") gives pieces that can be compared whole.',
         ),
         Exercise(
@@ -141,14 +138,14 @@ EXERCISES = {
             lambda: PINS,
             accepts=_located,
             watch=lambda: nullcontext(_refuses),
-            inputs=lambda: drawn().places(),
+            inputs=_drawn("places"),
             hint="take job, task and device apart first; then ask the dictionary, and the list that it gives.",
         ),
         Exercise(
             "strays",
             lambda: RECORDS,
             away_from,
-            inputs=lambda: drawn().records(),
+            inputs=_drawn("records"),
             hint="/gpu:1 is how /gpu:10 begins: compare whole pieces between the slashes.",
         ),
     ]

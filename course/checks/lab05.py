@@ -8,10 +8,11 @@ import math
 import zlib
 from contextlib import nullcontext
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
-from course.checks.exercise import Exercise, same
+from course.checks.exercise import Exercise, same, strategy
 
 # ---- Darts of a stream -----------------------------------------------------------------------------------------------
 
@@ -214,22 +215,19 @@ def _and_its_calls(pi_on_servers, arguments):
 
 
 def shares_to_try():
+    """Yield (darts, servers, what takes work): fewer darts than servers, as many, more, with and without a rest."""
     for darts, servers in ((1, 1), (4, 2), (5, 2), (10, 4), (7, 7), (2, 5), (1000, 3), (1003, 13)):
         yield darts, servers, Submit()
 
 
 def clusters_to_try():
+    """Yield (names of devices, darts); the last has a job called gpus without a GPU, and a GPU 3 alone."""
     for tasks, gpus, darts in ((1, 1, 1), (1, 2, 4), (2, 1, 4), (2, 2, 10), (2, 2, 3), (1, 12, 100), (3, 4, 1000)):
         yield cluster_of(tasks, gpus), darts
     yield [*cluster_of(1, 0, "gpus"), *cluster_of(2, 1), "/job:chief/task:0/cpu:0", "/job:chief/task:0/gpu:3"], 100
 
 
-def drawn():
-    """Return the module with the strategies of inputs."""
-    from course.checks import lab05_drawn  # Hypothesis is loaded when a check is run, not when it is looked for
-
-    return lab05_drawn
-
+_drawn = partial(strategy, "course.checks.lab05_drawn")
 
 EXERCISES = {
     exercise.name: exercise
@@ -238,7 +236,7 @@ EXERCISES = {
             "count_inside",
             lambda: DARTS,
             dart_by_dart,
-            inputs=lambda: drawn().ranges_of_darts(),
+            inputs=_drawn("ranges_of_darts"),
             hint="darts first to last - 1 are the numbers 2 * first to 2 * last - 1; x is every second of them.",
         ),
         Exercise(
@@ -246,42 +244,42 @@ EXERCISES = {
             shares_to_try,
             accepts=lambda got, seen, darts, servers, _: on_servers(got, seen.calls, seen.waited, darts, servers),
             watch=lambda: nullcontext(_and_its_calls),
-            inputs=lambda: drawn().shares(),
+            inputs=_drawn("shares"),
             hint="one list of futures, made in a first loop; their results are added up in a second.",
         ),
         Exercise(
             "pi_on_gpus",
             clusters_to_try,
             accepts=on_gpus,
-            inputs=lambda: drawn().clusters(),
+            inputs=_drawn("clusters"),
             hint="pick out the GPUs first; then their number says how large a share is.",
         ),
         Exercise(
             "pooled_pi",
             lambda: ((counts,) for counts in COUNTS),
             written_out,
-            inputs=lambda: drawn().counts(),
+            inputs=_drawn("counts"),
             hint="add up all that fell inside and all that were thrown; then it is one server's formula.",
         ),
         Exercise(
             "error_of_runs",
             lambda: ((values,) for values in RUNS),
             pair_by_pair,
-            inputs=lambda: drawn().runs(),
+            inputs=_drawn("runs"),
             hint="np.std(values, ddof=1): the mean was worked out from the same values, which costs one.",
         ),
         Exercise(
             "stream_for",
             lambda: PLACES,
             place_in_line,
-            inputs=lambda: drawn().pairs(),
+            inputs=_drawn("pairs"),
             hint="how many pairs stand in the line before the first of this run?",
         ),
         Exercise(
             "thrown_twice",
             lambda: ((ranges,) for ranges in RANGES),
             one_by_one,
-            inputs=lambda: drawn().logs(),
+            inputs=_drawn("logs"),
             hint="go through a stream's ranges by their beginnings; remember the furthest end so far.",
         ),
     ]

@@ -58,15 +58,15 @@ def grade(course, lab, rules, roster=(), students=None, jobs=1, again=False, san
     names, odd = _whom(course, roster, students)
     plans = [_Plan.of(course, lab, rules, name) for name in names]
     mark_of = _Keeper(course, lab, safe, _since(course, lab, again, students), class_secret(course))
-    todo = [(plan, attempt) for plan in plans for attempt in plan.attempts if not mark_of.is_kept(plan, attempt)]
+    unmarked = [(plan, attempt) for plan in plans for attempt in plan.attempts if not mark_of.is_kept(plan, attempt)]
     done, finished = 0, True
-    tell(0, len(todo))
-    tasks = mark_of.tasks(todo)
+    tell(0, len(unmarked))
+    tasks = mark_of.tasks(unmarked)
     try:
         for task, marks in mark_all(lab, tasks, jobs, sandbox, more.get("mark", mark_submission), more.get("seconds")):
             mark_of.keep(task.key, marks)
             done += 1
-            tell(done, len(todo))
+            tell(done, len(unmarked))
     except KeyboardInterrupt:
         finished = False
     graded = [one for plan in plans if (one := mark_of.graded(plan, rules))]
@@ -141,9 +141,9 @@ class _Keeper:
         found = results.read_result(self.course, self.lab.name, plan.student, attempt.sha)
         return results.is_good(found, self.fingerprint, self.safe, self.since)
 
-    def tasks(self, todo):
+    def tasks(self, unmarked):
         """Yield what is to be marked, each notebook read when its turn comes."""
-        for plan, attempt in todo:
+        for plan, attempt in unmarked:
             data = read_attempt(self.course, plan.student, self.lab.name, attempt)
             if data is None:
                 self.lost.add(plan.student)

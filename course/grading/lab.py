@@ -33,6 +33,16 @@ class Case:
     plan: object = None
 
 
+def fixed_and_drawn(fixed, drawn):
+    """Return the `Case`s of these tuples of arguments: of `fixed` ones, which everybody gets, then of `drawn` ones."""
+    return [Case(one, edge=True) for one in fixed] + [Case(one) for one in drawn]
+
+
+def asking(make):
+    """Return the `cases` of an exercise from `make(draw)`, which gives (fixed, drawn) tuples of arguments."""
+    return lambda draw: fixed_and_drawn(*make(draw))
+
+
 @dataclass(frozen=True)
 class Call:
     """The witness calls the entry on the arguments as they are."""

@@ -70,6 +70,7 @@ def marks_from(told):
 
 
 def now():
+    """Return the time that is written beside a result: aware, in UTC."""
     return datetime.now(UTC)
 
 

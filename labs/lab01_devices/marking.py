@@ -18,21 +18,11 @@ from course.checks.lab01 import (
 )
 from course.checks.lab01_cases import layer_shapes, logs, ops, placed_programs, product_shapes, requests
 from course.grading.evidence import Integer, List_, Text, Tuple_
-from course.grading.lab import Case, Drive, Exercise, Lab
+from course.grading.lab import Drive, Exercise, Lab, asking
 
 #: Tensors without numbers, and how to call an answer with them; the lines that it leaves behind are the evidence.
 TRACED = Drive(Path(traced.__file__).read_text(encoding="utf-8"))
 PROGRAM = List_(Text(80), limit=200)
-
-
-def asking(make):
-    """Return the `cases` of an exercise, from a function of lab01_cases."""
-
-    def cases(draw):
-        fixed, drawn = make(draw)
-        return [Case(one, edge=True) for one in fixed] + [Case(one) for one in drawn]
-
-    return cases
 
 
 PRODUCT_ON_GPU = Exercise(

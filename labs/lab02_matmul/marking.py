@@ -10,18 +10,7 @@ import course.checks.clocked as clocked
 from course.checks.lab02 import crossing, first_that_pays, foretold, stopwatch_complaint, taken_apart
 from course.checks.lab02_cases import measured_rows, pay_times, sheets_and_shapes, stopwatches, timelines
 from course.grading.evidence import Integer, Json, List_, Number, Text, Tuple_
-from course.grading.lab import Case, Drive, Exercise, Lab
-
-
-def asking(make):
-    """Return the `cases` of an exercise, from a function of lab02_cases."""
-
-    def cases(draw):
-        fixed, drawn = make(draw)
-        return [Case(one, edge=True) for one in fixed] + [Case(one) for one in drawn]
-
-    return cases
-
+from course.grading.lab import Drive, Exercise, Lab, asking
 
 STOPWATCH = Exercise(
     "stopwatch",

@@ -10,7 +10,7 @@ import numpy as np
 
 from course.checks.lab03 import AROUND, by_rule, first_repeat, fixed_boards, one_generation, pattern_texts
 from course.grading.evidence import Array, Integer, Tuple_
-from course.grading.lab import Case, Drive, Exercise, Lab, Race
+from course.grading.lab import Case, Drive, Exercise, Lab, Race, fixed_and_drawn
 
 #: An odd number of the four nearest: not Life, and linear, so that it repeats after many different periods.
 PARITY = """
@@ -54,7 +54,7 @@ def same_board(case):
 
 def boards(draw):
     drawn = [soup(draw, height, width) for height, width in ((3, 4), (5, 7), (9, 6), (16, 23))]
-    return [Case((board,), edge=True) for board in fixed_boards()] + [Case((board,)) for board in drawn]
+    return fixed_and_drawn([(board,) for board in fixed_boards()], [(board,) for board in drawn])
 
 
 NEXT_GENERATION = Exercise(
@@ -72,7 +72,7 @@ NEXT_GENERATION = Exercise(
 def films(draw):
     fixed = [(board, count) for count, board in enumerate(fixed_boards()[1:5])]
     drawn = [(soup(draw, height, width), int(draw.integers(5, 12))) for height, width in ((3, 4), (8, 5), (12, 20))]
-    return [Case(pair, edge=True) for pair in fixed] + [Case(pair) for pair in drawn]
+    return fixed_and_drawn(fixed, drawn)
 
 
 def every_frame(board, generations):
@@ -145,7 +145,7 @@ def repeats(draw):
     cases += [(small, start + period - 1), (small, start + period), (long, 10**9)]
     sizes = [(3, 5), (3, 7), (4, 6), (5, 9), (8, 8)]
     drawn = [(soup(draw, *size), int(draw.integers(90, 200))) for size in sizes]
-    return [Case(pair, edge=True) for pair in cases] + [Case(pair) for pair in drawn]
+    return fixed_and_drawn(cases, drawn)
 
 
 def repeat_of(board, limit):
@@ -170,7 +170,7 @@ def rules(draw):
         (board, rule) for rule in ("B3/S23", "B36/S23", "B2/S", "B/S012345678", "B0/S8") for board in fixed_boards()
     ]
     drawn = [(soup(draw, height, width), _rule(draw)) for height, width in ((3, 4), (5, 7), (9, 6), (16, 23), (30, 31))]
-    return [Case(pair, edge=True) for pair in fixed] + [Case(pair) for pair in drawn]
+    return fixed_and_drawn(fixed, drawn)
 
 
 def _rule(draw):

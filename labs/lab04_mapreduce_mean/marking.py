@@ -7,7 +7,7 @@ from course.checks import lab04 as numbers
 from course.checks import lab04_places as places
 from course.checks.exercise import show
 from course.grading.evidence import Flag, Integer, Json, List_, Number, Optional_, Text, Tuple_
-from course.grading.lab import Case, Drive, Exercise, Lab
+from course.grading.lab import Case, Drive, Exercise, Lab, fixed_and_drawn
 
 #: What a student's answer is given; neither is an answer to anything.
 BRACKETS = """
@@ -41,10 +41,6 @@ def drive(entry, jobs, place):
     except ValueError:
         return True, None
 """
-
-
-def fixed_and_drawn(fixed, drawn):
-    return [Case(one, edge=True) for one in fixed] + [Case(one) for one in drawn]
 
 
 # ---- 1. Map and reduce by hand ---------------------------------------------------------------------------------------

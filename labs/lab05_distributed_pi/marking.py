@@ -8,7 +8,7 @@ import numpy as np
 
 from course.checks import lab05 as darts
 from course.grading.evidence import Integer, Json, Number, Optional_, Tuple_
-from course.grading.lab import Case, Drive, Exercise, Lab
+from course.grading.lab import Drive, Exercise, Lab, fixed_and_drawn
 
 #: Servers whose counts are made up from the range: nobody's darts, so no answer to exercise 1 either.
 SERVERS = """
@@ -38,10 +38,6 @@ def drive(entry, darts, servers):
     inside, estimate = entry(darts, servers, submit)
     return (inside, estimate), calls, waited[0] if waited else None
 """
-
-
-def fixed_and_drawn(fixed, drawn):
-    return [Case(one, edge=True) for one in fixed] + [Case(one) for one in drawn]
 
 
 # ---- 1. Count the darts ----------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import numpy as np
 from course.checks import lab06_drive
 from course.checks import lab06_oracles as oracles
 from course.grading.evidence import Array, Flag, Integer, List_, Number, Optional_, Tuple_
-from course.grading.lab import Beside, Case, Drive, Exercise, Lab
+from course.grading.lab import Beside, Case, Drive, Exercise, Lab, fixed_and_drawn
 
 DRIVERS = Path(lab06_drive.__file__).read_text(encoding="utf-8")
 PAIR = Array("float64", (2,))
@@ -26,7 +26,7 @@ def driven(name, adds=()):
 
 def some_lines(draw):
     fixed, drawn = oracles.lines(draw)
-    return [Case(one, edge=True) for one in fixed] + [Case(one) for one in drawn]
+    return fixed_and_drawn(fixed, drawn)
 
 
 LOSS_GRADIENT = Exercise(
@@ -101,7 +101,7 @@ STEP_LOG = Exercise(
 
 def some_stops(draw):
     fixed, drawn = oracles.stops(draw)
-    return [Case(one, edge=True) for one in fixed] + [Case(one) for one in drawn]
+    return fixed_and_drawn(fixed, drawn)
 
 
 def judge_stop(case, got):

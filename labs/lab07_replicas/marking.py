@@ -12,7 +12,7 @@ import numpy as np
 from course.checks import lab07_drive
 from course.checks import lab07_oracles as oracles
 from course.grading.evidence import Array, Flag, Integer, List_, Number, Text, Tuple_
-from course.grading.lab import Beside, Case, Drive, Exercise, Lab, TensorCall
+from course.grading.lab import Beside, Case, Drive, Exercise, Lab, TensorCall, fixed_and_drawn
 
 DRIVERS = Path(lab07_drive.__file__).read_text(encoding="utf-8")
 
@@ -144,7 +144,7 @@ SYNC_STORE = Exercise(
 
 def late(draw):
     fixed, drawn = oracles.descents(draw)
-    return [Case(one, edge=True) for one in fixed] + [Case(one) for one in drawn]
+    return fixed_and_drawn(fixed, drawn)
 
 
 DELAYED_DESCENT = Exercise(
@@ -162,7 +162,7 @@ DELAYED_DESCENT = Exercise(
 
 def rates(draw):
     fixed, drawn = oracles.parabolas(draw)
-    return [Case(one, edge=True) for one in fixed] + [Case(one) for one in drawn]
+    return fixed_and_drawn(fixed, drawn)
 
 
 STABLE_RATE = Exercise(

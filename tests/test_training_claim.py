@@ -1,6 +1,7 @@
 """Who may write into a checkpoint folder: one training at a time, a newer chief of the same one, nobody else."""
 
 import json
+import os
 import subprocess
 import sys
 
@@ -42,7 +43,7 @@ def test_a_killed_process_that_its_parent_has_not_waited_for_does_not_keep_the_f
     with process:
         assert process.stdout.readline() == "held\n"
         process.kill()
-        process.stdout.read()  # to its end: the process has ended, and is a zombie now
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)  # it has ended, and stays a zombie
         with Claim(tmp_path) as claim:
             assert claim.holds()
 

@@ -14,6 +14,7 @@ from course.training.checkpoint import Checkpoints
 from course.training.talk import TrainingError
 
 NAME = "training.lock"
+ENDED = {psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD}  # its parent has not waited for it; it is being removed
 
 
 @dataclass(frozen=True)
@@ -27,12 +28,12 @@ class Owner:
     epoch: int
 
     def is_gone(self):
-        """Whether the process has certainly ended, as one on this host: nobody, another or a zombie has its number."""
+        """Whether the process has certainly ended, as one on this host: nobody, another or an ended one has its number."""
         if self.host != socket.gethostname():
             return False
         try:
             process = psutil.Process(self.pid)
-            return process.create_time() != self.started or process.status() == psutil.STATUS_ZOMBIE
+            return process.create_time() != self.started or process.status() in ENDED
         except psutil.NoSuchProcess:
             return True
 

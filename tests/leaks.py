@@ -1,7 +1,9 @@
 """What this process has open: processes below it, ports they listen on, threads; and a check that nothing stayed."""
 
+import sys
 import threading
 import time
+import traceback
 
 import psutil
 import pytest
@@ -38,5 +40,13 @@ def check_leaks(before, patience=5.0):
             return
         if time.monotonic() > deadline:
             kinds = ("processes", "listening ports", "threads")
-            pytest.fail("left behind: " + "; ".join(f"{k} {sorted(v)}" for k, v in zip(kinds, left, strict=True) if v))
+            named = "; ".join(f"{k} {sorted(v)}" for k, v in zip(kinds, left, strict=True) if v)
+            pytest.fail(f"left behind: {named}{_where(left[-1])}")
         time.sleep(0.05)
+
+
+def _where(threads):
+    """Return what each of these threads stands at, as lines."""
+    frames = sys._current_frames()
+    stacks = [traceback.format_stack(frames[ident]) for ident, _ in threads if ident in frames]
+    return "".join("\n" + "".join(stack) for stack in stacks)

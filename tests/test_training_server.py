@@ -60,6 +60,38 @@ def test_a_frame_that_announces_too_much_is_not_read():
 
 
 @pytest.mark.parametrize("encrypted", [False, True])
+def test_hanging_up_wakes_the_thread_that_reads_and_leaves_it_the_closing(encrypted):
+    listen, call = keys() if encrypted else (None, None)
+    with ExitStack() as stack:
+        listener = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+        ours, theirs = socket.create_connection(listener.getsockname(), 5), listener.accept()[0]
+        if encrypted:
+            theirs = listen.wrap_socket(theirs, server_side=True, do_handshake_on_connect=False)
+            shaking = threading.Thread(target=theirs.do_handshake)
+            shaking.start()
+            ours = call.wrap_socket(ours)
+            shaking.join(5)
+        stack.enter_context(ours)
+        channel, heard = Channel(stack.enter_context(theirs), patience=30), []
+
+        def read():
+            with pytest.raises(OSError) as error:
+                channel.receive()
+            heard.append(error.value)
+
+        reading = threading.Thread(target=read)
+        reading.start()
+        time.sleep(0.1)
+        channel.hang_up()
+        reading.join(5)
+        assert heard and not isinstance(heard[0], TimeoutError)
+        assert channel.connection.fileno() >= 0, "its number is not free yet"
+        channel.close()
+        channel.hang_up()
+        assert channel.connection.fileno() == -1
+
+
+@pytest.mark.parametrize("encrypted", [False, True])
 @pytest.mark.parametrize("count", [1, 2])
 def test_one_worker_over_sockets_is_the_plain_loop_bit_for_bit(encrypted, count):
     contexts = keys() if encrypted else (None, None)

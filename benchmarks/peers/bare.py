@@ -22,7 +22,10 @@ _PATIENCE = 120  # seconds: a hang becomes an error
 
 @contextmanager
 def bare_sockets(problem, optimizer, workers=2):
-    """Yield `rate(steps, mode)`: updates a second of one run, "async" or "sync"; the processes stay in between."""
+    """Yield `rate(steps, mode)`: updates a second of one run; the processes stay in between.
+
+    `mode`: "async", "sync", or "none": each worker computes its share of the gradients and tells nobody.
+    """
     context, made, started = multiprocessing.get_context("spawn"), new_certificate(), []
 
     def start(function, *arguments):
@@ -38,6 +41,10 @@ def bare_sockets(problem, optimizer, workers=2):
     address = _told(server)
 
     def rate(steps, mode="async"):
+        if mode == "none":
+            for pipe in others:
+                pipe.send((None, steps // workers))
+            return steps / max(_told(pipe) for pipe in others)
         server.send((steps, mode))
         for pipe in others:
             pipe.send((address, steps))
@@ -148,26 +155,40 @@ class _Board:
 
 def _worker(index, problem, made, pipe):
     torch.set_num_threads(1)
+    while (order := _next(pipe)) is not None:
+        _work(index, problem, made, pipe, *order)
+
+
+def _work(index, problem, made, pipe, address, steps):
     first = problem.initial()
     flat = torch.cat([value.flatten() for value in first.values()])
     shapes = [value.shape for value in first.values()]
-    while (order := _next(pipe)) is not None:
-        address, steps = order
-        received, parameters = _frame(flat)
-        sending, out = _frame(flat)
-        leaves = [view.requires_grad_() for view in _views(parameters, shapes)]
-        named, outputs, generator = dict(zip(first, leaves, strict=True)), _views(out, shapes), torch.Generator()
-        with _tls(socket.create_connection(address, _PATIENCE), made) as connection:
-            while True:
-                _fill(connection, received)
-                version = _VERSION.unpack_from(received)[0]
-                if version >= steps:
-                    break
-                batch = problem.batch(index, version, batch_generator(0, index, version, generator))
-                gradients = torch.autograd.grad(problem.loss(named, batch), leaves)
-                for output, gradient in zip(outputs, gradients, strict=True):
-                    output.copy_(gradient)
-                connection.sendall(sending)
+    received, parameters = _frame(flat)
+    sending, out = _frame(flat)
+    parameters.copy_(flat)
+    leaves = [view.requires_grad_() for view in _views(parameters, shapes)]
+    named, outputs, generator = dict(zip(first, leaves, strict=True)), _views(out, shapes), torch.Generator()
+
+    def compute(version):
+        batch = problem.batch(index, version, batch_generator(0, index, version, generator))
+        gradients = torch.autograd.grad(problem.loss(named, batch), leaves)
+        for output, gradient in zip(outputs, gradients, strict=True):
+            output.copy_(gradient)
+
+    if address is None:
+        started = time.perf_counter()
+        for version in range(steps):
+            compute(version)
+        pipe.send(time.perf_counter() - started)
+        return
+    with _tls(socket.create_connection(address, _PATIENCE), made) as connection:
+        while True:
+            _fill(connection, received)
+            version = _VERSION.unpack_from(received)[0]
+            if version >= steps:
+                return
+            compute(version)
+            connection.sendall(sending)
 
 
 # --- both ------------------------------------------------------------------------------------------------------------

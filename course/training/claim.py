@@ -28,7 +28,7 @@ class Owner:
     epoch: int
 
     def is_gone(self):
-        """Whether the process has certainly ended, as one on this host: nobody, another or an ended one has its number."""
+        """Whether the process has surely ended, one on this host: its number is nobody's, another's or a zombie's."""
         if self.host != socket.gethostname():
             return False
         try:

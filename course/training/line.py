@@ -4,6 +4,7 @@ import contextlib
 import threading
 from typing import NamedTuple
 
+from course.training.shared_memory import offer
 from course.training.wire import BEAT, HELLO_LIMIT, connect
 
 
@@ -29,11 +30,8 @@ class Line:
             for address, layout in zip(addresses, layouts, strict=True):
                 channel = connect(tuple(address), {**hello, "layout": layout.as_json()}, context)
                 self._channels.append(channel)
-                channel.agree(layout)
-            for channel in reversed(self._channels):  # shard 0 last: by then the others have a seat for its order
-                channel.send("JOIN")
-                if channel.receive(HELLO_LIMIT).kind != "SEAT":
-                    raise ConnectionError("a shard gave us no seat.")
+            for pair in reversed(list(zip(self._channels, layouts, strict=True))):
+                _take_a_seat(*pair)  # shard 0 last: by then the others have a seat for its order
         except BaseException:
             self.close()
             raise
@@ -95,3 +93,17 @@ class Line:
                     return  # the loop finds out by itself when it pushes
                 finally:
                     self._talking.release()
+
+
+def _take_a_seat(channel, layout):
+    """Join the training of the shard behind `channel`, and agree with it on where a step's tensors lie."""
+    offered = offer(layout.over(None, 0)[1], channel.connection)
+    try:
+        channel.send("JOIN", payload=offered.told if offered else b"")
+        answer = channel.receive(HELLO_LIMIT)
+        if answer.kind != "SEAT":
+            raise ConnectionError("a shard gave us no seat.")
+    finally:
+        if offered:
+            offered.close()
+    channel.agree(layout, offered.halves if offered and answer.number else None)

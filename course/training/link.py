@@ -39,23 +39,26 @@ class Link:
         except (OSError, ValueError, TypeError) as error:
             ended(why="shard", text=f"shard 0 and it have lost each other: {error}")
         finally:
-            self.close()
+            self.hang_up()
+            with self._sending:
+                self._orders.close()
+            self._reports.close()
 
     def beat(self):
         """Say that shard 0 is there."""
         self._send("BEAT", {})
 
-    def close(self):
-        """Close both connections. Idempotent."""
-        self._orders.close()
-        self._reports.close()
+    def hang_up(self):
+        """End both connections, which wakes `listen`. Idempotent."""
+        self._orders.hang_up()
+        self._reports.hang_up()
 
     def _send(self, kind, payload):
         with self._sending:
             try:
                 self._orders.send(kind, payload=payload)
             except (OSError, ValueError):  # ValueError: the connection was closed here
-                self.close()  # wakes `listen`, which ends the training; whoever tells holds the shard's lock
+                self.hang_up()  # wakes `listen`, which ends the training; whoever tells holds the shard's lock
 
 
 class Reporter:

@@ -16,6 +16,7 @@ from course.training.link import Link, Reporter, follow_orders
 from course.training.parcel import packed
 from course.training.result import RECORD
 from course.training.rules import make_rule
+from course.training.shared_memory import taken
 from course.training.store import ParameterServer
 from course.training.wire import BEAT, HELLO_LIMIT, SILENCE
 
@@ -43,13 +44,13 @@ class Server:
         self.address = self._door.address
 
     def close(self):
-        """End the training and close every connection; worker loops then end by themselves. Idempotent."""
+        """End the training and hang up every connection; worker loops then end by themselves. Idempotent."""
         self._door.close()
         self.exchange.end("closed")
         with self._lock:
             open_now = [*self._channels, *self._links]
         for one in open_now:
-            one.close()
+            one.hang_up()  # their threads close them
 
     def _tick(self):
         """Close when no session has come, or come back, for too long."""
@@ -86,7 +87,6 @@ class Server:
         return None
 
     def _serve(self, channel, told):
-        channel.agree(self._layout)
         with self._lock:
             self._channels.add(channel)
         try:
@@ -101,12 +101,17 @@ class Server:
 
     def _serve_worker(self, channel, told):
         channel.send("OKAY")
-        if channel.receive(HELLO_LIMIT).kind != "JOIN":
+        joining = channel.receive(HELLO_LIMIT)
+        if joining.kind != "JOIN":
             return
+        shared = taken(joining.text(), self._layout.over(None, 0)[1]) if joining.payload else None
+        channel.agree(self._layout, shared)
         seat = self.exchange.join(told["worker"], told.get("session", ""), channel.sending, told.get("attempt", 0))
         reason, silent = "stopped", False
         try:
-            channel.send("SEAT")  # a worker joins shard 0 when all others have a seat for the answer
+            channel.send(
+                "SEAT", number=shared is not None
+            )  # a worker joins shard 0 when all others have a seat for the answer
             reason = self._exchange_with(channel, seat)
         except TimeoutError:
             reason, silent = f"nothing heard for {SILENCE:.0f} s", True
@@ -143,7 +148,7 @@ class Server:
         with self._lock:
             before, self._session, self._epoch = self._session, channel, epoch
         if before is not None:
-            before.close()  # an older chief: it is refused when it comes again
+            before.hang_up()  # an older chief: it is refused when it comes again
         channel.patience(_PATIENCE)
         bye = False
         try:

@@ -1,7 +1,8 @@
 """The short path of gradients: blocking sockets and frames of fixed size, agreed on at the handshake; no pickle.
 
 A frame is a header of 32 bytes (kind, payload's length, a whole number, a float, a sequence number) and a payload:
-either the tensors of the agreed layout, as raw bytes, or a short text.
+either the tensors of the agreed layout, as raw bytes, or a short text. Two ends on one host may share the memory of
+the tensors; then their bytes stay where they are, and the header says that they are there.
 """
 
 import json
@@ -14,7 +15,7 @@ from course.training.layout import Layout
 
 __all__ = ["PROTOCOL", "SILENCE", "Channel", "Frame", "Layout", "Refused", "connect"]
 
-PROTOCOL = 2  # both sides name it at the handshake
+PROTOCOL = 3  # both sides name it at the handshake
 SILENCE = 3.0  # seconds: who says nothing for so long, not even a beat, counts as gone
 BEAT = 0.5  # seconds: who has nothing to say says so at least this often
 _HEADER = struct.Struct("<4sIQdQ")
@@ -52,28 +53,32 @@ class Channel:
     def __init__(self, connection, patience):
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # a step is one small frame: don't collect
         connection.settimeout(patience)
-        self._connection, self._header, self._tensor_bytes = connection, bytearray(_HEADER.size), -1
+        self.connection, self._header, self._tensor_bytes = connection, bytearray(_HEADER.size), -1
 
     def patience(self, seconds):
         """Wait so long from now on."""
-        self._connection.settimeout(seconds)
+        self.connection.settimeout(seconds)
 
-    def agree(self, layout):
-        """Make the buffers for frames of `layout`."""
-        self._tensor_bytes = layout.over(None, 0)[1]
-        self._out, self._in = bytearray(_HEADER.size + self._tensor_bytes), bytearray(max(1, self._tensor_bytes))
-        self.sending, _ = layout.over(self._out, _HEADER.size)
+    def agree(self, layout, shared=None):
+        """Make the buffers for frames of `layout`; those in `shared` (`Halves`) are the other end's as well."""
+        self._tensor_bytes, self._shared = layout.over(None, 0)[1], shared is not None
+        if self._shared:
+            self._out, self._in = bytearray(_HEADER.size), shared.into
+            self.sending, _ = layout.over(shared.out, 0)
+        else:
+            self._out, self._in = bytearray(_HEADER.size + self._tensor_bytes), bytearray(max(1, self._tensor_bytes))
+            self.sending, _ = layout.over(self._out, _HEADER.size)
         self.received, _ = layout.over(self._in, 0)
 
     def send(self, kind, number=0, value=0.0, sequence=0, payload=b""):
         """Send a frame with a text (`payload` as bytes, or data for JSON)."""
         payload = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
-        self._connection.sendall(_HEADER.pack(kind.encode(), len(payload), number, value, sequence) + payload)
+        self.connection.sendall(_HEADER.pack(kind.encode(), len(payload), number, value, sequence) + payload)
 
     def send_tensors(self, kind, number=0, value=0.0, sequence=0):
         """Send a frame with what stands in `.sending`."""
         _HEADER.pack_into(self._out, 0, kind.encode(), self._tensor_bytes, number, value, sequence)
-        self._connection.sendall(self._out)
+        self.connection.sendall(self._out)
 
     def receive(self, limit=TEXT_LIMIT):
         """Return the next `Frame` that is not a beat; tensors (kinds PUSH and PARM) are put into `.received`.
@@ -87,7 +92,8 @@ class Channel:
             if kind in _TENSORS:
                 if length != self._tensor_bytes:
                     raise ConnectionError(f"a {kind} frame of {length} bytes came; {self._tensor_bytes} were agreed.")
-                self._fill(memoryview(self._in)[:length])
+                if not self._shared:
+                    self._fill(memoryview(self._in)[:length])
                 return Frame(kind, number, value, sequence, b"")
             if length > limit:
                 raise ConnectionError(f"a {kind!r} frame of {length} bytes came; at most {limit} are read.")
@@ -100,17 +106,25 @@ class Channel:
             if kind != "BEAT":
                 return Frame(kind, number, value, sequence, bytes(payload))
 
-    def close(self):
-        """Close the connection, and wake whoever waits on it in another thread. Idempotent."""
+    def hang_up(self):
+        """End the connection from another thread: whoever waits on it wakes, and closes it.
+
+        Only the thread that uses the connection closes it. A number that is freed in the middle of another thread's
+        wait may be given to a new connection, and the wait would be for that one.
+        """
         try:
-            self._connection.shutdown(socket.SHUT_RDWR)
+            socket.socket.shutdown(self.connection, socket.SHUT_RDWR)  # of TCP, under a TLS that may be in use
         except OSError:
             pass  # the peer was quicker
-        self._connection.close()
+
+    def close(self):
+        """Close the connection. Idempotent."""
+        self.hang_up()
+        self.connection.close()
 
     def _fill(self, view):
         while len(view):
-            count = self._connection.recv_into(view)
+            count = self.connection.recv_into(view)
             if count == 0:
                 raise ConnectionError("the other side closed the connection.")
             view = view[count:]

@@ -1,0 +1,94 @@
+"""Memory that a worker and a shard on one host share: a step's tensors lie there, and only headers cross the socket.
+
+The worker makes the memory as an anonymous file (Linux's memfd), whose size it seals, and offers it when it joins; the
+shard opens it through /proc. It has no name in any folder, so nothing is left of it after a kill. Its pages are open to
+processes of the same user, as all their memory is; over the connection, with its TLS, goes who offers what. Where
+sharing is not possible (another host or user, another system), tensors are sent.
+"""
+
+import mmap
+import os
+import secrets
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import NamedTuple
+
+try:
+    from fcntl import F_ADD_SEALS, F_GET_SEALS, F_SEAL_GROW, F_SEAL_SEAL, F_SEAL_SHRINK, fcntl
+except ImportError:  # macOS, Windows
+    F_SEAL_GROW = None
+
+LEAST = 1 << 14  # bytes of tensors; TLS of fewer costs less than what sharing them saves
+_NAME = "course-training"
+_SECRET = 64  # bytes at the start, of which 16 are told: whoever finds them has the memory that was meant
+
+
+class Halves(NamedTuple):
+    """The two parts of a shared memory as one side sees them: buffers for what it sends and for what it receives."""
+
+    out: memoryview
+    into: memoryview
+
+
+@dataclass(frozen=True)
+class Offer:
+    """What a worker offers a shard: `told`, plain data for JSON, and `halves`, its own view; `close` after the answer.
+
+    The memory itself lives as long as anything on either side looks into it.
+    """
+
+    told: dict
+    halves: Halves
+    number: int
+
+    def close(self):
+        """Give up the descriptor that the shard opens the memory by."""
+        os.close(self.number)
+
+
+def offer(size, connection):
+    """Return an `Offer` of memory for `size` bytes of tensors each way; None where sharing is of no use or can't be.
+
+    `connection`: the socket to the shard. Both of its ends have one address when they are on one host.
+    """
+    if F_SEAL_GROW is None or size < LEAST or connection.getsockname()[0] != connection.getpeername()[0]:
+        return None
+    with suppress(OSError):  # no memory left, or a sandbox that forbids it: the tensors are sent, then
+        number = os.memfd_create(_NAME, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+        try:
+            os.posix_fallocate(number, 0, _SECRET + 2 * size)  # now, not by a signal in the middle of a step
+            fcntl(number, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
+            memory, secret = mmap.mmap(number, 0), secrets.token_bytes(16)
+        except BaseException:
+            os.close(number)
+            raise
+        memory[: len(secret)] = secret
+        told = {"process": os.getpid(), "number": number, "secret": secret.hex()}
+        return Offer(told, Halves(*_halves(memory, size)), number)
+
+
+def taken(told, size):
+    """Return the shard's `Halves` of what a worker `told` it to share, `size` bytes each way; None if it can't be had.
+
+    `told` comes from outside: anything but the sealed memory that it describes is left alone.
+    """
+    try:
+        path = f"/proc/{int(told['process'])}/fd/{int(told['number'])}"
+        if not os.readlink(path).startswith(f"/memfd:{_NAME} "):
+            return None
+        with open(path, "r+b", buffering=0) as file:
+            sealed = fcntl(file, F_GET_SEALS) & F_SEAL_SHRINK
+            if not sealed or os.fstat(file.fileno()).st_size != _SECRET + 2 * size:
+                return None
+            memory = mmap.mmap(file.fileno(), 0)
+        secret = bytes.fromhex(told["secret"])
+    except (OSError, ValueError, TypeError, KeyError, OverflowError):
+        return None
+    if len(secret) != 16 or not secrets.compare_digest(memory[:16], secret):
+        return None
+    return Halves(*reversed(_halves(memory, size)))
+
+
+def _halves(memory, size):
+    view = memoryview(memory)
+    return view[_SECRET : _SECRET + size], view[_SECRET + size :]

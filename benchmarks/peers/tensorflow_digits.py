@@ -93,7 +93,8 @@ def _role(job, index, hosts, data, mode, steps, pipe):
         while (now := step()) < warm + steps:
             first = now if first is None else first
         pipe.send((int(first), int(now) - int(first), time.perf_counter() - began))
-        pipe.recv()  # stay, until the others are done
+        while not pipe.poll():
+            step()  # a synchronous step needs everybody, until all have told
 
 
 def _free_ports(count):

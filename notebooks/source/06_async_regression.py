@@ -161,7 +161,7 @@ for gradients in wrong:
 server = training.ParameterServer(problem.initial(), partial(torch.optim.SGD, lr=0.02))
 pulled = [server.pull() for worker in range(3)]
 late = []
-for step in range(1000):
+for step in range(600):
     worker = step % 3
     version, parameters = pulled[worker]
     batch = problem.batch(worker, version, training.batch_generator(0, worker, version))
@@ -179,7 +179,7 @@ print("within 3 standard errors:", off(server.pull().parameters) < 3)
 
 # %% tags=["nbval-check-output"]
 SGD = partial(torch.optim.SGD, lr=0.02)
-in_turns = training.train_in_turns(problem, optimizer=SGD, workers=3, total_steps=1000)
+in_turns = training.train_in_turns(problem, optimizer=SGD, workers=3, total_steps=600)
 mine = server.pull().parameters
 print(in_turns)
 print("same bits:", all(torch.equal(in_turns.parameters[name], mine[name]) for name in mine))
@@ -476,7 +476,7 @@ class Counting:
 # %% tags=["nbval-check-output"]
 ONE = partial(torch.optim.SGD, lr=1.0)
 strike = Strike(300, cluster.kill, "/job:worker/task:2")
-counted = training.train(Counting(), cluster, optimizer=ONE, total_steps=1200, hooks=[strike])
+counted = training.train(Counting(), cluster, optimizer=ONE, total_steps=900, hooks=[strike])
 places = counted.parameters["pushes"].int().tolist()
 print("all places together:", sum(places))
 print("place k = applied gradients of worker k:", places == [len(counted.of_worker(k)) for k in range(3)])
@@ -512,7 +512,7 @@ except training.TrainingError as error:
 # %% tags=["nbval-check-output"]
 folder = tempfile.mkdtemp()
 hooks = [training.SaveCheckpoint(steps=200), Strike(500, cluster.kill, "/job:ps/task:0")]
-saved = training.train(slowly, cluster, optimizer=SGD, total_steps=2000, hooks=hooks, checkpoint_dir=folder)
+saved = training.train(slowly, cluster, optimizer=SGD, total_steps=1400, hooks=hooks, checkpoint_dir=folder)
 lost = next(event for event in saved.events if event.what == "ps lost")
 print(saved, "in", saved.incarnations, "incarnations")
 print("went on from a checkpoint at step 400 or later:", saved.restored_from >= 400)
@@ -573,7 +573,7 @@ outcomes = {}
 for needed in (3, 2):
     strike = Strike(100, cluster.kill, "/job:worker/task:1")
     outcomes[needed] = training.train(
-        slowly, cluster, optimizer=SGD, mode="sync", aggregate=needed, total_steps=400, hooks=[strike]
+        slowly, cluster, optimizer=SGD, mode="sync", aggregate=needed, total_steps=300, hooks=[strike]
     )
     run = outcomes[needed]
     print(f"{needed} of 3: {run.version} updates, some degraded: {run.degraded > 0},", end=" ")

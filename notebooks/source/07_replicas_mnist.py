@@ -350,24 +350,24 @@ print("your number:", prediction, "kB")
 #
 # `torch.distributed` brings such reductions ready made: on GPUs by NCCL, on CPUs by *gloo*. `replicas.run_ranks` makes
 # the cluster's workers the ranks of one group. Only gloo does not encrypt, unlike the course's own sockets, so the
-# helper keeps it to this machine. Here is data parallel training without a server. Each rank has all parameters.
+# helper keeps it to this machine. Here is data parallel training without a server. Each rank has all parameters, and
+# makes the same step of plain gradient descent with the same mean.
 
 
 # %%
-def learn_together(rank, size, problem, optimizer, steps, every=40):
+def learn_together(rank, size, problem, learning_rate, steps, every=40):
     import time
 
     parameters = {name: value.requires_grad_() for name, value in problem.initial().items()}
-    leaves = list(parameters.values())
-    optimizer, kept, started = optimizer(leaves), [], time.perf_counter()
+    leaves, kept, started = list(parameters.values()), [], time.perf_counter()
     for step in range(1, steps + 1):
         batch = problem.batch(rank, step - 1, training.batch_generator(0, rank, step - 1))
         gradients = torch.autograd.grad(problem.loss(parameters, batch), leaves)
         flat = torch.cat([gradient.flatten() for gradient in gradients])
         distributed.all_reduce(flat)  # now the sum over all ranks, on every rank
-        for leaf, part in zip(leaves, flat.split([leaf.numel() for leaf in leaves]), strict=True):
-            leaf.grad = (part / size).view_as(leaf)
-        optimizer.step()
+        with torch.no_grad():
+            for leaf, part in zip(leaves, flat.split([leaf.numel() for leaf in leaves]), strict=True):
+                leaf -= learning_rate * (part / size).view_as(leaf)
         if step % every == 0:
             copies = {name: value.detach().clone() for name, value in parameters.items()}
             kept.append((step, time.perf_counter() - started, copies))
@@ -379,7 +379,7 @@ def learn_together(rank, size, problem, optimizer, steps, every=40):
 # two should learn the same.
 
 # %% tags=["nbval-check-output"]
-found = replicas.run_ranks(learn_together, cluster, digits, TUNED.made(), 400)
+found = replicas.run_ranks(learn_together, cluster, digits, TUNED.learning_rate, 400)
 last = [kept[-1][2] for kept in found]
 print("ranks:", len(found), "updates:", found[0][-1][0])
 print("all ranks have the same bits:", all(apart(last[0], other) == 0 for other in last))
@@ -427,8 +427,8 @@ draw.table(headings, rows, "Three ways to train the digits on three workers.")
 # %% [markdown]
 # At the left, synchronous training and all-reduce are one curve. Asynchronous training learns more from the same images, because it makes three updates where the others
 # make one, each of a smaller batch. With more workers its gradients would be staler. At the right are seconds of *this*
-# machine: four processes shared its cores, the server's traffic was encrypted and gloo's was not. Between machines, or
-# with a larger network, the order may change.
+# machine, whose cores four processes shared. On one machine the server's gradients lie in memory that both sides share;
+# gloo sends them. Between machines, or with a larger network, the order may change.
 #
 # And if somebody fails? A ring needs everybody.
 

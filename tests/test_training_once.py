@@ -10,7 +10,7 @@ import pytest
 import torch
 from shards_here import FOREVER, ONE, PROBLEM, SGD, Counting, ended, shards, talking, until, working
 
-from course.training import ParameterServer
+from course.training import ParameterServer, shared_memory
 from course.training.talk import ShardLost, Talk
 from course.training.wire import Refused, connect
 from course.training.worker import work
@@ -37,8 +37,9 @@ def check_counts(status, parameters, worked, workers):
         assert value.tolist() == [status["applied"][str(worker)] for worker in range(workers)]
 
 
-@pytest.mark.parametrize(("count", "seed"), [(1, 0), (1, 1), (2, 2), (3, 3)])
-def test_no_push_is_lost_or_doubled_where_connections_are_cut_in_mid_message(count, seed):
+@pytest.mark.parametrize(("count", "seed", "shared"), [(1, 0, False), (1, 1, True), (2, 2, True), (3, 3, False)])
+def test_no_push_is_lost_or_doubled_where_connections_are_cut_in_mid_message(count, seed, shared, monkeypatch):
+    monkeypatch.setattr(shared_memory, "LEAST", 0 if shared else 1 << 60)
     dice, problem = random.Random(seed), Counting(2, tensors=3, seconds=0.0005)
     with shards(count, problem, ONE, workers=2, limit=FOREVER) as (where, _), talking(where) as talk:
         with proxied(where) as (there, proxies), working(there, 2, problem) as worked:

@@ -115,8 +115,11 @@ def test_where_nothing_can_be_shared_tensors_are_sent(lacking, everything, monke
     assert everything == [], "nothing was offered"
 
 
-def test_a_false_offer_is_left_alone(tmp_path):
-    size = 1 << 15
+def test_a_false_offer_is_left_alone(tmp_path, monkeypatch):
+    size, opened = 1 << 15, []
+    monkeypatch.setattr(
+        shared_memory, "open", lambda *told, **more: opened.append(told) or open(*told, **more), raising=False
+    )
     with ExitStack() as stack:
         offered = stack.enter_context(closing(offer(size, ends(stack)[0])))
         plain = os.memfd_create("course-training", os.MFD_ALLOW_SEALING)  # whoever has it may shrink it
@@ -127,9 +130,9 @@ def test_a_false_offer_is_left_alone(tmp_path):
         os.mkfifo(tmp_path / "pipe")
         pipe = os.open(tmp_path / "pipe", os.O_RDWR)
         stack.callback(os.close, pipe)
-        assert taken(offered.told, size) is not None
+        assert taken(offered.told, size) is not None and taken({**offered.told, "number": plain}, size) is None
+        opened.clear()
         for change in (
-            {"number": plain},
             {"number": file.fileno()},
             {"number": pipe},
             {"number": 10**6},
@@ -137,11 +140,10 @@ def test_a_false_offer_is_left_alone(tmp_path):
             {"number": 1e400},
             {"process": -1},
             {"process": None},
-            {"secret": "00" * 16},
-            {"secret": ""},
-            {"secret": 5},
         ):
-            assert taken({**offered.told, **change}, size) is None, change
+            assert taken({**offered.told, **change}, size) is None and opened == [], change
+        for secret in ("00" * 16, "", 5):
+            assert taken({**offered.told, "secret": secret}, size) is None, secret
         assert taken(offered.told, size - 8) is None and taken(offered.told, size + 8) is None
         for nothing in ({}, [], None, 5, "x"):
             assert taken(nothing, size) is None, nothing

@@ -18,7 +18,7 @@ try:
 except ImportError:  # macOS, Windows
     F_SEAL_GROW = None
 
-LEAST = 1 << 14  # bytes of tensors; TLS of fewer costs less than what sharing them saves
+LEAST = 1 << 14  # bytes of tensors; fewer go with their header in one record of TLS
 _NAME = "course-training"
 _SECRET = 64  # bytes at the start, of which 16 are told: whoever finds them has the memory that was meant
 

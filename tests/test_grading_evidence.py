@@ -139,6 +139,9 @@ def test_bytes_that_nobody_asked_for_are_refused_and_no_more_is_read_than_the_ki
         (List_(Text()), "text"),
         (Nothing(), 0),
         (Optional_(Integer()), ...),
+        (Json([int]), [1, "x"]),
+        (Tuple_(Json({"a": int}), Integer()), ({"b": 1}, 2)),
+        (Json({str: (float, None)}), {"a": [1]}),
     ],
 )
 def test_what_is_of_another_kind_is_said_to_be(kind, value):

@@ -12,7 +12,7 @@ from small_lab import cells_of, code, notebook, write_small_lab
 
 from course.grading.ask import Answer
 from course.grading.draw import draw_secret, drawing
-from course.grading.evidence import Integer
+from course.grading.evidence import Integer, Json
 from course.grading.lab import Case, Exercise, Race
 from course.grading.mark import mark_submission
 from course.grading.race import race
@@ -287,6 +287,28 @@ def test_our_own_failures_are_never_a_zero_to_count(lab):
         assert states(marks) == {"double": "grader_failed"}
         assert scores(marks) == {**FULL, "double": 0}
         assert "Our side failed" in marks.exercise("double").reason
+
+
+@pytest.mark.parametrize("raised", [KeyError("missing"), SystemExit(3)])
+def test_a_judge_that_raises_costs_its_exercise_no_mark_and_is_named(lab, raised):
+    def too_strict(case, got):
+        raise raised
+
+    double = replace(lab.exercises[0], expected=None, judge=too_strict)
+    marks = mark(replace(lab, exercises=(double, *lab.exercises[1:])))
+    assert states(marks) == {"double": "grader_failed"}
+    assert f"its judge too_strict raised {type(raised).__name__}" in marks.exercise("double").reason
+
+
+def test_plain_data_of_another_shape_is_a_wrong_answer_and_ends_nothing(lab):
+    double = replace(lab.exercises[0], evidence=Json([{"at": int}]))
+    marks = mark(
+        replace(lab, exercises=(double, *lab.exercises[1:])), {"double": "double = lambda values: [{'on': 1}]"}
+    )
+    found = marks.exercise("double")
+    assert (found.state, found.score) == ("graded", 0)
+    assert "gave [{\"on\": 1}], where a list, each {'at': a whole number} is asked for" in found.reason
+    assert marks.score == sum(FULL.values()) - 3
 
 
 def test_a_lab_that_cannot_be_set_up_is_our_failure(lab):

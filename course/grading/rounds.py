@@ -4,7 +4,9 @@ What goes wrong with one exercise costs only that one. A cell that hangs is left
 question that hangs is not asked again. Each round settles something, so there is an end.
 """
 
+import traceback
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 
@@ -106,7 +108,7 @@ def _round(lab, rebuilt, open_, asked, sandbox):
     with Talk(lab, [step.text for step in steps], sandbox, seconds) as talk:
         try:
             talk.run_cells()
-            _ask_open(steps, open_, asked, talk)
+            _ask_open(lab, steps, open_, asked, talk)
         except SetUpFailed as failure:
             asked.failed.update({e.name: f"the sandbox could not be set up: {failure}" for e in open_})
         except Stopped as stopped:
@@ -128,7 +130,7 @@ def _without_the_cell(rebuilt, stopped, open_, asked):
     return rebuilt.without(step)
 
 
-def _ask_open(steps, open_, asked, talk):
+def _ask_open(lab, steps, open_, asked, talk):
     for exercise in open_:
         try:
             _ask(exercise, steps, asked, talk)
@@ -136,8 +138,21 @@ def _ask_open(steps, open_, asked, talk):
             return  # the others are asked in the next round
         except SandboxUnavailable:
             raise
-        except Exception as failure:  # a lab's judge, oracle or reference; whatever it raises is our side's
-            asked.failed[exercise.name] = f"judging it failed: {type(failure).__name__}: {failure}"
+        except (Exception, SystemExit) as failure:  # a lab's judge or oracle; whatever it raises is our side's
+            asked.failed[exercise.name] = f"{_judge_of(exercise)} raised {_told(lab, failure)}"
+
+
+def _judge_of(exercise):
+    kind, judge = ("oracle", exercise.expected) if exercise.judge is None else ("judge", exercise.judge)
+    return f"its {kind} {getattr(judge, '__name__', '')}".rstrip()
+
+
+def _told(lab, failure):
+    """Return what was raised, with the line of the lab's own folder in which it was."""
+    frames = traceback.extract_tb(failure.__traceback__)
+    ours = [frame for frame in frames if lab.folder and Path(frame.filename).parent == Path(lab.folder)]
+    place = f" ({Path(ours[-1].filename).name}, line {ours[-1].lineno})" if ours else ""
+    return f"{type(failure).__name__}: {failure}{place}"
 
 
 class _Over(Exception):

@@ -93,6 +93,26 @@ def encode(plan, value):
         raise NotThat(named(value)) from None
 
 
+def fits(value, schema):
+    """Return whether `value`, as JSON gives it, is of the shape that `schema` says.
+
+    `schema` is that of `evidence.Json` as plain data: types by name, and None in the place of a key that may be any.
+    """
+    if schema == "object":
+        return True
+    if schema is None:
+        return value is None
+    if isinstance(schema, str):
+        return type(value).__name__ == schema or (schema == "float" and type(value) is int)
+    if isinstance(schema, list):
+        return type(value) is list and all(fits(one, schema[0]) for one in value)
+    if isinstance(schema, tuple):
+        return type(value) is list and len(value) == len(schema) and all(map(fits, value, schema))
+    if set(schema) == {None}:
+        return type(value) is dict and all(fits(one, schema[None]) for one in value.values())
+    return type(value) is dict and value.keys() == schema.keys() and all(fits(value[k], schema[k]) for k in schema)
+
+
 def named(value):
     """Return what `value` is, in a few words: its type, and its dtype and shape where it has them."""
     kind = type(value).__name__
@@ -143,7 +163,11 @@ def _text(plan, value):
 
 @_kind
 def _json(plan, value):
-    return _sized(json.dumps(value, default=_plainer).encode(), plan["limit"])
+    text = json.dumps(value, default=_plainer)
+    data = _sized(text.encode(), plan["limit"])
+    if not fits(json.loads(text), plan["schema"]):
+        raise NotThat(text if len(text) <= 200 else f"{text[:200]} …")
+    return data
 
 
 @_kind

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from class_here import course, graded, hand_in, small  # noqa: F401
 
-from course.grading import gradebook_file
+from course.grading import gradebook, gradebook_file
 from course.grading.autograded_files import write_autograded
 from course.grading.course_file import ClassFile, LabRules, Late
 from course.grading.feedback_files import write_feedback
@@ -110,6 +110,32 @@ def test_what_a_person_entered_is_never_overwritten_and_flagged_when_the_automat
     assert (manual["double"].score, manual["double"].comment, manual["double"].due) == (2.5, "nearly", True)
     assert manual["total"].score == 3.0
     assert manual["shifted"].score is None
+
+
+def test_a_stop_in_mid_writing_leaves_the_earlier_marks_and_the_next_time_completes_them(
+    course, small, book, monkeypatch
+):
+    hand_in(course, "ada")
+    write_gradebook(course, small, RULES, graded(course, small).graded)
+    hand_in(course, "ada", "HALF")
+    hand_in(course, "bob", "HALF")
+    changed, write = graded(course, small).graded, gradebook._write_marks
+
+    def stopped_at_bob(book, lab, rules, one, cells):
+        if one.student == "bob":
+            raise KeyboardInterrupt
+        return write(book, lab, rules, one, cells)
+
+    monkeypatch.setattr(gradebook, "_write_marks", stopped_at_bob)
+    with pytest.raises(KeyboardInterrupt):
+        write_gradebook(course, small, RULES, changed)
+    monkeypatch.undo()
+    with book() as found:
+        assert found.find_submission("small", "ada").score == 6.0
+        assert [one.id for one in found.students] == ["ada"]
+    write_gradebook(course, small, RULES, changed)
+    with book() as found:
+        assert [found.find_submission("small", one).score for one in ("ada", "bob")] == [3.0, 3.0]
 
 
 def test_our_failure_is_no_zero_in_the_gradebook(course, small, book):

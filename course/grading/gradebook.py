@@ -5,6 +5,7 @@ check_NAME, which carries the score; of an exercise that a person marks the answ
 scores, extra credit and comments, is never touched; where the automatic mark beside it has changed, it is flagged.
 """
 
+import contextlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,6 +15,8 @@ from course.grading.folders import ClassError, not_a_student
 from course.grading.gradebook_file import open_gradebook
 from course.grading.source import check_id
 
+#: Students entered in one transaction: a commit waits for the disk, and a long one has formgrader wait.
+TOGETHER = 20
 #: A comment is markdown in nbgrader's own feedback, and a reason quotes values of the student's: no HTML, no formula.
 _DEAD = str.maketrans({"<": "\u2039", "$": "\uff04", "\\": "\u29f5"})
 
@@ -58,13 +61,27 @@ def write_gradebook(course, lab, rules, graded, roster=()):
         cells = _write_lab(book, lab, rules)
         people = {person.student: person for person in roster}
         entered = [one for one in graded if not_a_student(one.student) is None]
-        for one in entered:
-            _write_person(book, one.student, people.get(one.student))
-            if one.sha or any(row.state != "missing" for row in one.rows):
-                flagged += _write_marks(book, lab, rules, one, cells)
-            else:
-                flagged += _withdraw(book, lab, one, cells)
+        for first in range(0, len(entered), TOGETHER):
+            with _one_commit(book):
+                for one in entered[first : first + TOGETHER]:
+                    _write_person(book, one.student, people.get(one.student))
+                    if one.sha or any(row.state != "missing" for row in one.rows):
+                        flagged += _write_marks(book, lab, rules, one, cells)
+                    else:
+                        flagged += _withdraw(book, lab, one, cells)
         return Kept(len(entered), tuple(flagged))
+
+
+@contextlib.contextmanager
+def _one_commit(book):
+    """Make one transaction, all or none, of what nbgrader's API does within the `with`: it commits at every step."""
+    session = book.db()
+    session.commit = session.flush
+    try:
+        yield
+    finally:
+        del session.commit
+    session.commit()
 
 
 def read_gradebook(course, lab):

@@ -9,6 +9,7 @@ import dataclasses
 import hashlib
 import importlib.util
 import re
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +17,7 @@ BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
 #: The first line of every exercise's cell: an editor that rewrites ids and metadata keeps it.
 MARKER = "# exercise: {}"
 MARKED = re.compile(r"^[ \t]*#+[ \t]*exercise:[ \t]*([a-z][a-z0-9_]*)[ \t]*\r?$", re.M)
+IRI_GRAMMARS = "rfc3987_syntax"
 _CHECK = re.compile(r"^check\((?:\w+|.*[\"'](?P<named>\w+)[\"'])\)\s*$", re.M)
 
 
@@ -61,13 +63,14 @@ def check_id(exercise):
     return f"check_{exercise}"
 
 
-def load_lab(folder):
+def load_lab(folder, source=None):
     """Return the `Lab` in `folder` (`lab.py` and `marking.py`), its points and source filled in. Runs `marking.py`.
 
+    `source`: what `read_source` gave for it, where another process has read it already: reading costs its imports.
     Raises LabError where the two disagree or one is missing.
     """
     folder = Path(folder).resolve()
-    source = read_source(folder)
+    source = source or read_source(folder)
     lab = _with_wrong(_run(folder, "marking", "LAB"), folder)
     problem = _disagreement(lab, source, folder)
     if problem:
@@ -79,17 +82,29 @@ def load_lab(folder):
 
 def read_source(folder):
     """Return the `Source` in `folder`/lab.py. Raises LabError that names the cell and what is wrong with it."""
-    import jupytext
-
     folder = Path(folder)
     path = folder / "lab.py"
     if not path.is_file():
         raise LabError(f"{folder} is not a lab: it has no lab.py. Labs are folders such as labs/lab03_game_of_life.")
-    notebook = jupytext.read(path, fmt="py:percent")
+    notebook = _jupytext().read(path, fmt="py:percent")
     seen = set()
     cells = tuple(_read_cell(cell, seen) for cell in notebook.cells if cell.source.strip())
     _refuse_lonely(folder.name, cells)
     return Source(folder.name, cells)
+
+
+def _jupytext():
+    # below it jsonschema compiles, at import, 38 grammars of web addresses, three seconds of it, where they are
+    # installed; it does without them where they aren't, and no notebook needs them
+    absent = IRI_GRAMMARS not in sys.modules
+    if absent:
+        sys.modules[IRI_GRAMMARS] = None
+    try:
+        import jupytext
+    finally:
+        if absent:
+            del sys.modules[IRI_GRAMMARS]
+    return jupytext
 
 
 def solved(text, solution):

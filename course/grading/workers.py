@@ -99,7 +99,7 @@ class _Worker:
         # spawned, not forked: a fork would take over locks and threads of the numerical libraries
         context = multiprocessing.get_context("spawn")
         self.talk, theirs = context.Pipe()
-        self._process = context.Process(target=_work, args=(theirs, lab.folder, sandbox, mark), daemon=True)
+        self._process = context.Process(target=_work, args=(theirs, lab.folder, lab.source, sandbox, mark), daemon=True)
         self._process.start()
         theirs.close()
         self.sentinel = self._process.sentinel
@@ -151,12 +151,12 @@ def _told(told, lab):
     return failed(lab, told) if isinstance(told, str) else told
 
 
-def _work(talk, folder, sandbox, mark):
+def _work(talk, folder, source, sandbox, mark):
     """Mark what comes until the other end is closed. Runs in a process of its own."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the one that hands out the work
     lab, problem = None, None
     try:
-        lab = load_lab(folder)
+        lab = load_lab(folder, source)
     except Exception as error:
         problem = f"the lab can't be loaded: {type(error).__name__}: {error}"
     try:

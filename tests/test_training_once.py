@@ -70,34 +70,39 @@ def test_a_dropped_push_counts_as_taken_once():
 
 
 class Pausing:
-    """Worker `worker` computes for `seconds` on this version: it beats meanwhile."""
+    """Worker `worker` computes for `seconds` on this version, or until `wake` is set: it beats meanwhile."""
 
     def __init__(self, worker, seconds, version=5):
-        self.worker, self.seconds, self.version = worker, seconds, version
+        self.worker, self.seconds, self.version, self.wake = worker, seconds, version, threading.Event()
 
     def __getattr__(self, name):
         return getattr(PROBLEM, name)
 
     def batch(self, worker, version, generator):
         if worker == self.worker and version == self.version:
-            time.sleep(self.seconds)
+            self.wake.wait(self.seconds)
         return PROBLEM.batch(worker, version, generator)
 
 
-@pytest.mark.parametrize("count", [1, 2])
-def test_a_worker_that_computes_for_longer_than_the_silence_is_not_counted_out(count):
-    with shards(count, mode="sync", workers=2, limit=10) as (where, _), talking(where) as talk:
-        with working(where, 2, Pausing(1, 4.0)):
+def test_a_worker_that_computes_for_longer_than_the_silence_is_not_counted_out():
+    with ExitStack() as held:
+        talks = []
+        for count in (1, 2):  # side by side: both wait for the same seconds
+            where, _ = held.enter_context(shards(count, mode="sync", workers=2, limit=10))
+            talks.append(held.enter_context(talking(where)))
+            held.enter_context(working(where, 2, Pausing(1, 4.0)))
+        for talk in talks:
             status = ended(talk)
-    assert status["version"] == 10 and status["events"] == [] and status["degraded"] == 0
+            assert status["version"] == 10 and status["events"] == [] and status["degraded"] == 0
 
 
 def test_a_worker_that_was_frozen_is_counted_out_and_goes_on_with_its_session_when_it_wakes(monkeypatch):
     monkeypatch.setattr("course.training.line.BEAT", 1000)  # it does not beat: as if all its threads stood still
     with shards(workers=2, limit=FOREVER) as (where, _), talking(where) as talk:
-        problem = Pausing(1, 5.0, version=0)
+        problem = Pausing(1, 30.0, version=0)
         with working(where, 2, problem) as worked:
             until(talk, lambda status: "1" in status["lost"])
+            problem.wake.set()
             until(talk, lambda status: status["lost"] == {} and status["applied"]["1"] > 10)
             talk.stop()
         status, _ = talk.look(0)
@@ -235,6 +240,7 @@ def test_a_session_of_a_higher_epoch_takes_over_and_the_older_one_is_refused(cou
         now = new.look(0)[0]["version"]
         until(new, lambda status: status["version"] > now)
         assert new.snapshot().version > 5
+        new.stop()  # or the workers would go on for the shards' grace
         new.close()
 
 

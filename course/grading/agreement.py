@@ -19,8 +19,12 @@ SECONDS = 120
 PROGRAM = """
 import contextlib, io, json, sys
 
+from course.checks import smaller
+
 job = json.load(sys.stdin)
 said, out = [], sys.stdout
+if not job["smaller"]:
+    smaller.SMALLER = 0
 
 def verdict(exercise, text):
     # the whole lab again: an answer may build on another, and must not be helped by what the last one left
@@ -46,19 +50,22 @@ for exercise, text in job["answers"]:
 """
 
 
-def verdicts(lab, answers):
-    """Return the state of the check's verdict, or what happened instead, for each (exercise, cell's text)."""
+def verdicts(lab, answers, smaller=True):
+    """Return the state of the check's verdict, or what happened instead, for each (exercise, cell's text).
+
+    Without `smaller` a check looks for no smaller counterexample than the first: half the time, and the same states.
+    """
     cells = [(c.role, c.exercise, c.solution) for c in lab.source.cells if c.role in ("given", "exercise", "check")]
     said, left = [], list(answers)
     while left:
-        found = _ask(cells, left, beside(lab))
+        found = _ask(cells, left, beside(lab), smaller)
         said += found or ["stopped"]  # who was asked first and said nothing; after others it may have been the time
         left = list(answers)[len(said) :]
     return said
 
 
-def _ask(cells, answers, files):
-    job = json.dumps({"cells": cells, "answers": answers})
+def _ask(cells, answers, files, smaller):
+    job = json.dumps({"cells": cells, "answers": answers, "smaller": smaller})
     with tempfile.TemporaryDirectory() as place:
         for path, name in files:
             shutil.copyfile(path, Path(place, name))

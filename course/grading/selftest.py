@@ -9,6 +9,7 @@ import argparse
 import dataclasses
 import hashlib
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -58,22 +59,33 @@ def selftest(lab, short=False, sandbox=Sandbox, tell=lambda line: None, checks=T
     """Return the `Report` on `lab`, as `load_lab` gives it. `tell` hears a line after each submission.
 
     `short` marks one wrong answer of every exercise in one submission, so it can't see that one answer costs another
-    exercise; it marks the first five of each, and repeats less. `checks=False` leaves the notebook's own checks out.
+    exercise; it marks the first five of each, repeats less, and makes no counterexample smaller. `checks=False` leaves
+    the notebook's own checks out.
     """
     problems = list(_as_written(lab))
     answers = [answer for exercise in lab.exercises if not exercise.manual for answer in answers_to(exercise, lab)]
     marker = _Marker(lab, sandbox, tell)
     for number in range(IN_A_ROW_SHORT if short else IN_A_ROW):
         problems += marker.mark([_solution(lab, e) for e in lab.exercises], f"{SOLUTION}, time {number + 1}")
-    problems += marker.mark([a for a in answers if a.label == STUB], STUB)
-    problems += marker.mark([a for a in answers if a.label == SPECIFICATION], SPECIFICATION)
-    marker = _Marker(_hurried(lab), sandbox, tell, marker.count)
+    # beside each other: both sides mostly wait for wrong answers, or load torch; but nothing runs beside a race
+    with ThreadPoolExecutor(1) as process:
+        said = process.submit(_disagreements, lab, answers, not short) if checks else None
+        if said is not None and any(isinstance(e.witness, Race) for e in lab.exercises):
+            said.result()
+        problems += _of_wrong_answers(marker, answers, short)
+        problems += said.result() if said is not None else []
+    return Report(lab.name, tuple(problems), len(answers), marker.count)
+
+
+def _of_wrong_answers(marker, answers, short):
+    """Yield what is wrong with the marks of the stub, the specification and each wrong answer."""
+    for label in (STUB, SPECIFICATION):
+        yield from marker.mark([a for a in answers if a.label == label], label)
+    lab, marker.lab = marker.lab, _hurried(marker.lab)
     wrong = [a for a in answers if a.label not in (SOLUTION, STUB, SPECIFICATION)]
     for together in _rows(lab, wrong)[:ENOUGH] if short else [[answer] for answer in wrong]:
         told = " + ".join(f"{a.exercise}: {a.label}" for a in together)
-        problems += marker.mark(together, told, alone=not short)
-    problems += _disagreements(lab, answers) if checks else []
-    return Report(lab.name, tuple(problems), len(answers), marker.count)
+        yield from marker.mark(together, told, alone=not short)
 
 
 def answers_to(exercise, lab):
@@ -124,8 +136,8 @@ def _hurried(lab):
 
 
 class _Marker:
-    def __init__(self, lab, sandbox, tell, count=0):
-        self.lab, self.sandbox, self.tell, self.count = lab, sandbox, tell, count
+    def __init__(self, lab, sandbox, tell):
+        self.lab, self.sandbox, self.tell, self.count = lab, sandbox, tell, 0
 
     def mark(self, answers, told, alone=True):
         """Return what is wrong with the marks of a submission of `answers`, the rest as the solution."""
@@ -160,14 +172,15 @@ def _rows(lab, answers):
     return [[c[row] for c in columns if row < len(c)] for row in range(max(map(len, columns), default=0))]
 
 
-def _disagreements(lab, answers):
-    """Yield where the check in the notebook says something other than the marking does."""
-    said = verdicts(lab, [(answer.exercise, answer.text) for answer in answers])
+def _disagreements(lab, answers, smaller):
+    """Return where the check in the notebook says something other than the marking does."""
+    said, found = verdicts(lab, [(answer.exercise, answer.text) for answer in answers], smaller), []
     for answer, state in zip(answers, said, strict=True):
         passes = answer.gets >= _checkable(lab.exercise(answer.exercise))
         if state not in ("passed", "wrong", "not yet") or (state == "passed") != passes:
             due = "passed" if passes else "wrong"
-            yield f"{answer.exercise}, {answer.label}: check says {state!r}, marking means {due!r}."
+            found.append(f"{answer.exercise}, {answer.label}: check says {state!r}, marking means {due!r}.")
+    return found
 
 
 def _checkable(exercise):

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from course.grading import release
+from course.grading.marked_by import marked_by
 from course.grading.release import difference, lab_folders, release_notebook, solution_notebook, text_of
 from course.grading.source import check_id, load_lab
 
@@ -52,6 +53,22 @@ def test_nbgrader_finds_every_exercise_its_points_and_its_marks_cell(folder, lab
         graded = told[exercise.name if exercise.manual else check_id(exercise.name)]
         assert graded.grade and graded.points == exercise.points
     assert sum(cell.points for cell in told.values() if cell.grade) == lab.points
+
+
+@every_lab
+def test_a_lab_s_table_has_the_evidence_of_each_exercise_as_the_marking_states_it(folder, labs):
+    lab = labs[folder]
+    text = "".join(cell.source for cell in release_notebook(lab).cells)
+    for number, exercise in enumerate(lab.exercises, start=1):
+        assert f"| {number} | `{exercise.name}` | {exercise.points:g} | {marked_by(exercise)} |" in text
+
+
+def test_evidence_is_told_from_the_marking_in_words(labs):
+    called = {exercise.name: marked_by(exercise) for lab in labs.values() for exercise in lab.exercises}
+    assert called["next_generation"] == "an array of uint8, shape (any, any)"  # a size for each board
+    assert called["fast_step"].endswith("its speed, as a ratio, timed outside: 3 times the reference's")
+    assert "what a second process saw" in called["train_through"]
+    assert called["step_log"].endswith("from a run that the grader steers")
 
 
 @every_lab

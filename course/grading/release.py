@@ -11,6 +11,7 @@ from pathlib import Path
 
 import nbformat
 
+from course.grading.marked_by import marked_by
 from course.grading.source import LabError, check_id, load_lab
 
 #: In the lab's first text: becomes the table of exercises.
@@ -89,12 +90,12 @@ def lab_folders(root):
 
 
 def _notebook(lab, text):
-    cells = []
+    cells, table = [], _table(lab) if any(POINTS in cell.text for cell in lab.source.cells) else ""
     for position, cell in enumerate(lab.source.cells):
         shown = text(cell)
         if cell.role == "text":
             following = lab.source.cells[position + 1 :][:1]
-            shown = shown.replace(POINTS, _table(lab)) + "".join(_promise(lab, c) for c in following)
+            shown = shown.replace(POINTS, table) + "".join(_promise(lab, c) for c in following)
         cells.append(_cell(cell, shown, lab))
     notebook = nbformat.v4.new_notebook(cells=cells, metadata={**KERNEL, "course": {"lab": lab.name}})
     nbformat.validate(notebook)
@@ -132,8 +133,9 @@ def _promise(lab, cell):
 
 
 def _table(lab):
-    rows = [f"| {n} | `{e.name}` | {e.points:g} |" for n, e in enumerate(lab.exercises, start=1)]
-    return "\n".join(["| | exercise | points |", "|---|---|---|", *rows, f"| | | **{lab.points:g}** |"])
+    rows = [f"| {n} | `{e.name}` | {e.points:g} | {marked_by(e)} |" for n, e in enumerate(lab.exercises, start=1)]
+    head = ["| | exercise | points | marked by |", "|---|---|---|---|"]
+    return "\n".join([*head, *rows, f"| | | **{lab.points:g}** | |"])
 
 
 def _worth(points):

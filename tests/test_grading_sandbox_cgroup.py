@@ -39,11 +39,20 @@ def test_version_2_without_memory_handed_down_has_no_group(kernel):
         assert group == ControlGroup() and not group.counts_memory
 
 
-def test_version_1_makes_a_group_for_memory_and_one_for_processes(kernel):
-    files = {"memory/a/tasks": "", "pids/tasks": "", "cpu/tasks": ""}
-    root = kernel("3:memory:/a\n2:pids:/\n1:cpu:/\n", files)
+def test_version_1_makes_a_group_for_memory_one_for_processes_and_one_that_counts_time(kernel):
+    files = {"memory/a/tasks": "", "pids/tasks": "", "cpuacct/tasks": "", "freezer/tasks": ""}
+    root = kernel("4:memory:/a\n3:pids:/\n2:cpu,cpuacct:/\n1:freezer:/\n", files)
     with control_group(1000, 10) as group:
-        assert [folder.parent for folder in group.folders] == [root / "memory/a", root / "pids"]
+        assert [folder.parent for folder in group.folders] == [root / "memory/a", root / "pids", root / "cpuacct"]
+
+
+@pytest.mark.parametrize(
+    ("file", "text"), [("cpu.stat", "usage_usec 1500000\nuser_usec 9\n"), ("cpuacct.usage", "1500000000\n")]
+)
+def test_the_time_that_a_group_used_is_read_in_both_versions(tmp_path, file, text):
+    assert ControlGroup((tmp_path,)).cpu_seconds() is None
+    (tmp_path / file).write_text(text)
+    assert ControlGroup((tmp_path,)).cpu_seconds() == 1.5
 
 
 def test_limits_are_written_and_processes_added(kernel):

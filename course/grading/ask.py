@@ -17,8 +17,9 @@ import numpy as np
 from course.grading.beside import Neighbour
 from course.grading.evidence import Malformed
 from course.grading.inside.wire import pack
-from course.grading.lab import Beside, Drive, TensorCall
+from course.grading.lab import Beside, Drive, Race, TensorCall
 from course.grading.sandbox import Profile, SandboxStopped
+from course.grading.sandbox.effort import effort
 from course.grading.sandbox.errors import SENTENCES
 from course.grading.visible import ROOT, visible_files
 
@@ -45,7 +46,8 @@ class Stopped(Exception):
 class Answer:
     """What came back: `value` when `kind` is "value", else `text` says what was wrong.
 
-    `kind`: "value", "raised", "other kind" or "absent". `seconds` from the question to the last byte.
+    `kind`: "value", "raised", "other kind" or "absent". `seconds` from the question to the last byte, for a race
+    without what the machine's other work made it queue (`sandbox.effort`).
     """
 
     kind: str
@@ -113,14 +115,16 @@ class Talk:
         return self._ask(exercise, case, exercise.kind(case))
 
     def _ask(self, exercise, case, kind):
-        started = time.monotonic()
+        looks = self._running.look if isinstance(exercise.witness, Race) else _not_looked
+        before, started = looks(), time.monotonic()
         deadline = started + exercise.seconds * self._patience
         try:
             self._send(_request(exercise, case, kind), deadline)
             status = self._receive(1, deadline)
             if status == b"v":
                 value = self._read(kind, deadline)
-                return Answer("value", value, seconds=time.monotonic() - started)
+                seconds = time.monotonic() - started
+                return Answer("value", value, seconds=effort(before, looks(), seconds))
             if status not in KINDS:
                 raise Malformed(f"{status!r} where an answer was to begin")
             return Answer(KINDS[status], text=self._text(TEXT, deadline), seconds=time.monotonic() - started)
@@ -162,6 +166,10 @@ class Talk:
 
 #: The first byte of an answer that isn't evidence.
 KINDS = {b"e": "raised", b"k": "other kind", b"a": "absent"}
+
+
+def _not_looked():
+    return None
 
 
 def patience():

@@ -101,6 +101,10 @@ class _Process:
             data += more
         return bytes(data)
 
+    def look(self):
+        """Return None: nobody counts here what it uses."""
+        return None
+
     def close(self):
         self.stop("closed")
         return self.ended

@@ -43,6 +43,16 @@ class ControlGroup:
             holding.append(folder)
         return ControlGroup(tuple(holding))
 
+    def cpu_seconds(self):
+        """Return the processor seconds of all that ran in the group, also of what has ended; None: not counted."""
+        for folder in self.folders:
+            words = _read(folder / "cpu.stat").split()
+            if "usage_usec" in words:
+                return int(words[words.index("usage_usec") + 1]) / 1e6
+            if used := _read(folder / "cpuacct.usage").strip():
+                return int(used) / 1e9
+        return None
+
     def ran_out_of_memory(self):
         """Tell whether the kernel killed a process of the group for its memory."""
         for folder in self.folders:
@@ -100,6 +110,8 @@ def _homes(memory, processes):
             yield ROOT / "memory" / path.lstrip("/"), limits
         elif "pids" in controllers.split(","):
             yield ROOT / "pids" / path.lstrip("/"), {"pids.max": processes}
+        elif "cpuacct" in controllers.split(","):
+            yield ROOT / "cpuacct" / path.lstrip("/"), {}
 
 
 def _delegating(path):

@@ -7,6 +7,7 @@ import threading
 import time
 from math import inf
 
+from course.grading.sandbox.effort import look
 from course.grading.sandbox.errors import Ended, SandboxStopped
 from course.grading.sandbox.kept import Kept
 from course.grading.sandbox.watch import Usage, usage
@@ -101,6 +102,10 @@ class Running:
             if not self._over:
                 self._limit = self._limit or limit
                 self._parts.first.kill()
+
+    def look(self):
+        """Return the `effort.Look` at what it used so far, seen by the calling thread; None: not counted here."""
+        return look(self._parts.first.pid, self._parts.group)
 
     def has_ended(self, seconds=0.0):
         """Tell whether it has ended, or does within `seconds`."""

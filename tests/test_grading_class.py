@@ -8,7 +8,7 @@ import pytest
 from class_here import course, graded, hand_in, scores, small, stand_in, states  # noqa: F401
 
 from course.grading import history, results
-from course.grading.attempts import TEACHER, attempts_of, note_attempt
+from course.grading.attempts import IMPORTED, TEACHER, attempts_of, note_attempt
 from course.grading.course_file import ClassFile, LabRules, Late
 from course.grading.difference import differences, report
 from course.grading.folders import ClassError, class_secret
@@ -262,6 +262,18 @@ def test_lateness_counts_from_what_we_saw_and_an_extension_helps(course, small):
     assert scores(graded(course, small, rules)) == {"ada": FULL, "bob": FULL}  # rows are without it
     rules = ClassFile(late=Late(share=0.3, most=0.5, grace=timedelta(minutes=5)), rules=rules.rules)
     assert graded(course, small, rules).graded[0].cost == 0.5
+
+
+def test_who_was_not_imported_is_told_once_and_the_teacher_s_word_on_the_time_counts(course, small):
+    now = datetime.now(UTC)
+    data = hand_in(course, "ada")
+    note_attempt(course, "bob", "small", hand_in(course, "bob"), now, IMPORTED)
+    assert graded(course, small).unknown == ("ada",)
+    assert graded(course, small).unknown == ()
+    note_attempt(course, "ada", "small", data, now, TEACHER)
+    assert graded(course, small).graded[0].arrived == now
+    hand_in(course, "ada", "HALF")
+    assert graded(course, small).unknown == ("ada",)
 
 
 def test_only_those_asked_for_are_marked(course, small, counted):

@@ -84,6 +84,7 @@ def test_a_class_from_its_release_to_its_files_for_the_platforms(course, lab, tm
         (["grade", "{root}", "--lab", "lab99"], "there is no lab 'lab99'"),
         (["grade", "{root}", "--lab", "small", "--student", "zoe", "--unsafe-no-sandbox"], "neither submitted/ nor"),
         (["import", "{root}", "{root}/absent.zip", "--lab", "small"], "there is no"),
+        (["import", "{root}", "{root}/submitted", "--lab", "smal"], "there is no lab 'smal'"),
         (["import", "{root}", "{root}", "--lab", "small", "--arrived", "noon"], "'noon' is no time"),
         (["export", "{root}", "--lab", "small"], "say what to write"),
         (["difference", "{root}", "--lab", "small", "--since", "now"], "'now' is no time"),

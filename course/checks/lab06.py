@@ -5,6 +5,7 @@ Plain numpy; the oracles stand in `lab06_oracles`.
 
 from contextlib import contextmanager
 from functools import partial
+from types import FunctionType
 
 import numpy as np
 
@@ -30,6 +31,19 @@ def _against_a_store():
         return answer(store.connect, tanh_gradient, x, y), store
 
     yield run
+
+
+@contextmanager
+def _stopping():
+    # a hook that is still to write and one that never stops tell the same: the methods' own code tells them apart
+    yield lambda answer, arguments: (None if _does_nothing(answer) else drive_stop(answer, *arguments),)
+
+
+def _does_nothing(kind):
+    """Return whether no method of the class `kind` does anything."""
+    nothing = (lambda: None).__code__.co_code
+    methods = [one for one in getattr(kind, "__dict__", {}).values() if isinstance(one, FunctionType)]
+    return isinstance(kind, type) and all(method.__code__.co_code == nothing for method in methods)
 
 
 def _record_accepted(got, store, plan, x, y):
@@ -103,7 +117,7 @@ EXERCISES = {
             accepts=lambda got, *arguments: _stopped_right(got, oracles.stop_step(*arguments)),
             hint="begin knows the step to count from; numbers have gaps, so the last step itself may never be told.",
             inputs=_drawn("stops"),
-            watch=_driven(drive_stop),
+            watch=_stopping,
         ),
         Exercise(
             "train_through",

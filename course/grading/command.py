@@ -28,11 +28,13 @@ def main():
 def import_(course_dir, download, lab, arrived, worksheet, roster):
     """Take a download of Canvas or Moodle, a zip or a folder, into submitted/STUDENT/LAB/."""
     from course.grading import atomic
+    from course.grading.folders import find_lab
     from course.grading.importing import import_download
     from course.grading.moodle import read_worksheet
 
     with _sentences():
         course, rules, people = _class(course_dir, roster)
+        find_lab(course, lab, rules.labs)  # a name with a slip in it would be a folder that nobody marks
         entries = read_worksheet(worksheet, rules.timezone) if worksheet else None
         with atomic.alone(course.kept):
             told = import_download(course, lab, download, people, entries, _time(arrived, rules))

@@ -23,7 +23,8 @@ def write_exports(course, lab, rules, people=(), canvas=None, moodle=None, works
         lines.append(f"{canvas}: {len(totals)} students, column {column!r}. Canvas: Gradebook, Import.")
         if unsure:
             lines.append(
-                f"Canvas may not find {len(unsure)} of them: {', '.join(unsure[:5])} have no number in the roster."
+                f"Canvas may not find {len(unsure)} of them: {', '.join(unsure[:5])} have no number in the roster. "
+                f"Save Canvas's own export of its gradebook as {course.root / 'roster.csv'}, then import and grade again."
             )
     if moodle and worksheet:
         lines += _worksheet(totals, people, moodle, read_worksheet(worksheet, rules.timezone), most)

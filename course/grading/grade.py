@@ -35,12 +35,16 @@ class Graded:
 
 @dataclass(frozen=True)
 class Grading:
-    """What one run of `grade` gave. `marked`: submissions that were marked now, the others were already."""
+    """What one run of `grade` gave. `marked`: submissions that were marked now, the others were already.
+
+    `unknown`: students whose notebook was put into submitted/ by hand, so that nobody said when it arrived.
+    """
 
     graded: tuple[Graded, ...]
     changes: tuple[history.Change, ...]
     marked: int
     finished: bool = True
+    unknown: tuple[str, ...] = ()
 
     @property
     def rows(self):
@@ -74,7 +78,8 @@ def grade(course, lab, rules, roster=(), students=None, jobs=1, again=False, san
     if finished and students is None:
         _since_path(course, lab).unlink(missing_ok=True)
     changes = history.record(course, lab.name, [row for one in graded for row in one.rows], results.now())
-    return Grading(tuple(graded), tuple(changes), done, finished)
+    unknown = tuple(plan.student for plan in plans if plan.first_seen)
+    return Grading(tuple(graded), tuple(changes), done, finished, unknown)
 
 
 def standing(course, lab, rules, roster=()):
@@ -108,12 +113,16 @@ def _whom(course, roster, students):
 
 @dataclass(frozen=True)
 class _Plan:
-    """What counts of one student: `attempts` to mark, or `state` and `reason` where there is none."""
+    """What counts of one student: `attempts` to mark, or `state` and `reason` where there is none.
+
+    `first_seen`: what lies there was not imported, and is noted as arrived now.
+    """
 
     student: str
     attempts: tuple = ()
     state: str = ""
     reason: str = ""
+    first_seen: bool = False
 
     @classmethod
     def of(cls, course, lab, rules, student):
@@ -121,12 +130,15 @@ class _Plan:
         noted = attempts_of(course, student, lab.name)
         if found.state == "missing" and not (noted and noted[-1].reason):
             return cls(student, (), "missing", found.reason)
+        before = len(noted)
         if found.state != "missing":
             note_attempt(course, student, lab.name, found.data if found.state == "here" else None, reason=found.reason)
             noted = attempts_of(course, student, lab.name)
+        seen = len(noted) > before
         chosen = counted(noted, rules.lab(lab.name))
         readable = tuple(attempt for attempt in chosen if attempt.sha)
-        return cls(student, readable) if readable else cls(student, (), "refused", chosen[-1].reason)
+        state, reason = ("", "") if readable else ("refused", chosen[-1].reason)
+        return cls(student, readable, state, reason, seen)
 
 
 class _Keeper:

@@ -38,6 +38,8 @@ def run(course, lab, rules, people, say, students=(), jobs=1, marks=None, again=
             progress.end()
         problems = _places(course, lab, rules, people, graded, marks, bool(students), switches, say)
     _summary(graded, say)
+    if graded.unknown:
+        say(_arrived_now(course, lab, graded.unknown))
     if not graded.finished:
         problems.append("stopped before the end. Marks that were made are kept: run the same command again to go on.")
     failed = sorted({row.student for row in graded.rows if row.is_pending})
@@ -81,11 +83,20 @@ def _places(course, lab, rules, people, graded, marks, some, switches, say):
     return problems
 
 
+def _arrived_now(course, lab, students):
+    submitted = course.root / "submitted"
+    return (
+        f"{len(students)} notebooks in {submitted} were not imported ({', '.join(students[:5])}): they are noted as "
+        f"arrived now. If they came earlier, say when, then run `grade` again: `python -m course.grading import "
+        f"{course.root} {submitted} --lab {lab.name} --arrived 2026-12-01T23:59`."
+    )
+
+
 def _summary(graded, say):
     states = Counter(row.state for row in graded.rows)
     total = len({row.student for row in graded.rows})
     told = ", ".join(f"{count} {state}" for state, count in states.most_common())
-    say(f"{total} students, {graded.marked} submissions marked now: {told or 'nothing'}.")
+    say(f"{total} students, {graded.marked} submissions marked now. Their exercises: {told or 'none'}.")
     changed = [change for change in graded.changes if change.before is not None]
     if changed:
         for line in report(changed):

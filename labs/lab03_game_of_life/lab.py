@@ -78,7 +78,8 @@ print(torch.ops.lab03.next_generation(torch.eye(4, dtype=torch.uint8)))
 #
 # `step` is a function that takes a board and returns the next, as a new array. Here it will be your
 # `next_generation`; the check passes in another, in which a cell lives next when an odd number of its four nearest
-# (above, below, left, right) live now. So a mistake in exercise 1 costs nothing here.
+# (above, below, left, right) live now. So a mistake in exercise 1 costs nothing here. The slow specification: frame g
+# is `board` after g calls of `step`, counted anew from the start for each frame.
 #
 # <details><summary>Hint</summary>
 #
@@ -254,7 +255,8 @@ def eight_rolls(board, generations):
 
 # %% [markdown]
 # Write `fast_step(board, generations)`: the same cells after as many generations, `uint8` (H, W), at least 3 times as
-# fast as the reference on boards of 512 × 512. Being right is half of the points, being fast as well the other half.
+# fast as the reference on boards of 512 × 512. Being right is half of the points, being fast as well the other half. The
+# slow specification is that of exercise 1, generation after generation.
 #
 # How it is timed: from outside, each in a sandbox of its own, on the same boards, 12 generations a call. The quickest
 # of several calls counts. Each call's board is made from the last answer and from noise, so nothing can be worked out

@@ -73,7 +73,8 @@ check(loss_gradient)
 # the sum of the first v gradients applied.
 #
 # Following the specification in the plain cases gives half of the points; bounded staleness and independence of the
-# workers' arrays give a quarter each.
+# workers' arrays give a quarter each. In a counterexample `'scribble'` says that workers write over the arrays that they
+# gave and got, and `'keep'` that what was pulled is looked at after the last call.
 #
 # <details><summary>Hint</summary>
 #
@@ -177,6 +178,10 @@ if versions is not ...:
 # When the store dies and comes back from its checkpoint, steps are told again, from a smaller number: then all that was
 # told before of that number and of larger ones is undone, and must not count. That is a third of the points.
 #
+# The slow specification: for each number from 1 up, its last telling, if no smaller number was told after that; then
+# block by block. A counterexample shows `every`, the step at which training began, and the steps that were told, each
+# as (number, worker, staleness, loss).
+#
 # <details><summary>Hint</summary>
 #
 # Keep the steps, and make the records at the end. On a step whose number is not larger than the last one's, drop what
@@ -224,6 +229,10 @@ check(StepLog, "step_log")
 # given; otherwise it raises `ValueError`. `begin(session)` finds in `session.step` how many steps were made before.
 # `after_run(session, step)` calls `session.request_stop("why")` as soon as `step.step` is the last step or past it.
 # A hook on one of several workers sees only that worker's steps: the numbers have gaps.
+#
+# The slow specification: write down all steps that are told, and look for the first that is as large as the number. A
+# counterexample shows the settings, the step at the beginning and the steps told; `(False, 3)` says that the hook
+# raised no `ValueError` and asked for a stop at step 3.
 #
 # <details><summary>Hint</summary>
 #

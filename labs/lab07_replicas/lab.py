@@ -170,7 +170,8 @@ check(SyncStore, "sync_store")
 # the learning rate times the gradient at version k − delay; as long as there is no such version, at version 0.
 #
 # Write `delayed_descent(w, rate, delay, steps, gradient)`: all versions of the number `w`, from 0 to `steps`, a
-# `float64` array `(steps + 1,)`. `gradient(w)` is given; it is a function of one number.
+# `float64` array `(steps + 1,)`. `gradient(w)` is given; it is a function of one number. The slow specification: write
+# the versions down one after another, and for each look up the two that it follows from.
 #
 # <details><summary>Hint</summary>
 #

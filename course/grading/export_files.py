@@ -24,7 +24,8 @@ def write_exports(course, lab, rules, people=(), canvas=None, moodle=None, works
         if unsure:
             lines.append(
                 f"Canvas may not find {len(unsure)} of them: {', '.join(unsure[:5])} have no number in the roster. "
-                f"Save Canvas's own export of its gradebook as {course.root / 'roster.csv'}, then import and grade again."
+                f"Save Canvas's export of its gradebook as {course.root / 'roster.csv'}, remove their folders from "
+                "submitted/, then import and grade again."
             )
     if moodle and worksheet:
         lines += _worksheet(totals, people, moodle, read_worksheet(worksheet, rules.timezone), most)

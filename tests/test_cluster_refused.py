@@ -212,6 +212,20 @@ def test_an_unreachable_host_is_waited_for_only_where_it_was_reached_before(cert
         asyncio.run(reach_within(0.3, "10.0.0.1:1", connection, first=False))
 
 
+def test_a_task_that_waits_long_for_its_scheduler_says_once_which_role_to_start(free_ports, certificate, monkeypatch):
+    from course.cluster import reach as module
+    from course.cluster.member import member
+
+    monkeypatch.setattr(module, "_LONG", 0.1)
+    ps, worker = [port for port in free_ports(12) if port < 60000][:2]
+    spec = ClusterSpec.from_flags(ps_hosts=f"127.0.0.1:{ps}", worker_hosts=f"127.0.0.1:{worker}")
+    said = []
+    waiting = hello.say_hello(member(spec, "worker", 0, certificate, 0.7), True, lambda line, **_: said.append(line))
+    with pytest.raises(OSError, match="Connect call failed"):
+        asyncio.run(waiting)
+    assert len(said) == 1 and said[0].endswith("Start /job:ps/task:0"), said
+
+
 def test_a_port_and_a_host_that_are_not_ours_are_told(free_ports):
     port = free_ports(1)[0]
     check_free(f"localhost:{port}")
@@ -249,7 +263,7 @@ def test_a_plain_dask_scheduler_is_told_from_ours(free_ports):
         async with Scheduler(host="127.0.0.1", port=0, dashboard=False, dashboard_address=None) as scheduler:
             address = scheduler.address.partition("://")[2]
             spec = ClusterSpec({"scheduler": [address], "worker": ["127.0.0.1:1024"]})
-            await hello.say_hello(member(spec, "worker", 0, None, 5.0), True)
+            await hello.say_hello(member(spec, "worker", 0, None, 5.0), True, print)
 
     with pytest.raises(Refused, match="none that `python -m course task` started"):
         asyncio.run(ask())

@@ -1,10 +1,13 @@
 """The wire, the door, the server and the worker's loop, in threads of this process: no cluster."""
 
 import socket
+import subprocess
+import sys
 import threading
 import time
 from contextlib import ExitStack
 from functools import partial
+from pathlib import Path
 
 import pytest
 import torch
@@ -270,3 +273,32 @@ def test_a_gradient_that_is_not_finite_ends_training_by_name(count):
         with talking(where) as talk, working(where):
             told = ended(talk)["ended"]
     assert told["why"] == "not finite" and "the gradient of" in told["text"] and told["version"] > 0
+
+
+ENDS_IN_A_STEP = """
+import threading, time, torch
+from shards_here import PROBLEM, shards, talking, work
+
+stepping = threading.Event()
+
+class Slow(torch.optim.SGD):
+    def step(self):
+        stepping.set()
+        time.sleep(0.5)
+        print("the step is done")
+
+with shards(optimizer=Slow) as (where, servers):
+    session = talking(where)
+    session.__enter__()
+    threading.Thread(target=work, args=(PROBLEM, 0, where), daemon=True).start()
+    stepping.wait(20)
+    servers.clear()  # nobody closes them
+"""
+
+
+def test_a_process_that_ends_in_the_middle_of_a_step_finishes_it_first():
+    """A thread that comes back from PyTorch's own code when Python has ended aborts the process: exit code -6."""
+    run = subprocess.run(
+        [sys.executable, "-c", ENDS_IN_A_STEP], cwd=Path(__file__).parent, capture_output=True, text=True, timeout=60
+    )
+    assert (run.stdout, run.returncode) == ("the step is done\n", 0), run

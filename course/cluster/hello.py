@@ -25,15 +25,22 @@ def versions():
     return found
 
 
-async def say_hello(me, first):
+async def say_hello(me, first, say):
     """Ask the scheduler whether `me`, a `Member`, may join; wait for it at most `me.patience` seconds.
 
-    Raises Refused with the reason, OSError when there is no scheduler in time.
+    `first`: whether it is for the first time; then `say` gets a line when the scheduler lets us wait. Raises Refused
+    with the reason, OSError when there is no scheduler in time.
     """
+
+    def waiting(reason):
+        starts_it = me.spec.scheduler_task or "the scheduler's task"
+        say(f"{me.name} waits for the scheduler, {me.session_target}: {reason}. Start {starts_it}", flush=True)
+
     deadline = time.monotonic() + me.patience
     connection = security(me.certificate).get_connection_args("worker")
     while True:
-        await reach_within(max(0.0, deadline - time.monotonic()), me.spec.scheduler, connection, first)
+        left = max(0.0, deadline - time.monotonic())
+        await reach_within(left, me.spec.scheduler, connection, first, waiting if first else None)
         try:
             reason = await asyncio.wait_for(_asked(me, connection), _ANSWER)
         except (OSError, TimeoutError) as error:

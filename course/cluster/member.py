@@ -143,7 +143,7 @@ async def _run_task(me, stop, say, ready):
         settings = _settings(me, scratch)
         for first in chain([True], repeat(False)):
             try:
-                if await stopped_before(stop, say_hello(me, first)):
+                if await stopped_before(stop, say_hello(me, first, say)):
                     return 0
                 lost = await serve_task(settings, stop, joined, beat)
             except Refused as error:

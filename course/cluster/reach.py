@@ -8,6 +8,7 @@ import time
 
 ANSWER = 4.0  # seconds for a host to answer: a retransmitted first packet included
 _GREETING = 1.5  # seconds for Dask's first bytes on a connection without TLS, which both ends write at once
+_LONG = 3.0  # seconds of waiting for a scheduler after which it is said
 _ABSENT = {errno.EHOSTUNREACH, errno.ENETUNREACH, errno.EHOSTDOWN, errno.ENETDOWN}
 
 
@@ -140,12 +141,14 @@ async def _close(connection):
     writer.transport.abort()
 
 
-async def reach_within(patience, address, connection, first=True):
+async def reach_within(patience, address, connection, first=True, waiting=None):
     """`reach`, again and again for `patience` seconds while nobody listens; raise OSError with the last reason.
 
     `first`: whether this is the first contact; later ones wait for an unreachable host too: a cable may be back soon.
+    `waiting(reason)` is called once when it has taken longer than others need to start.
     """
-    deadline = time.monotonic() + patience
+    began = time.monotonic()
+    deadline = began + patience
     while True:
         try:
             return await reach(address, connection)
@@ -157,4 +160,7 @@ async def reach_within(patience, address, connection, first=True):
             reason = error
         if time.monotonic() > deadline:
             raise OSError(str(reason) or "no answer") from None
+        if waiting is not None and time.monotonic() > began + _LONG:
+            waiting(str(reason) or "no answer")
+            waiting = None
         await asyncio.sleep(0.2)

@@ -13,6 +13,7 @@ _STRANGERS = 32  # connections that have not said a good hello; more are closed 
 _HELLO = 5.0  # seconds for the handshake and the hello together, however slowly the bytes come
 _TICK = 0.2  # seconds: closing a socket does not wake an accept on every system
 _LOG = logging.getLogger("course.training")
+_THREAD = "parameter-server"  # the name of every thread that `start` starts
 
 
 class Door:
@@ -110,4 +111,12 @@ class Door:
 
 def start(function, *arguments):
     """Run `function` in a thread that does not keep the process alive."""
-    threading.Thread(target=function, args=arguments, daemon=True, name="parameter-server").start()
+    threading.Thread(target=function, args=arguments, daemon=True, name=_THREAD).start()
+
+
+def wait_for_threads(seconds):
+    """Return when all threads that `start` started have ended, or after `seconds`."""
+    deadline = time.monotonic() + seconds
+    for thread in threading.enumerate():
+        if thread.name == _THREAD:
+            thread.join(max(0.0, deadline - time.monotonic()))

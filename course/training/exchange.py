@@ -247,7 +247,8 @@ class Exchange:
                 self._start()
             elif quiet > GATHER:
                 missing = sorted(set(range(self.settings.workers)) - self._live)
-                self._end("error", f"workers {missing} have not joined after {GATHER:.0f} s")
+                what_next = "see that their tasks run, then train again"
+                self._end("error", f"workers {missing} have not joined after {GATHER:.0f} s; {what_next}")
         elif not self._live and quiet > PATIENCE:
             self._end("lost", f"no worker for {PATIENCE:.0f} s")
 

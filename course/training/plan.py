@@ -49,7 +49,7 @@ def taking_part(tasks, workers=None):
     if not named["ps"] or not named["worker"]:
         raise ValueError(
             f"train(cluster): its tasks are {', '.join(tasks)}; a ps task and a worker task are needed. "
-            "Use local_cluster(ps=1, worker=2)."
+            "Use local_cluster(ps=1, worker=2), or name both by --ps-hosts and --worker-hosts."
         )
     count = len(named["worker"]) if workers is None else workers
     if not 1 <= count <= len(named["worker"]):

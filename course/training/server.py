@@ -1,14 +1,16 @@
 """One shard's process: who comes through its door is a session, a worker, or shard 0; it ends when its session ends."""
 
+import atexit
 import json
 import secrets
 import threading
 import time
+import weakref
 from contextlib import suppress
 
 import numpy
 
-from course.training.door import Door, start
+from course.training.door import Door, start, wait_for_threads
 from course.training.exchange import Exchange
 from course.training.follower import Follower
 from course.training.layout import Layout
@@ -23,6 +25,8 @@ from course.training.wire import BEAT, HELLO_LIMIT, SILENCE
 _UNCALLED = 30.0  # seconds until a session must have come
 _PATIENCE = 30.0  # seconds between two words of a session: its hooks may take their time
 _ROLES = ("session", "worker", "orders", "reports")
+_ENDING = 3.0  # seconds for a process that ends to finish the steps it is in
+_OPEN = weakref.WeakSet()
 
 
 class Server:
@@ -40,17 +44,18 @@ class Server:
         self._lock, self._channels, self._links = threading.Lock(), set(), []
         self._epoch, self._session = -1, None
         self._alone_since, self._allowed = time.monotonic(), _UNCALLED
+        _OPEN.add(self)
         self._door = Door(self._serve, self._objection, self._tick, token, listen, host)
         self.address = self._door.address
 
     def close(self):
         """End the training and hang up every connection; worker loops then end by themselves. Idempotent."""
         self._door.close()
-        self.exchange.end("closed")
         with self._lock:
             open_now = [*self._channels, *self._links]
         for one in open_now:
             one.hang_up()  # their threads close them
+        self.exchange.end("closed")  # last: no session is to read this as the training's end, but to miss the server
 
     def _tick(self):
         """Close when no session has come, or come back, for too long."""
@@ -223,6 +228,14 @@ class Server:
         self.exchange.report = Reporter(channel)  # before the answer: pushes may come right after it
         channel.send("OKAY")
         self.exchange.report.beat_until(self._door.closed)
+
+
+@atexit.register
+def _close_all():
+    """Close what is open when the process ends: a thread in the middle of PyTorch's own code would abort it."""
+    for server in list(_OPEN):
+        server.close()
+    wait_for_threads(_ENDING)
 
 
 def open_server(

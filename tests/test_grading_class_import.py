@@ -272,6 +272,12 @@ def test_one_who_hands_in_no_notebook_is_refused_and_the_earlier_one_no_longer_c
     assert [bool(one.sha) for one in attempts_of(course, "ada", "small")] == [True, False]
 
 
+def test_a_student_s_own_zip_is_refused_and_the_teacher_told_what_to_do(course, tmp_path):
+    (told,) = import_download(course, "small", download(tmp_path, {"lovelaceada_12_9001_small.zip": b"PK"}), PEOPLE)
+    assert told.action == "refused" and "there is small.zip. An archive is not opened." in told.note
+    assert "submitted/STUDENT/small/small.ipynb, then run `grade` again" in told.note
+
+
 def test_the_time_of_arrival_is_ours_or_the_teacher_s_and_never_the_zip_s(course, tmp_path):
     path = tmp_path / "download.zip"
     with zipfile.ZipFile(path, "w") as made:

@@ -146,6 +146,12 @@ def test_processor_time_of_the_whole_tree():
     assert ended.limit == "cpu" and ended.cpu_seconds < 3
 
 
+def test_processor_time_of_children_that_have_ended():
+    child = "for _ in range(3_000_000): pass\n        os._exit(0)"
+    program = f"import os\nwhile True:\n    if os.fork() == 0:\n        {child}\n    os.wait()"
+    assert run(program, seconds=10, cpu_seconds=0.5).limit == "cpu"
+
+
 def test_signals_that_can_be_refused_do_not_help():
     program = """\
 import signal, time

@@ -16,6 +16,11 @@ from course.grading.submission import LIMIT
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 MOST_FILES = 10_000
+_ARCHIVE = re.compile(r"(?i)\.(zip|7z|rar|tar|t?gz|t?xz|bz2)$")
+_UNPACK = (
+    " An archive is not opened. Unpack it yourself and put the notebook at submitted/STUDENT/{lab}/{lab}.ipynb, then "
+    "run `grade` again; or have the .ipynb handed in itself, and import again."
+)
 _NOTEBOOK = re.compile(r"(?i)\.ipynb(\.json|\.txt)?$")
 
 
@@ -57,7 +62,8 @@ def choose(names, lab):
     notebooks = [name for name in names if _NOTEBOOK.search(name) and not name.startswith((".", "~"))]
     if not notebooks:
         there = ", ".join(shown(name) for name in sorted(names)[:3])
-        return None, "No notebook was handed in" + (f"; there is {there}." if there else ".")
+        packed = _UNPACK.format(lab=lab) if any(_ARCHIVE.search(name) for name in names) else ""
+        return None, "No notebook was handed in" + (f"; there is {there}." if there else ".") + packed
     best = min(_rank(name, lab) for name in notebooks)
     found = sorted(name for name in notebooks if _rank(name, lab) == best)
     if len(found) == 1:

@@ -1,5 +1,7 @@
 """Pictures: the same figure is the same bytes, text takes the page's colour, what a reader typed is escaped."""
 
+import re
+
 import matplotlib
 import pytest
 
@@ -15,6 +17,20 @@ def one_line():
 
 def test_the_same_figure_is_the_same_bytes():
     assert one_line().html == one_line().html
+
+
+def test_two_pictures_of_a_page_share_no_id_and_each_finds_its_own():
+    def hatched(height):
+        with draw.figure() as (figure, axes):
+            axes.bar(["a"], [height], hatch="..")
+        return draw.picture(figure, "A bar").html
+
+    one, two = hatched(1), hatched(2)
+    ids = [set(re.findall(r' id="([^"]+)"', html)) for html in (one, two)]
+    assert not ids[0] & ids[1]
+    for html, own in zip((one, two), ids, strict=True):
+        assert set(re.findall(r"url\(#([^)]+)\)", html)) | set(re.findall(r'href="#([^"]+)"', html)) <= own
+        assert "url(#" in html
 
 
 def test_text_takes_the_colour_of_the_page_and_the_alt_text_is_escaped():

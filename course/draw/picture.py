@@ -4,6 +4,7 @@ Matplotlib is asked for text in a colour nobody uses, and that colour is then re
 picture reads well in the light and in the dark theme.
 """
 
+import hashlib
 import io
 import re
 import threading
@@ -97,7 +98,17 @@ def picture(figure, alt):
     svg = svg[svg.index("<svg") :].replace(_TEXT, "currentColor")
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.S)
     label = f'<svg role="img" aria-label="{escape(alt, quote=True)}" '
-    return html(svg.replace("<svg ", label, 1), alt)
+    return html(_with_own_ids(svg).replace("<svg ", label, 1), alt)
+
+
+def _with_own_ids(svg):
+    """Name the ids inside `svg` after its contents.
+
+    All pictures of a page share its ids. JupyterLab hides the cells that are out of sight, and a bar whose hatching is
+    found in a hidden picture first is not drawn at all.
+    """
+    own = "p" + hashlib.sha256(svg.encode()).hexdigest()[:10]
+    return re.sub(r'( id="|url\(#|href="#)', rf"\g<1>{own}-", svg)
 
 
 def table(headings, rows, alt, caption=""):

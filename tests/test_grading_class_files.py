@@ -159,6 +159,12 @@ def test_marks_replace_those_of_the_same_student_and_lab_and_no_others(tmp_path)
     assert [line[0] for line in read(path)] == ["student", "ada", "bob"]
 
 
+def test_where_our_side_failed_there_is_no_score_and_not_a_zero(tmp_path):
+    failed = Row("ada", "small", "double", "grader_failed", 0.0, 3, "no room")
+    write_marks(tmp_path / "marks.csv", [failed, Row("bob", "small", "double", "missing", 0.0, 3, "not handed in")])
+    assert [line[3:5] for line in read(tmp_path / "marks.csv")[1:]] == [["grader_failed", ""], ["missing", "0"]]
+
+
 def test_a_marks_file_in_use_is_left_as_it_is(tmp_path, monkeypatch):
     path = tmp_path / "marks.csv"
     write_marks(path, rows("ada"))

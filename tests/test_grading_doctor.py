@@ -86,6 +86,12 @@ def test_a_gradebook_or_secret_that_others_may_read_is_told(course):
     assert "chmod go-w" in line("others may write", course)
 
 
+def test_a_broken_gradebook_is_told(course):
+    (course / "gradebook.db").write_text("marks")
+    told = line("gradebook.db", course)
+    assert told.startswith("✕") and "broken (file is not a database)" in told
+
+
 def test_a_link_in_place_of_a_gradebook_is_told(course):
     (course / "gradebook.db").unlink()
     (course / "gradebook.db").symlink_to("/etc/passwd")

@@ -6,9 +6,11 @@ import os
 import platform
 import re
 import shutil
+import sqlite3
 import stat
 import subprocess
 import sys
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -168,7 +170,21 @@ def _course(folder):
     if not (folder / "submitted").is_dir():
         yield Finding("note", f"{folder}: no submitted/ in it yet. `python -m course.grading import` makes it")
     for path in [folder, *sorted(folder.glob("*.db")), *sorted(folder.glob("*secret*"))]:
-        yield _rights(path)
+        yield (_broken(path) if path.suffix == ".db" else None) or _rights(path)
+
+
+def _broken(path):
+    """Return the `Finding` about a gradebook that SQLite can't read; None where it can, or where it is a link."""
+    if path.is_symlink():
+        return None
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as book:
+            said = book.execute("PRAGMA quick_check").fetchone()[0]
+    except sqlite3.OperationalError:  # in use, or not ours to read
+        return None
+    except sqlite3.DatabaseError as error:
+        said = str(error)
+    return None if said == "ok" else Finding("missing", f"{path}: broken ({said}). Put a backup in its place")
 
 
 def _rights(path):

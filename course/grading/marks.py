@@ -82,7 +82,10 @@ def write_marks(path, rows, labs_wholly=()):
 
 
 def _cells(row):
-    return [plain_cell(value) if isinstance(value, str) else f"{value:g}" for value in astuple(row)]
+    cells = [plain_cell(value) if isinstance(value, str) else f"{value:g}" for value in astuple(row)]
+    if row.is_pending:
+        cells[HEADINGS.index("score")] = ""  # no mark yet, which a zero would be
+    return cells
 
 
 def _read(path):

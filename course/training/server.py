@@ -114,9 +114,8 @@ class Server:
         seat = self.exchange.join(told["worker"], told.get("session", ""), channel.sending, told.get("attempt", 0))
         reason, silent = "stopped", False
         try:
-            channel.send(
-                "SEAT", number=shared is not None
-            )  # a worker joins shard 0 when all others have a seat for the answer
+            # a worker joins shard 0 when all others have a seat for the answer
+            channel.send("SEAT", number=shared is not None)
             reason = self._exchange_with(channel, seat)
         except TimeoutError:
             reason, silent = f"nothing heard for {SILENCE:.0f} s", True

@@ -8,11 +8,7 @@ from contextlib import contextmanager
 
 from benchmarks.peers.actor import actor_rate
 from benchmarks.peers.bare import bare_sockets
-from benchmarks.peers.recorded import (
-    RAY_ACTOR_314_KILOBYTES,
-    TENSORFLOW_DIGITS_ASYNC,
-    TENSORFLOW_DIGITS_SYNC,
-)
+from benchmarks.peers.recorded import RAY_ACTOR_314_KILOBYTES, TENSORFLOW_DIGITS_ASYNC, TENSORFLOW_DIGITS_SYNC
 from benchmarks.peers.tensorflow_digits import tensorflow_rate
 from benchmarks.peers.turns import Turns
 from benchmarks.report import Row

@@ -46,7 +46,7 @@ def _main(data, mode, steps, workers):
         for pipe in pipes:
             pipe.send("go")
         done = [pipe.recv() for pipe in pipes]
-        return max(last for _, last, _ in done) / max(seconds for *_, seconds in done)
+        return max(made for made, _ in done) / max(seconds for _, seconds in done)
     finally:
         for process, _ in started:
             process.kill()
@@ -89,10 +89,10 @@ def _role(job, index, hosts, data, mode, steps, pipe):
         warm = max(step() for _ in range(50))
         pipe.send("warm")
         pipe.recv()
-        first, began = None, time.perf_counter()
+        first, began = step(), time.perf_counter()
         while (now := step()) < warm + steps:
-            first = now if first is None else first
-        pipe.send((int(first), int(now) - int(first), time.perf_counter() - began))
+            pass
+        pipe.send((int(now - first), time.perf_counter() - began))
         while not pipe.poll():
             step()  # a synchronous step needs everybody, until all have told
 

@@ -30,6 +30,11 @@ class Layout:
         """Return the layout as lists that JSON can hold."""
         return [self.names, self.shapes, self.dtypes]
 
+    @property
+    def nbytes(self):
+        """The number of bytes that the tensors take in a buffer."""
+        return self.over(None, 0)[1]
+
     def part(self, names):
         """Return the layout of these names only, in this order."""
         at = [self.names.index(name) for name in names]

@@ -97,7 +97,7 @@ class Line:
 
 def _take_a_seat(channel, layout):
     """Join the training of the shard behind `channel`, and agree with it on where a step's tensors lie."""
-    offered = offer(layout.over(None, 0)[1], channel.connection)
+    offered = offer(layout.nbytes, channel.connection)
     try:
         channel.send("JOIN", payload=offered.told if offered else b"")
         answer = channel.receive(HELLO_LIMIT)

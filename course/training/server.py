@@ -109,7 +109,7 @@ class Server:
         joining = channel.receive(HELLO_LIMIT)
         if joining.kind != "JOIN":
             return
-        shared = taken(joining.text(), self._layout.over(None, 0)[1]) if joining.payload else None
+        shared = taken(joining.text(), self._layout.nbytes) if joining.payload else None
         channel.agree(self._layout, shared)
         seat = self.exchange.join(told["worker"], told.get("session", ""), channel.sending, told.get("attempt", 0))
         reason, silent = "stopped", False

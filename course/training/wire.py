@@ -61,7 +61,7 @@ class Channel:
 
     def agree(self, layout, shared=None):
         """Make the buffers for frames of `layout`; those in `shared` (`Halves`) are the other end's as well."""
-        self._tensor_bytes, self._shared = layout.over(None, 0)[1], shared is not None
+        self._tensor_bytes, self._shared = layout.nbytes, shared is not None
         if self._shared:
             self._out, self._in = bytearray(_HEADER.size), shared.into
             self.sending, _ = layout.over(shared.out, 0)

@@ -11,7 +11,7 @@ import numpy as np
 from course.checks import lab06_drive
 from course.checks import lab06_oracles as oracles
 from course.grading.evidence import Array, Flag, Integer, List_, Number, Optional_, Tuple_
-from course.grading.lab import Beside, Case, Drive, Exercise, Lab, fixed_and_drawn
+from course.grading.lab import Beside, Case, Drive, Exercise, Lab, asking
 
 DRIVERS = Path(lab06_drive.__file__).read_text(encoding="utf-8")
 PAIR = Array("float64", (2,))
@@ -24,14 +24,9 @@ def driven(name, adds=()):
 # ---- 1. The gradient of a line fit -----------------------------------------------------------------------------------
 
 
-def some_lines(draw):
-    fixed, drawn = oracles.lines(draw)
-    return fixed_and_drawn(fixed, drawn)
-
-
 LOSS_GRADIENT = Exercise(
     "loss_gradient",
-    cases=some_lines,
+    cases=asking(oracles.lines),
     evidence=PAIR,
     expected=oracles.difference_gradient,
     oracle="half the difference of the losses one to either side, in exact fractions",
@@ -99,11 +94,6 @@ STEP_LOG = Exercise(
 # ---- 5. Stop at a step -----------------------------------------------------------------------------------------------
 
 
-def some_stops(draw):
-    fixed, drawn = oracles.stops(draw)
-    return fixed_and_drawn(fixed, drawn)
-
-
 def judge_stop(case, got):
     refused, step = wanted = oracles.stop_step(*case.arguments)
     if got == wanted:
@@ -114,7 +104,7 @@ def judge_stop(case, got):
 STOP_AT_STEP = Exercise(
     "stop_at_step",
     entry="StopAtStep",
-    cases=some_stops,
+    cases=asking(oracles.stops),
     evidence=Tuple_(Flag(), Optional_(Integer())),
     judge=judge_stop,
     witness=driven("drive_stop"),

@@ -12,7 +12,7 @@ import numpy as np
 from course.checks import lab07_drive
 from course.checks import lab07_oracles as oracles
 from course.grading.evidence import Array, Flag, Integer, List_, Number, Text, Tuple_
-from course.grading.lab import Beside, Case, Drive, Exercise, Lab, TensorCall, fixed_and_drawn
+from course.grading.lab import Beside, Case, Drive, Exercise, Lab, TensorCall, asking
 
 DRIVERS = Path(lab07_drive.__file__).read_text(encoding="utf-8")
 
@@ -142,14 +142,9 @@ SYNC_STORE = Exercise(
 # ---- 4. Stale gradients ----------------------------------------------------------------------------------------------
 
 
-def late(draw):
-    fixed, drawn = oracles.descents(draw)
-    return fixed_and_drawn(fixed, drawn)
-
-
 DELAYED_DESCENT = Exercise(
     "delayed_descent",
-    cases=late,
+    cases=asking(oracles.descents),
     evidence=lambda case: Array("float64", (case.arguments[3] + 1,)),
     judge=lambda case, got: oracles.judge_descent(got, *case.arguments),
     witness=Drive(f"{DRIVERS}\ndrive = drive_descent\n", adds=("gradient",)),
@@ -160,14 +155,9 @@ DELAYED_DESCENT = Exercise(
 # ---- 5. How much lateness a rate stands ------------------------------------------------------------------------------
 
 
-def rates(draw):
-    fixed, drawn = oracles.parabolas(draw)
-    return fixed_and_drawn(fixed, drawn)
-
-
 STABLE_RATE = Exercise(
     "stable_rate",
-    cases=rates,
+    cases=asking(oracles.parabolas),
     evidence=Number(),
     judge=lambda case, got: oracles.judge_rate(got, *case.arguments),
     oracle="the roots of z^(delay + 1) - z^delay + rate * curvature, 1 % to either side of your rate",

@@ -29,11 +29,11 @@ test:  ## set up, then check everything that the chapters claim (so many files o
 
 faults:  ## set up, then break trainings in two hundred ways, each drawn from its seed (COUNT=20: fewer; 20 minutes)
 	$(INSTALL) --test
-	@$(VENV) -m tests.faults --count $(or $(COUNT),200)
+	@$(VENV) -m tests.slow.faults --count $(or $(COUNT),200)
 
 attacks:  ## set up, then mark every hostile submission and every honest one (some: ONLY="fork bomb"; 10 minutes)
 	$(INSTALL) --test
-	@$(VENV) -m tests.attacks --only "$(ONLY)"
+	@$(VENV) -m tests.slow.attacks --only "$(ONLY)"
 
 bench:  ## set up, then measure each figure beside its rival (one topic: TOPIC=life)
 	$(INSTALL) --test
@@ -45,7 +45,7 @@ notebooks:  ## run every chapter's source and write its notebook
 
 labs:  ## make the labs' release notebooks, and in build/labs those with solutions
 	$(INSTALL) --test
-	@$(VENV) -m course.grading.release
+	@$(VENV) -m grader.lab.release
 
 picture:  ## draw the README's picture again
 	$(INSTALL)

@@ -15,9 +15,9 @@ import nbformat
 import psutil
 
 from benchmarks.report import Row
-from course.grading.release import release_notebook
-from course.grading.source import check_id, load_lab
-from tests.small_lab import cells_of, notebook, write_small_lab
+from grader.lab.release import release_notebook
+from grader.lab.source import check_id, load_lab
+from tests.helpers.small_lab import cells_of, notebook, write_small_lab
 
 CLASS = int(os.environ.get("COURSE_BENCH_CLASS", "200"))
 BY_COMMAND, BY_API = 3, 6  # notebooks that nbgrader is timed on
@@ -66,7 +66,7 @@ def _class(root, count):
 
 
 def _graded(root, jobs):
-    command = [sys.executable, "-m", "course.grading", "grade", str(root), "--lab", "small", "--again"]
+    command = [sys.executable, "-m", "grader", "grade", str(root), "--lab", "small", "--again"]
     started, samples = time.monotonic(), []
     process = subprocess.Popen([*command, "--jobs", str(jobs)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     while process.poll() is None:

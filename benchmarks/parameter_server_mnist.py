@@ -13,7 +13,8 @@ from benchmarks.peers.tensorflow_digits import tensorflow_rate
 from benchmarks.peers.turns import Turns
 from benchmarks.report import Row
 from course.cluster import local_cluster
-from course.training import mnist, train
+from course.training import train
+from course.training.problems import mnist
 
 _STEPS, _REPEATS = 1000, 5
 _RECORDED = {"async": TENSORFLOW_DIGITS_ASYNC, "sync": TENSORFLOW_DIGITS_SYNC}
@@ -64,7 +65,7 @@ def _nothing_shared(cluster):
     """Within the `with`, workers offer no shared memory, however large the tensors."""
 
     def least(size):
-        from course.training import shared_memory
+        from course.training.transport import shared_memory
 
         before, shared_memory.LEAST = shared_memory.LEAST, size
         return before

@@ -6,7 +6,8 @@ import time
 
 from benchmarks.report import Row
 from course.cluster import local_cluster
-from course.training import Hook, TrainingError, linear_regression, paced, problems, train
+from course.training import Hook, TrainingError, linear_regression, paced, train
+from course.training.problems import named as problems
 
 _REPEATS = 3
 _PROBLEM = paced(linear_regression(), 0.004)  # some hundred updates a second: a fault falls between two of them

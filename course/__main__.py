@@ -46,7 +46,7 @@ def check(notebook, lab):
 
     Exits with 0 when everything is right.
     """
-    from course.grading.at_home import LabError, TooLarge, Unreadable, report
+    from grader.at_home import LabError, TooLarge, Unreadable, report
 
     try:
         raise SystemExit(report(notebook, lab, click.echo))
@@ -68,7 +68,7 @@ def check(notebook, lab):
 @click.option("--show", is_flag=True, help="Print the board too, not only how many cells live.")
 def life(**arguments):
     """Run a pattern of the Game of Life; print how many cells live, and the cells computed a second."""
-    from course.life.command import report
+    from course.commands.life import report
 
     try:
         for line in report(**arguments):
@@ -84,7 +84,7 @@ def life(**arguments):
 @click.option("--method", default="pseudo", show_default=True, type=click.Choice(["pseudo", "sobol", "stratified"]))
 def pi(samples, workers, seed, method):
     """Estimate pi by throwing darts; print it, its standard error, the seconds and the samples a second."""
-    from course.pi.command import report
+    from course.commands.pi import report
 
     try:
         number = float(samples)
@@ -113,7 +113,7 @@ def pi(samples, workers, seed, method):
 @click.option("--trace", metavar="NAME", help="Figures of a trace or data sheet, or of your own .json file of one.")
 def matmul(device, sizes, **settings):
     """Time products of SIZE by SIZE matrices: copies apart from the product, the first call apart from the rest."""
-    from course.timing.command import report
+    from course.commands.timing import report
 
     try:
         for line in report(device, sizes, **settings):
@@ -142,7 +142,7 @@ def task(**settings):
     """Start one task of a cluster on this machine and join it; SIGTERM or Ctrl-C ends it."""
     try:
         with _ended_by_signals():
-            from course.cluster.command import run
+            from course.commands.task import run
 
             raise SystemExit(run(**settings))
     except (ValueError, TypeError, IndexError, OSError) as error:
@@ -203,8 +203,8 @@ def train(**settings):
     Alone, everything runs on this machine. With --job-name it is one role of many: start each in a shell of its own,
     in any order, with the same flags.
     """
-    from course.training.command import run
-    from course.training.session import TrainingError
+    from course.commands.train import run
+    from course.training.driver.train import TrainingError
 
     try:
         raise SystemExit(run(partial(print, flush=True), **settings))

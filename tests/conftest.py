@@ -4,8 +4,9 @@ import contextlib
 import socket
 
 import pytest
-from leaks import check_leaks, leftovers
-from longest import LONGEST
+
+from tests.helpers.leaks import check_leaks, leftovers
+from tests.helpers.longest import LONGEST
 
 
 def pytest_collection_modifyitems(items):

@@ -6,12 +6,12 @@ import difflib
 from dataclasses import dataclass
 from html import escape
 from importlib import import_module
-from pathlib import Path
 
 from course.checks.attempts import Attempts
-from course.checks.beside import exercises_beside
+from course.checks.chapters import MODULES
+from course.checks.discovery import exercises_beside
 from course.checks.exercise import show
-from course.checks.smaller import smallest
+from course.checks.shrink import smallest
 from course.draw import html
 
 #: Those of this process, which is a notebook's kernel.
@@ -88,20 +88,13 @@ def find_exercise(name):
     own = exercises_beside()
     if name in own:
         return own[name]
-    rooms = sorted(Path(__file__).parent.glob("*.py"))
-    for room in rooms:
-        # only a file that names it is loaded: most load torch, and an exercise in plain numpy need not wait for that
-        if f'"{name}"' in room.read_text(encoding="utf-8") and name in (found := _exercises(room)):
-            return found[name]
-    every = sorted({*own, *(known for room in rooms for known in _exercises(room))})
+    if name in MODULES:
+        return import_module(MODULES[name]).EXERCISES[name]
+    every = sorted({*own, *MODULES})
     near = difflib.get_close_matches(name, every) or every
     raise ValueError(
         f"check: there is no exercise {name!r}. Name the function as the exercise does: {', '.join(near)}."
     )
-
-
-def _exercises(room):
-    return getattr(import_module(f"course.checks.{room.stem}"), "EXERCISES", {})
 
 
 def _one_case(exercise, answer, arguments, first):

@@ -2,7 +2,7 @@
 
 from course.cluster.cluster import Cluster
 from course.cluster.local import local_cluster
-from course.cluster.remote import connect
+from course.cluster.multihost.connect import connect
 from course.cluster.spec import ClusterSpec
 
 __all__ = ["Cluster", "ClusterSpec", "connect", "local_cluster"]

@@ -4,7 +4,7 @@ import threading
 import weakref
 
 from course.cluster.executor import ClusterExecutor, OpenWork
-from course.cluster.lease import DURATION, Lease
+from course.cluster.multihost.lease import DURATION, Lease
 from course.cluster.pin import check_task, parse_pin, pinned
 from course.cluster.spec import ClusterSpec
 

@@ -7,7 +7,7 @@ import uuid
 
 from dask.utils import funcname
 
-from course.cluster.returned import run_for_home
+from course.cluster.task.results import run_for_home
 
 
 class OpenWork:

@@ -55,6 +55,6 @@ def pinned(pin):
 
     notes = {"workers": [pin.task], "allow_other_workers": False}
     if pin.device:
-        notes["executor"] = pin.device  # a task keeps an executor for each device: see course.cluster.placing
+        notes["executor"] = pin.device  # a task keeps an executor for each device: see course.cluster.task.placement
     with dask.annotate(**notes):
         yield pin

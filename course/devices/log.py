@@ -3,7 +3,8 @@
 import threading
 from collections.abc import Sequence
 
-from course.devices import flow, overhead
+from course.devices import dataflow as flow
+from course.devices import overhead
 from course.devices.names import DeviceName
 from course.devices.record import as_lines, as_text, sources
 from course.devices.recorder import Kept, recorder

@@ -100,7 +100,7 @@ def _gpus():
 
 def simulation():
     """Return the open `SimulatedGPUs`, or None; who has not simulated does not load the code for it."""
-    session = sys.modules.get("course.devices.simulated.session")
+    session = sys.modules.get("simgpu.session")
     return session and session.active()
 
 

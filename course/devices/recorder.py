@@ -16,7 +16,7 @@ from course.devices.machine import simulation
 from course.devices.names import name_of
 from course.devices.notes import NOTES
 from course.devices.record import OpRecord
-from course.devices.schemas import Traits, traits_of
+from simgpu.schemas import Traits, traits_of
 
 #: -1 outside a backward pass; the autograd engine numbers its passes from 0, on every thread that it uses.
 _pass_number = torch._C._current_graph_task_id

@@ -5,7 +5,7 @@ from enum import Enum, auto
 
 import torch
 
-from course.devices import schemas
+from simgpu import schemas
 
 #: Functions that compare two tensors and answer in Python; the other functions that make no tensor only look at one.
 _COMPARISONS = {"equal", "allclose"}

@@ -3,7 +3,6 @@
 A leaf: it takes numbers and dataclasses, never an engine, and loads matplotlib only when something is drawn.
 """
 
-from course.draw.animation import animate, film
 from course.draw.colours import ROLES, Role, worker_colour
 from course.draw.crossover import copy_share, crossover
 from course.draw.darts import darts, error_law
@@ -16,6 +15,7 @@ from course.draw.roofline import roofline
 from course.draw.slices import SliceMeans, slice_means
 from course.draw.timeline import timeline
 from course.draw.training import training
+from course.widgets.animation import animate, film
 
 __all__ = [
     "ROLES",

@@ -4,9 +4,9 @@ from course.timing.clock import clock_for
 from course.timing.copies import measure_copies
 from course.timing.crossover import Crossover, crossover
 from course.timing.elementwise import measure_ops
-from course.timing.games import measure_life
+from course.timing.life import measure_life
 from course.timing.matmul import measure_matmul
-from course.timing.record import record_trace
+from course.timing.record_trace import record_trace
 from course.timing.roofline import Point, Roofline, roofline
 from course.timing.stopwatch import measure
 from course.timing.timing import Timing, in_words

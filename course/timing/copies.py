@@ -2,8 +2,8 @@
 
 import torch
 
+from course.timing.device_lookup import find_device
 from course.timing.stopwatch import measure
-from course.timing.where import find_device
 from course.traces import CopyTiming
 
 

@@ -2,9 +2,9 @@
 
 import torch
 
+from course.timing.device_lookup import find_device
 from course.timing.precision import multiplying, name_of
 from course.timing.stopwatch import measure
-from course.timing.where import find_device
 from course.traces import OpTiming
 
 #: op -> the function, its operations a number, and how many arrays it reads and writes. A function such as exp counts

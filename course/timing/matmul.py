@@ -4,9 +4,9 @@ import time
 
 import torch
 
+from course.timing.device_lookup import find_device
 from course.timing.precision import multiplying, name_of
 from course.timing.stopwatch import measure
-from course.timing.where import find_device
 from course.traces import MatmulTiming
 
 _CALLS = 5  # of one product: the first, one to warm up, three repeats

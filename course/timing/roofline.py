@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import torch
 
+from course.timing.device_lookup import find_device
 from course.timing.precision import multiplying
 from course.timing.stopwatch import measure
-from course.timing.where import find_device
 from course.traces import DataSheet, Trace
 from course.traces.figures import label_of
 

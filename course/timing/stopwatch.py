@@ -6,9 +6,9 @@ import torch
 from torch.utils.benchmark import Timer
 
 from course.timing.clock import clock_for
+from course.timing.device_lookup import find_device
 from course.timing.modelled import measure_modelled
 from course.timing.timing import Timing
-from course.timing.where import find_device
 
 
 def measure(fn, *args, device=None, threads=None, seconds=0.3, at_least=3, watch=None):

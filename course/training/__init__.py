@@ -10,22 +10,22 @@ all writing of checkpoints and summaries, in the process that called `train`. Re
 `validation`, `progress`, `summaries`; then `snapshot`, `checkpoint`, `manifest` and `payload` (what is on the disk).
 """
 
-from course.training.checkpoint import Checkpoint, Checkpoints, CheckpointWarning
-from course.training.hooks import Hook, Session, StopAtStep, StopOnNaN
-from course.training.manifest import CheckpointError
-from course.training.mnist import mnist
-from course.training.pace import paced
-from course.training.problem import Problem, batch_generator, linear_regression, slowed
-from course.training.progress import ShowProgress, StepRate
-from course.training.result import Event, Step, TrainingResult
-from course.training.rules import Asynchronous, Push, Synchronous
-from course.training.saving import SaveCheckpoint
-from course.training.session import TrainingError, train
-from course.training.snapshot import Applied, Snapshot
-from course.training.store import NonFiniteError, ParameterServer
-from course.training.summaries import WriteSummaries
-from course.training.turns import train_in_turns
-from course.training.validation import Validate
+from course.training.checkpoint.checkpoints import Checkpoint, Checkpoints, CheckpointWarning
+from course.training.checkpoint.manifest import CheckpointError
+from course.training.checkpoint.snapshot import Applied, Snapshot
+from course.training.driver.in_process import train_in_turns
+from course.training.driver.train import TrainingError, train
+from course.training.hooks.base import Hook, Session, StopAtStep, StopOnNaN
+from course.training.hooks.progress import ShowProgress, StepRate
+from course.training.hooks.save_checkpoint import SaveCheckpoint
+from course.training.hooks.tensorboard import WriteSummaries
+from course.training.hooks.validate import Validate
+from course.training.problems.mnist import mnist
+from course.training.problems.paced import paced
+from course.training.problems.problem import Problem, batch_generator, linear_regression, slowed
+from course.training.records.result import Event, Step, TrainingResult
+from course.training.server.rules import Asynchronous, Push, Synchronous
+from course.training.server.store import NonFiniteError, ParameterServer
 
 __all__ = [
     "Applied",

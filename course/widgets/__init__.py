@@ -4,7 +4,7 @@ from importlib import import_module
 
 _HOME = {
     "Explorer": "explorer",
-    "ChapterOutlook": "outlook",
+    "ChapterOutlook": "chapter_times",
     "MatmulSlider": "matmul",
     "PlacementExplorer": "placement",
     "RooflineExplorer": "roofline",

@@ -10,10 +10,10 @@ import traitlets
 
 from course import draw
 from course.training import linear_regression
-from course.training.aftermath import aftermath
-from course.training.rehearsal import ACTIONS, Rehearsal
+from course.training.driver.rehearsal import ACTIONS, Rehearsal
+from course.training.records.aftermath import aftermath
 from course.widgets.explorer import Explorer
-from course.widgets.processes import Processes
+from course.widgets.own_cluster import Processes
 
 _RATE = 0.001  # learning rate: the loss falls for about ten seconds, so that a step back can be seen
 _REDRAW = 0.7  # seconds between two pictures: one takes 0.1 to 0.3 s

@@ -7,7 +7,7 @@ import ipywidgets
 import traitlets
 
 from course import draw
-from course.devices.simulated.explore import CPU, DEVICES, PROGRAM, READ, Exploration, best, explore, gpus_here
+from course.devices.explore import CPU, DEVICES, PROGRAM, READ, Exploration, best, explore, gpus_here
 from course.draw.graph import Edge, Node, graph, short_bytes
 from course.timing import in_words
 from course.widgets.explorer import Explorer, headline

@@ -8,7 +8,7 @@ import traitlets
 from course import draw
 from course.training import Hook, StopOnNaN, linear_regression, slowed, train
 from course.widgets.explorer import Explorer
-from course.widgets.processes import Processes
+from course.widgets.own_cluster import Processes
 
 _SLOW = 0.005  # seconds added to each batch of the slowed worker: several quick steps long
 

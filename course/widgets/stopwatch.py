@@ -6,9 +6,9 @@ import ipywidgets
 import traitlets
 
 from course import draw
-from course.devices.simulated.stopwatches import NAMES, stopwatches
 from course.timing import in_words
 from course.widgets.explorer import Explorer, headline
+from simgpu.stopwatches import NAMES, stopwatches
 
 SIZES = [16, 64, 256, 512, 1024, 1500, 2048, 3000, 4096, 8192]
 MODELS = ["H200", "T4"]

@@ -17,8 +17,8 @@ from course.checks.lab01 import (
     where_it_runs,
 )
 from course.checks.lab01_cases import layer_shapes, logs, ops, placed_programs, product_shapes, requests
-from course.grading.evidence import Integer, List_, Text, Tuple_
-from course.grading.lab import Drive, Exercise, Lab, asking
+from grader.lab.spec import Drive, Exercise, Lab, asking
+from grader.marking.result_types import Integer, List_, Text, Tuple_
 
 #: Tensors without numbers, and how to call an answer with them; the lines that it leaves behind are the evidence.
 TRACED = Drive(Path(traced.__file__).read_text(encoding="utf-8"))

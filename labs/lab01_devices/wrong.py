@@ -3,7 +3,7 @@
 `Edit` changes the solution in `lab.py`; source text stands for the whole answer.
 """
 
-from course.grading.lab import Edit
+from grader.lab.spec import Edit
 
 SPECIFICATION = {
     # right and slow there is not: the right program is five lines, however it is written

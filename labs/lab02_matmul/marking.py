@@ -9,8 +9,8 @@ from pathlib import Path
 import course.checks.clocked as clocked
 from course.checks.lab02 import crossing, first_that_pays, foretold, stopwatch_complaint, taken_apart
 from course.checks.lab02_cases import measured_rows, pay_times, sheets_and_shapes, stopwatches, timelines
-from course.grading.evidence import Integer, Json, List_, Number, Text, Tuple_
-from course.grading.lab import Drive, Exercise, Lab, asking
+from grader.lab.spec import Drive, Exercise, Lab, asking
+from grader.marking.result_types import Integer, Json, List_, Number, Text, Tuple_
 
 STOPWATCH = Exercise(
     "stopwatch",

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from course.checks.lab03 import AROUND, by_rule, first_repeat, fixed_boards, one_generation, pattern_texts
-from course.grading.evidence import Array, Integer, Tuple_
-from course.grading.lab import Case, Drive, Exercise, Lab, Race, fixed_and_drawn
+from grader.lab.spec import Case, Drive, Exercise, Lab, Race, fixed_and_drawn
+from grader.marking.result_types import Array, Integer, Tuple_
 
 #: An odd number of the four nearest: not Life, and linear, so that it repeats after many different periods.
 PARITY = """

@@ -6,8 +6,8 @@ Nothing here starts a cluster: where work runs is asked as a function of a spec 
 from course.checks import lab04 as numbers
 from course.checks import lab04_places as places
 from course.checks.exercise import show
-from course.grading.evidence import Flag, Integer, Json, List_, Number, Optional_, Text, Tuple_
-from course.grading.lab import Case, Drive, Exercise, Lab, fixed_and_drawn
+from grader.lab.spec import Case, Drive, Exercise, Lab, fixed_and_drawn
+from grader.marking.result_types import Flag, Integer, Json, List_, Number, Optional_, Text, Tuple_
 
 #: What a student's answer is given; neither is an answer to anything.
 BRACKETS = """

@@ -3,7 +3,7 @@
 `Edit` changes the solution in `lab.py`; source text stands for the whole answer.
 """
 
-from course.grading.lab import Edit
+from grader.lab.spec import Edit
 
 SPECIFICATION = {
     "map_and_reduce": """

@@ -1,6 +1,6 @@
 """The store that lab 06's worker is marked against: a process that is killed, by plan, and comes back older.
 
-Marking runs this text in the grader's own sandbox (`course.grading.lab.Beside`). Three generations of processes: this
+Marking runs this text in the grader's own sandbox (`grader.lab.spec.Beside`). Three generations of processes: this
 one only collects what happened; the *keeper*, its child, starts one *life* of the store after another; a life serves
 on 127.0.0.1 until it kills itself. A request is a line of JSON, and so is each answer. Standard library only.
 """

@@ -1,6 +1,6 @@
 """What plausible wrong answers to lab 06 look like, and the slow specifications: the lab's self-test marks them all."""
 
-from course.grading.lab import Edit, Wrong
+from grader.lab.spec import Edit, Wrong
 
 SPECIFICATION = {
     "loss_gradient": """

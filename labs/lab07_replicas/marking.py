@@ -11,8 +11,8 @@ import numpy as np
 
 from course.checks import lab07_drive
 from course.checks import lab07_oracles as oracles
-from course.grading.evidence import Array, Flag, Integer, List_, Number, Text, Tuple_
-from course.grading.lab import Beside, Case, Drive, Exercise, Lab, TensorCall, asking
+from grader.lab.spec import Beside, Case, Drive, Exercise, Lab, TensorCall, asking
+from grader.marking.result_types import Array, Flag, Integer, List_, Number, Text, Tuple_
 
 DRIVERS = Path(lab07_drive.__file__).read_text(encoding="utf-8")
 

@@ -90,7 +90,7 @@ list_devices()
 # %% tags=["timing"]
 import platform
 
-from course.outlook import usable_cores
+from course.chapter_times import usable_cores
 
 cores = usable_cores()
 memory = list_devices()[0].memory / 2**30
@@ -200,7 +200,7 @@ print(f"a core of yours takes {slower:.1f} times as long")
 # measurement.
 
 # %% tags=["timing"]
-from course.outlook import outlook
+from course.chapter_times import outlook
 
 rows = []
 for o in outlook(cores, memory, slower):

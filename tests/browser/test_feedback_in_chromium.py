@@ -4,12 +4,12 @@ import os
 
 import pytest
 
-from course.grading.autograded import safe_notebook
-from course.grading.feedback import feedback_page
+from grader.reports.autograded import safe_notebook
+from grader.reports.feedback import feedback_page
 from tests.browser.lab_page import FLAGS, find_chromium
-from tests.hostile import TEXTS, hostile_notebook
-from tests.small_lab import write_small_lab
-from tests.test_grading_feedback import marks_of
+from tests.grader.reports.test_feedback import marks_of
+from tests.helpers.hostile import TEXTS, hostile_notebook
+from tests.helpers.small_lab import write_small_lab
 
 pytestmark = pytest.mark.browser
 

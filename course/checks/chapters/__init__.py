@@ -1,0 +1,39 @@
+"""The chapters' exercises, one file a room of `course`; the table says which file states an exercise.
+
+A file is loaded when one of its exercises is asked for: most load torch, and one in plain numpy need not wait for it.
+"""
+
+#: file -> the exercises that it states.
+FILES = {
+    "start": ("matrix_bytes",),
+    "devices": ("ran_on", "by_size"),
+    "placing": ("on_the_gpu", "fit", "split_product", "darts_on_four"),
+    "timing": ("matmul_flops", "right_stopwatch", "break_even", "explain_crossover"),
+    "life": ("count_neighbours", "highlife_step", "first_repeat", "diehard_generation"),
+    "mapreduce": ("fold", "weighted_mean", "merge_counts", "renamed"),
+    "pi": ("standard_error", "darts_for", "share"),
+    "training": ("push", "staleness", "synchronous_mean", "loss_below", "taken_once", "restorable"),
+    "replicas": ("mean_gradient", "partial_products", "within_limit", "ring_bytes"),
+}
+
+#: exercise -> the module that states it.
+MODULES = {name: f"{__name__}.{file}" for file, names in FILES.items() for name in names}
+
+LABS = {
+    "lab01": ("product_on_gpu", "layers_on_gpu", "device_for", "runs_on", "who_moved", "bytes_to_move"),
+    "lab02": ("stopwatch", "take_apart", "product_times", "predict_crossover", "pays_from"),
+    "lab03": ("next_generation", "film", "read_rle", "run_until_repeat", "rule_step", "fast_step"),
+    "lab04": ("map_and_reduce", "mean_of_slices", "spread_of_slices", "steady_mean"),
+    "lab05": (
+        "count_inside",
+        "pi_on_servers",
+        "pi_on_gpus",
+        "pooled_pi",
+        "error_of_runs",
+        "stream_for",
+        "thrown_twice",
+    ),
+    "lab06": ("loss_gradient", "store", "train_async", "step_log", "stop_at_step", "train_through"),
+    "lab07": ("product_by_tasks", "replica_gradients", "sync_store", "delayed_descent", "stable_rate"),
+}
+MODULES |= {name: f"course.checks.{file}" for file, names in LABS.items() for name in names}

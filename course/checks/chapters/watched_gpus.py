@@ -1,0 +1,81 @@
+"""GPUs for a check: the machine's own where it has enough, else the notebook's simulated ones, else new ones."""
+
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+
+import torch
+
+from course.devices.log import PlacementLog, log_placement
+
+
+@dataclass(frozen=True)
+class Watched:
+    """What a watched answer did: `log` has its ops, in order; no op of the check itself."""
+
+    log: PlacementLog
+
+    def computed(self, device):
+        """Return the records of ops that computed something on `device`: no copies between devices, no views."""
+        return [r for r in self.log if r.device == device and not r.view and not r.bytes_moved and _made(r)]
+
+    def moved(self, target=None):
+        """Return the bytes that moved to `target`, or anywhere."""
+        return sum(r.bytes_moved for r in self.log if target is None or _goes_to(r) == target)
+
+
+def watched(count):
+    """Return a watch for an `Exercise` whose answer needs `count` GPUs; what it has seen is a `Watched`."""
+
+    def run(answer, arguments):
+        torch.manual_seed(0)
+        with log_placement() as log:
+            got = answer(*arguments)
+        return got, Watched(log)
+
+    @contextmanager
+    def watch():
+        with gpus_for(count):
+            yield run
+
+    return watch
+
+
+def gpus_for(count):
+    """Return a context in which `cuda:0` … `cuda:count-1` are there.
+
+    They are the machine's own or the active simulation's where those suffice. Otherwise a simulation lives as long as
+    the context. Raises RuntimeError when a simulation with fewer GPUs is active.
+    """
+    from simgpu.session import active, simulated_gpus
+
+    running = active()
+    if running is None:
+        return nullcontext() if torch.cuda.device_count() >= count else simulated_gpus(count)
+    if running.count < count:
+        raise RuntimeError(
+            f"this exercise needs {count} GPUs and {running!r} has {running.count}; close it with .close(), "
+            f"and the check starts its own."
+        )
+    return nullcontext()
+
+
+@contextmanager
+def modelled_gpu():
+    """Within the `with`, simulated GPUs are active, whatever the machine has; yields them, modelled clock and all."""
+    from simgpu.session import active, simulated_gpus
+
+    running = active()
+    if running is not None:
+        yield running
+    else:
+        with simulated_gpus(1) as gpus:
+            yield gpus
+
+
+def _made(record):
+    return any(all(length > 0 for length in shape) for shape in record.made)
+
+
+def _goes_to(record):
+    # `.item()` reads one number to the CPU: its record stands on the device it was read from
+    return record.device if record.made else "/cpu:0"

@@ -1,0 +1,1 @@
+"""Tasks on this machine: how they are started, watched, frozen, started again and ended."""

@@ -1,0 +1,49 @@
+"""An event loop in a thread of its own: where a cluster's scheduler and client live, while the notebook's cells run."""
+
+import asyncio
+import threading
+
+from tornado.ioloop import IOLoop
+
+from course.cluster.task.quiet import forget_abandoned_gathers
+
+
+class LoopThread:
+    """Runs an event loop until `stop`; `loop` is tornado's view of it, for Dask.
+
+    (Dask's own `LoopRunner` stops a loop when its last user says goodbye, and a client whose start fails never does.)
+    """
+
+    def __init__(self):
+        self._started = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="cluster's event loop", daemon=True)
+        self._thread.start()
+        if not self._started.wait(10):
+            raise RuntimeError("the cluster's event loop did not start within 10 s")
+
+    def _run(self):
+        asyncio.run(self._until_stopped())
+
+    async def _until_stopped(self):
+        self._end = asyncio.Event()
+        self.loop = IOLoop.current()
+        asyncio.get_running_loop().set_exception_handler(forget_abandoned_gathers)
+        self._started.set()
+        await self._end.wait()
+
+    def run(self, function, *arguments):
+        """Run the coroutine function in the loop; wait, interruptibly, and return its result."""
+        return asyncio.run_coroutine_threadsafe(function(*arguments), self.loop.asyncio_loop).result()
+
+    def is_alive(self):
+        return self._thread.is_alive()
+
+    def is_mine(self):
+        """Say whether the caller runs in the loop's own thread, where it must not wait for the loop."""
+        return threading.current_thread() is self._thread
+
+    def stop(self):
+        """Cancel what still runs in the loop and end it; may be called again."""
+        if self._thread.is_alive():
+            self.loop.asyncio_loop.call_soon_threadsafe(self._end.set)
+            self._thread.join(10)

@@ -1,0 +1,159 @@
+"""Start a task's process and hold it by a handle: by the fork server on Linux, by a fresh Python elsewhere."""
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import threading
+import weakref
+from contextlib import suppress
+from dataclasses import asdict
+
+_PATIENCE = 60.0  # seconds for a fresh Python to import torch on a slow disk
+_ENDED = "the fork server has ended; the next local_cluster() starts a new one"
+#: One thread each: tasks are the parallel part, and an idle pool in the fork server would not survive the fork.
+_ONE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+
+
+def launch(settings):
+    """Start a process for the task in `settings`; its handle has `pid`, `exit_code()` and `signal(number)`."""
+    if sys.platform == "linux":
+        return _Forked(_server(), settings)
+    return _Spawned(settings)
+
+
+def preload():
+    """Start the fork server if there is none, without waiting until it has imported torch."""
+    if sys.platform == "linux":
+        _server()
+
+
+class ForkServer:
+    """The owner's side of `course.cluster.local_runtime.forkserver`: one request, one answer, from any thread."""
+
+    def __init__(self):
+        self.owner = os.getpid()
+        self._lock = threading.Lock()
+        self._answers = b""
+        path = json.dumps(sys.path)
+        code = f"import sys; sys.path[:] = {path}; from course.cluster.local_runtime.forkserver import main; main()"
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", code],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env={**os.environ, **_ONE_THREAD},
+            start_new_session=True,
+        )
+        self._ready = False
+        # Finalizers run newest first at exit, so clusters, which are younger, close before their server ends.
+        self.close = weakref.finalize(self, _end_server, self._process, self.owner)
+
+    @property
+    def alive(self):
+        return self.owner == os.getpid() and self._process.poll() is None
+
+    def request(self, **message):
+        """Send one request and return its answer; raise RuntimeError when the server is gone or does not answer."""
+        with self._lock:
+            if not self._ready:
+                self._read_answer()
+                self._ready = True
+            try:
+                self._process.stdin.write(json.dumps(message).encode() + b"\n")
+                self._process.stdin.flush()
+            except (OSError, ValueError) as error:  # a broken pipe, or one that `close` has closed
+                raise RuntimeError(_ENDED) from error
+            return self._read_answer()
+
+    def _read_answer(self):
+        output = self._process.stdout.fileno()
+        while b"\n" not in self._answers:
+            if not select.select([output], [], [], _PATIENCE)[0]:
+                self._process.kill()  # a late answer would be taken for the next one's
+                raise RuntimeError(
+                    f"the fork server gave no answer in {_PATIENCE:.0f} s; the next start makes a new one"
+                )
+            chunk = os.read(output, 1 << 16)
+            if not chunk:
+                raise RuntimeError(_ENDED)
+            self._answers += chunk
+        line, self._answers = self._answers.split(b"\n", 1)
+        return json.loads(line)
+
+
+def _end_server(process, owner):
+    """End the fork server and with it every task that it forked; no business of a process forked from the owner."""
+    if owner != os.getpid():
+        return
+    with suppress(BrokenPipeError):  # a request that it did not live to read may still be in the buffer
+        process.stdin.close()
+    try:
+        process.wait(5)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait(5)
+    process.stdout.close()
+
+
+_SERVERS = []  # at most one: it outlives clusters on purpose, so that the next one starts in a moment
+_STARTING = threading.Lock()
+
+
+def _server():
+    with _STARTING:
+        if _SERVERS and not _SERVERS[0].alive:
+            _SERVERS.pop().close()
+        if not _SERVERS:
+            _SERVERS.append(ForkServer())
+        return _SERVERS[0]
+
+
+class _Forked:
+    def __init__(self, server, settings):
+        self._server = server
+        answer = server.request(start=asdict(settings))
+        if "error" in answer:
+            raise RuntimeError(f"{settings.name} cannot start: {answer['error']}")
+        self.pid = answer["pid"]
+
+    def exit_code(self):
+        """Return None while the process runs, its exit code afterwards (minus the signal that killed it)."""
+        return self.signal(0)
+
+    def signal(self, number):
+        """Send the signal `number`, unless the process has ended; return as `exit_code` does."""
+        try:
+            return self._server.request(signal=int(number), pid=self.pid)["exit_code"]
+        except RuntimeError:
+            return -signal.SIGKILL  # tasks die with the server
+
+
+class _Spawned:
+    def __init__(self, settings):
+        start = "from course.cluster.local_runtime.spawned import main; main()"
+        code = f"import sys; sys.path[:] = {json.dumps(sys.path)}; {start}"
+        group = (
+            {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP} if os.name == "nt" else {"start_new_session": True}
+        )
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", code], stdin=subprocess.PIPE, env={**os.environ, **_ONE_THREAD}, **group
+        )
+        # The pipe stays open: its end tells the task that its owner is gone.
+        self._process.stdin.write(json.dumps(asdict(settings)).encode() + b"\n")
+        self._process.stdin.flush()
+        self.pid = self._process.pid
+
+    def exit_code(self):
+        """Return None while the process runs, its exit code afterwards."""
+        code = self._process.poll()
+        if code is not None:
+            self._process.stdin.close()
+        return code
+
+    def signal(self, number):
+        """Send the signal `number` (Windows knows only "end it"), unless the process has ended."""
+        if self.exit_code() is None:
+            self._process.kill() if os.name == "nt" else self._process.send_signal(number)
+        return self.exit_code()

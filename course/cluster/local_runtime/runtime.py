@@ -1,0 +1,148 @@
+"""What `local_cluster` opens and must close: an event loop, the scheduler, the tasks' processes, a private folder."""
+
+import asyncio
+import os
+import shutil
+import signal
+import sys
+import tempfile
+from pathlib import Path
+
+from dask.system import CPU_COUNT  # knows about containers' limits
+
+from course.cluster.certificates import new_certificate, security
+from course.cluster.local_runtime.loop import LoopThread
+from course.cluster.local_runtime.process import preload
+from course.cluster.local_runtime.scheduler import LocalScheduler
+from course.cluster.local_runtime.supervisor import Supervisor
+from course.cluster.task.task import TaskSettings
+
+HOST = "127.0.0.1"
+
+
+class LocalRuntime:
+    """The processes behind a local cluster. `ports`: job -> the port of each task, 0 for any.
+
+    `simulated_gpus`: count and model of each task's simulated GPUs, None for none.
+    """
+
+    def __init__(self, ports, dashboard, simulated_gpus=None):
+        self._ports, self._dashboard, self._simulated_gpus = ports, dashboard, simulated_gpus
+        self.tasks = [f"/job:{job}/task:{i}" for job in ports if job != "scheduler" for i in range(len(ports[job]))]
+        self._certificate = new_certificate(days=30)
+        self.security = security(self._certificate)
+        self._thread = self._starting = self._scheduler = self._supervisor = self._folder = None
+
+    def start(self):
+        """Start everything and wait until every task has joined."""
+        preload()
+        self._folder = Path(tempfile.mkdtemp(prefix="course-cluster-"))
+        self._thread = LoopThread()
+        self._thread.run(self._start)
+
+    @property
+    def loop(self):
+        return self._thread.loop
+
+    async def _start(self):
+        self._starting = asyncio.current_task()
+        self._scheduler = await LocalScheduler(
+            self._dashboard,
+            host=HOST,
+            port=self._ports.get("scheduler", [0])[0],
+            protocol="tls",
+            security=self.security,
+        )
+        self._supervisor = Supervisor(self._scheduler, self._settings())
+        await self._supervisor.start()
+
+    def _settings(self):
+        ports = [port for job, ports in self._ports.items() if job != "scheduler" for port in ports]
+        return [
+            TaskSettings(
+                name=name,
+                scheduler=self._scheduler.address,
+                host=HOST,
+                port=port,
+                threads=max(1, CPU_COUNT // len(self.tasks)),
+                scratch=str(self._folder),
+                certificate=self._certificate,
+                simulated_gpus=self._simulated_gpus,
+                log=str(self._log_file(name)),
+                path=tuple(map(str, sys.path)),
+                folder=os.getcwd(),
+                environment=dict(os.environ),
+            )
+            for name, port in zip(self.tasks, ports, strict=True)
+        ]
+
+    @property
+    def session_target(self):
+        return self._scheduler.address
+
+    @property
+    def dashboard_link(self):
+        if not self._dashboard:
+            return None
+        port = self._scheduler.http_server.port
+        prefix = os.environ.get("JUPYTERHUB_SERVICE_PREFIX")  # behind a hub, only its proxy reaches our loopback
+        return f"{prefix.rstrip('/')}/proxy/{port}/status" if prefix else f"http://{HOST}:{port}/status"
+
+    def address(self, task):
+        return f"{HOST}:{self._supervisor.settings[task].port}"
+
+    def missing(self):
+        """Return the tasks that are not there now: they died, and their successors are on the way."""
+        return self._thread.run(self._supervisor.missing)
+
+    def log(self, task):
+        path = self._log_file(task)
+        return path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
+
+    def _log_file(self, task):
+        return self._folder / (task.strip("/").replace("/", "-").replace(":", "-") + ".log")
+
+    def kill(self, task):
+        self._thread.run(self._supervisor.signal, task, signal.SIGTERM if os.name == "nt" else signal.SIGKILL)
+
+    def freeze(self, task):
+        self._pause(task, "SIGSTOP")
+
+    def thaw(self, task):
+        self._pause(task, "SIGCONT")
+
+    def _pause(self, task, name):
+        if not hasattr(signal, name):
+            raise RuntimeError(f"{task}: this system cannot freeze a process ({name} is POSIX's); kill it instead")
+        self._thread.run(self._supervisor.signal, task, getattr(signal, name))
+
+    def restart(self, tasks):
+        self._thread.run(self._supervisor.restart, tasks)
+
+    def watch(self, client, work):
+        """Close `work` when a task cannot be replaced; return the function that ends this."""
+        self._supervisor.tell(work.close)
+        return lambda: self._supervisor.tell(None)
+
+    def in_loop(self):
+        return self._thread.is_mine()
+
+    def close(self):
+        """End the tasks, the scheduler and the loop; remove the folder. May be called again."""
+        try:
+            if self._thread and self._thread.is_alive():
+                self._thread.run(self._stop)
+        finally:
+            if self._thread:
+                self._thread.stop()
+            if self._folder:
+                shutil.rmtree(self._folder, ignore_errors=True)
+
+    async def _stop(self):
+        if self._starting and not self._starting.done():  # an interrupt got local_cluster() while it waited
+            self._starting.cancel()
+        # The tasks first, and at once: a scheduler that closes waits for workers that say goodbye.
+        if self._supervisor:
+            await self._supervisor.stop()
+        if self._scheduler:
+            await self._scheduler.close()

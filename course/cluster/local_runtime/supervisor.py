@@ -1,0 +1,166 @@
+"""Keeps one process alive for each task: a task that dies comes back under its name, on its port."""
+
+import asyncio
+import dataclasses
+import signal
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import psutil
+from distributed.diagnostics.plugin import SchedulerPlugin
+
+from course.cluster.local_runtime.process import launch
+
+PATIENCE = 60.0  # seconds for a task to join, a first import of torch from a slow disk included
+_LOOK = 0.1  # seconds between two looks at the tasks
+_FROZEN = 2.5  # seconds that a task may be stopped (SIGSTOP) before it counts as dead
+_DEATHS = 5  # deaths in a row before joining, after which a task is given up
+
+
+class Supervisor:
+    """Starts the tasks in `settings` (a list of `TaskSettings`), watches them and replaces those that die.
+
+    Lives in the event loop of `scheduler`, a Dask scheduler in this process; call it from there.
+    """
+
+    def __init__(self, scheduler, settings):
+        self.settings = {one.name: one for one in settings}
+        self._scheduler = scheduler
+        self._processes = {}
+        self._given_up = {}  # task -> why
+        self._early_deaths = dict.fromkeys(self.settings, 0)
+        self._on_giving_up = None
+        self._stopped_since = {}  # task -> when it was first seen stopped
+        self._watching = None
+        self._ended = False
+        scheduler.add_plugin(_Joins(self._early_deaths))
+
+    def tell(self, on_giving_up):
+        """Have `on_giving_up(reason)` called when a task is given up: work that waits for it would wait for ever."""
+        self._on_giving_up = on_giving_up
+
+    async def start(self):
+        """Start every task and wait until all have joined; RuntimeError with the last words of one that cannot."""
+        await asyncio.gather(*map(self._launch, self.settings))
+        self._watching = asyncio.create_task(self._watch())
+        await self._joined(self.settings)
+
+    async def missing(self):
+        """Return the names of the tasks that the scheduler doesn't have now."""
+        return [name for name in self.settings if not self._is_joined(name)]
+
+    async def signal(self, name, number):
+        """Send the signal `number` to the process of the task `name`."""
+        self._processes[name].signal(number)
+
+    async def restart(self, names):
+        """End the tasks `names` at once and wait until their successors have joined."""
+        for name in names:
+            self._given_up.pop(name, None)
+            self._early_deaths[name] = 0
+            self._processes[name].signal(signal.SIGKILL)
+        await asyncio.gather(*map(self._replace, names))
+        await self._joined(names)
+
+    async def stop(self):
+        """Stop watching and end every process."""
+        self._ended = True
+        if self._watching:
+            self._watching.cancel()
+        for process in list(self._processes.values()):
+            process.signal(signal.SIGKILL)
+        await self._ends(*self._processes.values())
+
+    async def _joined(self, names):
+        deadline = time.monotonic() + PATIENCE
+        while missing := [name for name in names if not self._is_joined(name)]:
+            if reasons := [self._given_up[name] for name in missing if name in self._given_up]:
+                raise RuntimeError(reasons[0])
+            if time.monotonic() > deadline:
+                raise RuntimeError(f"{missing[0]} did not join within {PATIENCE:.0f} s; {self._last_words(missing[0])}")
+            await asyncio.sleep(0.005)
+        for name in names:
+            self._keep_port(name)
+
+    def _is_joined(self, name):
+        """Say whether the process that we started for `name` is the one that the scheduler knows."""
+        worker = self._scheduler.workers.get(self._scheduler.aliases.get(name))
+        return worker is not None and worker.pid == self._processes[name].pid
+
+    async def _watch(self):
+        while True:
+            await asyncio.sleep(_LOOK)
+            for name in self.settings:
+                if self._is_joined(name):
+                    self._end_if_frozen(name)
+                elif name not in self._given_up and self._processes[name].exit_code() is not None:
+                    with suppress(
+                        RuntimeError, OSError
+                    ):  # no process could be had: that counts, and the next look tries again
+                        await self._replace(name)
+
+    def _keep_port(self, name):
+        """Give the task's successors its port: Dask ties pinned work to the address, not to the name."""
+        port = int(self._scheduler.aliases[name].rpartition(":")[2])
+        if port != self.settings[name].port:
+            self.settings[name] = dataclasses.replace(self.settings[name], port=port)
+
+    def _end_if_frozen(self, name):
+        """End a task that has been stopped for long: its connection stays open, so Dask would wait for ever."""
+        if not _is_stopped(self._processes[name].pid):
+            self._stopped_since.pop(name, None)
+        elif time.monotonic() - self._stopped_since.setdefault(name, time.monotonic()) > _FROZEN:
+            self._processes[name].signal(signal.SIGKILL)
+
+    async def _replace(self, name):
+        ended = self._processes[name]
+        await self._ends(ended)
+        if self._processes[name] is not ended or self._ended:
+            return  # somebody else replaced it while we waited, or nobody needs it any more
+        self._early_deaths[name] += 1
+        if self._early_deaths[name] > _DEATHS:
+            self._given_up[name] = f"{name} ended {_DEATHS} times before it joined; {self._last_words(name)}"
+            if self._on_giving_up:
+                self._on_giving_up(self._given_up[name])
+        else:
+            await self._launch(name)
+
+    async def _launch(self, name):
+        if address := self._scheduler.aliases.get(name):  # its predecessor, whose end Dask has not noticed yet
+            await self._scheduler.remove_worker(address, stimulus_id=f"replaced-{time.time()}")
+        await asyncio.to_thread(self._start_process, name)  # the fork server may still be importing torch
+
+    def _start_process(self, name):
+        self._processes[name] = launch(self.settings[name])
+        if self._ended:  # `stop` came between and cannot have seen this process
+            self._processes[name].signal(signal.SIGKILL)
+
+    async def _ends(self, *processes):
+        deadline = time.monotonic() + 10
+        while any(process.exit_code() is None for process in processes):
+            if time.monotonic() > deadline:
+                raise RuntimeError("a task's process is still there 10 s after it was killed; the system holds it back")
+            await asyncio.sleep(0.005)
+
+    def _last_words(self, name):
+        log = Path(self.settings[name].log)
+        lines = log.read_text(errors="replace").splitlines() if log.exists() else []
+        return "its log ends:\n" + "\n".join(lines[-5:]) if lines else "its log is empty"
+
+
+class _Joins(SchedulerPlugin):
+    """Forgives a task's early deaths when it joins; the watch could miss one that joins and dies in the next moment."""
+
+    def __init__(self, early_deaths):
+        self._early_deaths = early_deaths
+
+    def add_worker(self, scheduler, worker):
+        self._early_deaths[scheduler.workers[worker].name] = 0
+
+
+def _is_stopped(pid):
+    try:
+        return psutil.Process(pid).status() == psutil.STATUS_STOPPED
+    except psutil.Error:
+        return False  # it has just ended; the watch will see

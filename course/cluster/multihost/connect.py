@@ -1,0 +1,164 @@
+"""`connect(spec, security="cluster.pem")`: the same `Cluster`, on tasks that were started elsewhere."""
+
+import asyncio
+import re
+import time
+from pathlib import Path
+
+from distributed import Client
+
+from course.cluster.certificates import Certificate, read_certificate
+from course.cluster.certificates import security as dask_security
+from course.cluster.cluster import Cluster
+from course.cluster.local_runtime.loop import LoopThread
+from course.cluster.multihost.client_heartbeat import SILENCE, watch_scheduler
+from course.cluster.multihost.handshake import other_versions
+from course.cluster.multihost.reachability import Refused, reach_within
+from course.cluster.spec import ClusterSpec
+from course.cluster.task.quiet import quiet
+
+
+def connect(target, *, security=None, insecure=False, timeout=30.0, wait=True):
+    """Join a running cluster and return its `Cluster`; closing that leaves the tasks running.
+
+    `target`: a `ClusterSpec` with a scheduler, or the scheduler's address (`tls://localhost:8786`). `security`: the
+    certificate's file, a `Certificate` or Dask's `Security`; `insecure=True` instead for plain TCP. Waits at most
+    `timeout` seconds for the scheduler and, unless `wait=False`, for every task of the spec; `cluster.missing()` names
+    those that are not there. Raises TimeoutError with what is missing, and ConnectionError at once where waiting can't
+    help: a host that doesn't answer, another certificate, other versions.
+    """
+    address, spec = _address(target, insecure), target if isinstance(target, ClusterSpec) else None
+    given = _security(security, insecure)
+    quiet()
+    thread = LoopThread()
+    try:
+        return Cluster(*_joined(address, given, spec, timeout, thread, wait))
+    except BaseException:
+        thread.stop()
+        raise
+
+
+def _joined(address, security, spec, timeout, thread, wait):
+    """Return a client and the runtime of the cluster at `address`, once the tasks of the spec are there."""
+    deadline = time.monotonic() + timeout
+    try:
+        thread.run(reach_within, timeout, address.partition("://")[2], security.get_connection_args("client"))
+        client = Client(address, security=security, timeout=max(1.0, deadline - time.monotonic()), loop=thread.loop)
+    except Refused as error:
+        raise ConnectionError(f"connect({address!r}): {error}") from None
+    except OSError as error:
+        raise TimeoutError(
+            f"connect({address!r}): no scheduler answered within {timeout:g} s ({error}). Start it with "
+            "`python -m course task --job scheduler --index 0`, and give every member the same certificate."
+        ) from None
+    try:
+        runtime = RemoteRuntime(client, address, thread, spec)
+        while wait and spec and (missing := runtime.missing()):
+            if time.monotonic() > deadline:
+                raise TimeoutError(
+                    f"connect({address!r}): {', '.join(missing)} had not joined after {timeout:g} s. Start each by "
+                    "`python -m course task`, or go on without by wait=False"
+                )
+            time.sleep(0.05)
+    except BaseException:
+        client.close(timeout=2)
+        raise
+    return client, runtime
+
+
+def _address(target, insecure):
+    protocol = "tcp" if insecure else "tls"
+    if isinstance(target, ClusterSpec):
+        if target.scheduler is None:
+            raise ValueError("connect(spec): the spec names no scheduler; give its address instead")
+        return f"{protocol}://{target.scheduler}"
+    if not isinstance(target, str) or not re.fullmatch(r"((tls|tcp)://)?[^/:\s]+:\d+", target):
+        raise ValueError(f"connect({target!r}): give a ClusterSpec or an address such as 'tls://localhost:8786'")
+    if "://" in target and not target.startswith(protocol):
+        raise ValueError(f"connect({target!r}): for plain TCP say insecure=True, for TLS give security='cluster.pem'")
+    return target if "://" in target else f"{protocol}://{target}"
+
+
+def _security(given, insecure):
+    if insecure:
+        return dask_security(None)
+    if given is None:
+        raise ValueError("connect(): give security='cluster.pem', the tasks' certificate, or insecure=True on loopback")
+    if isinstance(given, (str, Path)):
+        given = read_certificate(given)
+    return dask_security(given) if isinstance(given, Certificate) else given
+
+
+class RemoteRuntime:
+    """Tasks that others started and end; here they are only counted, and the scheduler asked whether it still lives.
+
+    `spec`: the tasks that there should be; None asks the scheduler, which knows them unless it is a plain Dask one.
+    """
+
+    dashboard_link = None
+
+    def __init__(self, client, address, thread, spec=None):
+        self._client, self.session_target, self._thread = client, address, thread
+        self._last = {}  # task -> address when the scheduler was last asked: what a closed cluster still shows
+        ours = self._identity(0).get("course", {})
+        if ours and (other := other_versions(ours["versions"], ("the scheduler", "this process"))):
+            raise ConnectionError(f"connect({address!r}): {other}")
+        self._spec = spec or (ClusterSpec(ours["jobs"]) if ours else None)
+
+    @property
+    def tasks(self):
+        """The tasks that have joined, by name."""
+        return sorted(
+            self._addresses(), key=lambda task: [int(p) if p.isdigit() else p for p in re.split(r"(\d+)", task)]
+        )
+
+    def missing(self):
+        """Return the tasks of the spec that have not joined, or have left."""
+        return self._spec.missing(self._addresses()) if self._spec else []
+
+    def address(self, task):
+        return self._addresses()[task].partition("://")[2]
+
+    def _addresses(self):
+        if self._client.status == "running" or not self._last:
+            workers = self._identity(-1)["workers"]
+            self._last = {str(worker["name"]): address for address, worker in workers.items()}
+        return self._last
+
+    def _identity(self, workers):
+        try:
+            return self._client.sync(self._client.scheduler.identity, n_workers=workers, callback_timeout=SILENCE)
+        except OSError as error:
+            raise RuntimeError(f"the scheduler at {self.session_target} doesn't answer: {error}") from None
+
+    def kill(self, task):
+        self._refuse("kill")
+
+    def freeze(self, task):
+        self._refuse("freeze")
+
+    def thaw(self, task):
+        self._refuse("thaw")
+
+    def restart(self, tasks):
+        self._refuse("restart")
+
+    def log(self, task):
+        self._refuse("log")
+
+    def _refuse(self, method):
+        raise RuntimeError(
+            f"cluster.{method}: these tasks were started elsewhere; do it where `python -m course task` runs"
+        )
+
+    def watch(self, client, work):
+        """End the client and close `work` when the scheduler is silent; return the function that ends the watch."""
+        watching = watch_scheduler(client, work, self.session_target)
+        return asyncio.run_coroutine_threadsafe(watching, client.loop.asyncio_loop).cancel
+
+    def in_loop(self):
+        return self._thread.is_mine()
+
+    def close(self):
+        """End the event loop; the tasks belong to whoever started them."""
+        self._thread.stop()

@@ -1,0 +1,100 @@
+"""Be a member of a cluster: `serve` until a signal comes (`python -m course task`), or `joined` within a `with`."""
+
+import asyncio
+import threading
+from contextlib import contextmanager
+
+from course.cluster.local_runtime.loop import LoopThread
+from course.cluster.multihost.member import member, run_member
+from course.cluster.task.quiet import quiet
+from course.cluster.task.task import stop_signal
+
+_LEAVING = 10.0  # seconds for a member that is told to stop
+
+
+def serve(spec, job, index, certificate, patience=60.0, say=print, **more):
+    """Run task `index` of `job` in this process until SIGTERM or Ctrl-C; return the process's exit code, 0 then.
+
+    `spec`: a `ClusterSpec` with a scheduler; `job="scheduler"` runs that, unless the spec comes from flags: then it
+    runs inside the first task. `certificate`: None for plain TCP, which is for loopback only. `patience`: seconds to
+    wait for the scheduler, at the start and again whenever it is lost. `say` gets the lines for the reader: name,
+    address and session target when the task is ready. `more`: `with_scheduler`, `simulated_gpus`, as for `member`.
+    Raises ValueError or IndexError for a job or task that the spec doesn't have.
+    """
+    me = member(spec, job, index, certificate, patience, **more)
+    quiet()
+    try:
+        return asyncio.run(_until_signalled(me, say))
+    except KeyboardInterrupt:  # Windows, where asyncio takes no signal handlers
+        return 0
+
+
+async def _until_signalled(me, say):
+    return await run_member(me, stop_signal(), say)
+
+
+@contextmanager
+def joined(spec, job, index, certificate, patience=60.0, say=print, **more):
+    """Within the `with`, this process is the task too, in a thread of its own; gives its `Membership`.
+
+    Arguments as for `serve`. Returns when the task has joined; raises RuntimeError when it could not, with what it
+    said, after `patience` seconds at most. At the end the task leaves the cluster.
+    """
+    me = member(spec, job, index, certificate, patience, **more)
+    quiet()
+    membership = Membership(me, say)
+    try:
+        membership.wait()
+        yield membership
+    finally:
+        membership.close()
+
+
+class Membership:
+    """A task that runs in a thread of this process. `worker`: its Dask worker, a new one after it has joined again."""
+
+    def __init__(self, me, say):
+        self.name, self.session_target, self.worker = me.name, me.session_target, None
+        self._say, self._last_words = say, "it ended"
+        self._changed = threading.Event()  # joined, or ended
+        self._thread = LoopThread()
+        self._stop = self._thread.run(_new_event)
+        self._running = asyncio.run_coroutine_threadsafe(
+            run_member(me, self._stop, self._speak, self._ready), self._thread.loop.asyncio_loop
+        )
+        self._running.add_done_callback(lambda _: self._changed.set())
+
+    @property
+    def ended(self):
+        """Why the task is no member any more, as text: it lost its scheduler for too long; None while it is one."""
+        if not self._running.done():
+            return None
+        error = None if self._running.cancelled() else self._running.exception()
+        return str(error) if error else self._last_words
+
+    def wait(self):
+        """Return when the task has joined for the first time; RuntimeError when it ended before that."""
+        self._changed.wait()  # as long as the task's own patience, which ends it
+        if self.ended is not None:
+            raise RuntimeError(self.ended)
+
+    def close(self):
+        """Leave the cluster and end the thread; a second call does nothing."""
+        if self._thread.is_alive():
+            self._thread.loop.asyncio_loop.call_soon_threadsafe(self._stop.set)
+            try:
+                self._running.result(_LEAVING)
+            finally:
+                self._thread.stop()
+
+    def _ready(self, worker):
+        self.worker = worker
+        self._changed.set()
+
+    def _speak(self, line, **settings):
+        self._last_words = line
+        self._say(line, **settings)
+
+
+async def _new_event():
+    return asyncio.Event()

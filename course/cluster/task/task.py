@@ -1,0 +1,185 @@
+"""What runs inside a task's process: a Dask worker with a task's name, a fixed port, and a fair share of the cores."""
+
+import asyncio
+import faulthandler
+import os
+import signal
+import sys
+from contextlib import nullcontext
+from dataclasses import dataclass
+
+import dask
+from distributed import Worker
+
+from course.cluster.certificates import Certificate, security
+from course.cluster.task.placement import Executors
+from course.cluster.task.quiet import quiet
+
+
+@dataclass(frozen=True)
+class TaskSettings:
+    """Everything that a task's process must know; plain data, sent to it as JSON.
+
+    `scheduler`: its address; `host`, `port`: where to listen (0: any port); `threads`: for PyTorch's operations inside
+    one function; `scratch`: the folder for spilled data; `patience`: seconds to find the scheduler in; `certificate`:
+    None for plain TCP; `simulated_gpus`: count and model of the GPUs to simulate, None for none. For a process that
+    `local_cluster` starts, `log`: the file for what it prints; `path`, `folder`, `environment`: where Python looks for
+    modules, for files, and its environment, as in the owner's process.
+    """
+
+    name: str
+    scheduler: str
+    host: str
+    port: int
+    threads: int
+    scratch: str
+    patience: float = 30.0
+    certificate: Certificate | None = None
+    simulated_gpus: tuple[int, str] | None = None
+    log: str | None = None
+    path: tuple[str, ...] = ()
+    folder: str | None = None
+    environment: dict[str, str] | None = None
+
+
+def task_settings(data):
+    """Return the `TaskSettings` that `dataclasses.asdict` and JSON turned into `data`."""
+    certificate = data["certificate"] and Certificate(**data["certificate"])
+    return TaskSettings(**{**data, "certificate": certificate, "path": tuple(data["path"])})
+
+
+def run_task(settings):
+    """Run the task of a local cluster until it is told to stop; return the exit code of its process."""
+    if settings.environment is not None:
+        os.environ.clear()
+        os.environ.update(settings.environment)
+    if settings.path:
+        sys.path[:] = settings.path
+    if settings.folder and os.path.isdir(settings.folder):
+        os.chdir(settings.folder)
+    if settings.log:
+        _write_to(settings.log)
+    faulthandler.enable()  # a crash in C leaves its stack in the log
+    quiet()
+    try:
+        asyncio.run(_serve(settings))
+    except (OSError, TimeoutError, RuntimeError, ValueError) as error:
+        print(f"{settings.name} cannot join {settings.scheduler}: {root(error)}")
+        return 1
+    return 0
+
+
+async def _serve(settings):
+    await serve_task(settings, stop_signal())
+
+
+def _write_to(log):
+    """Send standard output and error to the file `log`, and give the process an empty standard input."""
+    target = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    for source, ours in ((nothing, 0), (target, 1), (target, 2)):
+        os.dup2(source, ours)
+    os.close(target)
+    os.close(nothing)
+    sys.stdout.reconfigure(line_buffering=True)  # a killed task's last line is the one that matters
+
+
+class TaskWorker(Worker):
+    """A Dask worker with an executor for each device, and without a status page (one open port less)."""
+
+    def __init__(self, *args, gpus=None, **settings):
+        super().__init__(*args, **settings)
+        self.executors = Executors(self.executors, gpus)
+
+    def start_http_server(self, routes, dashboard_address, default_port=0, ssl_options=None):
+        self.http_server = None
+
+
+async def serve_task(settings, stop, ready=None, alongside=None):
+    """Join the scheduler, call `ready(worker)`, and serve until the event `stop` is set or the scheduler ends.
+
+    Return None when it was told to stop, and otherwise why it ended, as text: the scheduler went away, or
+    `alongside(worker)`, a coroutine that runs beside it, returned. Raise OSError or TimeoutError when there is no
+    scheduler within `settings.patience` seconds.
+    """
+    import torch
+
+    torch.set_num_threads(settings.threads)
+    # Dask samples every stack 100 times a second for a dashboard page; here that would disturb what is being timed.
+    with dask.config.set({"distributed.worker.profile.enabled": False}), _simulation(settings) as gpus:
+        worker = TaskWorker(
+            settings.scheduler,
+            gpus=gpus,
+            name=settings.name,
+            nthreads=1,
+            host=settings.host,
+            port=settings.port,
+            protocol=settings.scheduler.partition("://")[0],
+            security=security(settings.certificate),
+            local_directory=settings.scratch,
+            death_timeout=settings.patience,
+        )
+        try:
+            if await stopped_before(stop, worker.start()):
+                return None
+            if ready:
+                ready(worker)
+            ends = [_told(stop), _lost(worker)] + ([alongside(worker)] if alongside else [])
+            return await first_of(*ends)
+        finally:
+            await worker.close(timeout=2, executor_wait=False)  # a function that still runs must not hold us up
+
+
+async def _told(stop):
+    await stop.wait()
+
+
+async def _lost(worker):
+    await worker.finished()
+    return "lost its scheduler"
+
+
+def _simulation(settings):
+    """Return the task's simulated GPUs as a context manager, one that gives None where it has none."""
+    if settings.simulated_gpus is None:
+        return nullcontext()
+    from simgpu import simulated_gpus
+
+    return simulated_gpus(*settings.simulated_gpus)
+
+
+def root(error):
+    """Return the error that `error` came from in the end, as Dask wraps one in another."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return error
+
+
+def stop_signal():
+    """Return an `asyncio.Event` that SIGTERM and SIGINT set; on Windows, Ctrl-C raises KeyboardInterrupt instead."""
+    stop = asyncio.Event()
+    if sys.platform != "win32":
+        for number in (signal.SIGTERM, signal.SIGINT):
+            asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    return stop
+
+
+async def stopped_before(stop, work):
+    """Wait for the awaitable `work` or for `stop`; say whether `stop` came first; raise what `work` raises."""
+    return await first_of(_then(work, False), _then(stop.wait(), True))
+
+
+async def _then(work, result):
+    await work
+    return result
+
+
+async def first_of(*works):
+    """Return what the first of the awaitables returns, or raise what it raises; the earlier wins, the rest end."""
+    doing = [asyncio.ensure_future(work) for work in works]
+    try:
+        await asyncio.wait(doing, return_when=asyncio.FIRST_COMPLETED)
+        return next(one for one in doing if one.done()).result()
+    finally:
+        for one in doing:
+            one.cancel()

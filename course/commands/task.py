@@ -1,0 +1,47 @@
+"""`python -m course task`: which spec, which certificate, and the exit code."""
+
+from pathlib import Path
+
+from course.cluster.certificates import read_certificate
+from course.cluster.multihost.serve import serve
+from course.cluster.spec import ClusterSpec
+
+#: The certificate's file where neither it nor a spec's file is named.
+CERTIFICATE = "cluster.pem"
+
+
+def run(job, index, *, insecure=False, certificate=None, patience=60.0, simulated_gpus=0, **where):
+    """Run the task that the command line names; return the process's exit code. `where`: as for `spec_of`."""
+    spec = spec_of(**where)
+    spec.task_address(job, index)  # a wrong name is told before a missing certificate
+    pair = certificate_of(certificate, where.get("spec"), insecure)
+    gpus = (simulated_gpus, "H200") if simulated_gpus else None
+    return serve(spec, job, index, pair, patience, simulated_gpus=gpus)
+
+
+def spec_of(spec=None, job_hosts=(), **hosts):
+    """Return the `ClusterSpec` of a spec's file, or of the classic flags `ps_hosts`, `worker_hosts`, ….
+
+    `job_hosts`: texts such as `local=a:1,b:2`. Raises ValueError when both or none are given, or one is wrong.
+    """
+    others = dict(map(_job_and_hosts, job_hosts))
+    given = {flag: value for flag, value in {**hosts, **others}.items() if value is not None}
+    if bool(spec) == bool(given):
+        raise ValueError("give the cluster by --spec FILE, or by --ps-hosts, --worker-hosts and --job-hosts")
+    return ClusterSpec.read(spec) if spec else ClusterSpec.from_flags(**given)
+
+
+def certificate_of(path, spec=None, insecure=False):
+    """Return the `Certificate` in the file `path`, by default beside the spec's file; None where `insecure`."""
+    if insecure:
+        return None
+    return read_certificate(path or (Path(spec).with_suffix(".pem") if spec else CERTIFICATE))
+
+
+def _job_and_hosts(text):
+    job, equals, hosts = text.partition("=")
+    if not equals:
+        raise ValueError(
+            f"--job-hosts {text}: give the job's name and its tasks, as in --job-hosts local=a:2222,b:2222"
+        )
+    return f"{job}_hosts", hosts

@@ -1,0 +1,137 @@
+"""`python -m course train`: everything on this machine by one command, or one role of a training that has many."""
+
+import dataclasses
+
+import torch
+
+from course.training.driver.plan import make_plan, taking_part
+from course.training.driver.train import train
+from course.training.hooks.base import StopOnNaN
+from course.training.problems.named import known
+
+
+def run(say, *, job_name=None, task_index=0, workers=2, ps=1, patience=60.0, certificate=None, insecure=False, **more):
+    """Run what the command line names: one role with `job_name`, else everything here; return the exit code.
+
+    `say`: takes a line for the reader. `more`: the cluster's flags (`spec`, `ps_hosts`, `worker_hosts`,
+    `scheduler_hosts`) and those of the training, as for `report`. Raises as `train` does.
+    """
+    where = {flag: more.pop(flag, None) for flag in ("spec", "ps_hosts", "worker_hosts", "scheduler_hosts")}
+    if job_name is None:
+        if any(where.values()):
+            raise ValueError("--ps-hosts …: say which task this process is, as in --job-name worker --task-index 0")
+        for line in report(workers=workers, ps=ps, **more):
+            say(line)
+        return 0
+    from course.commands.task import certificate_of, spec_of
+    from course.training.multihost.roles import play
+
+    spec = spec_of(**where)
+    role, told = role_of(spec, job_name, task_index, patience, **more)
+    return play(dataclasses.replace(role, certificate=certificate_of(certificate, where["spec"], insecure)), told, say)
+
+
+def report(
+    problem,
+    mode,
+    workers,
+    steps=None,
+    optimizer=None,
+    learning_rate=None,
+    seed=0,
+    settings=None,
+    ps=1,
+    max_staleness=None,
+    aggregate=None,
+    checkpoint_dir=None,
+    resume=True,
+):
+    """Train on a local cluster and yield lines of text: what runs, how good its outcome is, speed and staleness.
+
+    `steps`, `optimizer` and `learning_rate` default to the problem's own; `settings`: "classic" or "tuned", for mnist.
+    Raises as `train` does.
+    """
+    from course.cluster import local_cluster
+
+    choice = known(problem, settings)
+    made, steps = choice.made(optimizer, learning_rate), choice.steps if steps is None else steps
+    task = choice.make()
+    yield f"{task}: {mode}, {optimizer or choice.optimizer} with learning rate {made.keywords['lr']:g}, {steps} updates"
+    with local_cluster(ps=ps, worker=workers) as cluster:
+        yield f"running: {', '.join(cluster.tasks)}"
+        result = train(
+            task,
+            cluster,
+            optimizer=made,
+            mode=mode,
+            total_steps=steps,
+            hooks=[StopOnNaN()],
+            seed=seed,
+            max_staleness=max_staleness,
+            aggregate=aggregate,
+            checkpoint_dir=checkpoint_dir,
+            resume=resume,
+        )
+    yield from outcome(choice, task, result)
+
+
+def role_of(
+    spec,
+    job,
+    index,
+    patience,
+    *,
+    problem,
+    mode,
+    steps=None,
+    optimizer=None,
+    learning_rate=None,
+    seed=0,
+    settings=None,
+    max_staleness=None,
+    aggregate=None,
+    checkpoint_dir=None,
+    resume=True,
+):
+    """Return the `Role` of this process, and the function from a result to lines of text that `play` takes.
+
+    `job`, `index`: which task of `spec` it is. Raises ValueError or IndexError for a role that the spec doesn't have.
+    """
+    from course.training.multihost.roles import Role
+
+    if job not in ("ps", "worker"):
+        raise ValueError(
+            f"--job-name {job}: a training has the roles ps and worker; the scheduler is in the first ps's process, "
+            "or, with --scheduler-hosts, a task of its own: `python -m course task --job scheduler` with these hosts."
+        )
+    taking_part(spec.tasks)
+    spec.task_address(job, index)
+    choice = known(problem, settings)
+    made, steps = choice.made(optimizer, learning_rate), choice.steps if steps is None else steps
+    if job != "worker":
+        made([torch.zeros(1)])  # a first optimiser imports a lot: now, not when the shards are waited for
+        return Role(spec, job, index, None, patience=patience), None
+    task = choice.make()
+    plan = make_plan(task, spec.tasks, made, mode, None, steps, max_staleness, aggregate, seed, "by_size")
+    hooks = (StopOnNaN(),)
+    role = Role(spec, job, index, plan, None, patience, hooks, checkpoint_dir, resume=resume)
+    return role, lambda result: outcome(choice, task, result)
+
+
+def outcome(choice, problem, result):
+    """Yield lines of text: how good the parameters are, speed, staleness, and what had to be survived."""
+    yield from choice.outcome(problem, result.parameters)
+    yield from _speed(result)
+    if result.incarnations > 1:
+        yield f"parameter servers lost: {result.incarnations - 1}; gone on from step {result.restored_from}"
+    elif result.restored_from is not None:
+        yield f"gone on from step {result.restored_from}"
+
+
+def _speed(result):
+    gradients = "" if result.mode == "async" else f" of {len(result.history) / max(1, result.version):g} gradients each"
+    yield f"{result.version} updates{gradients} in {result.seconds:.2f} s: {result.steps_per_second:,.0f} a second"
+    counts = ", ".join(f"{late}: {count}" for late, count in result.staleness_counts().items())
+    yield f"staleness (updates late: gradients)  {counts}"
+    if result.stopped_by:
+        yield f"stopped: {result.stopped_by}"

@@ -1,0 +1,203 @@
+"""Checkpoints: a training's snapshots in a folder, each whole or not there, the last few kept.
+
+A checkpoint is a data file, which plain `torch.load(path, weights_only=True)` reads, and beside it a small manifest
+(JSON) that names the data file with its size and SHA-256. Both are written under another name, flushed to the disk and
+then renamed, the manifest last: until it has its name the checkpoint isn't there. The snapshot is one consistent cut
+over all parameter-server tasks, merged, and the process that called `train` writes it into a folder of its own: no
+disk has to be shared. On Windows a folder can't be flushed, so after a power cut the newest one may be missing there.
+"""
+
+import os
+import re
+import warnings
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from course.training.checkpoint.data_file import read_data, write_data
+from course.training.checkpoint.manifest import CheckpointError, Manifest, read_manifest, stem_of
+from course.training.checkpoint.temp_files import remove_stale, temporary
+
+#: The incarnation first: what came before the loss of a parameter server sorts before what came after it.
+_NAME = re.compile(r"(checkpoint-(\d{4,})-(\d{12,}))(\.json|-[0-9a-f]{16}\.pt)")
+_LOOKS_LIKE_ONE = (".pt", ".pth", ".ckpt", ".pkl", ".pickle", ".safetensors")
+
+
+class CheckpointWarning(UserWarning):
+    """A checkpoint could not be read or written: the message names the file and the reason."""
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """One saved snapshot: its manifest's path, its step (`version`), `incarnation`, size in bytes and time (UTC)."""
+
+    path: Path
+    version: int
+    incarnation: int
+    nbytes: int
+    saved: str
+
+
+class Checkpoints:
+    """The checkpoints in `folder` (made when first needed), of which the newest `keep` stay.
+
+    Newest means: of the highest incarnation, and in it of the highest step. Only complete checkpoints of this course
+    are counted and removed, after a newer one is safely there; the one that was read last, broken ones and other
+    people's files are never touched.
+
+    >>> import tempfile, torch
+    >>> from course.training.checkpoint.snapshot import Snapshot
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     checkpoints = Checkpoints(folder, keep=2)
+    ...     for step in (10, 20, 30):
+    ...         path = checkpoints.save(Snapshot(step, {"w": torch.tensor([1.0, 2.0])}, kind="SGD"))
+    ...     print(path.name, [one.version for one in checkpoints.all()], checkpoints.latest())
+    checkpoint-0000-000000000030.json [20, 30] Snapshot(version 30, incarnation 0, SGD, w: (2,))
+    """
+
+    def __init__(self, folder, keep=5):
+        self.folder, self.keep = Path(folder), keep
+        if keep < 1:
+            raise ValueError(f"Checkpoints(keep={keep}): give the number of checkpoints to keep, from 1 up.")
+        if self.folder.exists() and not self.folder.is_dir():
+            raise ValueError(
+                f"Checkpoints({str(folder)!r}): this is a file. Give a folder, which may not be there yet."
+            )
+        self._read = None  # the stem of the one read last: never removed
+
+    def save(self, snapshot):
+        """Write the snapshot, remove what is then too many, and return the manifest's path.
+
+        Saving a step again replaces it. Raises OSError when the disk refuses (full, for example), and CheckpointError
+        for parameters that hold NaN or infinity, from which no training can go on: nothing of the new checkpoint is
+        then left, and all older ones are.
+        """
+        for name, value in snapshot.parameters.items():
+            if not value.isfinite().all():
+                raise CheckpointError(self.folder, f"{name!r} is not finite at step {snapshot.version}")
+        self.folder.mkdir(parents=True, exist_ok=True)
+        remove_stale(self.folder)
+        stem = stem_of(snapshot.incarnation, snapshot.version)
+        path = self.folder / f"{stem}.json"
+        with ExitStack() as undo:
+            file = undo.enter_context(temporary(self.folder))
+            size, digest = write_data(snapshot, file)
+            manifest = Manifest.of(snapshot, f"{stem}-{digest[:16]}.pt", size, digest)
+            note = undo.enter_context(temporary(self.folder))
+            note.write(manifest.as_bytes())
+            data = self.folder / manifest.data
+            for written in (file, note):
+                written.flush()
+                os.fsync(written.fileno())
+                written.close()  # Windows renames closed files only
+            with _removed_if_new(data):
+                os.replace(file.name, data)
+                os.replace(note.name, path)
+        _flush_folder(self.folder)
+        self._remove_old(stem, manifest.data)
+        return path
+
+    def latest(self):
+        """Return the newest snapshot that can be read, or None; each broken one on the way is named in a warning."""
+        names = self._names()
+        for stem in sorted(names, key=_order, reverse=True):
+            try:
+                snapshot = self.load(self.folder / f"{stem}.json")
+            except CheckpointError as error:
+                warnings.warn(f"{error} The checkpoint before it is tried.", CheckpointWarning, stacklevel=2)
+                continue
+            self._read = stem
+            return snapshot
+        for stranger in self._strangers():
+            warnings.warn(
+                f"{stranger}: this is not a checkpoint of the course, and is not read.", CheckpointWarning, stacklevel=2
+            )
+        return None
+
+    def load(self, path):
+        """Return the snapshot whose manifest is at `path`; raises CheckpointError, which names file and reason."""
+        manifest = read_manifest(path)
+        return manifest.snapshot(*read_data(Path(path).parent / manifest.data, manifest))
+
+    def all(self):
+        """Return the complete checkpoints, oldest first, as a list of `Checkpoint`; data is not read for it."""
+        found = []
+        for stem in sorted(self._names(), key=_order):
+            path = self.folder / f"{stem}.json"
+            try:
+                manifest = read_manifest(path)
+                complete = (self.folder / manifest.data).stat().st_size == manifest.size
+            except (CheckpointError, OSError):
+                continue  # `latest` names it when it would have been needed
+            if complete:
+                found.append(Checkpoint(path, manifest.version, manifest.incarnation, manifest.size, manifest.saved))
+        return found
+
+    def next_incarnation(self):
+        """Return a number above that of every checkpoint in the folder, broken ones too, for a training about to start.
+
+        What it saves is then newer than all that was there, also when it goes on from an older step or from none.
+        """
+        return 1 + max((_order(stem)[0] for stem in self._names()), default=-1)
+
+    def _names(self):
+        """Return stem -> the files of that checkpoint, whatever is in them."""
+        names = {}
+        for entry in os.listdir(self.folder) if self.folder.is_dir() else ():
+            if match := _NAME.fullmatch(entry):
+                names.setdefault(match[1], []).append(entry)
+        return names
+
+    def _strangers(self):
+        entries = sorted(self.folder.iterdir()) if self.folder.is_dir() else ()
+        return [entry for entry in entries if entry.suffix in _LOOKS_LIKE_ONE and not _NAME.fullmatch(entry.name)]
+
+    def _remove_old(self, stem, data):
+        """Remove complete checkpoints beyond the newest `keep`, and data files that no manifest speaks for."""
+        names = self._names()
+        complete = [one.path.stem for one in self.all()]
+        kept = {stem, self._read, *complete[-self.keep :]}
+        gone = [[f"{old}.json", *names[old]] for old in complete if old not in kept]  # the manifest goes first
+        # a writer killed between its two renames leaves data alone; it goes when it would have gone anyway
+        first = _order(complete[-self.keep]) if len(complete) >= self.keep else (-1, -1)
+        gone += [files for old, files in names.items() if f"{old}.json" not in files and _order(old) < first]
+        gone.append([other for other in names.get(stem, ()) if other.endswith(".pt") and other != data])
+        for name in (name for files in gone for name in files):
+            _remove(self.folder / name)
+
+    def __repr__(self):
+        return f"Checkpoints({str(self.folder)!r}, keep={self.keep})"
+
+
+def _order(stem):
+    """Return what to sort a checkpoint by: (incarnation, step)."""
+    return tuple(map(int, stem.split("-")[1:]))
+
+
+@contextmanager
+def _removed_if_new(data):
+    """Remove the data file again when an error comes before its manifest has its name."""
+    old = data.exists()
+    try:
+        yield
+    except BaseException:
+        if not old:
+            data.unlink(missing_ok=True)
+        raise
+
+
+def _remove(path):
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        warnings.warn(f"an old checkpoint stays: {error}", CheckpointWarning, stacklevel=4)
+
+
+def _flush_folder(folder):
+    if os.name == "nt":
+        return  # Windows has no such call
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

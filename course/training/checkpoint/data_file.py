@@ -1,0 +1,106 @@
+"""A checkpoint's data file: the tensors, as PyTorch saves them, read back only when every byte is as it was written."""
+
+import hashlib
+import warnings
+
+import torch
+
+from course.training.checkpoint.manifest import CheckpointError, described
+
+
+def write_data(snapshot, file):
+    """Write the snapshot's tensors to the open binary `file`; return (bytes, SHA-256). Raises OSError."""
+    counted = _Counted(file)
+    state = {name: {k: _own(v) for k, v in entry.items()} for name, entry in snapshot.optimizer["state"].items()}
+    parameters = {name: _own(value) for name, value in snapshot.parameters.items()}
+    try:
+        torch.save({"parameters": parameters, "optimizer": {**snapshot.optimizer, "state": state}}, counted)
+    except RuntimeError:
+        if counted.error is None:
+            raise
+        raise counted.error from None  # PyTorch's writer has its own, unrelated words for a full disk
+    return counted.size, counted.sha256.hexdigest()
+
+
+def read_data(path, manifest):
+    """Return (parameters, optimizer) from the data file at `path`; raises CheckpointError for any that isn't whole."""
+    try:
+        with open(path, "rb") as file:
+            _check_bytes(path, file, manifest)
+            file.seek(0)
+            told = _loaded(path, file)
+    except FileNotFoundError as error:
+        raise CheckpointError(path, "the data file is missing") from error
+    except OSError as error:
+        raise CheckpointError(path, f"it can't be read ({error.strerror or error})") from error
+    problem = _problem(told, manifest)
+    if problem:
+        raise CheckpointError(path, problem)
+    return told["parameters"], told["optimizer"]
+
+
+def _own(value):
+    """Return a tensor that owns its memory: of a view, PyTorch would save all that lies under it."""
+    if not isinstance(value, torch.Tensor):
+        return value
+    value = value.detach()
+    return value if value.untyped_storage().nbytes() == value.nbytes else value.clone()
+
+
+class _Counted:
+    """A file for `torch.save` that counts and hashes what passes, and remembers why a write failed."""
+
+    def __init__(self, file):
+        self._file, self.size, self.sha256, self.error = file, 0, hashlib.sha256(), None
+
+    def write(self, part):
+        try:
+            self._file.write(part)
+        except OSError as error:
+            self.error = self.error or error
+            raise
+        self.sha256.update(part)
+        self.size += len(part)
+        return len(part)
+
+    def flush(self):
+        self._file.flush()
+
+
+def _check_bytes(path, file, manifest):
+    """Compare size and checksum before anything is parsed."""
+    size = file.seek(0, 2)
+    if size != manifest.size:
+        state = "empty" if size == 0 else "torn" if size < manifest.size else "longer than it was written"
+        raise CheckpointError(path, f"it is {state}: {size} bytes of {manifest.size}")
+    file.seek(0)
+    if hashlib.file_digest(file, "sha256").hexdigest() != manifest.sha256:
+        raise CheckpointError(path, "its checksum is wrong: it was changed after it was written")
+
+
+def _loaded(path, file):
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of old file formats, which are refused anyway
+            return torch.load(file, map_location="cpu", weights_only=True)
+    except Exception as error:  # pickle, zip and torch each raise their own; PyTorch's advice to unpickle is left out
+        raise CheckpointError(
+            path, "it holds something other than tensors and numbers, or isn't a PyTorch file"
+        ) from error
+
+
+def _problem(told, manifest):
+    if not isinstance(told, dict) or told.keys() != {"parameters", "optimizer"}:
+        return "it does not hold parameters and an optimiser's state"
+    parameters, optimizer = told["parameters"], told["optimizer"]
+    tensors = isinstance(parameters, dict) and all(type(value) is torch.Tensor for value in parameters.values())
+    if not tensors or described(parameters) != manifest.parameters:
+        return "its parameters are not those that the manifest names"
+    groups, state = (optimizer.get(key) for key in ("groups", "state")) if isinstance(optimizer, dict) else (None, None)
+    if not isinstance(groups, list) or not all(
+        isinstance(g, dict) and isinstance(g.get("names"), list) for g in groups
+    ):
+        return "its optimiser's groups are not a list of named groups"
+    if not isinstance(state, dict) or not all(n in parameters and isinstance(e, dict) for n, e in state.items()):
+        return "its optimiser's state is not that of its parameters"
+    return None

@@ -1,0 +1,140 @@
+"""One training a checkpoint folder: a small file in it says who writes, so that two trainings can't mix their steps."""
+
+import json
+import os
+import socket
+import uuid
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import psutil
+
+from course.training.checkpoint.checkpoints import Checkpoints
+from course.training.driver.shard_client import TrainingError
+
+NAME = "training.lock"
+ENDED = {psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD}  # its parent has not waited for it; it is being removed
+
+
+@dataclass(frozen=True)
+class Owner:
+    """Who writes into a folder: a process on a host, for a `training`; of one training's, the higher `epoch` has it."""
+
+    host: str
+    pid: int
+    started: float
+    training: str
+    epoch: int
+
+    def is_gone(self):
+        """Whether the process has surely ended, one on this host: its number is nobody's, another's or a zombie's."""
+        if self.host != socket.gethostname():
+            return False
+        try:
+            process = psutil.Process(self.pid)
+            return process.create_time() != self.started or process.status() in ENDED
+        except psutil.NoSuchProcess:
+            return True
+
+
+class Claim:
+    """Holds the checkpoint folder `folder` for one training, in a `with`; close is idempotent.
+
+    `training`, `epoch`: in the classic form several processes may be chief one after the other; the one with a higher
+    epoch of the same training takes the folder over. Raises ValueError, at once, when the folder can't be written or
+    another training holds it; the file of a process that has ended is taken over.
+    """
+
+    def __init__(self, folder, training=None, epoch=0):
+        self.folder, self._path = Path(folder), Path(folder) / NAME
+        me = psutil.Process()
+        self._owner = Owner(socket.gethostname(), me.pid, me.create_time(), training or uuid.uuid4().hex, epoch)
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self._take()
+        except OSError as error:
+            raise ValueError(
+                f"train(checkpoint_dir={str(folder)!r}): checkpoints can't be written there: {error}. "
+                "Name a folder of yours on a disk with space."
+            ) from error
+
+    def holds(self):
+        """Whether the folder is still ours: a newer chief of this training may have taken it."""
+        return _read(self._path) == self._owner
+
+    def close(self):
+        """Give the folder back, if it is still ours."""
+        if self.holds():
+            with suppress(OSError):  # the folder itself may be gone, and nothing is left to give back
+                self._path.unlink()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def _take(self):
+        mine = self.folder / f".{NAME}.{uuid.uuid4().hex}"
+        mine.write_text(json.dumps(asdict(self._owner)), encoding="utf-8")
+        try:
+            for _ in range(3):  # others may be taking the same stale file over
+                if _made(mine, self._path):
+                    return
+                self._remove_if_free(_read(self._path))
+        finally:
+            mine.unlink(missing_ok=True)
+        raise OSError("others are claiming it at the same moment")
+
+    def _remove_if_free(self, other):
+        newer = other and other.training == self._owner.training and other.epoch < self._owner.epoch
+        if other is not None and not newer and not other.is_gone():
+            raise ValueError(
+                f"train(checkpoint_dir={str(self.folder)!r}): process {other.pid} on {other.host} is training into "
+                f"this folder. Give each training its own, or end that one; if that is gone, remove {self._path}."
+            )
+        aside = self.folder / f".{NAME}.{uuid.uuid4().hex}"
+        try:
+            os.rename(self._path, aside)  # of several who try, one succeeds
+        except FileNotFoundError:
+            return
+        if _read(aside) != other:  # it was not the stale one any more: back with it
+            _made(aside, self._path)
+        aside.unlink()
+
+
+class ClaimedCheckpoints(Checkpoints):
+    """The checkpoints in the folder of a `Claim`; `save` raises TrainingError when a newer chief has taken it over."""
+
+    def __init__(self, claim, keep):
+        super().__init__(claim.folder, keep)
+        self._claim = claim
+
+    def save(self, snapshot):
+        """Write the snapshot, as `Checkpoints.save` does."""
+        if not self._claim.holds():
+            raise TrainingError(f"{self.folder} belongs to another process now; this one saves nothing more.")
+        return super().save(snapshot)
+
+
+def _made(source, target):
+    """Give `source` the name `target` as well, with its content at once; return whether the name was free."""
+    try:
+        os.link(source, target)
+    except FileExistsError:
+        return False
+    except OSError:  # a file system without hard links, such as exFAT: there the content comes a moment later
+        if target.exists():
+            return False
+        with open(target, "x", encoding="utf-8") as file:
+            file.write(source.read_text(encoding="utf-8"))
+    return True
+
+
+def _read(path):
+    """Return the `Owner` in the file `path`, None where there is none that can be read."""
+    try:
+        return Owner(**json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        return None

@@ -1,0 +1,138 @@
+"""A checkpoint's manifest: what is in its data file, which pushes are in it, and how to know that it is whole."""
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import torch
+
+import course
+from course.training.checkpoint.snapshot import Applied, Snapshot
+
+FORMAT = 1  # goes up when an older course could not read what this one writes
+_LIMIT = 1 << 26  # bytes: a manifest is small, and a file that is not one must not fill the memory
+
+
+def stem_of(incarnation, version):
+    """Return the name, without its ending, of the checkpoint of this incarnation and step."""
+    return f"checkpoint-{incarnation:04d}-{version:012d}"
+
+
+class CheckpointError(ValueError):
+    """A checkpoint can't be read: the message names the file and what is wrong with it."""
+
+    def __init__(self, path, reason):
+        super().__init__(f"{path}: {reason}.")
+        self.path, self.reason = Path(path), reason
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What the JSON file says; `parameters` is name to [shape, dtype], `applied` session to its `Applied` as a list."""
+
+    format: int
+    data: str
+    size: int
+    sha256: str
+    version: int
+    incarnation: int
+    optimizer: str
+    seed: int
+    applied: dict
+    parameters: dict
+    course: str
+    torch: str
+    saved: str
+
+    @classmethod
+    def of(cls, snapshot, data, size, sha256):
+        """Return the manifest of `snapshot`, written to the file named `data` of `size` bytes."""
+        return cls(
+            FORMAT,
+            data,
+            size,
+            sha256,
+            int(snapshot.version),
+            int(snapshot.incarnation),
+            snapshot.kind,
+            int(snapshot.seed),
+            {session: list(map(int, entry)) for session, entry in snapshot.applied.items()},
+            described(snapshot.parameters),
+            course.__version__,
+            str(torch.__version__),
+            datetime.now(UTC).isoformat(timespec="seconds"),
+        )
+
+    def as_bytes(self):
+        """Return the manifest as JSON, with a checksum of its own: a flipped digit of the step must not pass."""
+        fields = asdict(self)
+        return json.dumps({"checkpoint": "course.training", **fields, "seal": _seal(fields)}, indent=1).encode()
+
+    def snapshot(self, parameters, optimizer):
+        """Return the snapshot that was saved, from what the data file holds."""
+        applied = {session: Applied(*entry) for session, entry in self.applied.items()}
+        return Snapshot(
+            self.version, parameters, optimizer, self.optimizer, self.incarnation, applied=applied, seed=self.seed
+        )
+
+
+def read_manifest(path):
+    """Return the manifest at `path`; raises CheckpointError for a file that is missing, broken, foreign or too new."""
+    try:
+        with open(path, "rb") as file:
+            text = file.read(_LIMIT + 1)
+    except FileNotFoundError as error:
+        raise CheckpointError(path, "the manifest is missing (its writer was stopped, or it was removed)") from error
+    except OSError as error:
+        raise CheckpointError(path, f"it can't be read ({error.strerror or error})") from error
+    if not text:
+        raise CheckpointError(path, "the file is empty")
+    try:
+        told = json.loads(text) if len(text) <= _LIMIT else None
+    except (ValueError, RecursionError) as error:
+        raise CheckpointError(path, "it is torn or not a checkpoint's manifest: not JSON") from error
+    if not isinstance(told, dict) or told.pop("checkpoint", None) != "course.training":
+        raise CheckpointError(path, "it is not a checkpoint's manifest")
+    number = told.get("format")
+    if isinstance(number, int) and number > FORMAT:
+        raise CheckpointError(
+            path, f"it has format {number}, written by course {told.get('course')}; this course reads up to {FORMAT}"
+        )
+    seal = told.pop("seal", None)
+    if seal != _seal(told) or told.keys() != Manifest.__dataclass_fields__.keys():
+        raise CheckpointError(path, "its checksum is wrong: it was changed after it was written")
+    manifest = Manifest(**told)
+    problem = _problem(manifest, Path(path).name)
+    if problem:
+        raise CheckpointError(path, problem)
+    return manifest
+
+
+def described(parameters):
+    """Return name to [shape, dtype], as JSON has them."""
+    return {name: [list(value.shape), str(value.dtype)] for name, value in parameters.items()}
+
+
+def _seal(fields):
+    return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()
+
+
+def _problem(manifest, name):
+    """Return what is wrong with a manifest whose checksum is right: someone else made it, or it was renamed."""
+    for what, field in Manifest.__dataclass_fields__.items():
+        value = getattr(manifest, what)
+        if type(value) is not field.type:
+            return f"its {what} is {value!r}, not of type {field.type.__name__}"
+    stem = stem_of(manifest.incarnation, manifest.version)
+    if name != f"{stem}.json":
+        return f"it was renamed: it was written as {stem}.json"
+    if manifest.data != f"{stem}-{manifest.sha256[:16]}.pt":
+        return f"its data file {manifest.data!r} is not the one beside it"
+    if min(manifest.version, manifest.incarnation, manifest.size) < 0:
+        return "it has a negative step, incarnation or size"
+    entries = manifest.applied.values()
+    if not all(isinstance(e, list) and len(e) == 4 and all(type(n) is int for n in e) for e in entries):
+        return "its table of applied pushes is not four whole numbers a session"
+    return None

@@ -1,0 +1,55 @@
+"""Follow one incarnation: read its records, tell the hooks each step and event, until training ends."""
+
+import time
+
+from course.training.driver.shard_client import TrainingError
+from course.training.driver.signals import unbroken
+from course.training.hooks.base import refuse, tell
+from course.training.records.result import Step
+from course.training.server.store import NonFiniteError
+
+_EVERY = 0.02  # seconds between two looks at the shards
+
+
+def follow(talk, session, hooks, lineage, crew):
+    """Read steps and tell the hooks until training ends. Raises what the end calls for."""
+    workers = crew.plan.workers
+    while True:
+        crew.check()
+        lineage.read(talk)
+        events, rows = lineage.untold()
+        for seconds, what, worker, step, reason in events:
+            session.happened(what, workers[worker], step, reason, seconds)
+        _tell_steps(rows, session, hooks)
+        status, ended = lineage.status, lineage.status["ended"]
+        if ended and (len(rows) == 0 or session.stop_reason is not None):
+            _judge(ended, status, session, hooks, workers)
+            return
+        if session.stop_reason is not None:
+            with unbroken():
+                talk.stop()
+        elif not ended:
+            time.sleep(_EVERY)
+
+
+def _tell_steps(rows, session, hooks):
+    for row in rows if hooks else ():
+        for hook in hooks:
+            hook.before_run(session)
+        tell(session, hooks, Step(*row.item()))
+        if session.stop_reason is not None:
+            return
+
+
+def _judge(ended, status, session, hooks, workers):
+    """Raise what the end of the training calls for."""
+    if ended["why"] == "not finite":
+        refuse(session, hooks, NonFiniteError(ended["text"], ended["version"]))
+    elif ended["why"] == "lost":
+        lost = "; ".join(f"{workers[int(worker)]}: {reason}" for worker, reason in sorted(status["lost"].items()))
+        raise TrainingError(
+            f"training stands still at step {status['version']}, {ended['text']}: {lost}. Start the workers again (a "
+            "local cluster does so by itself), then call train again."
+        )
+    elif ended["why"] in ("error", "closed"):
+        raise TrainingError(f"training ended at step {status['version']}: {ended['text'] or 'the server closed'}.")

@@ -1,0 +1,79 @@
+"""The history that led to the present parameters: records over several incarnations, on one clock."""
+
+import time
+
+import numpy
+
+from course.training.driver.signals import unbroken
+from course.training.records.result import RECORD
+
+
+class Lineage:
+    """Records of applied gradients and what else the servers tell, as the session reads them.
+
+    Every incarnation's server counts seconds from its own start; here they become seconds since the first one's.
+    `version`: of the last update read (at first of the checkpoint, where training goes on from one); `status`: the
+    last one read.
+    """
+
+    def __init__(self, version=0):
+        self.version, self.status = version, None
+        self._rows, self._untold, self._events = [], [], []
+        self._read = self._events_read = 0  # of this incarnation's server
+        self._origin = None  # on our monotonic clock: when the first server's clock was 0
+        self._shift, self._set = 0.0, False
+
+    def read(self, talk):
+        """Read what is new at the shards of this `Talk`. Raises ShardLost."""
+        with unbroken():
+            self.status, rows = talk.look(self._read, self._events_read)
+        self._set_clock(self.status["seconds"])
+        events = self.status["events"]
+        self._events += [(seconds + self._shift, *rest) for seconds, *rest in events]
+        self._read, self._events_read = self._read + len(rows), self._events_read + len(events)
+        if len(rows):
+            rows = rows.copy()
+            rows["arrived"] += self._shift
+            rows["applied"] += self._shift
+            self._rows.append(rows)
+            self._untold.append(rows)
+            self.version = int(rows["step"][-1])
+
+    def untold(self):
+        """Return the events, as (seconds, what, worker, step, reason), and the records not yet returned by this."""
+        events, rows = self._events, _joined(self._untold)
+        self._events, self._untold = [], []
+        return events, rows
+
+    def roll_back(self, version):
+        """Forget the updates after `version`: they are lost with the ps that had them. Another server comes."""
+        self._rows = [rows[rows["step"] <= version] for rows in self._rows]
+        self._untold = [rows[rows["step"] <= version] for rows in self._untold]
+        self.version, self._read, self._events_read, self._set = version, 0, 0, False
+
+    def now(self):
+        """Return the seconds since the first incarnation's start; 0 before it."""
+        return 0.0 if self._origin is None else time.monotonic() - self._origin
+
+    @property
+    def history(self):
+        """All records of the lineage, as one array of `RECORD`."""
+        return _joined(self._rows)
+
+    @property
+    def seconds(self):
+        """Seconds from the start to the last update."""
+        last = next((rows for rows in reversed(self._rows) if len(rows)), None)
+        return 0.0 if last is None else float(last["applied"][-1])
+
+    def _set_clock(self, seconds):
+        """Set the clock by what this incarnation's server reads now, the first time that it reads anything."""
+        if seconds is None or self._set:
+            return
+        zero = time.monotonic() - seconds
+        self._origin = zero if self._origin is None else self._origin
+        self._shift, self._set = zero - self._origin, True
+
+
+def _joined(rows):
+    return numpy.concatenate(rows) if rows else numpy.empty(0, RECORD)

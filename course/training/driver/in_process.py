@@ -1,0 +1,129 @@
+"""One process plays all the workers, in turns: the same store and rules, no waiting, the same answer every time.
+
+This is the reference for the real thing, and the place to see staleness without luck: with `workers` workers taking
+turns, every gradient is `workers − 1` updates old when it is applied.
+"""
+
+from collections import Counter
+from dataclasses import replace
+
+import numpy
+import torch
+
+from course.training.checkpoint.checkpoints import Checkpoints
+from course.training.hooks.base import Session, begun, refuse, tell
+from course.training.hooks.save_checkpoint import with_saving
+from course.training.problems.problem import batch_generator
+from course.training.records.result import RECORD, Step, TrainingResult
+from course.training.server.rules import Push, make_rule
+from course.training.server.store import NonFiniteError, ParameterServer
+
+
+def train_in_turns(
+    problem,
+    *,
+    optimizer,
+    mode="async",
+    workers=1,
+    total_steps=1000,
+    hooks=(),
+    max_staleness=None,
+    aggregate=None,
+    seed=0,
+    checkpoint_dir=None,
+    keep=5,
+    resume=True,
+):
+    """Train in this process, the workers taking turns; arguments and result as `train`'s, and deterministic."""
+    checkpoints = Checkpoints(checkpoint_dir, keep) if checkpoint_dir is not None else None
+    restored = checkpoints.latest() if checkpoints is not None and resume else None
+    incarnation = checkpoints.next_incarnation() if checkpoints is not None else 0
+    store = ParameterServer(problem.initial(), optimizer, state=restored)
+    rule = make_rule(mode, store, workers, max_staleness, aggregate)
+    hooks = with_saving(hooks, checkpoints)
+    session = Session(
+        total_steps,
+        lambda: store.pull().parameters,
+        lambda: replace(store.state(), incarnation=incarnation, seed=seed),
+        problem=problem,
+        checkpoints=checkpoints,
+        settings={
+            "mode": mode,
+            "workers": workers,
+            "max_staleness": max_staleness,
+            "aggregate": aggregate,
+            "seed": seed,
+        },
+    )
+    session.step, sent, history = store.version, Counter(), []
+    with begun(session, hooks):
+        if restored is not None:
+            session.happened("restored", reason=f"from step {store.version}")
+        session.save("the start")
+        try:
+            _train(problem, session, hooks, store, rule, workers, seed, sent, history)
+        except BaseException as error:
+            session.finish("an error ended the training", error)
+            raise
+        session.finish()
+    return _result(session, mode, workers, store, rule, sent, history, restored)
+
+
+def _train(problem, session, hooks, store, rule, workers, seed, sent, history):
+    """Take turns until the end; `sent` and `history` are filled."""
+    for worker, pulled in _turns(session, store, rule, workers):
+        for hook in hooks:
+            hook.before_run(session)
+        push = gradient(problem, worker, pulled, seed, session.seconds())
+        sent[worker] += 1
+        try:
+            store.check(push.gradients, push.version)
+            applied = rule.offer(push)
+        except NonFiniteError as error:
+            refuse(session, hooks, error)
+            return
+        for used in applied:
+            now = session.seconds()
+            history.append(Step(store.version, used.worker, used.version, used.loss, used.arrived, now))
+            tell(session, hooks, history[-1])
+
+
+def _result(session, mode, workers, store, rule, sent, history, restored):
+    return TrainingResult(
+        mode,
+        workers,
+        store.pull().parameters,
+        store.version,
+        numpy.array(history, dtype=RECORD),
+        session.seconds(),
+        dict(rule.dropped),
+        stopped_by=session.stop_reason,
+        events=session.events,
+        sent=dict(sent),
+        acknowledged=dict(sent),
+        applied=dict(Counter(step.worker for step in history)),
+        restored_from=None if restored is None else restored.version,
+    )
+
+
+def _turns(session, store, rule, workers):
+    """Yield (worker, what it pulled after its last push), round and round, until the limit or a stop request."""
+    pulled = {worker: store.pull() for worker in range(workers)}
+    while True:
+        for worker in range(workers):
+            if store.version >= session.limit or session.stop_reason is not None:
+                return
+            if rule.is_waiting(worker):
+                continue
+            yield worker, pulled.pop(worker, None) or store.pull()
+            if not rule.is_waiting(worker):
+                pulled[worker] = store.pull()
+
+
+def gradient(problem, worker, pulled, seed, arrived=0.0):
+    """Return one worker's `Push` from what it pulled."""
+    leaves = {name: value.requires_grad_() for name, value in pulled.parameters.items()}
+    batch = problem.batch(worker, pulled.version, batch_generator(seed, worker, pulled.version))
+    loss = problem.loss(leaves, batch)
+    gradients = torch.autograd.grad(loss, list(leaves.values()))
+    return Push(worker, pulled.version, dict(zip(leaves, gradients, strict=True)), loss.item(), arrived)

@@ -1,0 +1,147 @@
+"""A training to practise failures on: it runs for some seconds, is hit by plan or by hand, and writes down what it saw.
+
+What training itself tells its hooks is recorded beside what was done to it, on one clock.
+"""
+
+import tempfile
+import threading
+import time
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from course.training.driver.train import TrainingError, train
+from course.training.hooks.base import Hook
+from course.training.hooks.save_checkpoint import SaveCheckpoint
+from course.training.problems.paced import paced, slow
+from course.training.records.result import RECORD, Event
+
+#: action -> what the event is called
+ACTIONS = {"kill": "killed", "freeze": "frozen", "thaw": "thawed", "slow": "slowed", "quick": "quick again"}
+_PACE = 0.004  # seconds a batch: a few hundred updates a second, which leave the notebook its core
+_SLOW = 0.050  # seconds that a batch takes longer on a slowed worker
+_EVERY = 2.0  # seconds between two checkpoints: what the loss of a parameter server can cost at most
+_AFTERWARDS = 2.0  # seconds of training after a restore that are worth seeing
+_LOOK = 0.05  # seconds between two looks at the plan
+
+
+@dataclass
+class Story:
+    """What is known of a training: applied gradients (undone ones too), events in order, and why it ended ("" yet)."""
+
+    rows: list = field(default_factory=list)
+    events: list = field(default_factory=list)
+    ended: str = ""
+
+    @property
+    def history(self):
+        """The gradients as an array of `RECORD`."""
+        return np.array(self.rows[:], dtype=RECORD)
+
+    def add(self, event):
+        """Add an `Event`, which may be told a moment late, at its place."""
+        self.events = sorted([*self.events, event], key=lambda one: one.seconds)
+
+
+class Rehearsal:
+    """One training of `problem` on `cluster` for `seconds`; `story` grows while `run()` runs, in any thread.
+
+    `plan`: `(second, action, task)`, done by itself; `act(action, task)` does one at once. `settings` go to `train`.
+    """
+
+    def __init__(self, cluster, problem, seconds, plan=(), **settings):
+        self.story = Story()
+        self._cluster, self._problem, self._seconds, self._settings = cluster, problem, seconds, settings
+        self._plan = sorted(plan)
+        self._begun = time.perf_counter()  # second 0: moved when the first update tells its time
+        self._session = None
+        self._over = threading.Event()
+
+    def run(self):
+        """Train, do what the plan says, and return the `Story`; a training that can't go on says so in `ended`."""
+        following = threading.Thread(target=self._follow_plan, name="rehearsal", daemon=True)
+        following.start()
+        try:
+            with tempfile.TemporaryDirectory(prefix="course-rehearsal-") as folder:
+                self._train(folder)
+        except TrainingError as error:
+            self.story.ended = str(error)
+        finally:
+            self._over.set()
+            following.join()
+        return self.story
+
+    def act(self, action, task):
+        """Do one of ACTIONS to `task` at once, and write it down; raises ValueError for a task that isn't there."""
+        do = {
+            "kill": self._cluster.kill,
+            "freeze": self._cluster.freeze,
+            "thaw": self._cluster.thaw,
+            "slow": lambda task: slow(self._cluster, task, _SLOW),
+            "quick": lambda task: slow(self._cluster, task, 0),
+        }[action]
+        now = self.seconds
+        do(task)
+        self.story.add(Event(now, ACTIONS[action], task, self._session.step if self._session else 0))
+
+    def stop(self, reason):
+        """Ask for the end of the training."""
+        if self._session is not None:
+            self._session.request_stop(reason)
+
+    @property
+    def seconds(self):
+        """Seconds since the training's start, on its own clock."""
+        return time.perf_counter() - self._begun
+
+    def _train(self, folder):
+        result = train(
+            paced(self._problem, _PACE),
+            self._cluster,
+            total_steps=10**9,
+            hooks=[SaveCheckpoint(seconds=_EVERY), _Recorder(self)],
+            checkpoint_dir=folder,
+            **self._settings,
+        )
+        self.story.ended = result.stopped_by
+
+    def _follow_plan(self):
+        """Act when it is time, also while no update tells of any, and end the training."""
+        while not self._over.wait(_LOOK):
+            while self.story.rows and self._plan and self._plan[0][0] <= self.seconds:
+                _, action, task = self._plan.pop(0)
+                self._try(action, task)
+            if self._is_time_over():
+                self.stop(f"{self._seconds:g} seconds are over")
+
+    def _is_time_over(self):
+        """Whether the seconds have passed; a recovery under way, and a look at what it gave, come first."""
+        told = [event for event in self.story.events if event.what in ("ps lost", "restored")]
+        if not self.story.rows or (told and told[-1].what == "ps lost"):
+            return False
+        return self.seconds > max([self._seconds, *(event.seconds + _AFTERWARDS for event in told)])
+
+    def _try(self, action, task):
+        try:
+            self.act(action, task)
+        except (OSError, RuntimeError, ValueError) as error:  # a thread has nobody above it: the story tells it
+            self.stop(f"the plan could not {action} {task}: {error}")
+
+
+class _Recorder(Hook):
+    """Writes every step and event into the story."""
+
+    def __init__(self, rehearsal):
+        self._rehearsal = rehearsal
+
+    def begin(self, session):
+        self._rehearsal._session = session
+
+    def after_run(self, session, step):
+        story = self._rehearsal.story
+        if not story.rows:
+            self._rehearsal._begun = time.perf_counter() - step.applied
+        story.rows.append(tuple(step))
+
+    def event(self, session, event):
+        self._rehearsal.story.add(event)

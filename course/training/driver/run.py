@@ -1,0 +1,170 @@
+"""One call of `train`, over as many incarnations as it takes: a lost ps costs the updates since the last checkpoint."""
+
+import dataclasses
+from contextlib import suppress
+
+from course.training.driver.follow import follow
+from course.training.driver.history import Lineage
+from course.training.driver.shard_client import ShardLost, TrainingError
+from course.training.driver.view import View
+from course.training.hooks.base import Session, begun
+from course.training.multihost.leader_lease import Deposed
+from course.training.records.result import TrainingResult
+
+TRIES = 5  # incarnations in a row that get no further than one before them, after which training is given up
+
+
+class Run:
+    """The training of a plan by `crew` (see `Crew`), told to `hooks`.
+
+    `checkpoints`: a `ClaimedCheckpoints`, or None. `start`: the `Snapshot` to go on from, None for the problem's first
+    parameters.
+    """
+
+    def __init__(self, crew, hooks, checkpoints=None, start=None):
+        self._plan, self._crew, self._hooks, self._checkpoints = crew.plan, crew, hooks, checkpoints
+        self._lineage = Lineage(start.version if start else 0)
+        self._view = View(crew.plan.problem.initial(), start, self._lineage)
+        self._session = self._made_session()
+        self._start, self._opened, self._incarnation = start, 0, -1
+        self._furthest, self._vain = -1, 0
+        self._first = start.incarnation if start else None  # the lowest incarnation whose checkpoints are ours
+
+    def result(self):
+        """Train to the end; return the `TrainingResult`, or raise what the end calls for (see `train`)."""
+        with begun(self._session, self._hooks):
+            settings = dataclasses.replace(self._plan.settings, limit=self._session.limit)
+            while True:
+                try:
+                    return self._live(settings)
+                except ShardLost as lost:
+                    self._recover(lost)
+
+    def _live(self, settings):
+        """One incarnation: open the shards, have the workers work, follow them to the end of training or of a shard."""
+        self._opened, ps = self._opened + 1, self._crew.ps_there()
+        number = max(self._incarnation + 1, self._checkpoints.next_incarnation() if self._checkpoints else 0)
+        if not ps:
+            raise TrainingError(
+                f"none of {', '.join(self._plan.ps)} answers. Start one again, then call train again: it goes on from "
+                "the newest checkpoint, where a checkpoint_dir is given."
+            )
+        with self._crew.opened(ps, settings, number, self._start) as talk, self._view.of(talk):
+            self._incarnation = talk.where.incarnation
+            self._note_start(talk)
+            try:
+                with self._crew.working(talk):
+                    follow(talk, self._session, self._hooks, self._lineage, self._crew)
+                parameters = self._finished()
+                with suppress(ShardLost):  # all that matters is here
+                    self._lineage.read(talk)  # again: the workers have said their last counts since
+                return self._made(self._lineage.status, parameters)
+            except (ShardLost, Deposed):
+                raise
+            except BaseException as error:
+                self._session.finish("an error ended the training", error)
+                raise
+
+    def _finished(self):
+        """Keep the last snapshot for the hooks' ends, save it where there is a place; return the last parameters."""
+        self._session.finish()
+        return self._session.parameters()
+
+    def _note_start(self, talk):
+        """Tell where training goes on from; save the version that it starts with, before anybody works on it."""
+        if self._crew.attached:
+            self._start, self._first = None, self._incarnation
+            self._session.happened("chief took over", reason=f"incarnation {self._incarnation}")
+            self._session.save("another chief")
+        elif self._start is not None:
+            self._session.happened("restored", talk.where.tasks[0], reason=f"incarnation {self._incarnation}")
+        elif self._checkpoints is not None:
+            try:
+                self._checkpoints.save(talk.snapshot())
+                self._first = self._incarnation
+            except OSError as error:
+                raise ValueError(
+                    f"train(checkpoint_dir={str(self._checkpoints.folder)!r}): the first checkpoint can't be written: "
+                    f"{error}. Name a folder of yours on a disk with space."
+                ) from error
+
+    def _recover(self, lost):
+        """Make ready for another incarnation after the loss of a ps, or raise why there can't be one."""
+        self._crew.check()
+        self._session.happened("ps lost", lost.task, reason=lost.reason)
+        if self._checkpoints is None:
+            raise lost
+        self._count_vain(lost)
+        newest = self._newest()
+        if newest is None and (self._lineage.version > 0 or self._crew.took_over):
+            raise TrainingError(
+                f"{lost.task}, the parameter server, is lost: {lost.reason}. No checkpoint in "
+                f"{self._checkpoints.folder} can be read, so training can't go on."
+            ) from lost
+        self._start = newest  # None: lost before anything was applied, so nothing is lost by starting over
+        self._lineage.roll_back(newest.version if newest else 0)
+        self._session.step = self._lineage.version
+
+    def _newest(self):
+        """Return the newest checkpoint of this training; None where it has none, whatever else lies in the folder."""
+        if self._first is None:
+            return self._start  # lost before the first save: begin as before
+        newest = self._checkpoints.latest()
+        return None if newest is None or newest.incarnation < self._first else newest
+
+    def _count_vain(self, lost):
+        self._vain = 0 if self._lineage.version > self._furthest else self._vain + 1
+        self._furthest = max(self._furthest, self._lineage.version)
+        if self._vain >= TRIES:
+            raise TrainingError(
+                f"{lost.task}, the parameter server, is lost: {lost.reason}. It is the {self._vain}th time in a row "
+                f"that training got no further than step {self._furthest}; cluster.log({lost.task!r}) may say why. "
+                f"What was reached is in {self._checkpoints.folder}."
+            ) from lost
+
+    def _made_session(self):
+        plan = self._plan
+        told = {
+            **vars(plan.settings),
+            "optimizer": getattr(plan.optimizer, "func", plan.optimizer).__name__,
+            "seed": plan.seed,
+            "ps": len(plan.ps),
+        }
+        session = Session(
+            plan.settings.limit,
+            self._view.parameters,
+            self._view.snapshot,
+            problem=plan.problem,
+            cluster=self._crew.cluster,
+            checkpoints=self._checkpoints,
+            settings=told,
+            seconds=self._lineage.now,
+        )
+        session.step = self._lineage.version
+        return session
+
+    def _made(self, status, parameters):
+        lineage = self._lineage
+        return TrainingResult(
+            self._plan.settings.mode,
+            len(self._plan.workers),
+            parameters,
+            status["version"],
+            lineage.history,
+            lineage.seconds,
+            _by_worker(status["dropped"]),
+            _by_worker(status["lost"]),
+            self._session.stop_reason,
+            self._opened,
+            self._session.events,
+            _by_worker(status.get("sent", {})),
+            _by_worker(status.get("acknowledged", {})),
+            _by_worker(status.get("applied", {})),
+            status.get("degraded", 0),
+            self._start.version if self._start else None,
+        )
+
+
+def _by_worker(counts):
+    """Return the dictionary with workers as numbers: JSON made words of them."""
+    return {int(worker): value for worker, value in counts.items()}

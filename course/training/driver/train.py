@@ -1,0 +1,77 @@
+"""`train`: parameter-server tasks, worker tasks, and this process, which starts them, tells the hooks and saves."""
+
+from contextlib import ExitStack
+
+from course.training.checkpoint.folder_lock import Claim, ClaimedCheckpoints
+from course.training.driver.plan import make_plan, taking_part
+from course.training.driver.run import Run
+from course.training.driver.shard_client import TrainingError
+from course.training.driver.worker_pool import Crew, warm
+from course.training.hooks.save_checkpoint import with_saving
+
+__all__ = ["TrainingError", "train"]
+
+
+def train(
+    problem,
+    cluster,
+    *,
+    optimizer,
+    mode="async",
+    workers=None,
+    total_steps=1000,
+    hooks=(),
+    max_staleness=None,
+    aggregate=None,
+    seed=0,
+    checkpoint_dir=None,
+    keep=5,
+    resume=True,
+    placement="by_size",
+):
+    """Train `problem` on the cluster's `ps` tasks and its `worker` tasks; return a `TrainingResult`.
+
+    - `problem`: a `Problem`. `optimizer`: from a list of tensors to a `torch.optim` optimiser, which lives on the
+      parameter servers: `functools.partial(torch.optim.SGD, lr=0.05)`.
+    - `mode`: "async", every gradient is applied when it arrives; with `max_staleness`, those older than that many
+      updates are dropped. "sync": an update is the mean of `aggregate` distinct workers' gradients (default: all).
+    - `workers`: how many of the worker tasks take part (default: all). `total_steps`: exactly so many updates, those
+      before a checkpoint that training goes on from among them.
+    - `hooks`: see `Hook`; they run here. `seed`: with the worker's index and the version it fixes each batch.
+    - `checkpoint_dir`: a folder of this process's machine for the newest `keep` checkpoints: of version 0, every 10 s
+      or as a `SaveCheckpoint` among the hooks says, and of the end, after an error or an interrupt too. With
+      `resume`, training goes on from the newest one that is there, on any number of ps tasks; without, it starts
+      anew, and its checkpoints push the older ones out.
+    - `placement`: how parameters are spread over the ps tasks, "by_size" or "round_robin".
+
+    A worker that dies or falls silent: the others go on, and it joins again when it is back. A ps that does: training
+    goes on from the newest checkpoint, a few seconds later; without a `checkpoint_dir` that is a TrainingError. Raises
+    TrainingError, in at most 5 s, when a worker's code fails or nothing can be recovered; NonFiniteError when a
+    gradient is not finite and no hook asks to stop; ValueError for wrong arguments, and for a checkpoint of another
+    model or optimiser, before anything starts.
+    """
+    tasks = cluster.tasks
+    warming = warm(cluster, taking_part(tasks, workers)[0])
+    plan = make_plan(problem, tasks, optimizer, mode, workers, total_steps, max_staleness, aggregate, seed, placement)
+    for future in warming:
+        future.release()
+    return train_with(Crew(cluster, plan), hooks, checkpoint_dir, keep, resume)
+
+
+def train_with(crew, hooks=(), checkpoint_dir=None, keep=5, resume=True):
+    """Train as `train` does, the plan and the processes being those of `crew`."""
+    with ExitStack() as held:
+        checkpoints = start = None
+        if checkpoint_dir is not None:
+            claim = held.enter_context(Claim(checkpoint_dir, crew.training, crew.epoch))
+            checkpoints = ClaimedCheckpoints(claim, keep)
+            start = _start(checkpoints, resume, crew.plan)
+        return Run(crew, with_saving(hooks, checkpoints), checkpoints, start).result()
+
+
+def _start(checkpoints, resume, plan):
+    """Return the snapshot to go on from, None where there is none; ValueError for one that doesn't fit."""
+    newest = checkpoints.latest() if resume else None
+    if newest is not None:
+        newest.check(plan.problem.initial(), plan.kind)
+    return newest

@@ -1,0 +1,1 @@
+"""What may happen around a step: the hooks, the reader's own ones too."""

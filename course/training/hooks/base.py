@@ -1,0 +1,227 @@
+"""Hooks: code of yours that training calls at the start, around every step, and at the end; each may ask to stop.
+
+All hooks run in the process and thread that called `train` (the notebook's, or the chief worker's), in the order given;
+workers and parameter servers never wait for them. A hook of your own is a `Hook` with the methods that you need:
+
+>>> from functools import partial
+>>> import torch
+>>> from course.training import linear_regression, train_in_turns
+>>> class Halfway(Hook):
+...     def after_run(self, session, step):
+...         if step.loss < self.first / 2:
+...             session.request_stop(f"half the first loss at step {step.step}")
+...     def before_run(self, session):
+...         if session.step == 0:
+...             problem = session.problem
+...             points = problem.x, problem.y
+...             self.first = problem.loss(session.parameters(), points).item()
+>>> sgd = partial(torch.optim.SGD, lr=0.02)
+>>> train_in_turns(linear_regression(), optimizer=sgd, hooks=[Halfway()])
+TrainingResult(async, 1 worker, 8 updates, stopped by: half the first loss at step 8)
+"""
+
+import math
+import time
+import warnings
+from contextlib import contextmanager
+
+from course.training.checkpoint.checkpoints import CheckpointWarning
+from course.training.checkpoint.manifest import CheckpointError
+from course.training.records.result import Event
+
+
+class Session:
+    """What a hook sees of the training.
+
+    - `.step`: the last one told (smaller again after a lost parameter server was restored); `.limit`: the number of
+      updates after which the store stops by itself, which `begin` may lower.
+    - `.problem`, `.cluster` (None in turns), `.settings` (name to value: mode, workers, optimizer, seed, …),
+      `.checkpoints` (a `Checkpoints`, or None), `.events` (list of `Event`), `.seconds()` since training began.
+    """
+
+    def __init__(
+        self,
+        limit,
+        parameters,
+        snapshot=None,
+        *,
+        problem=None,
+        cluster=None,
+        checkpoints=None,
+        settings=None,
+        seconds=None,
+    ):
+        self.limit, self.step, self.stop_reason = limit, 0, None
+        self.problem, self.cluster, self.checkpoints = problem, cluster, checkpoints
+        self.settings, self.events, self.hooks = dict(settings or {}), [], ()
+        started = time.perf_counter()
+        self.seconds = seconds or (lambda: time.perf_counter() - started)
+        self._parameters, self._snapshot, self._last, self._saved = parameters, snapshot, None, None
+
+    def parameters(self):
+        """Return copies of the present parameters: name to tensor."""
+        if self._last is None:
+            return self._parameters()
+        return {name: value.clone() for name, value in self._last.parameters.items()}
+
+    def snapshot(self):
+        """Return the `Snapshot` of this moment, at one version over all parameter servers."""
+        return self._snapshot() if self._last is None else self._last
+
+    def save(self, reason=""):
+        """Write a checkpoint and return its path; None, with a warning, when the disk refuses: training goes on.
+
+        None too where there is no `checkpoint_dir`. What is there already is not written again.
+        """
+        if self.checkpoints is None:
+            return None
+        snapshot = self.snapshot()
+        key = (snapshot.incarnation, snapshot.version)
+        if self._saved is not None and self._saved[0] == key:
+            return self._saved[1]
+        try:
+            path = self.checkpoints.save(snapshot)
+        except (OSError, CheckpointError) as error:
+            said = str(error).rstrip(".")
+            text = f"STEP {snapshot.version} IS NOT SAVED: {said}. Older checkpoints stay; training is not stopped."
+            warnings.warn(text, CheckpointWarning, stacklevel=2)
+            return None
+        self._saved = key, path
+        self.happened("checkpoint saved", step=snapshot.version, reason=reason)
+        return path
+
+    def finish(self, reason="the end", error=None):
+        """Take the last snapshot and save it; hooks see it from now on, when the parameter servers may be gone.
+
+        Called by who trains. `error`: what ended the training, if something did; what fails now is a note of it.
+        """
+        try:
+            self._last = self.snapshot() if self._snapshot is not None else None
+            self.save(reason)
+        except Exception as second:
+            if error is None:
+                raise
+            error.add_note(f"The last state could not be kept: {type(second).__name__}: {second}")
+
+    @property
+    def finished(self):
+        """Whether training is over and its last snapshot is kept; not so when the parameter servers were lost."""
+        return self._last is not None
+
+    def happened(self, what, task="", step=None, reason="", seconds=None):
+        """Keep an `Event` of this kind and tell the hooks of it."""
+        now, step = self.seconds() if seconds is None else seconds, self.step if step is None else step
+        event = Event(now, what, task, step, reason)
+        self.events.append(event)
+        for hook in self.hooks:
+            hook.event(self, event)
+
+    def validated(self, step, values):
+        """Tell the hooks what a validation of the parameters at `step` has found: name to number."""
+        for hook in self.hooks:
+            hook.validated(self, step, values)
+
+    def request_stop(self, reason):
+        """Ask for the end of training; the first reason given is kept."""
+        self.stop_reason = self.stop_reason or reason
+
+
+class Hook:
+    """Does nothing: override what you need. Steps are told in order, in the process and thread that called `train`.
+
+    Over a cluster the workers don't wait for hooks, so a step is told a moment after it was applied, and a stop asked
+    for in `after_run` takes effect some steps later. `StopAtStep` is exact: the store itself counts. An exception in a
+    hook ends the training; every hook that has begun is told the end, and what could be saved is.
+    """
+
+    def begin(self, session):
+        """Called once, before any worker starts."""
+
+    def before_run(self, session):
+        """Called before each step is told; `session.step` is the one before."""
+
+    def after_run(self, session, step):
+        """Called with each applied `Step`: `.step`, `.worker`, `.version`, `.staleness`, `.loss`."""
+
+    def event(self, session, event):
+        """Called with each `Event`: a worker lost, a checkpoint saved, a restart from one, …"""
+
+    def validated(self, session, step, values):
+        """Called with each result of a `Validate` hook: a dict of numbers, for the parameters at `step`."""
+
+    def refused(self, session, error):
+        """Called when the store refused a gradient (NonFiniteError); if no hook then asks to stop, it is raised."""
+
+    def finished(self, session):
+        """Called when training is over and its last parameters are there, before any hook's `end`."""
+
+    def end(self, session):
+        """Called once at the end, whatever happened: after an error or an interrupt too."""
+
+
+class StopAtStep(Hook):
+    """Stop when the store has applied exactly `last_step` updates."""
+
+    def __init__(self, last_step):
+        if last_step < 0:
+            raise ValueError(f"StopAtStep({last_step}): give a number of updates from 0 up.")
+        self.last_step = last_step
+
+    def begin(self, session):
+        """Lower the limit at which the store stops."""
+        session.limit = min(session.limit, self.last_step)
+
+
+class StopOnNaN(Hook):
+    """Stop quietly when a loss or a gradient is NaN or infinite; the reason names the tensor and the step."""
+
+    def after_run(self, session, step):
+        """Look at the loss."""
+        if not math.isfinite(step.loss):
+            session.request_stop(f"the loss is not finite at step {step.step}")
+
+    def refused(self, session, error):
+        """Take the store's refusal as the reason to stop."""
+        session.request_stop(f"{error.tensor} is not finite at step {session.step + 1}")
+
+
+@contextmanager
+def begun(session, hooks):
+    """Within the `with`, every hook has begun; afterwards each that was asked to begin has ended, whatever happened.
+
+    Ends come in reverse order. The first exception is raised; those that come after it stand in its notes.
+    """
+    session.hooks, asked, first = tuple(hooks), [], None
+    try:
+        for hook in hooks:
+            asked.append(hook)
+            hook.begin(session)
+        yield
+    except BaseException as error:  # an interrupt too: it is raised again below
+        first = error
+    last = [(hook, "finished") for hook in asked if session.finished]
+    for hook, name in [*last, *((hook, "end") for hook in reversed(asked))]:
+        try:
+            getattr(hook, name)(session)
+        except BaseException as error:
+            if first is None:
+                first = error
+            else:
+                first.add_note(f"{type(hook).__name__}.{name} then raised {type(error).__name__}: {error}")
+    if first is not None:
+        raise first
+
+
+def tell(session, hooks, step):
+    """Tell the hooks of one applied step."""
+    session.step = step.step
+    for hook in hooks:
+        hook.after_run(session, step)
+
+
+def refuse(session, hooks, error):
+    """Tell the hooks of a refused gradient; raise the error unless one of them asks to stop."""
+    for hook in hooks:
+        hook.refused(session, error)
+    if session.stop_reason is None:
+        raise error

@@ -1,0 +1,122 @@
+"""Hooks that say how training gets on: one line that renews itself, and the rate of updates."""
+
+import sys
+import time
+
+from course.training.hooks.base import Hook
+
+_RENEW = 0.2  # seconds between two renewals of the line: an eye reads no faster
+
+
+class StepRate(Hook):
+    """Measure updates a second, over every `every` updates: `.rates` is a list of (step, updates a second).
+
+    By the times at which the store applied them, so hooks that are told later don't blur it.
+    """
+
+    def __init__(self, every=100):
+        if every < 1:
+            raise ValueError(f"StepRate(every={every}): give a number of updates from 1 up.")
+        self.every, self.rates, self._from = every, [], None
+
+    @property
+    def rate(self):
+        """The last rate measured, in updates a second; None before the first."""
+        return self.rates[-1][1] if self.rates else None
+
+    def begin(self, session):
+        """Start anew."""
+        self.rates, self._from = [], None
+
+    def after_run(self, session, step):
+        """Measure when `every` updates have passed."""
+        if self._from is None or step.step < self._from.step:  # the start, or a restart from a checkpoint
+            self._from = step
+        elif step.step >= self._from.step + self.every:
+            seconds = step.applied - self._from.applied
+            if seconds > 0:
+                self.rates.append((step.step, (step.step - self._from.step) / seconds))
+            self._from = step
+
+
+class ShowProgress(Hook):
+    """Show one line that renews itself: the step, the last loss, updates a second and the time left.
+
+    In a terminal and in a notebook; into a file or a pipe nothing is written. When training is done the line says how
+    many updates there were and nothing that differs from run to run, so a stored notebook stays the same.
+    """
+
+    def __init__(self):
+        self._line, self._due, self._seen = None, 0.0, []
+
+    def begin(self, session):
+        """Find out where the line can be shown."""
+        self._line, self._due, self._seen = _line(), 0.0, []
+
+    def after_run(self, session, step):
+        """Renew the line now and then."""
+        now = time.monotonic()
+        if self._line is None or now < self._due:
+            return
+        self._due = now + _RENEW
+        self._line.show(_text(session, step, self._rate(step.step, now)))
+
+    def end(self, session):
+        """Leave a last line that is the same in every run."""
+        if self._line is not None:
+            stopped = f", stopped: {session.stop_reason}" if session.stop_reason else ""
+            self._line.finish(f"{session.step:,} of {session.limit:,} updates{stopped}")
+            self._line = None
+
+    def _rate(self, step, now):
+        """Return updates a second over about the last two seconds, None before there are two looks."""
+        self._seen = [(s, t) for s, t in self._seen if now - t < 2.0 and s <= step] + [(step, now)]
+        first, since = self._seen[0]
+        return (step - first) / (now - since) if now > since else None
+
+
+def _text(session, step, rate):
+    text = f"{step.step:,} of {session.limit:,} updates · loss {step.loss:.4g}"
+    if rate:
+        text += f" · {rate:,.0f} a second · {(session.limit - step.step) / rate:.0f} s left"
+    return text
+
+
+def _line():
+    """Return the line to write on, or None where output is no screen."""
+    if "IPython" in sys.modules:
+        from IPython import get_ipython
+
+        if getattr(get_ipython(), "kernel", None) is not None:
+            return _NotebookLine()
+    return _TerminalLine(sys.stdout) if sys.stdout is not None and sys.stdout.isatty() else None
+
+
+class _TerminalLine:
+    def __init__(self, stream):
+        self._stream, self._width = stream, 0
+
+    def show(self, text, end=""):
+        self._stream.write("\r" + text.ljust(self._width) + end)
+        self._stream.flush()
+        self._width = len(text)
+
+    def finish(self, text):
+        self.show(text, end="\n")
+
+
+class _NotebookLine:
+    def __init__(self):
+        self._handle = None
+
+    def show(self, text):
+        from IPython.display import display
+
+        data = {"text/plain": text}
+        if self._handle is None:
+            self._handle = display(data, raw=True, display_id=True)
+        else:
+            self._handle.update(data, raw=True)
+
+    def finish(self, text):
+        self.show(text)

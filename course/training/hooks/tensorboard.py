@@ -1,0 +1,129 @@
+"""The hook that writes what TensorBoard shows: losses, staleness, rates, validation, parameters, and what happened."""
+
+import warnings
+
+from course.training.hooks.base import Hook
+from course.training.hooks.progress import StepRate
+
+
+class WriteSummaries(Hook):
+    """Write event files into `folder`; look at them with `tensorboard --logdir folder`.
+
+    - Every `every` updates: mean loss and mean staleness of each worker since the last time, and updates a second.
+    - Every `histograms` updates (None: never): a histogram of each parameter; of a single number, its value.
+    - What `Validate` finds, when it does; training's events and its settings as text.
+
+    A folder is one training's: what older files in it say of steps after the one that training starts from, or goes on
+    from after a restart, is no longer shown. A folder that can't be written is a warning, and training goes on without
+    summaries.
+    """
+
+    def __init__(self, folder, every=100, histograms=1000):
+        if every < 1 or (histograms is not None and histograms < 1):
+            raise ValueError(
+                f"WriteSummaries(every={every}, histograms={histograms}): give numbers of updates from 1 up, or "
+                "histograms=None for none."
+            )
+        self.folder, self.every, self.histograms = folder, every, histograms
+        self._file = None
+
+    def begin(self, session):
+        """Open the event file and write the settings; raises ImportError where TensorBoard isn't installed."""
+        self._rate = StepRate(self.every)
+        self._restart(session.step)
+        told = {"problem": repr(session.problem), **session.settings}
+        rows = "\n".join(f"| {name} | {str(value).replace('|', ' ')} |" for name, value in told.items())
+        self._file.add("text", "settings", f"| setting | value |\n|---|---|\n{rows}", session.step)
+
+    def after_run(self, session, step):
+        """Collect, and write when it is time to."""
+        self._rate.after_run(session, step)
+        mine = self._collected.setdefault(step.worker, [0, 0.0, 0])
+        mine[0] += 1
+        mine[1] += step.loss
+        mine[2] += step.staleness
+        if step.step // self.every > self._written:
+            self._written = step.step // self.every
+            self._write_scalars(step.step)
+        if self.histograms and step.step // self.histograms > self._drawn:
+            self._drawn = step.step // self.histograms
+            self._write_parameters(session)
+
+    def validated(self, session, step, values):
+        """Write what a validation has found."""
+        for name, value in values.items():
+            self._file.add("scalar", f"validation/{name}", value, step)
+
+    def event(self, session, event):
+        """Write what happened; from a restart on, steps are counted from the checkpoint's."""
+        if event.what == "restored":
+            self._restart(event.step)
+        words = " ".join(filter(None, (event.what, event.task, event.reason)))
+        self._file.add("text", "events", words, event.step)
+
+    def finished(self, session):
+        """Write the last parameters."""
+        if self.histograms:
+            self._write_parameters(session)
+
+    def end(self, session):
+        """Close the file."""
+        if self._file is not None:
+            self._file.close()
+
+    def _restart(self, step):
+        """Open an event file that overrides, in TensorBoard, what older ones say of later steps."""
+        if self._file is not None:
+            self._file.close()
+        self._file = _EventFile(self.folder, purge_step=step + 1)
+        self._collected, self._written = {}, step // self.every  # worker -> [gradients, sum of losses, of staleness]
+        self._drawn = step // self.histograms if self.histograms else 0
+
+    def _write_scalars(self, step):
+        for worker, (count, loss, staleness) in sorted(self._collected.items()):
+            self._file.add("scalar", f"loss/worker_{worker}", loss / count, step)
+            self._file.add("scalar", f"staleness/worker_{worker}", staleness / count, step)
+        if self._rate.rate is not None:
+            self._file.add("scalar", "steps_per_second", self._rate.rate, step)
+        self._collected.clear()
+
+    def _write_parameters(self, session):
+        now = session.snapshot()
+        for name, value in now.parameters.items():
+            if value.numel() == 1:
+                self._file.add("scalar", f"parameters/{name}", value.item(), now.version)
+            elif value.numel() and value.isfinite().all():  # no histogram has a place for NaN
+                self._file.add("histogram", f"parameters/{name}", value, now.version)
+
+
+class _EventFile:
+    """An event file of TensorBoard's; when the disk refuses it says so once, and is silent from then on."""
+
+    def __init__(self, folder, purge_step):
+        from torch.utils.tensorboard import SummaryWriter
+
+        self._folder, self._writer = folder, None
+        self._writer = self._tried(lambda: SummaryWriter(str(folder), purge_step=purge_step))
+
+    def add(self, kind, tag, value, step):
+        """Write a "scalar", a "histogram" or a "text"."""
+        if self._writer is not None:
+            self._tried(lambda: getattr(self._writer, f"add_{kind}")(tag, value, step))
+
+    def close(self):
+        """Flush and close. Idempotent."""
+        if self._writer is not None:
+            self._tried(self._writer.close)
+            self._writer = None
+
+    def _tried(self, write):
+        try:
+            return write()
+        except OSError as error:
+            self._writer = None
+            warnings.warn(
+                f"WriteSummaries({str(self._folder)!r}): summaries can't be written: {error}. Training goes on "
+                "without them; name a folder of yours on a disk with space.",
+                stacklevel=2,
+            )
+            return None

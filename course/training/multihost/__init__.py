@@ -1,0 +1,1 @@
+"""Roles started by hand: who is chief, by what lease, and what each knows of the others."""

@@ -1,0 +1,65 @@
+"""The worker's part of a process that was started by hand: its loop, wherever the chief says the shards are."""
+
+import threading
+import time
+
+from course.training.worker.worker_loop import work
+
+_AGAIN = 0.5  # seconds between two starts of the loop for the same shards
+_PARKED = 5.0  # seconds for a gradient to be done, or for shards that are gone to be given up
+
+
+class Hand:
+    """Runs worker number `worker`'s loop in a thread, one at a time; `context`: as for `work`. Close it at the end."""
+
+    def __init__(self, problem, worker, seed, context):
+        self._problem = _Parking(problem)
+        self._seed, self._context, self._worker = seed, context, worker
+        self._where, self._thread, self._over, self._started = None, None, False, 0.0
+
+    def follow(self, where):
+        """See that the loop runs for the shards at `where` (None: there are none yet). Quick; call it often."""
+        if where != self._where:
+            self._where, self._over = where, False
+        elif self._over or (self._thread is not None and self._thread.is_alive()):
+            return
+        elif time.monotonic() - self._started < _AGAIN:
+            return
+        if where is not None:
+            self._started = time.monotonic()
+            self._thread = threading.Thread(target=self._work, args=(where,), name="worker's loop", daemon=True)
+            self._thread.start()
+
+    def close(self):
+        """Have the loop stand still before its next gradient: the process is about to end. Idempotent.
+
+        (A thread that is in the middle of PyTorch's own code when Python ends would abort the process.)
+        """
+        self._problem.leaving.set()
+        deadline = time.monotonic() + _PARKED
+        while self._thread is not None and self._thread.is_alive() and time.monotonic() < deadline:
+            if self._problem.parked.wait(0.05):
+                return
+
+    def _work(self, where):
+        try:
+            ended = work(self._problem, self._worker, where, self._seed, self._context).ended
+        except Exception as error:  # the problem's code may raise anything; the loop has told it, the chief reports it
+            ended = str(error)
+        if where == self._where:
+            # a loop that lost its shards begins again, for as long as the chief names no others
+            self._over = not ended.startswith("lost")
+
+
+class _Parking:
+    """A problem whose next batch never comes once `leaving` is set; the thread that waits for it is `parked`."""
+
+    def __init__(self, problem):
+        self._problem, self.leaving, self.parked = problem, threading.Event(), threading.Event()
+        self.initial, self.loss = problem.initial, problem.loss
+
+    def batch(self, worker, version, generator):
+        if self.leaving.is_set():
+            self.parked.set()
+            threading.Event().wait()
+        return self._problem.batch(worker, version, generator)

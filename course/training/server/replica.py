@@ -1,0 +1,99 @@
+"""What the threads of every shard but shard 0 share: parts of pushes that wait for their place in shard 0's order."""
+
+from course.training.server.coordinator import state_of
+from course.training.server.reply_slots import Seat, Seats
+from course.training.server.rules import mean_of
+from course.training.server.store import NonFiniteError
+from course.training.server.update_log import PushId
+
+
+class Follower:
+    """Stages its part of each push, says so to shard 0, and applies exactly what shard 0's order says, when it says so.
+
+    `report`: called with the `PushId` of each staged part, with `{"left": PushId}` of each connection that was lost,
+    and with a dict that says why training must end; set when shard 0 has come.
+    """
+
+    def __init__(self, store, settings, incarnation=0):
+        self.store, self.settings, self.incarnation = store, settings, incarnation
+        self.seats, self.report = Seats(settings.workers), None
+        self._staged, self._cuts = {}, {}  # PushId -> gradients; number -> Snapshot
+
+    def admit(self, worker, session):
+        """Raise ValueError for an unknown worker; whether it was replaced, shard 0 knows."""
+        self.seats.check(worker)
+
+    def join(self, worker, session, into, attempt=0):
+        """Seat `worker`; shard 0's order answers it."""
+        with self.seats.changed:
+            seat = Seat(worker, session, attempt, into)
+            self.seats.sit(seat)
+            return seat
+
+    def push(self, seat, sequence, loss, gradients, acknowledged=0):
+        """Stage this part of a push. The gradients are not copied: the worker sends no more until it is answered."""
+        try:
+            self.store.check(gradients, seat.version)
+        except NonFiniteError as error:
+            return self.report({"why": "not finite", "text": error.tensor, "version": error.version})
+        except ValueError as error:
+            return self.report({"why": "error", "text": f"worker {seat.worker}: {error}"})
+        push = PushId(seat.worker, seat.session, sequence)
+        with self.seats.changed:
+            if seat.replaced:
+                return None
+            self._staged[push] = gradients
+        return self.report(push)
+
+    def heard(self, seat, sent, acknowledged):
+        """Nothing: shard 0 counts."""
+
+    def follow(self, entry):
+        """Do what one `Entry` of shard 0's order says; raises ValueError when we can't have the same as shard 0."""
+        with self.seats.changed:
+            if entry.used:
+                gradients = [self._part(push) for push in entry.used]
+                self.store.apply(mean_of(gradients), self.store.version)
+            if self.store.version != entry.version:
+                raise ValueError(f"shard 0 is at version {entry.version}, this shard at {self.store.version}")
+            for push in entry.dropped:
+                self._staged.pop(push, None)
+            joined = {who.worker for who in entry.joined}
+            for push in [push for push in self._staged if push.worker in joined]:
+                del self._staged[push]
+            self.seats.answer(entry, self.store)
+            if entry.cut is not None:
+                number, full = entry.cut
+                self._cuts = {number: state_of(self.store, full, self.incarnation, self.settings.seed)}
+                self.seats.changed.notify_all()
+            if entry.ended is not None:
+                self.seats.end(**entry.ended)
+
+    def taken_cut(self, number, patience):
+        """Wait until the order has come to this cut, and return its `Snapshot`; TimeoutError after `patience` s."""
+        with self.seats.changed:
+            if not self.seats.changed.wait_for(lambda: number in self._cuts, patience):
+                raise TimeoutError(f"cut {number} has not come after {patience:.0f} s.")
+            return self._cuts.pop(number)
+
+    def leave(self, seat, reason, silent=False):
+        """Free the seat and tell shard 0, which decides: its worker may wait there for what never came here."""
+        with self.seats.changed:
+            lost = self.seats.stand(seat) and not self.seats.ended
+        if lost and self.report is not None:
+            self.report({"left": PushId(seat.worker, seat.session, seat.attempt)})
+
+    def look(self, since=0, events=0):
+        """Return (status, no records): those are shard 0's."""
+        with self.seats.changed:
+            return {"version": self.store.version, "incarnation": self.incarnation, "ended": self.seats.ended}, []
+
+    def end(self, why, text="", **more):
+        """End the training here, as far as we know: shard 0 is gone, or the session."""
+        with self.seats.changed:
+            self.seats.end(why, text, **more)
+
+    def _part(self, push):
+        if push not in self._staged:
+            raise ValueError(f"shard 0's order names a push that never came here: {push}")
+        return self._staged.pop(push)

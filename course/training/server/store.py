@@ -1,0 +1,146 @@
+"""The parameter server's state: named parameters, an optimiser, and a version that counts the updates."""
+
+import math
+from typing import NamedTuple
+
+import torch
+
+from course.training.checkpoint.snapshot import Snapshot, load_optimizer_state, optimizer_state
+
+
+class Pulled(NamedTuple):
+    """What a pull gives: the version, and copies of the parameters as they were at that version."""
+
+    version: int
+    parameters: dict[str, torch.Tensor]
+
+
+class NonFiniteError(ValueError):
+    """A gradient or a loss holds NaN or infinity: `tensor` says which, `version` which parameters it came from."""
+
+    def __init__(self, tensor, version):
+        super().__init__(
+            f"{tensor} is not finite at version {version}. "
+            "Most often the learning rate is too large; try a tenth of it, or add StopOnNaN() to the hooks."
+        )
+        self.tensor, self.version = tensor, version
+
+
+class ParameterServer:
+    """Named parameters that change only by `push`. Plain state: whoever shares one between threads holds a lock.
+
+    `parameters`: name to tensor (copied). `optimizer`: a function from a list of tensors to a `torch.optim` optimiser,
+    such as `functools.partial(torch.optim.SGD, lr=0.05)`. `state`: a `Snapshot` of these parameters to go on from
+    (copied); raises ValueError for one of other parameters or another optimiser.
+
+    >>> from functools import partial
+    >>> store = ParameterServer({"w": torch.zeros(2)}, partial(torch.optim.SGD, lr=1.0))
+    >>> version, parameters = store.pull()
+    >>> store.push({"w": torch.tensor([1.0, 2.0])}, version)
+    0
+    >>> store.pull()
+    Pulled(version=1, parameters={'w': tensor([-1., -2.])})
+    """
+
+    def __init__(self, parameters, optimizer, state=None):
+        if not parameters:
+            raise ValueError("ParameterServer(parameters={}): there is nothing to train; give at least one tensor.")
+        values = parameters
+        if state is not None:
+            state.check(parameters)
+            values = {name: state.parameters[name] for name in parameters}
+        self._parameters = {name: value.detach().clone().requires_grad_() for name, value in values.items()}
+        self._optimizer = optimizer(list(self._parameters.values()))
+        kind = type(self._optimizer).__name__
+        if not isinstance(self._optimizer, torch.optim.Optimizer) or kind in ("LBFGS", "SparseAdam"):
+            raise ValueError(
+                f"ParameterServer(optimizer=…) made a {kind}: an optimiser that takes one dense gradient a step is "
+                "needed. Use functools.partial(torch.optim.SGD, lr=0.05), or Adam, Adagrad, RMSprop, …"
+            )
+        self._version = 0
+        if state is not None:
+            state.check(parameters, kind)
+            load_optimizer_state(self._optimizer, parameters, state.optimizer)
+            self._version = state.version
+
+    @property
+    def version(self):
+        """The number of updates applied so far."""
+        return self._version
+
+    def pull(self, into=None):
+        """Return `(version, parameters)`: copies, which later pushes don't change.
+
+        `into`: name to tensor, to receive the copies instead of new tensors (a buffer about to be sent).
+        """
+        into = (
+            {n: torch.empty_like(p, requires_grad=False) for n, p in self._parameters.items()} if into is None else into
+        )
+        with torch.no_grad():
+            for name, parameter in self._parameters.items():
+                into[name].copy_(parameter)
+        return Pulled(self._version, into)
+
+    def push(self, gradients, version):
+        """Apply one update with gradients computed at `version`; return the staleness: updates since that version.
+
+        Raises ValueError for gradients whose names, shapes or dtypes are not the parameters', or for a version that
+        doesn't exist yet, and NonFiniteError for NaN or infinity; the store is then unchanged.
+        """
+        if not 0 <= version <= self._version:
+            raise ValueError(
+                f"push(version={version}): the store is at version {self._version}. "
+                "Pass the version that pull() returned with the parameters."
+            )
+        self.check(gradients, version)
+        return self.apply(gradients, version)
+
+    def apply(self, gradients, version):
+        """Push gradients that have passed `check`: the part of a push that nobody else may share."""
+        for name, parameter in self._parameters.items():
+            parameter.grad = gradients[name]
+        self._optimizer.step()
+        for parameter in self._parameters.values():
+            parameter.grad = None  # lets go of the caller's tensors
+        staleness = self._version - version
+        self._version += 1
+        return staleness
+
+    def push_pull(self, gradients, version):
+        """Push, then pull: one round trip instead of two."""
+        self.push(gradients, version)
+        return self.pull()
+
+    def state(self):
+        """Return a `Snapshot` of this moment: copies, which later pushes don't change."""
+        parameters = {name: value.detach().clone() for name, value in self._parameters.items()}
+        kind = type(self._optimizer).__name__
+        return Snapshot(self._version, parameters, optimizer_state(self._optimizer, parameters), kind)
+
+    def check(self, gradients, version):
+        """Raise as `push` does for gradients that can't be applied; changes nothing, and needs no lock."""
+        if gradients.keys() != self._parameters.keys():
+            raise ValueError(
+                f"push(gradients={{{', '.join(map(repr, gradients))}}}): the parameters are "
+                f"{', '.join(map(repr, self._parameters))}. Push one gradient for each."
+            )
+        for name, parameter in self._parameters.items():
+            gradient = gradients[name]
+            if gradient.shape != parameter.shape or gradient.dtype != parameter.dtype:
+                raise ValueError(
+                    f"push(gradients={name!r}: {tuple(gradient.shape)} {gradient.dtype}): the parameter is "
+                    f"{tuple(parameter.shape)} {parameter.dtype}. A gradient has its parameter's shape and dtype."
+                )
+            if not _is_finite(gradient):
+                raise NonFiniteError(f"the gradient of {name!r}", version)
+
+    def __repr__(self):
+        shapes = ", ".join(f"{name}: {tuple(value.shape)}" for name, value in self._parameters.items())
+        return f"ParameterServer({shapes}; {type(self._optimizer).__name__}, version {self._version})"
+
+
+def _is_finite(tensor):
+    # A sum is finite only where every term is, and takes a fifth of the time of looking at each; it may overflow, so
+    # that looking at each has the last word. One number is read directly.
+    total = tensor if tensor.numel() == 1 else tensor.sum()
+    return math.isfinite(total.item()) or bool(tensor.isfinite().all())

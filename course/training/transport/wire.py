@@ -1,0 +1,151 @@
+"""The short path of gradients: blocking sockets and frames of fixed size, agreed on at the handshake; no pickle.
+
+A frame is a header of 32 bytes (kind, payload's length, a whole number, a float, a sequence number) and a payload:
+either the tensors of the agreed layout, as raw bytes, or a short text. Two ends on one host may share the memory of
+the tensors; then their bytes stay where they are, and the header says that they are there.
+"""
+
+import json
+import socket
+import struct
+from typing import NamedTuple
+
+import course
+from course.training.transport.tensor_layout import Layout
+
+__all__ = ["PROTOCOL", "SILENCE", "Channel", "Frame", "Layout", "Refused", "connect"]
+
+PROTOCOL = 3  # both sides name it at the handshake
+SILENCE = 3.0  # seconds: who says nothing for so long, not even a beat, counts as gone
+BEAT = 0.5  # seconds: who has nothing to say says so at least this often
+_HEADER = struct.Struct("<4sIQdQ")
+_TENSORS = ("PUSH", "PARM")
+TEXT_LIMIT = 1 << 26  # bytes; the longest text of a friend is a batch of step records, or a snapshot's piece
+HELLO_LIMIT = 1 << 20  # bytes; of a stranger nothing longer is read
+
+
+class Refused(ConnectionError):
+    """The other side would not have us; trying again is of no use."""
+
+
+class Frame(NamedTuple):
+    """What arrived: tensors are in `Channel.received`, a text's bytes in `payload`."""
+
+    kind: str
+    number: int
+    value: float
+    sequence: int
+    payload: bytes
+
+    def text(self):
+        """Return the JSON data in the payload."""
+        return json.loads(self.payload)
+
+
+class Channel:
+    """One end of a connection. Every wait ends after `patience` seconds; a closed peer raises ConnectionError.
+
+    After `agree(layout)`, `.sending` and `.received` are tensors over the buffers of the next frame out and the last
+    frame in: fill the one, then `send_tensors`; `receive`, then read the other. One thread at a time: OpenSSL's
+    connections are not made for one thread that reads while another writes.
+    """
+
+    def __init__(self, connection, patience):
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # a step is one small frame: don't collect
+        connection.settimeout(patience)
+        self.connection, self._header, self._tensor_bytes = connection, bytearray(_HEADER.size), -1
+
+    def patience(self, seconds):
+        """Wait so long from now on."""
+        self.connection.settimeout(seconds)
+
+    def agree(self, layout, shared=None):
+        """Make the buffers for frames of `layout`; those in `shared` (`Halves`) are the other end's as well."""
+        self._tensor_bytes, self._shared = layout.nbytes, shared is not None
+        if self._shared:
+            self._out, self._in = bytearray(_HEADER.size), shared.into
+            self.sending, _ = layout.over(shared.out, 0)
+        else:
+            self._out, self._in = bytearray(_HEADER.size + self._tensor_bytes), bytearray(max(1, self._tensor_bytes))
+            self.sending, _ = layout.over(self._out, _HEADER.size)
+        self.received, _ = layout.over(self._in, 0)
+
+    def send(self, kind, number=0, value=0.0, sequence=0, payload=b""):
+        """Send a frame with a text (`payload` as bytes, or data for JSON)."""
+        payload = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
+        self.connection.sendall(_HEADER.pack(kind.encode(), len(payload), number, value, sequence) + payload)
+
+    def send_tensors(self, kind, number=0, value=0.0, sequence=0):
+        """Send a frame with what stands in `.sending`."""
+        _HEADER.pack_into(self._out, 0, kind.encode(), self._tensor_bytes, number, value, sequence)
+        self.connection.sendall(self._out)
+
+    def receive(self, limit=TEXT_LIMIT):
+        """Return the next `Frame` that is not a beat; tensors (kinds PUSH and PARM) are put into `.received`.
+
+        A text of more than `limit` bytes is not read: ConnectionError, as for a frame that was not agreed.
+        """
+        while True:
+            self._fill(memoryview(self._header))
+            kind, length, number, value, sequence = _HEADER.unpack(self._header)
+            kind = kind.decode("ascii", "replace")
+            if kind in _TENSORS:
+                if length != self._tensor_bytes:
+                    raise ConnectionError(f"a {kind} frame of {length} bytes came; {self._tensor_bytes} were agreed.")
+                if not self._shared:
+                    self._fill(memoryview(self._in)[:length])
+                return Frame(kind, number, value, sequence, b"")
+            if length > limit:
+                raise ConnectionError(f"a {kind!r} frame of {length} bytes came; at most {limit} are read.")
+            if kind == "HELO" and number != PROTOCOL:
+                return Frame(
+                    kind, number, value, sequence, b""
+                )  # another protocol's payload may be shorter: don't wait
+            payload = bytearray(length)
+            self._fill(memoryview(payload))
+            if kind != "BEAT":
+                return Frame(kind, number, value, sequence, bytes(payload))
+
+    def hang_up(self):
+        """End the connection from another thread: whoever waits on it wakes, and closes it.
+
+        Only the thread that uses the connection closes it. A number that is freed in the middle of another thread's
+        wait may be given to a new connection, and the wait would be for that one.
+        """
+        try:
+            socket.socket.shutdown(self.connection, socket.SHUT_RDWR)  # of TCP, under a TLS that may be in use
+        except OSError:
+            pass  # the peer was quicker
+
+    def close(self):
+        """Close the connection. Idempotent."""
+        self.hang_up()
+        self.connection.close()
+
+    def _fill(self, view):
+        while len(view):
+            count = self.connection.recv_into(view)
+            if count == 0:
+                raise ConnectionError("the other side closed the connection.")
+            view = view[count:]
+
+
+def connect(address, hello, context=None, patience=SILENCE):
+    """Return a `Channel` to the server at `address` (host, port), which has let us in.
+
+    `hello`: a dict that says who we are. `context`: an `ssl.SSLContext`, or None for plain TCP. Raises OSError when
+    there is no such server, Refused with the server's words when it won't have us.
+    """
+    connection = socket.create_connection(address, timeout=patience)
+    try:
+        if context is not None:
+            connection = context.wrap_socket(connection)
+        channel = Channel(connection, patience)
+        channel.send("HELO", PROTOCOL, payload={"course": course.__version__, **hello})
+        answer = channel.receive(HELLO_LIMIT)
+        if answer.kind != "OKAY":
+            raise Refused(answer.payload.decode(errors="replace"))
+        return channel
+    except BaseException:
+        connection.close()
+        raise

@@ -1,0 +1,1 @@
+"""The worker: its loop, and its connections to the shards."""

@@ -1,0 +1,169 @@
+"""`python -m course check LAB.ipynb`: one's own lab, marked at home as the class would mark it.
+
+With the lab's sources at hand (a checkout has those of the course) it is marked in full, on inputs drawn for the
+occasion. Without them the notebook's own checks are run, in a fresh process and from the top: all or nothing for each
+exercise, which is what the checks can say.
+"""
+
+import json
+import os
+import re
+import secrets
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from grader.classroom.folders import CHECKOUT_LABS
+from grader.lab.source import LabError, load_lab
+from grader.marking.mark import mark_submission
+from grader.marking.plain_text import plain
+from grader.sandbox import SandboxUnavailable
+from grader.sandbox.unsafe import UnsafeSandbox
+from grader.submission.read import LIMIT, TooLarge, Unreadable, read_submission
+
+SECONDS = 600  # for a whole notebook and its checks
+SIGNS = {"right": "✓", "partly": "◐", "wrong": "✕", "missing": "…"}
+
+
+@dataclass(frozen=True)
+class Line:
+    """One exercise: `kind` is a key of `SIGNS`; `points` are None where the notebook has lost what it is worth."""
+
+    exercise: str
+    kind: str
+    score: float
+    points: float | None
+    reason: str = ""
+
+
+def report(notebook, lab=None, tell=print):
+    """Mark the notebook at that path and `tell` line by line; return the exit status: 0 when all is right, else 1.
+
+    `lab`: the folder of the lab's sources, looked for if not given. Raises LabError for a folder that is no lab,
+    Unreadable or TooLarge for a notebook that can't be read, OSError for none.
+    """
+    notebook = Path(notebook)
+    data = _read(notebook)
+    folder = Path(lab) if lab is not None else find_sources(notebook, data)
+    if folder is not None:
+        lines, how = _marked(load_lab(folder), data)
+    else:
+        lines, how = _checked(notebook, data), "By the notebook's own checks; its lab's sources are not here."
+    for line in _table(lines):
+        tell(line)
+    tell(f"{_total(lines)} {how}")
+    return 0 if lines and all(line.kind == "right" for line in lines) else 1
+
+
+def find_sources(notebook, data):
+    """Return the folder of the lab's sources for the notebook at that path and of these bytes, or None.
+
+    It is the notebook's own folder or, by the lab's name, one of the checkout's.
+    """
+    if (notebook.parent / "lab.py").is_file() and (notebook.parent / "marking.py").is_file():
+        return notebook.parent
+    for name in (_told_name(data), re.sub(r"[ (-].*", "", notebook.stem)):
+        if name and re.fullmatch(r"\w+", name) and (CHECKOUT_LABS / name / "marking.py").is_file():
+            return CHECKOUT_LABS / name
+    return None
+
+
+def _read(notebook):
+    if notebook.stat().st_size > LIMIT:
+        raise TooLarge(f"it has {notebook.stat().st_size / 1e6:.0f} MB; {LIMIT / 1e6:.0f} MB is the most that is read.")
+    data = notebook.read_bytes()
+    read_submission(data)
+    return data
+
+
+def _told_name(data):
+    name = _object_in(_object_in(_object(data), "metadata"), "course").get("lab")
+    return name if isinstance(name, str) else None
+
+
+def _marked(lab, data):
+    secret = secrets.token_bytes(32)
+    try:
+        marks = mark_submission(lab, data, secret)
+        where = "in a sandbox"
+    except SandboxUnavailable:
+        # one's own code, on one's own machine: what a notebook does, too
+        marks = mark_submission(lab, data, secret, UnsafeSandbox)
+        where = "without a sandbox"
+    kinds = [_kind(mark) for mark in marks.exercises]
+    lines = [Line(m.name, kind, m.score, m.max_score, m.reason) for m, kind in zip(marks.exercises, kinds, strict=True)]
+    return lines, f"Marked {where}, on inputs drawn now; your class draws others."
+
+
+def _kind(mark):
+    if mark.manual or mark.state in ("missing", "grader_failed"):
+        return "missing"
+    return "right" if mark.score >= mark.max_score else "partly" if mark.score else "wrong"
+
+
+def _checked(notebook, data):
+    """Return a `Line` for each exercise, from the notebook's own checks in a process of its own."""
+    job = json.dumps(_cells(data))
+    with tempfile.TemporaryDirectory() as place:
+        answers = Path(place, "verdicts")
+        try:
+            subprocess.run(
+                [sys.executable, "-m", "grader.at_home_checks", str(answers)],
+                **{"input": job, "text": True, "encoding": "utf-8", "timeout": SECONDS, "cwd": notebook.parent},
+                **{"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "env": _environment()},
+            )
+        except subprocess.TimeoutExpired:
+            pass  # what had been checked by then is there
+        told = answers.read_text(encoding="utf-8").splitlines() if answers.exists() else []
+    # of an exercise's lines the last one counts: the first says that it was not reached
+    return list({line.exercise: line for line in (Line(*json.loads(text)) for text in told)}.values())
+
+
+def _cells(data):
+    """Return the notebook's code as [text, points of its check or None], less what only shows something."""
+    found = []
+    for cell in _object(data).get("cells", []):
+        metadata = _object_in(cell, "metadata")
+        tags, points = metadata.get("tags"), _object_in(metadata, "nbgrader").get("points")
+        if cell.get("cell_type") == "code" and "notebook-only" not in (tags if isinstance(tags, list) else []):
+            text = cell.get("source", "")
+            text = text if isinstance(text, str) else "".join(text)
+            found.append([text, points if isinstance(points, (int, float)) else None])
+    return found
+
+
+def _object(data):
+    # `read_submission` has read it before: it is an object, and its cells are a list of objects
+    return json.loads(data.decode("utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"))
+
+
+def _object_in(holder, name):
+    return holder[name] if isinstance(holder.get(name), dict) else {}
+
+
+def _environment():
+    # where this process has the course from, the other has it, too
+    here = str(Path(__file__).resolve().parents[2])
+    return {**os.environ, "MPLBACKEND": "Agg", "PYTHONPATH": os.pathsep.join([here, os.environ.get("PYTHONPATH", "")])}
+
+
+def _table(lines):
+    width = max((len(line.exercise) for line in lines), default=0)
+    for line in lines:
+        points = "" if line.points is None else f"  {line.score:g} / {line.points:g}"
+        yield f"{SIGNS[line.kind]} {line.exercise:{width}}{points}"
+        if line.reason and line.kind != "right":
+            yield from (f"    {part}" for part in plain(line.reason).splitlines())
+
+
+def _total(lines):
+    if not lines:
+        return "No exercise was found in this notebook."
+    if any(line.points is None for line in lines):
+        return f"{sum(line.kind == 'right' for line in lines)} of {len(lines)} exercises right."
+    return f"{sum(line.score for line in lines):g} of {sum(line.points for line in lines):g} points."
+
+
+__all__ = ["LabError", "Line", "TooLarge", "Unreadable", "find_sources", "report"]

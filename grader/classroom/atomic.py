@@ -1,0 +1,98 @@
+"""Writing that a power cut can't tear: a file is as it was before, or as it is meant to be."""
+
+import contextlib
+import fcntl
+import json
+import os
+import tempfile
+from pathlib import Path
+
+from grader.classroom.folders import ClassError
+
+
+def write(path, data, mode=0o644):
+    """Put `data` (text or bytes) into the file at `path`, all of it or, if that fails, none."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, unfinished = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:60]}.", suffix=".part")
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data.encode("utf-8") if isinstance(data, str) else data)
+            file.flush()
+            os.fchmod(file.fileno(), mode)
+            os.fsync(file.fileno())
+        os.replace(unfinished, path)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(unfinished)
+        raise
+    _settle(path.parent)
+
+
+def write_json(path, data):
+    """Put `data` into the file at `path` as JSON."""
+    write(path, json.dumps(data, ensure_ascii=True, indent=1) + "\n", 0o600)
+
+
+def read_json(path):
+    """Return what the JSON file at `path` holds, or None where there is no such file or it is torn."""
+    try:
+        return json.loads(Path(path).read_bytes())
+    except (FileNotFoundError, ValueError):
+        return None
+
+
+def append_lines(path, records):
+    """Add `records` to a file of JSON lines. A line torn by a power cut stays alone on its line and is skipped."""
+    if not records:
+        return
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("ab+") as file:
+        file.seek(0, os.SEEK_END)
+        if file.tell():
+            file.seek(-1, os.SEEK_END)
+            torn = file.read(1) != b"\n"
+        else:
+            torn = False
+        file.write(b"\n" * torn + "".join(json.dumps(record) + "\n" for record in records).encode())
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def read_lines(path):
+    """Yield the records of a file of JSON lines, without those that are torn."""
+    if not Path(path).exists():
+        return
+    with Path(path).open("rb") as file:
+        for line in file:
+            with contextlib.suppress(ValueError):
+                yield json.loads(line)
+
+
+@contextlib.contextmanager
+def alone(folder):
+    """Hold the class's folder for this process, within the `with`. Raises ClassError where another one has it."""
+    folder.mkdir(mode=0o700, exist_ok=True)
+    with (folder / "lock").open("a+") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            lock.seek(0)
+            who = lock.read().strip() or "unknown"
+            raise ClassError(
+                f"another command is at work on {folder.parent} (process {who}). Run this again when it is done."
+            ) from None
+        lock.truncate(0)
+        lock.write(str(os.getpid()))
+        lock.flush()
+        yield
+
+
+def _settle(folder):
+    # the new name must outlive a power cut too
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

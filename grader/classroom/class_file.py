@@ -1,0 +1,208 @@
+"""The class file, `class.toml`: when labs are due, what lateness costs, which attempt counts. All may be left out.
+
+    title = "From one CPU to a cluster, spring"
+    timezone = "Europe/Berlin"          # of times written without an offset; UTC if left out
+    labs = "/home/teacher/labs"         # a private folder of labs' sources
+    attempts = "last"                   # which attempt counts: last, first or best
+    max_attempts = 3                    # later ones are kept and not marked
+    partial_credit = true               # false: an exercise that isn't all right gets nothing
+
+    [late]
+    share = 0.1                         # of the score, lost for each `per` begun
+    per = "day"                         # or "hour"
+    most = 0.5                          # of the score, lost at most
+    grace_minutes = 10
+
+    [lab.lab03_game_of_life]
+    due = 2026-12-01T23:59:00
+    points = 10                         # what the lab counts in exported files; by default its own points
+    partial_credit = false              # these three may differ from lab to lab
+    attempts = "best"
+    max_attempts = 5
+    canvas = "Lab 3 (81234)"            # the column of this assignment in Canvas
+
+    [extensions.ada]
+    lab03_game_of_life = 2026-12-04T23:59:00     # a new date, or "2 days", "36 hours"
+
+What the file says is applied when marks are written: no change of it needs anything marked again.
+"""
+
+import math
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from grader.classroom.folders import ClassError
+
+ATTEMPTS = ("last", "first", "best")
+_UNITS = {"day": timedelta(days=1), "hour": timedelta(hours=1)}
+_SPAN = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(minute|hour|day|week)s?\s*")
+
+
+@dataclass(frozen=True)
+class Late:
+    """What lateness costs: `share` of the score for each `per` ("day", "hour") begun after `grace`; at most `most`."""
+
+    share: float = 0.0
+    per: str = "day"
+    most: float = 1.0
+    grace: timedelta = timedelta(0)
+
+    def cost(self, late):
+        """Return the share of a score, 0 to 1, that `late` (a timedelta) costs."""
+        over = late - self.grace
+        if over <= timedelta(0):
+            return 0.0
+        return min(self.most, self.share * math.ceil(over / _UNITS[self.per]))
+
+
+@dataclass(frozen=True)
+class LabRules:
+    """What the class file says of one lab; `due` is None or has a time zone, `points` is None for the lab's own."""
+
+    due: datetime | None = None
+    points: float | None = None
+    partial_credit: bool = True
+    attempts: str = "last"
+    max_attempts: int | None = None
+    canvas: str | None = None
+
+
+@dataclass(frozen=True)
+class ClassFile:
+    """The class file as read. `extensions`: (student, lab) -> a time or a timedelta."""
+
+    title: str = ""
+    timezone: object = UTC
+    labs: str | None = None
+    late: Late = Late()
+    standard: LabRules = LabRules()
+    rules: Mapping[str, LabRules] = field(default_factory=dict)
+    extensions: Mapping[tuple, object] = field(default_factory=dict)
+
+    def lab(self, name):
+        """Return the `LabRules` of the lab so called."""
+        return self.rules.get(name, self.standard)
+
+    def due(self, student, lab):
+        """Return when `lab` is due for `student`, their extension counted; None when it never is."""
+        due, more = self.lab(lab).due, self.extensions.get((student, lab))
+        if isinstance(more, timedelta):
+            return due + more if due is not None else None
+        return due if more is None else more
+
+    def late_by(self, student, lab, arrived):
+        """Return how late (timedelta, zero when in time) what arrived at `arrived` is."""
+        due = self.due(student, lab)
+        return max(timedelta(0), arrived - due) if due is not None and arrived is not None else timedelta(0)
+
+
+def read_course_file(course):
+    """Return the `ClassFile` of `course`, the default one where it has none. Raises ClassError that names the entry."""
+    path = course.root / "class.toml"
+    try:
+        told = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return ClassFile()
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ClassError(f"{path} can't be read: {error}. Correct that line.") from None
+    return _Reader(path).class_file(told)
+
+
+class _Reader:
+    """Reads the parsed file; every complaint names the file and the entry."""
+
+    def __init__(self, path):
+        self.path = path
+        self.zone = UTC
+
+    def class_file(self, told):
+        known = ("title", "timezone", "labs", "attempts", "max_attempts", "partial_credit", "late", "lab", "extensions")
+        self._only(told, known, "")
+        self.zone = self._zone(told.get("timezone", "UTC"))
+        standard = self._rules({k: told[k] for k in known[3:6] if k in told}, LabRules(), "")
+        labs = {name: self._rules(rules, standard, f"lab.{name}.") for name, rules in self._table(told, "lab").items()}
+        extensions = {}
+        for student, given in self._table(told, "extensions").items():
+            for lab, more in self._table(given, None, f"extensions.{student}").items():
+                extensions[student, lab] = self._extension(more, f"extensions.{student}.{lab}")
+        title, private = self._a(str, told, "title", ""), self._a(str, told, "labs", None)
+        if private is not None:
+            private = str(self.path.parent / private)
+        return ClassFile(title, self.zone, private, self._late(self._table(told, "late")), standard, labs, extensions)
+
+    def _rules(self, told, standard, where):
+        self._only(told, LabRules.__dataclass_fields__, where)
+        found = LabRules(
+            self._time(told["due"], f"{where}due") if "due" in told else None,
+            self._a((int, float), told, "points", None, where),
+            self._a(bool, told, "partial_credit", standard.partial_credit, where),
+            self._a(str, told, "attempts", standard.attempts, where),
+            self._a(int, told, "max_attempts", standard.max_attempts, where),
+            self._a(str, told, "canvas", None, where),
+        )
+        if found.attempts not in ATTEMPTS:
+            self._refuse(f"{where}attempts", found.attempts, "last, first or best")
+        if found.max_attempts is not None and found.max_attempts < 1:
+            self._refuse(f"{where}max_attempts", found.max_attempts, "a whole number from 1 up")
+        if found.points is not None and not 0 < found.points < 1e6:
+            self._refuse(f"{where}points", found.points, "a number above 0")
+        return found
+
+    def _late(self, told):
+        self._only(told, ("share", "per", "most", "grace_minutes"), "late.")
+        numbers = {}
+        for name, standard, most in (("share", 0.0, 1.0), ("most", 1.0, 1.0), ("grace_minutes", 0.0, 1e6)):
+            numbers[name] = self._a((int, float), told, name, standard, "late.")
+            if not 0 <= numbers[name] <= most:
+                self._refuse(f"late.{name}", numbers[name], f"a number from 0 to {most:g}")
+        per = told.get("per", "day")
+        if per not in _UNITS:
+            self._refuse("late.per", per, '"day" or "hour"')
+        return Late(numbers["share"], per, numbers["most"], timedelta(minutes=numbers["grace_minutes"]))
+
+    def _extension(self, told, where):
+        if not isinstance(told, str):
+            return self._time(told, where)
+        span = _SPAN.fullmatch(told)
+        if not span:
+            self._refuse(where, told, 'a date such as 2026-12-04T23:59:00, or a span such as "2 days"')
+        return timedelta(**{f"{span[2]}s": float(span[1])})
+
+    def _time(self, told, where):
+        if not isinstance(told, datetime):
+            self._refuse(where, told, "a date and time such as 2026-12-01T23:59:00, without quotes")
+        return told if told.tzinfo else told.replace(tzinfo=self.zone)
+
+    def _zone(self, name):
+        try:
+            return UTC if name == "UTC" else ZoneInfo(name)
+        except (ZoneInfoNotFoundError, ValueError, TypeError, OSError):
+            self._refuse("timezone", name, 'a name such as "Europe/Berlin"')
+
+    def _table(self, told, name, where=None):
+        found = told if name is None else told.get(name, {})
+        if not isinstance(found, dict):
+            self._refuse(where or name, found, f"a table, [{where or name}]")
+        return found
+
+    def _a(self, kind, told, name, standard, where=""):
+        found = told.get(name, standard)
+        wrong = not isinstance(found, kind) or (isinstance(found, bool) and kind is not bool)
+        if wrong and found is not standard:
+            wanted = {str: "text in quotes", bool: "true or false", int: "a whole number"}.get(kind, "a number")
+            self._refuse(f"{where}{name}", found, wanted)
+        return found
+
+    def _only(self, told, known, where):
+        if not isinstance(told, dict):
+            self._refuse(where.rstrip("."), told, f"a table, [{where.rstrip('.')}]")
+        for name in told:
+            if name not in known:
+                raise ClassError(f"{self.path}: there is no entry {where}{name}; known are {', '.join(known)}.")
+
+    def _refuse(self, where, told, wanted):
+        raise ClassError(f"{self.path}: {where} = {told!r}; it must be {wanted}.")

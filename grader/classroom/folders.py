@@ -1,0 +1,160 @@
+"""A class's folder, in nbgrader's conventions, and which of its names are students.
+
+    COURSE/source/LAB/           the lab's sources (lab.py, marking.py), or the teacher's notebook
+    COURSE/release/LAB/          what students get
+    COURSE/submitted/STUDENT/LAB/LAB.ipynb
+    COURSE/autograded/STUDENT/LAB/LAB.ipynb, COURSE/feedback/STUDENT/LAB/LAB.html
+    COURSE/gradebook.db          nbgrader's
+    COURSE/class.toml, COURSE/roster.csv, COURSE/marks.csv
+    COURSE/grading/              what this package keeps: the secret, arrivals, results, history
+
+Names of folders under submitted/ come from students as often as not: they are compared and shown, and never believed.
+"""
+
+import os
+import re
+import secrets
+import unicodedata
+from dataclasses import dataclass
+from pathlib import Path
+
+#: Where labs are looked for last: beside the package, in a checkout.
+CHECKOUT_LABS = Path(__file__).resolve().parents[2] / "labs"
+LONGEST = 128  # characters: nbgrader's column for a student's id
+SECRET_BYTES = 32
+
+
+class ClassError(Exception):
+    """Something of the class is not as it must be: says what, where, and what goes on from there."""
+
+
+@dataclass(frozen=True)
+class CourseFolder:
+    """The folder of one class. `open_course` makes one."""
+
+    root: Path
+
+    def submitted(self, student, lab):
+        return self.root / "submitted" / student / lab
+
+    def autograded(self, student, lab):
+        return self.root / "autograded" / student / lab / f"{lab}.ipynb"
+
+    def feedback(self, student, lab):
+        return self.root / "feedback" / student / lab / f"{lab}.html"
+
+    def release(self, lab):
+        return self.root / "release" / lab
+
+    def source(self, lab):
+        return self.root / "source" / lab
+
+    @property
+    def kept(self):
+        """The folder of what this package keeps between its runs, for its user's eyes only."""
+        return self.root / "grading"
+
+    @property
+    def gradebook(self):
+        return self.root / "gradebook.db"
+
+    @property
+    def marks(self):
+        return self.root / "marks.csv"
+
+
+def open_course(root):
+    """Return the `CourseFolder` at `root`. Raises ClassError where that is no folder of a class."""
+    root = Path(root)
+    if not root.is_dir():
+        raise ClassError(f"{root} is not a folder. Name the class's folder, the one with submitted/ in it.")
+    signs = ("submitted", "source", "release", "class.toml", "roster.csv", "gradebook.db")
+    if not any((root / sign).exists() for sign in signs):
+        raise ClassError(
+            f"{root} is not a class's folder: it has neither submitted/ nor class.toml. Begin one with "
+            f"`python -m grader release {root} --lab LAB --new`, or name another folder."
+        )
+    return CourseFolder(root.resolve())
+
+
+def students_of(course):
+    """Return (students, odd): legal names of folders under submitted/, and {what can't be one, shown: why}."""
+    place = course.root / "submitted"
+    if not place.is_dir():
+        return [], {}
+    students, odd = [], {}
+    with os.scandir(place) as entries:
+        for entry in sorted(entries, key=lambda one: one.name):
+            if entry.name.startswith("."):
+                continue
+            why = not_a_student(entry.name)
+            if why is None and entry.is_symlink():
+                why = "it is a symbolic link, which is not followed"
+            if why is None and not entry.is_dir(follow_symlinks=False):
+                continue  # a file beside the students' folders: a download, a list
+            if why is None:
+                students.append(entry.name)
+            else:
+                odd[shown(entry.name)] = why
+    return students, odd
+
+
+def not_a_student(name):
+    """Return None when `name` can be a student's, else why not."""
+    if not name or name in (".", "..") or name.startswith("."):
+        return "a name begins with a letter or digit, not with a dot"
+    if len(name) > LONGEST:
+        return f"it has {len(name)} characters; {LONGEST} is the most"
+    if re.search(r"[/\\\0]", name):
+        return "it has a path in it"
+    if any(unicodedata.category(one) in ("Cc", "Cf", "Cs", "Zl", "Zp") for one in name):
+        return "it has characters that can't be seen"
+    return None if name == name.strip() else "it begins or ends with a space"
+
+
+def shown(name):
+    """Return a name from the disk as text that can be printed and written anywhere."""
+    kept = "".join(one if unicodedata.category(one)[0] != "C" else f"\\x{ord(one):02x}" for one in name)
+    return kept if len(kept) <= LONGEST else kept[: LONGEST - 1] + "…"
+
+
+def find_lab(course, name, private=None):
+    """Return the folder of the lab's sources: in COURSE/source, in `private` (the class file's), or the checkout's."""
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", name):
+        raise ClassError(f"--lab {shown(name)!r}: a lab is the name of its folder, such as lab03_game_of_life.")
+    places = [course.root / "source", *([Path(private)] if private else []), CHECKOUT_LABS]
+    for place in places:
+        if (place / name / "lab.py").is_file():
+            return place / name
+    there = sorted({path.parent.name for place in places for path in place.glob("*/lab.py")})
+    raise ClassError(
+        f"there is no lab {name!r} (no {name}/lab.py in {', '.join(map(str, places))}). "
+        f'There are: {", ".join(there) or "none"}. Labs elsewhere: `labs = "FOLDER"` in class.toml.'
+    )
+
+
+def class_secret(course):
+    """Return the class's secret, bytes; made at the first need, readable by its owner only."""
+    path = course.kept / "secret"
+    course.kept.mkdir(mode=0o700, exist_ok=True)
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+    except FileExistsError:
+        return _read_secret(path)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(secrets.token_bytes(SECRET_BYTES))
+        file.flush()
+        os.fsync(file.fileno())
+    return _read_secret(path)
+
+
+def _read_secret(path):
+    if path.is_symlink() or path.stat().st_mode & 0o077:
+        raise ClassError(f"{path} can be read by others, who could work out the questions. Run `chmod 600 {path}`.")
+    secret = path.read_bytes()
+    if len(secret) != SECRET_BYTES:
+        raise ClassError(
+            f"{path} holds {len(secret)} bytes where {SECRET_BYTES} are due. Restore it from a backup; or remove it, "
+            "and everybody is asked anew at the next grading."
+        )
+    return secret

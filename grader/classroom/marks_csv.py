@@ -1,0 +1,121 @@
+"""`marks.csv`: one row an exercise, `student,lab,exercise,state,score,max_score,reason`.
+
+The file is replaced whole or not at all. Rows of what was marked just now take the place of those that stand there for
+the same students and lab; all other rows stay.
+"""
+
+import csv
+import io
+from dataclasses import astuple, dataclass, fields
+from pathlib import Path
+
+from grader.classroom import atomic
+from grader.classroom.folders import ClassError
+from grader.reports.export import plain_cell
+from grader.sandbox.unsafe import WARNING
+
+
+@dataclass(frozen=True)
+class Row:
+    """One exercise of one student: `state` is one of `mark.STATES`; scores are numbers, late penalties not in them."""
+
+    student: str
+    lab: str
+    exercise: str
+    state: str
+    score: float
+    max_score: float
+    reason: str = ""
+
+    @property
+    def key(self):
+        return (self.student, self.lab, self.exercise)
+
+    @property
+    def is_pending(self):
+        """Whether there is no mark yet: ours failed."""
+        return self.state == "grader_failed"
+
+
+HEADINGS = tuple(field.name for field in fields(Row))
+
+
+def rows_of(student, marks, rules, safe=True):
+    """Return the `Row`s of `marks` (`mark.Marks`) by the lab's `rules` of the class file (`LabRules`)."""
+    rows = []
+    for mark in marks.exercises:
+        whole = rules.partial_credit or mark.score >= mark.max_score - 1e-9
+        reason = " ".join(mark.reason.split("\n")) if safe else f"{WARNING}: {mark.reason}"
+        score = mark.score if whole else 0.0
+        rows.append(Row(student, marks.lab, mark.name, mark.state, score, mark.max_score, reason))
+    return rows
+
+
+def rows_without(student, lab, state, reason, safe=True):
+    """Return the rows of a student of whom there is nothing to mark; `lab` as `load_lab` gives it."""
+    reason = reason if safe else f"{WARNING}: {reason}"
+    return [Row(student, lab.name, e.name, state, 0.0, e.points or 0.0, reason) for e in lab.exercises]
+
+
+def write_marks(path, rows, labs_wholly=()):
+    """Put `rows` into the marks file at `path`; of the labs in `labs_wholly` nothing else stays.
+
+    Raises ClassError, and leaves the file as it is, where it is in use, is something else, or can't be written.
+    """
+    path = Path(path)
+    _refuse_in_use(path)
+    replaced = {(row.student, row.lab) for row in rows}
+    # what is written is escaped, so what is read back is compared with that
+    written = {(plain_cell(student), lab) for student, lab in replaced}
+    kept = [cells for cells in _read(path) if cells[1] not in labs_wholly and tuple(cells[:2]) not in written]
+    lines = [*kept, *(_cells(row) for row in rows)]
+    order = {row.exercise: number for number, row in enumerate(rows)}
+    lines.sort(key=lambda cells: (cells[1], cells[0], order.get(cells[2], 0)))
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(HEADINGS)
+    writer.writerows(lines)
+    try:
+        atomic.write(path, text.getvalue())
+    except OSError as error:
+        raise ClassError(f"{path} can't be written: {error.strerror}. {_go_on()}") from None
+
+
+def _cells(row):
+    cells = [plain_cell(value) if isinstance(value, str) else f"{value:g}" for value in astuple(row)]
+    if row.is_pending:
+        cells[HEADINGS.index("score")] = ""  # no mark yet, which a zero would be
+    return cells
+
+
+def _read(path):
+    if not path.exists():
+        return []
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            lines = list(csv.reader(file))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise ClassError(f"{path} can't be read: {error}. {_go_on()}") from None
+    if not lines:
+        return []
+    if tuple(lines[0]) != HEADINGS:
+        raise ClassError(f"{path} is no marks file: its first line is not {','.join(HEADINGS)}. {_go_on()}")
+    return [cells for cells in lines[1:] if len(cells) == len(HEADINGS)]
+
+
+def _refuse_in_use(path):
+    """Spreadsheet programs leave a file beside the one they have open, and would write their old state over ours."""
+    for sign in (f".~lock.{path.name}#", f"~${path.name}"):
+        if (path.parent / sign).exists():
+            raise ClassError(
+                f"{path} is open in a spreadsheet program ({sign} is beside it). Close it there. {_go_on()}"
+            )
+    if path.is_dir():
+        raise ClassError(f"{path} is a folder. {_go_on()}")
+
+
+def _go_on():
+    return (
+        "The marks are made and kept. To write them run the same command again, which marks nothing twice, "
+        "or name another file with --marks."
+    )

@@ -1,0 +1,215 @@
+"""The command line: `python -m grader COMMAND COURSE_DIR …`, for whoever runs a class."""
+
+import sys
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+
+from grader.classroom.folders import ClassError
+
+COURSE = click.argument("course_dir", type=click.Path(path_type=Path))
+LAB = click.option("--lab", required=True, metavar="LAB", help="The lab's name, that of its folder.")
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+def main():
+    """Marks for a class, in nbgrader's folders: import, release, grade, feedback, export."""
+
+
+@main.command("import")
+@COURSE
+@click.argument("download", type=click.Path(path_type=Path))
+@LAB
+@click.option("--arrived", metavar="TIME", help="When all of it arrived, such as 2026-12-01T23:59; by default now.")
+@click.option("--worksheet", type=click.Path(path_type=Path), help="Moodle's grading worksheet: who, and when.")
+@click.option("--roster", type=click.Path(path_type=Path), help="By default roster.csv in the class's folder.")
+def import_(course_dir, download, lab, arrived, worksheet, roster):
+    """Take a download of Canvas or Moodle, a zip or a folder, into submitted/STUDENT/LAB/."""
+    from grader.classroom import atomic
+    from grader.classroom.folders import find_lab
+    from grader.intake.importing import import_download
+    from grader.intake.moodle import read_worksheet
+
+    with _sentences():
+        course, rules, people = _class(course_dir, roster)
+        find_lab(course, lab, rules.labs)  # a name with a slip in it would be a folder that nobody marks
+        entries = read_worksheet(worksheet, rules.timezone) if worksheet else None
+        with atomic.alone(course.kept):
+            told = import_download(course, lab, download, people, entries, _time(arrived, rules))
+        for one in told:
+            click.echo(str(one))
+        wrong = [one for one in told if one.action in ("refused", "nobody's")]
+        click.echo(f"{len(told) - len(wrong)} imported, {len(wrong)} not.")
+        sys.exit(1 if wrong else 0)
+
+
+@main.command()
+@COURSE
+@LAB
+@click.option("--new", is_flag=True, help="Make the class's folder where there is none.")
+def release(course_dir, lab, new):
+    """Write what students get into release/LAB/."""
+    from grader.lab.release import write_release
+    from grader.reports.formgrader import write_config
+
+    with _sentences():
+        if new:
+            (course_dir / "submitted").mkdir(parents=True, exist_ok=True)
+        course, rules, _ = _class(course_dir)
+        found = _lab(course, rules, lab)
+        click.echo(write_release(found, course.release(lab)))
+        course.source(lab).mkdir(parents=True, exist_ok=True)  # formgrader lists the labs that it finds there
+        write_config(course)
+
+
+@main.command()
+@COURSE
+@LAB
+@click.option("--student", "students", multiple=True, metavar="STUDENT", help="Only this one; may be repeated.")
+@click.option("--jobs", default=1, show_default=True, type=click.IntRange(1, 256), help="Submissions at a time.")
+@click.option("--marks", type=click.Path(path_type=Path), help="By default marks.csv in the class's folder.")
+@click.option("--again", is_flag=True, help="Mark even what is marked already.")
+@click.option("--no-gradebook", is_flag=True, help="Leave nbgrader's gradebook and autograded/ as they are.")
+@click.option("--unsafe-no-sandbox", is_flag=True, help="Run students' code as yourself. Every row will say so.")
+def grade(course_dir, lab, **options):
+    """Mark a lab: marks.csv, nbgrader's gradebook, and autograded/ for its formgrader."""
+    from grader.grade_command import run
+
+    with _sentences():
+        course, rules, people = _class(course_dir)
+        problems = run(course, _lab(course, rules, lab), rules, people, click.echo, **options)
+        for problem in problems:
+            click.echo(f"Error: {problem}", err=True)
+        sys.exit(1 if problems else 0)
+
+
+@main.command()
+@COURSE
+@LAB
+@click.option("--student", "students", multiple=True, metavar="STUDENT", help="Only this one; may be repeated.")
+def feedback(course_dir, lab, students):
+    """Write a page for each student into feedback/STUDENT/LAB/LAB.html."""
+    from grader.reports.feedback_files import write_feedback
+
+    with _sentences():
+        course, rules, people = _class(course_dir)
+        written, waiting = write_feedback(course, _lab(course, rules, lab), rules, people, students)
+        click.echo(f"{len(written)} pages in {course.root / 'feedback'}.")
+        if waiting:
+            click.echo(f"{len(waiting)} are not marked yet: {', '.join(waiting[:5])}. Run `grade` first.", err=True)
+            sys.exit(1)
+
+
+@main.command()
+@COURSE
+@LAB
+@click.option("--canvas", type=click.Path(path_type=Path), help="The file for Canvas (Gradebook, Import).")
+@click.option("--moodle", type=click.Path(path_type=Path), help="The file for Moodle.")
+@click.option("--worksheet", type=click.Path(path_type=Path), help="Moodle's grading worksheet, to be filled in.")
+def export(course_dir, lab, canvas, moodle, worksheet):
+    """Write a lab's scores as files that Canvas and Moodle import; late penalties and manual marks are counted."""
+    from grader.reports.export_files import write_exports
+
+    with _sentences():
+        if not (canvas or moodle):
+            raise ClassError("say what to write: --canvas FILE, --moodle FILE, or both.")
+        course, rules, people = _class(course_dir)
+        for line in write_exports(course, _lab(course, rules, lab), rules, people, canvas, moodle, worksheet):
+            click.echo(line)
+
+
+@main.command()
+@COURSE
+@LAB
+@click.option("--since", metavar="TIME", help="Since then; by default the last time that any mark changed.")
+def difference(course_dir, lab, since):
+    """Tell which marks are not what they were before the last grading."""
+    from grader.classroom.difference import differences, report
+
+    with _sentences():
+        course, rules, _ = _class(course_dir)
+        time = _time(since, rules)
+        for line in report(differences(course, lab, time.astimezone(UTC) if time else None)):
+            click.echo(line)
+
+
+@main.command()
+@COURSE
+@LAB
+@click.option("--least", default=0.5, show_default=True, type=click.FloatRange(0.05, 1), help="Share that is alike.")
+def similarity(course_dir, lab, least):
+    """Tell whose answers are more alike than the task explains. Alike is not copied: read both."""
+    from grader.reports.similar_answers import lines
+
+    with _sentences():
+        course, rules, people = _class(course_dir)
+        for line in lines(course, _lab(course, rules, lab), rules, people, least):
+            click.echo(line)
+
+
+@main.command(context_settings={"ignore_unknown_options": True, "help_option_names": []})
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def selftest(arguments):
+    """Test labs themselves: `selftest LAB_FOLDER … [--short]`."""
+    from grader.selftest.selftest import main as run
+
+    sys.exit(run(list(arguments)))
+
+
+@main.command()
+@click.argument("course_dir", required=False, type=click.Path(path_type=Path))
+def doctor(course_dir):
+    """Check what grading needs of this machine, and of a class's folder."""
+    from grader.doctor import diagnose
+
+    findings = list(diagnose(course_dir))
+    for finding in findings:
+        click.echo(str(finding))
+    sys.exit(1 if any(finding.state == "missing" for finding in findings) else 0)
+
+
+@contextmanager
+def _sentences():
+    """Within the `with`, what is wrong with a class comes out as its sentence, with no traceback."""
+    from grader.lab.source import LabError
+    from grader.sandbox import SandboxUnavailable
+
+    try:
+        yield
+    except (ClassError, LabError) as error:
+        raise click.ClickException(str(error)) from error
+    except SandboxUnavailable as error:
+        raise click.ClickException(f"no sandbox: {error} Marks that were made are kept.") from error
+    except OSError as error:
+        where = f" ({error.filename})" if error.filename else ""
+        raise click.ClickException(
+            f"{error.strerror}{where}. Marks that were made are kept: run the same command again when it is put right."
+        ) from error
+
+
+def _class(course_dir, roster=None):
+    from grader.classroom.class_file import read_course_file
+    from grader.classroom.folders import open_course
+    from grader.intake.roster import read_roster
+
+    course = open_course(course_dir)
+    return course, read_course_file(course), read_roster(course, roster)
+
+
+def _lab(course, rules, name):
+    from grader.classroom.folders import find_lab
+    from grader.lab.source import load_lab
+
+    return load_lab(find_lab(course, name, rules.labs))
+
+
+def _time(text, rules):
+    if text is None:
+        return None
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        raise ClassError(f"{text!r} is no time. Write it as 2026-12-01T23:59, or with +01:00 at its end.") from None
+    return time if time.tzinfo else time.replace(tzinfo=rules.timezone)

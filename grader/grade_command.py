@@ -1,0 +1,103 @@
+"""One run of the command `grade`: first that there is a sandbox, then the marks, then each place they are written to.
+
+A place that can't be written costs that place only: what went wrong is told at the end, and the same command goes on.
+"""
+
+from collections import Counter
+
+from grader.classroom import atomic
+from grader.classroom.difference import report
+from grader.classroom.folders import ClassError
+from grader.classroom.marks_csv import write_marks
+from grader.reports.autograded_files import write_autograded
+from grader.reports.gradebook import write_gradebook
+from grader.reports.progress import Progress
+from grader.runs.grade import grade
+from grader.sandbox import Profile, Sandbox, SandboxUnavailable
+from grader.sandbox.unsafe import WARNING, UnsafeSandbox
+
+
+def run(course, lab, rules, people, say, students=(), jobs=1, marks=None, again=False, **switches):
+    """Grade `lab` for the class, `say` what came of it, and return the problems, sentences; [] when there is none.
+
+    `switches`: `no_gradebook`, `unsafe_no_sandbox`, as on the command line.
+    """
+    safe = not switches.get("unsafe_no_sandbox")
+    if safe:
+        _refuse_without_sandbox(course, lab)
+    else:
+        say(f"WARNING: students' code runs as you, with all that you may do. Every row says: {WARNING}.")
+    progress = Progress(lab.name)
+    with atomic.alone(course.kept):
+        try:
+            sandbox = Sandbox if safe else UnsafeSandbox
+            graded = grade(
+                course, lab, rules, people, list(students) or None, jobs, again, sandbox, safe, tell=progress
+            )
+        finally:
+            progress.end()
+        problems = _places(course, lab, rules, people, graded, marks, bool(students), switches, say)
+    _summary(graded, say)
+    if graded.unknown:
+        say(_arrived_now(course, lab, graded.unknown))
+    if not graded.finished:
+        problems.append("stopped before the end. Marks that were made are kept: run the same command again to go on.")
+    failed = sorted({row.student for row in graded.rows if row.is_pending})
+    if failed:
+        problems.append(
+            f"our side failed for {len(failed)} submissions ({', '.join(failed[:5])}): they have no mark, which is not "
+            "a zero. The column reason says what happened; run the same command again to mark them."
+        )
+    return problems
+
+
+def _refuse_without_sandbox(course, lab):
+    try:
+        Sandbox(Profile(seconds=20)).run("pass")
+    except SandboxUnavailable as problem:
+        raise ClassError(
+            f"there is no sandbox to run students' code in: {problem} `python -m grader doctor` tells more. "
+            f"With --unsafe-no-sandbox it runs as you, and every row of the marks says so."
+        ) from None
+
+
+def _places(course, lab, rules, people, graded, marks, some, switches, say):
+    """Write the marks where they belong; return what went wrong."""
+    problems, path = [], marks or course.marks
+    try:
+        # of a whole class that was marked nothing old stays; a part of one takes the place of its own rows
+        write_marks(path, graded.rows, (lab.name,) if graded.finished and not some else ())
+        say(f"{len(graded.rows)} rows in {path}.")
+    except ClassError as problem:
+        problems.append(str(problem))
+    if switches.get("no_gradebook"):
+        return problems
+    try:
+        kept = write_gradebook(course, lab, rules, graded.graded, people)
+        for one in graded.graded:
+            write_autograded(course, lab, one)
+        for student, exercise, before, now in kept.flagged:
+            say(f"{student}, {exercise}: marked by a person; the automatic mark beside it went from {before} to {now}.")
+    except ClassError as problem:
+        problems.append(str(problem))
+    return problems
+
+
+def _arrived_now(course, lab, students):
+    submitted = course.root / "submitted"
+    return (
+        f"{len(students)} notebooks in {submitted} were not imported ({', '.join(students[:5])}): they are noted as "
+        f"arrived now. If they came earlier, say when, then run `grade` again: `python -m grader import "
+        f"{course.root} {submitted} --lab {lab.name} --arrived 2026-12-01T23:59`."
+    )
+
+
+def _summary(graded, say):
+    states = Counter(row.state for row in graded.rows)
+    total = len({row.student for row in graded.rows})
+    told = ", ".join(f"{count} {state}" for state, count in states.most_common())
+    say(f"{total} students, {graded.marked} submissions marked now. Their exercises: {told or 'none'}.")
+    changed = [change for change in graded.changes if change.before is not None]
+    if changed:
+        for line in report(changed):
+            say(line)

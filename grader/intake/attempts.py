@@ -1,0 +1,82 @@
+"""What each student handed in, when, and which of it counts.
+
+Every notebook that is imported, or first seen when marks are made, is kept as `grading/attempts/LAB/STUDENT/SHA.ipynb`
+and noted with its time of arrival. The time is ours, or the learning platform's own record, or the teacher's word:
+never a file's date, and nothing that a student wrote.
+"""
+
+import hashlib
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+
+from grader.classroom import atomic
+
+#: Who said when it arrived, the surest last.
+SEEN, IMPORTED, PLATFORM, TEACHER = "seen", "imported", "platform", "teacher"
+_SURE = (SEEN, IMPORTED, PLATFORM, TEACHER)
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One notebook handed in. `sha` names its bytes; it is empty for what was refused unread, and `reason` says why."""
+
+    arrived: datetime
+    by: str
+    sha: str = ""
+    reason: str = ""
+
+
+def sha_of(data):
+    """Return the name of a notebook's bytes."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def attempts_of(course, student, lab):
+    """Return the `Attempt`s of `student` at `lab` (names), in the order in which they came."""
+    found = atomic.read_json(_ledger(course, student, lab)) or []
+    return [Attempt(**{**one, "arrived": datetime.fromisoformat(one["arrived"])}) for one in found]
+
+
+def note_attempt(course, student, lab, data=None, arrived=None, by=SEEN, reason=""):
+    """Note that `data` was handed in (or that something was refused, for `reason`); return its `Attempt`.
+
+    What came last is not noted again: only a surer word on when it arrived is.
+    """
+    sha = sha_of(data) if data is not None else ""
+    noted = attempts_of(course, student, lab)
+    attempt = Attempt(arrived or datetime.now(UTC), by, sha, reason)
+    if data is not None and read_attempt(course, student, lab, attempt) is None:
+        atomic.write(_copy(course, student, lab, sha), data, 0o600)
+    if noted and (noted[-1].sha, noted[-1].reason) == (sha, reason):
+        surer = arrived is not None and _SURE.index(by) >= _SURE.index(noted[-1].by)
+        if not surer or replace(attempt) == noted[-1]:
+            return noted[-1]
+        noted.pop()
+    told = [{**asdict(one), "arrived": one.arrived.isoformat()} for one in [*noted, attempt]]
+    atomic.write_json(_ledger(course, student, lab), told)
+    return attempt
+
+
+def counted(attempts, rules):
+    """Return the attempts that may count by `rules` (`LabRules`), in order: all of them for "best", else one."""
+    allowed = attempts[: rules.max_attempts] if rules.max_attempts else attempts
+    if not allowed or rules.attempts == "best":
+        return allowed
+    return allowed[:1] if rules.attempts == "first" else allowed[-1:]
+
+
+def read_attempt(course, student, lab, attempt):
+    """Return the bytes of an attempt, or None where the copy is gone or isn't what was handed in."""
+    try:
+        data = _copy(course, student, lab, attempt.sha).read_bytes()
+    except FileNotFoundError:
+        return None
+    return data if sha_of(data) == attempt.sha else None
+
+
+def _ledger(course, student, lab):
+    return course.kept / "arrivals" / lab / f"{student}.json"
+
+
+def _copy(course, student, lab, sha):
+    return course.kept / "attempts" / lab / student / f"{sha}.ipynb"

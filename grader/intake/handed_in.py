@@ -1,0 +1,121 @@
+"""Reading what a student handed in, from a folder in which anything may lie: nothing is followed, nothing waited for.
+
+A link, a pipe, a device, a folder by a notebook's name: each is refused with a sentence, and none is opened in a way
+that could hang or lead elsewhere. Sizes are looked at before reading, and reading stops at the limit all the same.
+"""
+
+import os
+import re
+import stat
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+from grader.classroom.folders import shown
+from grader.submission.read import LIMIT
+
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+MOST_FILES = 10_000
+_ARCHIVE = re.compile(r"(?i)\.(zip|7z|rar|tar|t?gz|t?xz|bz2)$")
+_UNPACK = (
+    " An archive is not opened. Unpack it yourself and put the notebook at submitted/STUDENT/{lab}/{lab}.ipynb, then "
+    "run `grade` again; or have the .ipynb handed in itself, and import again."
+)
+_NOTEBOOK = re.compile(r"(?i)\.ipynb(\.json|\.txt)?$")
+
+
+@dataclass(frozen=True)
+class HandedIn:
+    """What lies in one student's folder for one lab.
+
+    `state` is "here", and then `data` are the notebook's bytes; or "missing" or "refused", and `reason` says why.
+    """
+
+    student: str
+    state: str
+    data: bytes = b""
+    reason: str = ""
+
+
+def read_handed_in(course, student, lab):
+    """Return the `HandedIn` of `student` for `lab` (names; the student's is legal)."""
+    with ExitStack() as opened:
+
+        def folder(name, beside):
+            # submitted/ itself is the teacher's and may be a link
+            descriptor = os.open(name, _FOLDER if beside is not None else _FOLDER & ~os.O_NOFOLLOW, dir_fd=beside)
+            opened.callback(os.close, descriptor)
+            return descriptor
+
+        try:
+            top = folder(course.root / "submitted", None)
+            here = folder(lab, folder(student, top))
+        except FileNotFoundError:
+            return HandedIn(student, "missing", reason="Nothing was handed in.")
+        except OSError:  # ELOOP or ENOTDIR: a link, a file, a pipe where a folder is due
+            return HandedIn(student, "refused", reason=f"The folder of {lab} is a link or no folder: not followed.")
+        return _read_folder(student, lab, here)
+
+
+def choose(names, lab):
+    """Return the name among `names` that is the lab's notebook, else None and why: (name, reason)."""
+    notebooks = [name for name in names if _NOTEBOOK.search(name) and not name.startswith((".", "~"))]
+    if not notebooks:
+        there = ", ".join(shown(name) for name in sorted(names)[:3])
+        packed = _UNPACK.format(lab=lab) if any(_ARCHIVE.search(name) for name in names) else ""
+        return None, "No notebook was handed in" + (f"; there is {there}." if there else ".") + packed
+    best = min(_rank(name, lab) for name in notebooks)
+    found = sorted(name for name in notebooks if _rank(name, lab) == best)
+    if len(found) == 1:
+        return found[0], ""
+    listed = ", ".join(shown(name) for name in found[:5])
+    return None, f"{len(found)} notebooks were handed in and none is called {lab}.ipynb: {listed}. Keep the right one."
+
+
+def _rank(name, lab):
+    """How far a notebook's name is from the lab's: browsers number their downloads, Colab writes "Copy of"."""
+    stem = _NOTEBOOK.sub("", name)
+    if name == f"{lab}.ipynb":
+        return 0
+    if stem.casefold() == lab.casefold():
+        return 1
+    if stem.casefold().startswith(lab.casefold()):
+        return 2
+    return 3 if lab.casefold() in stem.casefold() else 4
+
+
+def _read_folder(student, lab, here):
+    names = os.listdir(here)
+    if len(names) > MOST_FILES:
+        return HandedIn(student, "refused", reason=f"{len(names)} files were handed in; {MOST_FILES} is the most.")
+    name, why = choose(names, lab)
+    if name is None:
+        return HandedIn(student, "refused" if "notebooks" in why else "missing", reason=why)
+    try:
+        descriptor = os.open(name, _FILE, dir_fd=here)
+    except OSError as error:
+        return HandedIn(student, "refused", reason=f"{shown(name)} can't be opened and was not: {error.strerror}.")
+    try:
+        return _read_file(student, name, descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _read_file(student, name, descriptor):
+    found = os.fstat(descriptor)
+    if not stat.S_ISREG(found.st_mode):
+        return HandedIn(student, "refused", reason=f"{shown(name)} is no plain file, and was not read.")
+    if found.st_size > LIMIT:
+        return HandedIn(student, "refused", reason=too_large(found.st_size))
+    with os.fdopen(descriptor, "rb", closefd=False) as file:
+        data = file.read(LIMIT + 1)
+    return HandedIn(student, "here", data) if len(data) <= LIMIT else HandedIn(student, "refused", b"", too_large(None))
+
+
+def too_large(size):
+    """Return the sentence for a notebook of `size` bytes."""
+    told = f"It has {size / 1e6:.0f} MB" if size else "It is larger than it says"
+    return (
+        f"The notebook was not read: {told[0].lower()}{told[1:]}; {LIMIT / 1e6:.0f} MB is the most. Clear its outputs, "
+        "save, and hand it in again."
+    )

@@ -1,0 +1,101 @@
+"""Moodle's grading worksheet, a CSV file: read for who handed in when, and filled in with scores to be imported there.
+
+Download it with "Download grading worksheet" (the feedback type "Offline grading worksheet" must be on). Moodle finds
+a row by its Identifier, "Participant 1234"; 1234 is also the number in the names of that assignment's files.
+"""
+
+import csv
+import io
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from grader.classroom.folders import ClassError
+from grader.intake.roster import read_table
+
+_DAY = re.compile(r"^\w+,\s*")
+_FORMATS = ("%d %B %Y, %I:%M %p", "%d %B %Y, %H:%M", "%B %d, %Y, %I:%M %p", "%d/%m/%Y, %H:%M", "%Y-%m-%d %H:%M:%S")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One row: who it is, when they last changed what they handed in (None if unknown), and the `row` as it stands."""
+
+    number: str
+    name: str
+    email: str
+    id_number: str
+    login: str
+    modified: datetime | None
+    row: dict
+
+
+def read_worksheet(path, zone=UTC):
+    """Return number -> `Entry` of the worksheet at `path`; `zone`: that of its times. Raises ClassError for others."""
+    found = {}
+    for line, row in read_table(path):
+        number = re.search(r"(\d+)$", row.get("Identifier", ""))
+        if number is None:
+            raise ClassError(
+                f"{path}, line {line}: it has no Identifier such as 'Participant 1234'. Moodle's grading worksheet "
+                "has: View all submissions, Download grading worksheet (in English)."
+            )
+        if number[1] in found:
+            raise ClassError(f"{path}, line {line}: {row['Identifier']} stands in it twice. Download it again.")
+        found[number[1]] = Entry(
+            number[1],
+            row.get("Full name", ""),
+            row.get("Email address", ""),
+            row.get("ID number", ""),
+            row.get("Username", ""),
+            read_time(row.get("Last modified (submission)", ""), zone),
+            row,
+        )
+    return found
+
+
+def read_time(text, zone=UTC):
+    """Return the time that Moodle writes as "Friday, 20 November 2026, 3:04 PM", or None for what isn't one."""
+    for form in _FORMATS:
+        try:
+            return datetime.strptime(_DAY.sub("", text.replace("\u202f", " ").strip()), form).replace(tzinfo=zone)
+        except ValueError:
+            continue
+    return None
+
+
+def filled_worksheet(entries, scores, most, comments=None):
+    """Return the worksheet's text with the Grade of each number in `scores` filled in, out of `most`.
+
+    What has no score keeps an empty Grade: Moodle leaves those as they are. Cells are escaped (`export.plain_cell`).
+    """
+    from grader.reports.export import plain_cell
+
+    headings = list(next(iter(entries.values())).row)
+    for heading in ("Grade", "Last modified (grade)"):
+        if heading not in headings:
+            raise ClassError(f"the worksheet has no column {heading!r}, which Moodle asks for. Download it in English.")
+    text = io.StringIO()
+    writer = csv.DictWriter(text, headings, extrasaction="ignore", lineterminator="\r\n")
+    writer.writeheader()
+    for number, entry in entries.items():
+        row = dict(entry.row)
+        row["Grade"] = f"{scores[number]:.2f}" if number in scores else ""
+        if "Maximum Grade" in row and number in scores:
+            _same_maximum(row["Maximum Grade"], most)
+        if "Feedback comments" in row and comments and number in comments:
+            row["Feedback comments"] = comments[number]
+        writer.writerow({heading: plain_cell(value) for heading, value in row.items()})
+    return text.getvalue()
+
+
+def _same_maximum(told, most):
+    try:
+        there = float(told.replace(",", "."))
+    except ValueError:
+        return
+    if abs(there - most) > 1e-6:
+        raise ClassError(
+            f"in Moodle the assignment has {there:g} points, here the lab has {most:g}. Set `points = {there:g}` for "
+            "the lab in class.toml, or the maximum grade in Moodle."
+        )

@@ -1,0 +1,131 @@
+"""The roster, `roster.csv`: who is in the class, and by which names the learning platforms know them.
+
+One row a student; the column `student` is the name of the folder under submitted/. Other columns are found by the
+names that Canvas and Moodle give them, so their own exports will do: a Canvas gradebook export (Student, ID, SIS User
+ID, SIS Login ID, Section), a Moodle list of participants (First name, Last name, ID number, Email address).
+"""
+
+import csv
+import io
+import re
+import unicodedata
+from dataclasses import dataclass, fields
+
+from grader.classroom.folders import ClassError, not_a_student
+
+LIMIT = 20 * 1024 * 1024  # bytes
+
+#: field -> the headings that mean it, in lower case.
+_HEADINGS = {
+    "student": ("student_id", "student id", "username", "sis login id", "login", "netid"),
+    "name": ("name", "full name", "fullname"),
+    "first": ("first name", "first_name", "firstname", "given name"),
+    "last": ("last name", "last_name", "lastname", "surname", "family name"),
+    "email": ("email", "email address", "e-mail"),
+    "canvas_id": ("canvas_id", "canvas id", "id"),
+    "sis_id": ("sis_id", "sis user id", "id number", "idnumber"),
+    "login": ("sis login id", "login", "username"),
+    "section": ("section", "group"),
+}
+
+
+@dataclass(frozen=True)
+class Person:
+    """One student: `student` is the folder's name, the others are as the platforms have them, or empty."""
+
+    student: str
+    name: str = ""
+    first: str = ""
+    last: str = ""
+    email: str = ""
+    canvas_id: str = ""
+    sis_id: str = ""
+    login: str = ""
+    section: str = ""
+
+    @property
+    def full_name(self):
+        return self.name or " ".join(part for part in (self.first, self.last) if part)
+
+
+def read_roster(course, path=None):
+    """Return the `Person`s of `course`'s roster.csv (or of the file at `path`), [] where it has none.
+
+    Raises ClassError for what is no roster, and for a student who stands in it twice.
+    """
+    place = path or course.root / "roster.csv"
+    if path is None and not place.exists():
+        return []
+    found = [(line, person) for line, person in _people(place)]
+    lines = {}
+    for line, person in found:
+        why = not_a_student(person.student)
+        if why:
+            raise ClassError(f"{place}, line {line}: {person.student!r} can't be a student's name: {why}.")
+        for key in ("student", "canvas_id"):
+            value = getattr(person, key)
+            if value and lines.setdefault((key, value.casefold()), line) != line:
+                first = lines[key, value.casefold()]
+                raise ClassError(
+                    f"{place}: {value!r} stands in it twice ({key}), in lines {first} and {line}. Remove one."
+                )
+    return [person for _, person in found]
+
+
+def read_table(path):
+    """Yield (line number, {heading in lower case: text}) of a CSV file; commas, semicolons or tabs; UTF-8 or UTF-16."""
+    try:
+        with open(path, "rb") as file:
+            data = file.read(LIMIT + 1)
+    except OSError as error:
+        raise ClassError(f"{path} can't be read: {error.strerror}.") from None
+    if len(data) > LIMIT:
+        raise ClassError(f"{path} is no roster: it has more than {LIMIT / 1e6:.0f} MB.")
+    encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+    try:
+        text = data.decode(encoding)
+    except UnicodeDecodeError:
+        raise ClassError(f"{path} is not text in UTF-8. Save it as CSV in UTF-8.") from None
+    head = text.split("\n", 1)[0]
+    delimiter = max(",;\t", key=head.count)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    try:
+        headings = [heading.strip() for heading in next(reader, [])]
+        for row in reader:
+            if any(cell.strip() for cell in row):
+                yield reader.line_num, dict(zip(headings, (cell.strip() for cell in row), strict=False))
+    except csv.Error as error:
+        raise ClassError(f"{path}, line {reader.line_num}: {error}.") from None
+
+
+def same_name(text):
+    """Return a person's name as it is compared: no case, accents or punctuation, the parts in alphabetical order."""
+    plain = "".join(one for one in unicodedata.normalize("NFKD", text) if not unicodedata.combining(one))
+    return " ".join(sorted(re.findall(r"\w+", plain.casefold())))
+
+
+def _people(path):
+    for line, row in read_table(path):
+        row = {heading.casefold(): value for heading, value in row.items()}
+        canvas = "sis user id" in row or "sis login id" in row
+        if canvas and ("points possible" in row.get("student", "").casefold() or not row.get("id")):
+            continue  # Canvas's second row, and the student that it makes for tests
+        told = {field.name: _first(row, field.name, canvas) for field in fields(Person)}
+        if not told["student"] and told["email"]:
+            told["student"] = told["email"]
+        if not told["student"]:
+            raise ClassError(
+                f"{path}, line {line}: no column says which folder under submitted/ is this student's. Name one of the "
+                f"columns `student` (there are: {', '.join(row) or 'none'})."
+            )
+        yield line, Person(**told)
+
+
+def _first(row, name, canvas):
+    """Return what stands under the headings of `name`; in Canvas's export Student is the name, ID is Canvas's own."""
+    if canvas and name in ("student", "name"):
+        return row.get("student", "") if name == "name" else row.get("sis login id") or row.get("sis user id", "")
+    headings = (name, *_HEADINGS[name])
+    if name == "canvas_id" and not canvas:
+        headings = ("canvas_id", "canvas id")
+    return next((row[heading] for heading in headings if row.get(heading)), "")

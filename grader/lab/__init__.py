@@ -1,0 +1,1 @@
+"""A lab as its teacher states it: read from its source, checked, and released to students."""

@@ -1,0 +1,174 @@
+"""From a lab's source to its notebooks: the release that students get, and the solution that teachers keep.
+
+`python -m grader.lab.release` (`make labs`) writes `labs/LAB/LAB.ipynb`, committed, and `build/labs/LAB.ipynb`
+with the solutions, not committed. The same source gives the same bytes. The release carries nbgrader's metadata.
+"""
+
+import argparse
+import shutil
+import sys
+from pathlib import Path
+
+import nbformat
+
+from grader.lab.source import LabError, check_id, load_lab
+from grader.lab.version_stamp import marked_by
+
+#: In the lab's first text: becomes the table of exercises.
+POINTS = "<!-- points -->"
+SCHEMA = 3  # nbgrader's, since 0.6
+KERNEL = {
+    "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
+    "language_info": {"name": "python"},
+}
+
+
+def release_notebook(lab):
+    """Return the notebook that students get: stubs, no marking, no outputs. `lab` is as `load_lab` returns it."""
+    return _notebook(lab, lambda cell: cell.text)
+
+
+def solution_notebook(lab):
+    """Return the same notebook with the solutions in place, not executed."""
+    return _notebook(lab, lambda cell: cell.solution)
+
+
+def notebook_with(lab, answers):
+    """Return the release with `answers`, exercise -> source text of its cell, in place: a submission."""
+    return _notebook(lab, lambda cell: answers.get(cell.exercise, cell.text) if cell.role == "exercise" else cell.text)
+
+
+def text_of(notebook):
+    """Return the notebook as the text that is written."""
+    return nbformat.writes(notebook, version=4, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+
+
+def write_release(lab, folder):
+    """Write the release of `lab`, and the files that go with it, into `folder`; return the notebook's path."""
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{lab.name}.ipynb"
+    _write(path, text_of(release_notebook(lab)))
+    for source, name in beside(lab):
+        if (folder / name).resolve() != source:
+            shutil.copyfile(source, folder / name)
+    return path
+
+
+def beside(lab):
+    """Return (path, published name) of what goes with the notebook: the lab's files, and its own checks.
+
+    A lab of the course has its checks in `course.checks`; one that a class keeps elsewhere may have a `checks.py` in
+    its folder, published as LAB_checks.py: `check` finds it beside the notebook; it never enters a sandbox.
+    """
+    found = [(lab.folder / name, name) for name in lab.files]
+    own = lab.folder / "checks.py"
+    return [*found, (own, f"{lab.name}_checks.py")] if own.is_file() else found
+
+
+def write_solution(lab, folder):
+    """Write the notebook with solutions into `folder`; return its path. It is the teacher's: publish it to nobody."""
+    path = Path(folder) / f"{lab.name}.ipynb"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    _write(path, text_of(solution_notebook(lab)))
+    return path
+
+
+def difference(lab):
+    """Return None when the release in the lab's folder is made from its source as it stands, else what to do."""
+    path = lab.folder / f"{lab.name}.ipynb"
+    if not path.exists():
+        return f"{path.name} is missing: run `make labs` and commit it."
+    if path.read_text(encoding="utf-8") != text_of(release_notebook(lab)):
+        return f"{path.name} was not made from lab.py and marking.py as they stand: run `make labs` and commit it."
+    return None
+
+
+def lab_folders(root):
+    """Return the folders under `root` that hold a lab, in order."""
+    return sorted(path.parent for path in Path(root).glob("*/lab.py"))
+
+
+def _notebook(lab, text):
+    cells, table = [], _table(lab) if any(POINTS in cell.text for cell in lab.source.cells) else ""
+    for position, cell in enumerate(lab.source.cells):
+        shown = text(cell)
+        if cell.role == "text":
+            following = lab.source.cells[position + 1 :][:1]
+            shown = shown.replace(POINTS, table) + "".join(_promise(lab, c) for c in following)
+        cells.append(_cell(cell, shown, lab))
+    notebook = nbformat.v4.new_notebook(cells=cells, metadata={**KERNEL, "course": {"lab": lab.name}})
+    nbformat.validate(notebook)
+    return notebook
+
+
+def _cell(cell, text, lab):
+    make = nbformat.v4.new_code_cell if cell.type == "code" else nbformat.v4.new_markdown_cell
+    metadata = {"tags": ["notebook-only"]} if cell.role == "notebook-only" else {}
+    told = _nbgrader(cell, lab)
+    if told is not None:
+        metadata["nbgrader"] = {"schema_version": SCHEMA, "task": False, **told}
+    return make(text, id=cell.id, metadata=metadata)
+
+
+def _nbgrader(cell, lab):
+    if cell.role == "exercise":
+        # a person's marks hang on the answer itself; all others on the check below it
+        by_hand = lab.exercise(cell.exercise).manual
+        points = {"points": cell.points} if by_hand else {}
+        return {"grade": by_hand, "solution": True, "locked": False, "grade_id": cell.exercise, **points}
+    if cell.role == "check":
+        points = lab.source.cell(cell.exercise).points
+        return {"grade": True, "solution": False, "locked": True, "grade_id": check_id(cell.exercise), "points": points}
+    return None
+
+
+def _promise(lab, cell):
+    """Under the text that asks for an exercise: what it is worth and against what it is checked."""
+    if cell.role != "exercise":
+        return ""
+    exercise = lab.exercise(cell.exercise)
+    checked = "Read by a person." if exercise.manual else f"Oracle: {exercise.oracle}."
+    return f"\n\n*{_worth(cell.points)}. {checked}*"
+
+
+def _table(lab):
+    rows = [f"| {n} | `{e.name}` | {e.points:g} | {marked_by(e)} |" for n, e in enumerate(lab.exercises, start=1)]
+    head = ["| | exercise | points | marked by |", "|---|---|---|---|"]
+    return "\n".join([*head, *rows, f"| | | **{lab.points:g}** | |"])
+
+
+def _worth(points):
+    return f"{points:g} point" + ("" if points == 1 else "s")
+
+
+def _write(path, text):
+    unfinished = path.with_name(path.name + ".part")
+    unfinished.write_text(text, encoding="utf-8", newline="\n")
+    unfinished.replace(path)
+
+
+def main(arguments):
+    """Make, or with `--check` compare, the labs named or all under labs/; return the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m grader.lab.release", description=__doc__.splitlines()[0])
+    parser.add_argument("labs", nargs="*", metavar="FOLDER", help="labs' folders (default: all in ./labs)")
+    parser.add_argument("--check", action="store_true", help="write nothing; fail where release and source differ")
+    parser.add_argument("--solutions", default="build/labs", metavar="DIR", help="where notebooks with solutions go")
+    options = parser.parse_args(arguments)
+    failed = False
+    for folder in options.labs or lab_folders("labs"):
+        try:
+            lab = load_lab(folder)
+            problem = difference(lab) if options.check else None
+            if not options.check:
+                print(write_release(lab, lab.folder), write_solution(lab, options.solutions), flush=True)
+        except LabError as error:
+            problem = str(error)
+        if problem:
+            failed = True
+            print(problem, file=sys.stderr, flush=True)
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

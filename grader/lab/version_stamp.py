@@ -1,0 +1,31 @@
+"""What an exercise is marked by, in words: the column of a release's table, made from the marking itself."""
+
+import re
+
+from grader.lab.secret_draw import drawing
+from grader.lab.spec import VALUE, Beside, Drive, Race
+
+_TOKENS = re.compile(r"[0-9a-z]+|[^0-9a-z]+")
+
+
+def marked_by(exercise):
+    """Return the kind of evidence that is asked of `exercise`, and where it is taken."""
+    if exercise.manual:
+        return "a person reads it"
+    cases = exercise.cases(drawing(b"table", exercise.name))
+    kind, witness = _together([exercise.kind(case).describe() for case in cases]), exercise.witness
+    if isinstance(witness, Beside):
+        return f"{kind}; and what a second process saw: {witness.seen.describe()}"
+    if isinstance(witness, Race):
+        return f"{kind}; and its speed, as a ratio, timed outside: {witness.times:g} times the reference's"
+    if isinstance(witness, Drive) and witness != VALUE:
+        return f"{kind}, from a run that the grader steers"
+    return kind
+
+
+def _together(texts):
+    """Return one text for all of `texts`: sizes that differ from case to case are `any`."""
+    found = [_TOKENS.findall(text) for text in dict.fromkeys(texts)]
+    if len({len(tokens) for tokens in found}) > 1:
+        return " or ".join(dict.fromkeys(texts))
+    return "".join(tokens[0] if len(set(tokens)) == 1 else "any" for tokens in zip(*found, strict=True))

@@ -1,0 +1,98 @@
+"""A mark: rebuild the submission, run it in a sandbox, ask it on inputs it could not know, judge the values here.
+
+`mark_submission` is all that the class side calls. Nothing of the student's is run, unpickled or evaluated in this
+process: what it holds of a submission is text, and values read as the kind of evidence that the lab stated.
+
+| state | what it says of an exercise |
+|---|---|
+| graded | it was asked and answered; the score says how well |
+| missing | it was not answered: the cell is gone, or is as released |
+| crashed | its cell failed, or it ended the Python that ran it |
+| timed_out | it did not come to an end |
+| unreadable | the file is no notebook |
+| refused | the file was not read: too large |
+| grader_failed | our side failed: no mark, never a zero to count |
+"""
+
+from dataclasses import asdict, dataclass
+
+from grader.lab.secret_draw import draw_secret
+from grader.marking.rounds import ask_all
+from grader.marking.verdict import verdict
+from grader.sandbox import Sandbox
+from grader.submission.read import TooLarge, Unreadable
+from grader.submission.rebuild import rebuild
+
+__all__ = ["STATES", "ExerciseMark", "Marks", "draw_secret", "mark_submission"]
+
+STATES = ("graded", "missing", "crashed", "timed_out", "unreadable", "refused", "grader_failed")
+
+
+@dataclass(frozen=True)
+class ExerciseMark:
+    """One exercise's mark: `state` is one of `STATES`, `reason` the smallest counterexample or what went wrong.
+
+    `cases`: for each question {"group": …, "edge": …, "right": …}. `manual`: a person gives the score.
+    """
+
+    name: str
+    state: str
+    score: float
+    max_score: float
+    reason: str = ""
+    cases: tuple[dict, ...] = ()
+    manual: bool = False
+
+
+@dataclass(frozen=True)
+class Marks:
+    """A submission's marks. `cells` are the student's own, as text (fields of `rebuild.Shown`); `log`: what it printed.
+
+    Both are a stranger's text: escape them where they are shown.
+    """
+
+    lab: str
+    exercises: tuple[ExerciseMark, ...]
+    cells: tuple[dict, ...] = ()
+    log: str = ""
+
+    def as_dict(self):
+        """Return it as plain data, for JSON."""
+        return asdict(self)
+
+    def exercise(self, name):
+        """Return the mark of the exercise so called."""
+        return next(mark for mark in self.exercises if mark.name == name)
+
+    @property
+    def score(self):
+        return sum(mark.score for mark in self.exercises)
+
+
+def mark_submission(lab, notebook, secret, sandbox=Sandbox):
+    """Return the `Marks` of a submission: `lab` as `load_lab` gives it, `notebook` its bytes, `secret` of this grading.
+
+    `sandbox`: what makes a sandbox from a profile; `unsafe.UnsafeSandbox` where there can be none. Raises nothing for
+    what a submission holds; where a lab's own cases or judge fail, the exercise is `grader_failed`. SandboxUnavailable
+    passes through.
+    """
+    try:
+        rebuilt = rebuild(lab, notebook)
+    except Unreadable as problem:
+        return _all(lab, "unreadable", f"The notebook can't be read: {problem}")
+    except TooLarge as problem:
+        return _all(lab, "refused", f"The notebook was not read: {problem}")
+    asked = ask_all(lab, rebuilt, secret, sandbox)
+    marks = tuple(_mark(exercise, verdict(lab, exercise, asked, rebuilt)) for exercise in lab.exercises)
+    return Marks(lab.name, marks, tuple(asdict(cell) for cell in rebuilt.cells), asked.log)
+
+
+def _mark(exercise, found):
+    points = exercise.points or 0
+    score = round(points * found.share, 4)
+    return ExerciseMark(exercise.name, found.state, score, points, found.reason, found.cases, exercise.manual)
+
+
+def _all(lab, state, reason):
+    marks = [ExerciseMark(e.name, state, 0.0, e.points or 0, reason, (), e.manual) for e in lab.exercises]
+    return Marks(lab.name, tuple(marks))

@@ -1,0 +1,215 @@
+"""Asking all exercises of one submission: one sandbox, and a fresh one without whatever hung or ended the last.
+
+What goes wrong with one exercise costs only that one. A cell that hangs is left out, with the rest of its answer; a
+question that hangs is not asked again. Each round settles something, so there is an end.
+"""
+
+import traceback
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from course.checks.exercise import show
+from grader.inside.wire import pack
+from grader.lab.secret_draw import drawing
+from grader.lab.spec import Race
+from grader.marking.session import SetUpFailed, Stopped, Talk
+from grader.marking.speed_test import race
+from grader.sandbox import SandboxUnavailable
+
+#: Cells of no exercise that may be left out, one a round; then the notebook is given up.
+SPARE_ROUNDS = 4
+LOG = 20_000  # characters
+
+
+@dataclass(frozen=True)
+class Result:
+    """What one question gave. `problem` is None when it was right; `stopped`: a state, when nothing came back."""
+
+    problem: str | None = None
+    stopped: str | None = None
+
+
+@dataclass
+class Asked:
+    """All that one submission was asked, while and after it is.
+
+    - `cases`, `results`: exercise -> list, one for each question; a result of None: not asked yet.
+    - `failed`: exercise -> what of ours failed. `absent`: exercise -> the error of its cell, or "".
+    - `hung`: exercise -> (state, why): its cell never came to an end. `left_out`: such cells of no exercise, in words.
+    - `races`: exercise -> a `Result`. `log`: what the submission printed.
+    """
+
+    cases: dict = field(default_factory=dict)
+    results: dict = field(default_factory=dict)
+    failed: dict = field(default_factory=dict)
+    absent: dict = field(default_factory=dict)
+    hung: dict = field(default_factory=dict)
+    left_out: list = field(default_factory=list)
+    races: dict = field(default_factory=dict)
+    log: str = ""
+
+    def is_settled(self, exercise):
+        """Whether nothing more is to ask of `exercise`."""
+        name = exercise.name
+        if exercise.manual or name in self.failed or name in self.absent or name in self.hung:
+            return True
+        if None in self.results[name]:
+            return False
+        racing = isinstance(exercise.witness, Race) and not any(r.problem for r in self.results[name])
+        return not racing or name in self.races
+
+
+def ask_all(lab, rebuilt, secret, sandbox):
+    """Return `Asked`: every exercise of `lab` that isn't a person's to mark, asked of the `rebuilt` submission."""
+    asked = Asked()
+    for exercise in lab.exercises:
+        if not exercise.manual:
+            _draw(exercise, secret, asked)
+    for _ in range(2 * len(lab.exercises) + SPARE_ROUNDS):
+        open_ = [exercise for exercise in lab.exercises if not asked.is_settled(exercise)]
+        to_ask = [exercise for exercise in open_ if None in asked.results[exercise.name]]
+        if to_ask:
+            try:
+                rebuilt = _round(lab, rebuilt, to_ask, asked, sandbox)
+            except (
+                ValueError,
+                OSError,
+            ) as failure:  # a file or module that the lab names isn't there; no process to be had
+                asked.failed.update({e.name: f"its sandbox could not be made: {failure}" for e in to_ask})
+        elif open_:
+            _race(lab, rebuilt, open_[0], asked, sandbox, secret)
+        else:
+            return asked
+    for exercise in lab.exercises:
+        if not asked.is_settled(exercise):
+            why = "too many cells of this notebook hang, or end the Python they run in"
+            asked.hung[exercise.name] = ("timed_out", why)
+    return asked
+
+
+def _draw(exercise, secret, asked):
+    try:
+        cases = list(exercise.cases(drawing(secret, exercise.name)))
+        for case in cases:  # a case that can't be asked is found here, not in mid-talk
+            pack((case.arguments, dict(case.files)))
+            exercise.kind(case).plan()
+    except Exception as failure:  # a lab's own code; whatever it raises is our side's
+        asked.failed[exercise.name] = f"drawing its questions failed: {type(failure).__name__}: {failure}"
+        return
+    asked.cases[exercise.name], asked.results[exercise.name] = cases, [None] * len(cases)
+
+
+def _round(lab, rebuilt, open_, asked, sandbox):
+    """Ask what is open in one sandbox; return the submission as it is to be run in the next."""
+    steps = rebuilt.steps
+    seconds = lab.seconds + 60 + sum(e.seconds * len(asked.cases[e.name]) for e in open_)
+    with Talk(lab, [step.text for step in steps], sandbox, seconds) as talk:
+        try:
+            talk.run_cells()
+            _ask_open(lab, steps, open_, asked, talk)
+        except SetUpFailed as failure:
+            asked.failed.update({e.name: f"the sandbox could not be set up: {failure}" for e in open_})
+        except Stopped as stopped:
+            rebuilt = _without_the_cell(rebuilt, stopped, open_, asked)
+    asked.log = (asked.log + talk.ended.stdout + talk.ended.stderr)[-LOG:]
+    return rebuilt
+
+
+def _without_the_cell(rebuilt, stopped, open_, asked):
+    if stopped.cell is None or stopped.cell >= len(rebuilt.steps):
+        asked.hung.update({exercise.name: (stopped.state, stopped.why) for exercise in open_})
+        return rebuilt
+    step = rebuilt.steps[stopped.cell]
+    if step.exercise is not None:
+        asked.hung[step.exercise] = (stopped.state, f"its cell: {stopped.why}")
+    else:
+        first = next((line for line in step.text.splitlines() if line.strip()), "")
+        asked.left_out.append(f"the cell that begins with {first[:60]!r} was left out: {stopped.why}")
+    return rebuilt.without(step)
+
+
+def _ask_open(lab, steps, open_, asked, talk):
+    for exercise in open_:
+        try:
+            _ask(exercise, steps, asked, talk)
+        except _Over:
+            return  # the others are asked in the next round
+        except SandboxUnavailable:
+            raise
+        except (Exception, SystemExit) as failure:  # a lab's judge or oracle; whatever it raises is our side's
+            asked.failed[exercise.name] = f"{_judge_of(exercise)} raised {_told(lab, failure)}"
+
+
+def _judge_of(exercise):
+    kind, judge = ("oracle", exercise.expected) if exercise.judge is None else ("judge", exercise.judge)
+    return f"its {kind} {getattr(judge, '__name__', '')}".rstrip()
+
+
+def _told(lab, failure):
+    """Return what was raised, with the line of the lab's own folder in which it was."""
+    frames = traceback.extract_tb(failure.__traceback__)
+    ours = [frame for frame in frames if lab.folder and Path(frame.filename).parent == Path(lab.folder)]
+    place = f" ({Path(ours[-1].filename).name}, line {ours[-1].lineno})" if ours else ""
+    return f"{type(failure).__name__}: {failure}{place}"
+
+
+class _Over(Exception):
+    """This sandbox can't be asked any more."""
+
+
+def _ask(exercise, steps, asked, talk):
+    results = asked.results[exercise.name]
+    for number, case in enumerate(asked.cases[exercise.name]):
+        if results[number] is not None:
+            continue
+        try:
+            answer = talk.ask(exercise, case)
+        except Stopped as stopped:
+            _give_up_group(exercise, asked, number, Result(f"{exercise.question(case)}: {stopped.why}", stopped.state))
+            raise _Over from None
+        if answer.kind == "absent":
+            errors = [talk.errors[i] for i, s in enumerate(steps) if s.exercise == exercise.name and i in talk.errors]
+            asked.absent[exercise.name] = errors[-1] if errors else ""
+            return
+        results[number] = Result(problem(exercise, case, answer))
+
+
+def _give_up_group(exercise, asked, number, result):
+    # one wrong case loses its group, so the group's other questions need no sandbox each to hang in
+    cases, results = asked.cases[exercise.name], asked.results[exercise.name]
+    for other, case in enumerate(cases):
+        if results[other] is None and case.group == cases[number].group:
+            results[other] = Result("not asked", result.stopped)
+    results[number] = result
+
+
+def _race(lab, rebuilt, exercise, asked, sandbox, secret):
+    case, draw = asked.cases[exercise.name][-1], drawing(secret, f"{exercise.name} race")
+    try:
+        lost = race(lab, [step.text for step in rebuilt.steps], exercise, case, sandbox, draw)
+        asked.races[exercise.name] = Result(lost)
+    except Stopped as stopped:
+        asked.races[exercise.name] = Result(f"in the race: {stopped.why}", stopped.state)
+    except SandboxUnavailable:
+        raise
+    except Exception as failure:
+        asked.failed[exercise.name] = f"the race failed: {type(failure).__name__}: {failure}"
+
+
+def problem(exercise, case, answer):
+    """Return None when `answer` is right, else what is said of it: the question, what came, what was expected."""
+    if answer.kind == "raised":
+        return f"{exercise.question(case)} raised {answer.text}"
+    if answer.kind == "other kind":
+        return f"{exercise.question(case)} gave {answer.text}, where {exercise.kind(case).describe()} is asked for"
+    complaint = exercise.complaint(case, answer.value)
+    return None if complaint is None else f"{exercise.question(case)} gave {_shown(answer.value)}; {complaint}"
+
+
+def _shown(value):
+    # an array may be as large as its kind allows; as a list it would be fifty times that
+    if isinstance(value, np.ndarray) and value.size > 1000:
+        return f"{show(value.ravel()[:100])}, {value.size} elements"
+    return show(value)

@@ -1,0 +1,77 @@
+"""A speed as a ratio, timed outside: the lab's reference and a submission, each alone in a sandbox, asked the same.
+
+Each question is made from the answer to the one before and from fresh noise, so nothing can be worked out ahead; each
+answer is judged, so a fast wrong one is wrong. Both sides pay the same for the pipe. The reference goes before and
+after, never while the submission's sandbox is there: one that keeps the machine busy slows nobody but itself.
+"""
+
+from dataclasses import replace
+
+from course.checks.exercise import show
+from grader.lab.spec import Case, equal
+from grader.marking.session import Stopped, Talk
+
+TRIES = 3  # a machine that is busy with other things must not decide: the quickest laps of all tries count
+
+
+def race(lab, cells, exercise, case, sandbox, draw):
+    """Return None when the submission (`cells`: texts) is fast enough, else a sentence; it starts from `case`.
+
+    Where the kernel counts it, queueing for a processor is no part of a lap (`sandbox/effort.py`). What else a machine
+    does only adds to a lap's seconds, so the quickest lap of each side comes nearest to the truth.
+    Raises Stopped as `Talk` does, and RuntimeError when the reference fails: our side's mistake.
+    """
+    laps = _reference(lab, exercise, case, sandbox, draw)
+    theirs, ours = [], [wanted.seconds for _, wanted in laps]
+    for _ in range(TRIES):
+        with Talk(lab, cells, sandbox, _seconds(lab, exercise)) as talk:
+            talk.run_cells()
+            for question, wanted in laps:
+                got = talk.ask(exercise, question)
+                complaint = _complaint(exercise, question, got, wanted)
+                if complaint is not None:
+                    return f"in the race, {exercise.question(question)} is wrong: {complaint}"
+                theirs.append(got.seconds)
+        # again afterwards: if the machine was busy with other things only before, that must not win the race; nobody
+        # has seen these questions, so they are the next try's, too
+        laps = _reference(lab, exercise, case, sandbox, draw)
+        ours += [wanted.seconds for _, wanted in laps]
+        ratio = min(ours) / min(theirs)
+        if ratio >= exercise.witness.times:
+            return None
+    return f"it is {ratio:.2g} times as fast as the reference; {exercise.witness.times:g} times is asked for"
+
+
+def _reference(lab, exercise, case, sandbox, draw):
+    """Return the questions of one race, each with the reference's `Answer`."""
+    laps = []
+    with Talk(replace(lab, files=()), [exercise.witness.reference], sandbox, _seconds(lab, exercise)) as talk:
+        _or_ours(talk.run_cells)
+        for _ in range(exercise.witness.rounds):
+            laps.append((case, _or_ours(talk.ask, exercise, case)))
+            made = exercise.witness.chain(draw, laps[-1][1].value)
+            case = made if isinstance(made, Case) else replace(case, arguments=tuple(made))
+    return laps
+
+
+def _complaint(exercise, case, got, wanted):
+    if got.kind != "value":
+        return got.text
+    if exercise.judge is not None:
+        return exercise.judge(case, got.value)
+    # no student's line ran where the reference did: its answer is as good as the oracle's, and sooner there
+    return None if equal(got.value, wanted.value, exercise.tolerance) else f"expected {show(wanted.value)}"
+
+
+def _seconds(lab, exercise):
+    return lab.seconds + 60 + 2 * exercise.witness.rounds * exercise.seconds
+
+
+def _or_ours(call, *arguments):
+    try:
+        answer = call(*arguments)
+    except Stopped as stopped:
+        raise RuntimeError(f"the race's reference stopped: {stopped.why}") from None
+    if answer is not None and answer.kind != "value":
+        raise RuntimeError(f"the race's reference gave no value: {answer.kind}, {answer.text}")
+    return answer

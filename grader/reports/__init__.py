@@ -1,0 +1,1 @@
+"""What is told of the marks: gradebook, feedback, export, similarity, progress."""

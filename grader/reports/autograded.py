@@ -1,0 +1,114 @@
+"""The notebook that nbgrader's formgrader shows to whoever gives marks by hand: the submission, in a form that is safe.
+
+Formgrader turns `autograded/STUDENT/LAB/LAB.ipynb` into a page of its own site with nbconvert, which keeps `<script>`
+and `onerror` in markdown, HTML and SVG, and typesets mathematics, whose links may run scripts: on that page they could
+change marks. So nothing of the submission's own goes in: a new notebook is made, with new ids and nbgrader's metadata
+from the lab; text cells hold the student's text as a block of verbatim text, outputs are pictures as PNG made anew, and
+below each answer stands the mark's reason.
+"""
+
+import re
+
+from grader.lab.source import check_id
+from grader.marking.plain_text import plain
+from grader.submission.pictures import NotAPicture, clean_png
+
+SCHEMA = 3  # nbgrader's, since 0.6
+METADATA = {
+    "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
+    "language_info": {"name": "python", "pygments_lexer": "ipython3"},
+}
+
+
+def safe_notebook(lab, marks):
+    """Return the notebook (an nbformat node) of `marks` for `lab`, as `load_lab` gives it, fit for formgrader.
+
+    Each exercise's two cells, answer and check, are there once, with nbgrader's metadata, whatever the student did to
+    them: formgrader hangs scores and comments on these.
+    """
+    import nbformat
+
+    cells, placed = [], set()
+    for number, shown in enumerate(marks.cells, start=1):
+        exercise = shown["exercise"]
+        if shown["given"] and exercise is not None:
+            continue  # the lab's own check: it stands below the answer
+        answer = exercise is not None and exercise not in placed
+        cells.append(_as_handed_in(shown, number, _solution(lab, exercise) if answer else None))
+        if answer:
+            placed.add(exercise)
+            cells += _check(lab, marks, exercise)
+    for number, exercise in enumerate(lab.exercises, start=len(marks.cells) + 1):
+        if exercise.name not in placed:
+            made = {"type": "code", "text": "# not in this notebook", "pictures": ()}
+            cells.append(_as_handed_in(made, number, _solution(lab, exercise.name)))
+            cells += _check(lab, marks, exercise.name)
+    notebook = nbformat.v4.new_notebook(cells=cells, metadata=METADATA)
+    nbformat.validate(notebook)
+    return notebook
+
+
+def verbatim(text):
+    """Return markdown that shows `text` as it is: a fenced block that nothing in it can end.
+
+    In a block of code neither HTML, nor links, nor mathematics come alive, there or in the page made of it.
+    """
+    text = plain(text)
+    # the named language keeps a block from being drawn, as those called mermaid are
+    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
+    return f"{fence}text\n{text}\n{fence}"
+
+
+def _as_handed_in(shown, number, nbgrader):
+    from nbformat.v4 import new_code_cell, new_markdown_cell
+
+    metadata = {"nbgrader": nbgrader} if nbgrader else {}
+    if shown["type"] == "code":
+        outputs = [_picture(picture, n) for n, picture in enumerate(shown["pictures"], start=1)]
+        return new_code_cell(plain(shown["text"]), id=f"handed-in-{number}", metadata=metadata, outputs=outputs)
+    return new_markdown_cell(verbatim(shown["text"]), id=f"handed-in-{number}", metadata=metadata)
+
+
+def _picture(picture, number):
+    from nbformat.v4 import new_output
+
+    try:
+        data = {"image/png": clean_png(picture), "text/plain": f"picture {number}"}
+    except NotAPicture as problem:
+        return _words(f"A picture is not shown: {problem}.")
+    return new_output("display_data", data)
+
+
+def _check(lab, marks, exercise):
+    """Return the cell that carries the exercise's points and says why, in a list; none where a person marks it."""
+    from nbformat.v4 import new_code_cell
+
+    if lab.exercise(exercise).manual:
+        return []
+    points = lab.source.cell(exercise).points
+    nbgrader = _metadata(check_id(exercise), grade=True, locked=True, points=points)
+    mark = marks.exercise(exercise)
+    told = f"{mark.state}, {mark.score:g} of {mark.max_score:g}\n{plain(mark.reason)}\n"
+    return [
+        new_code_cell(
+            f"check({exercise})", id=f"check-{exercise}", metadata={"nbgrader": nbgrader}, outputs=[_words(told)]
+        )
+    ]
+
+
+def _solution(lab, exercise):
+    # a person's marks hang on the answer itself; all others on the check below it
+    if lab.exercise(exercise).manual:
+        return _metadata(exercise, grade=True, solution=True, points=lab.source.cell(exercise).points)
+    return _metadata(exercise, solution=True)
+
+
+def _metadata(grade_id, grade=False, solution=False, locked=False, **points):
+    kind = {"grade": grade, "solution": solution, "locked": locked, "task": False}
+    return {"schema_version": SCHEMA, "grade_id": grade_id, **kind, **points}
+
+
+def _words(text):
+    from nbformat.v4 import new_output
+
+    return new_output("stream", name="stdout", text=plain(text))

@@ -1,0 +1,177 @@
+"""Feedback: one page of HTML for a student, with their cells as text, each exercise's mark and its counterexample.
+
+Everything on the page that comes from a submission, or from anybody's name, is escaped text; pictures are PNG made anew
+(`pictures.py`). There is no script on it, and the page forbids its browser to run one or to fetch anything. Nothing of
+the solution is on it but what a counterexample says: the value that was expected.
+"""
+
+import base64
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from html import escape
+from importlib.resources import files
+
+from grader.marking.plain_text import CELL, PAGE, plain
+from grader.submission.pictures import NotAPicture, clean_png
+
+LOG = 4000  # characters of what was printed; its end says most
+PICTURES = 40
+
+#: state -> (sign, words); "graded" is said by the score.
+WORDS = {
+    "missing": ("–", "not answered"),
+    "crashed": ("✕", "did not run"),
+    "timed_out": ("✕", "did not come to an end"),
+    "unreadable": ("✕", "the notebook could not be read"),
+    "refused": ("✕", "the notebook was not read"),
+    "grader_failed": ("…", "no mark yet: our side failed, it will be marked again"),
+}
+
+
+@dataclass(frozen=True)
+class Remark:
+    """What a person added to an exercise's mark: a `score` in place of the automatic one, and a `comment`."""
+
+    score: float | None = None
+    comment: str = ""
+
+
+def feedback_page(marks, student, remarks: Mapping[str, Remark] | None = None, notes=()):
+    """Return the page, HTML text, for `marks` (`mark.Marks`) of `student` (a name).
+
+    `remarks`: exercise -> `Remark`, from the gradebook. `notes`: lines above the table, such as a penalty's.
+    """
+    remarks = remarks or {}
+    title = f"{marks.lab}, {student}"
+    body = [
+        f"<header><p>{_line(student)}</p><h1>{_line(marks.lab)}</h1>{_total(marks, remarks)}</header><main>",
+        *(f'<p class="note">{_line(note)}</p>' for note in notes),
+        '<section aria-label="Marks">',
+        *(_exercise(mark, remarks.get(mark.name, Remark()), marks) for mark in marks.exercises),
+        "</section>",
+        *_cells(marks, remarks),
+        _log(marks.log),
+        "</main>",
+    ]
+    return f"{_head(title)}<body>{''.join(body)}</body></html>\n"
+
+
+def _head(title):
+    style = (files("grader") / "feedback.css").read_text(encoding="utf-8")
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    # a meta policy is the only one that a file, opened from a disk or a download, can have
+    policy = f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none'; form-action 'none'"
+    return (
+        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        '<meta name="color-scheme" content="light dark"><meta name="referrer" content="no-referrer">'
+        f"<title>{_line(title)}</title><style>{style}</style></head>"
+    )
+
+
+def _total(marks, remarks):
+    scores = [_score(mark, remarks) for mark in marks.exercises]
+    most = sum(mark.max_score for mark in marks.exercises)
+    waiting = sum(score is None for score in scores)
+    later = f'<p class="note">{waiting} not marked yet.</p>' if waiting else ""
+    got = sum(score for score in scores if score is not None)
+    return f'<p class="total"><b>{got:g}</b> of {most:g} points</p>{later}'
+
+
+def _score(mark, remarks):
+    """Return the exercise's points, or None where there is no mark yet."""
+    told = remarks.get(mark.name, Remark()).score
+    if told is not None:
+        return told
+    unmarked = mark.state == "grader_failed" or (mark.manual and mark.state == "graded")
+    return None if unmarked else mark.score
+
+
+def _exercise(mark, remark, marks):
+    score = _score(mark, {mark.name: remark})
+    kind, sign, words = _told(mark, score)
+    there = any(cell["exercise"] == mark.name and not cell["given"] for cell in marks.cells)
+    name = _line(mark.name)
+    name = f'<a href="#{name}">{name}</a>' if there else name
+    given = "–" if score is None else f"{score:g}"
+    right = mark.state == "graded" and score == mark.max_score
+    told = mark.reason and not right and remark.score is None
+    reason = f"<pre>{_text(mark.reason)}</pre>" if told else ""
+    comment = f'<div class="comment"><p>From your teacher</p><pre>{_text(remark.comment)}</pre></div>'
+    return (
+        f'<article class="{kind}"><h2>{name} <span class="score">{given} / {mark.max_score:g}</span></h2>'
+        f'<p class="state"><span aria-hidden="true">{sign}</span> {words}</p>{reason}'
+        f"{comment if remark.comment else ''}</article>"
+    )
+
+
+def _told(mark, score):
+    if score is None and mark.manual and mark.state == "graded":
+        return "waits", "…", "a person marks this one"
+    if mark.state != "graded" and not score:
+        return ("waits" if score is None else "lost", *WORDS.get(mark.state, ("✕", _line(mark.state))))
+    if score >= mark.max_score:
+        return "right", "✓", "right"
+    return ("partly", "◐", "partly right") if score > 0 else ("lost", "✕", "not right")
+
+
+def _cells(marks, remarks):
+    """Yield the cells that the student wrote or changed; the first of each exercise carries its mark."""
+    left, pictures, named = PAGE, PICTURES, set()
+    own = [(number, cell) for number, cell in enumerate(marks.cells, start=1) if _is_shown(cell)]
+    if own:
+        yield "<h2>Your notebook, as handed in</h2><p class='note'>The text of the lab's own cells is left out.</p>"
+    scores = {mark.name: (mark, _score(mark, remarks)) for mark in marks.exercises}
+    for number, cell in own:
+        text = "" if cell["given"] else plain(cell["text"], min(left, CELL)) if left > 0 else "… (the page is full)"
+        left -= len(text)
+        head, anchor = f"cell {number}" + (", the lab's own" if cell["given"] else ""), ""
+        if cell["exercise"] in scores and cell["exercise"] not in named:
+            mark, score = scores[cell["exercise"]]
+            named.add(cell["exercise"])
+            anchor = f' id="{_line(mark.name)}"'
+            head += f" · {_line(mark.name)}, {'–' if score is None else f'{score:g}'} of {mark.max_score:g}"
+        shown, pictures = _pictures(cell["pictures"], number, pictures)
+        kind = "code" if cell["type"] == "code" else "prose"
+        pre = f'<pre class="{kind}" tabindex="0">{escape(text)}</pre>' if text else ""
+        yield f'<section class="cell"{anchor}><p>{head}</p>{pre}{shown}</section>'
+
+
+def _is_shown(cell):
+    return bool(cell["pictures"]) or (not cell["given"] and bool(cell["text"].strip()))
+
+
+def _pictures(found, number, left):
+    """Return the pictures as HTML, and how many more the page takes."""
+    made = []
+    for position, picture in enumerate(found, start=1):
+        words = f"picture {position} of cell {number}"
+        if left <= 0:
+            made.append(f'<p class="note">{words} is left out: the page has {PICTURES}.</p>')
+            break
+        try:
+            made.append(f'<img alt="{words}" src="data:image/png;base64,{clean_png(picture)}">')
+            left -= 1
+        except NotAPicture as problem:
+            made.append(f'<p class="note">{words} is not shown: {escape(str(problem))}.</p>')
+    return "".join(made), left
+
+
+def _log(log):
+    if not log.strip():
+        return ""
+    text = log if len(log) <= LOG else "… " + log[-LOG:]
+    return (
+        "<details><summary>What your notebook printed while it was marked</summary>"
+        f'<pre class="code" tabindex="0">{_text(text)}</pre></details>'
+    )
+
+
+def _text(text):
+    return escape(plain(text))
+
+
+def _line(text):
+    return escape(plain(str(text).replace("\n", " "), 200))

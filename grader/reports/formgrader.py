@@ -1,0 +1,24 @@
+"""nbgrader's settings in a class's folder: formgrader shows these marks and can't make its own.
+
+Its button *Autograde* would run students' code as whoever pressed it, and put the notebook as handed in, scripts and
+all, where it shows notebooks. With this file in the folder that Jupyter is started in, the button says who makes marks.
+"""
+
+from grader.classroom import atomic
+
+CONFIG = """\
+# nbgrader's settings for this class: start Jupyter in this folder.
+c = get_config()  # noqa: F821
+# Marks are made by `python -m grader grade`, in a sandbox. nbgrader's own autograder would run students' code
+# as you, and make the notebooks under autograded/ unsafe to look at; with this line it refuses.
+c.Autograde.exporter_class = "grader.reports.no_autograder.Refusal"
+"""
+
+
+def write_config(course):
+    """Write nbgrader_config.py into the class's folder, unless there is one; return whether it was written."""
+    path = course.root / "nbgrader_config.py"
+    if path.exists() or path.is_symlink():
+        return False
+    atomic.write(path, CONFIG)
+    return True

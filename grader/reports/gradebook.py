@@ -1,0 +1,273 @@
+"""nbgrader's gradebook, through its own API, so that its formgrader works on these marks.
+
+Each exercise is two cells there, as nbgrader has it: NAME, the answer, which carries a person's comments, and
+check_NAME, which carries the score; of an exercise that a person marks the answer carries both. What a person entered,
+scores, extra credit and comments, is never touched; where the automatic mark beside it has changed, it is flagged.
+"""
+
+import contextlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC
+
+from grader.classroom.folders import ClassError, not_a_student
+from grader.lab.source import check_id
+from grader.reports.nbgrader_db import open_gradebook
+
+#: Students entered in one transaction: a commit waits for the disk, and a long one has formgrader wait.
+TOGETHER = 20
+#: A comment is markdown in nbgrader's own feedback, and a reason quotes values of the student's: no HTML, no formula.
+_DEAD = str.maketrans({"<": "\u2039", "$": "\uff04", "\\": "\u29f5"})
+
+
+@dataclass(frozen=True)
+class Manual:
+    """What a person entered for one exercise: a `score` (extra credit counted) or None, and a `comment`.
+
+    `due`: the gradebook waits for a person's mark, or for a person to look at it again.
+    """
+
+    score: float | None = None
+    comment: str = ""
+    due: bool = False
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What became of the gradebook: how many `students` were entered; `flagged`: (student, exercise, before, now)."""
+
+    students: int
+    flagged: tuple = ()
+
+
+@dataclass(frozen=True)
+class InGradebook:
+    """What the gradebook says of one student's lab: exercise -> `Manual`."""
+
+    manual: Mapping[str, Manual] = field(default_factory=dict)
+
+
+def write_gradebook(course, lab, rules, graded, roster=()):
+    """Put the marks of `graded` (list of `grade.Graded`) into `course`'s gradebook; return `Kept`.
+
+    `lab` as `load_lab` gives it, `rules` the `ClassFile`. Raises ClassError, with the marks that were there intact,
+    where nbgrader or alembic is missing, or the gradebook is locked or corrupt.
+    """
+    flagged = []
+    with open_gradebook(course) as book:
+        # else every commit, four a student, would have all that is loaded read again
+        book.db().expire_on_commit = False
+        cells = _write_lab(book, lab, rules)
+        people = {person.student: person for person in roster}
+        entered = [one for one in graded if not_a_student(one.student) is None]
+        for first in range(0, len(entered), TOGETHER):
+            with _one_commit(book):
+                for one in entered[first : first + TOGETHER]:
+                    _write_person(book, one.student, people.get(one.student))
+                    if one.sha or any(row.state != "missing" for row in one.rows):
+                        flagged += _write_marks(book, lab, rules, one, cells)
+                    else:
+                        flagged += _withdraw(book, lab, one, cells)
+        return Kept(len(entered), tuple(flagged))
+
+
+@contextlib.contextmanager
+def _one_commit(book):
+    """Make one transaction, all or none, of what nbgrader's API does within the `with`: it commits at every step."""
+    session = book.db()
+    session.commit = session.flush
+    try:
+        yield
+    finally:
+        del session.commit
+    session.commit()
+
+
+def read_gradebook(course, lab):
+    """Return {student: InGradebook} of `lab` (as `load_lab` gives it): what persons entered; {} without a gradebook."""
+    if not course.gradebook.exists():
+        return {}
+    found = {}
+    with open_gradebook(course) as book:
+        from nbgrader.api import MissingEntry
+
+        try:
+            submissions, cells = book.assignment_submissions(lab.name), _Cells.of(book, lab.name)
+        except MissingEntry:
+            return {}
+        for submission in submissions:
+            grades, comments = cells.in_(submission)
+            found[submission.student.id] = InGradebook(
+                {exercise.name: _manual(exercise, grades, comments) for exercise in lab.exercises}
+            )
+    return found
+
+
+def _manual(exercise, grades, comments):
+    grade, comment = grades.get(_graded_cell(exercise)), comments.get(exercise.name)
+    if grade is None:
+        return Manual()
+    score = grade.manual_score
+    if score is None and grade.extra_credit:
+        score = grade.auto_score or 0.0
+    if score is not None:
+        score += grade.extra_credit or 0.0
+    return Manual(score, (comment.manual_comment or "") if comment else "", bool(grade.needs_manual_grade))
+
+
+def _write_lab(book, lab, rules):
+    """Enter the lab as it stands; return its `_Cells`."""
+    due = rules.lab(lab.name).due
+    due = due.astimezone(UTC).replace(tzinfo=None) if due else None
+    book.update_or_create_assignment(lab.name, duedate=due)
+    kernel = json.dumps({"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"})
+    notebook = book.update_or_create_notebook(lab.name, lab.name, kernelspec=kernel)
+    there = {cell.name for cell in [*notebook.grade_cells, *notebook.solution_cells]}
+    wanted = {name for e in lab.exercises for name in (e.name, check_id(e.name))}
+    if there - wanted and notebook.submissions:
+        gone = ", ".join(sorted(there - wanted))
+        raise ClassError(
+            f"the gradebook has the cells {gone} of {lab.name}, and marks for them, and the lab has them no more. Give "
+            "the changed lab another name, or move gradebook.db away."
+        )
+    for exercise in lab.exercises:
+        cell = lab.source.cell(exercise.name)
+        kind, points, by_hand = cell.type, float(exercise.points or 0), exercise.manual
+        book.update_or_create_solution_cell(exercise.name, lab.name, lab.name)
+        book.update_or_create_source_cell(
+            exercise.name, lab.name, lab.name, cell_type=kind, source=cell.text, locked=False
+        )
+        graded = _graded_cell(exercise)
+        kind = kind if by_hand else "code"
+        book.update_or_create_grade_cell(graded, lab.name, lab.name, max_score=points, cell_type=kind)
+        if not by_hand:
+            text = next((c.text for c in lab.source.cells if c.role == "check" and c.exercise == exercise.name), "")
+            book.update_or_create_source_cell(graded, lab.name, lab.name, cell_type="code", source=text, locked=True)
+
+    return _Cells.of(book, lab.name)
+
+
+def _graded_cell(exercise):
+    return exercise.name if exercise.manual else check_id(exercise.name)
+
+
+def _write_person(book, student, person):
+    told = {}
+    if person is not None:
+        names = (person.first, person.last)
+        if not any(names) and person.full_name:
+            last, comma, first = person.full_name.partition(",")
+            names = (first.strip(), last.strip()) if comma else tuple(person.full_name.rpartition(" ")[::2])
+        pairs = {"first_name": names[0], "last_name": names[1], "email": person.email, "lms_user_id": person.canvas_id}
+        told = {key: value[:128] for key, value in pairs.items() if value}
+    book.update_or_create_student(student, **told)
+
+
+def _write_marks(book, lab, rules, one, cells):
+    """Enter the automatic marks of one student; return which of a person's are to be looked at again."""
+    arrived = one.arrived.astimezone(UTC).replace(tzinfo=None) if one.arrived else None
+    due, own = rules.lab(lab.name).due, rules.due(one.student, lab.name)
+    submission = book.update_or_create_submission(lab.name, one.student)
+    submission.timestamp = arrived
+    submission.extension = own - due if due is not None and own is not None and own != due else None
+    cells.complete(book, submission)
+    grades, comments = cells.in_(submission)
+    rows = {row.exercise: row for row in one.rows}
+    flagged = []
+    for exercise in lab.exercises:
+        row = rows[exercise.name]
+        before, grade = grades[_graded_cell(exercise)].auto_score, grades[_graded_cell(exercise)]
+        now = _automatic(exercise, row)
+        changed = now != before
+        grade.auto_score = now
+        if grade.manual_score is None:
+            grade.needs_manual_grade = now is None
+        elif changed and not exercise.manual:
+            grade.needs_manual_grade = True
+            flagged.append((one.student, exercise.name, before, now))
+        comments[exercise.name].auto_comment = row.reason.translate(_DEAD) or None
+    _write_penalty(cells.notebook_of(submission), one, grades.values())
+    book.db.commit()
+    return flagged
+
+
+def _automatic(exercise, row):
+    """Return the score that the gradebook is told, None where a person is to give one or our side failed."""
+    if row.is_pending or (exercise.manual and row.state == "graded"):
+        return None
+    return row.score
+
+
+def _write_penalty(notebook, one, grades):
+    """Enter what lateness costs, of the score as it stands with a person's marks in it."""
+    given = [g.auto_score if g.manual_score is None else g.manual_score for g in grades]
+    total = sum(score or 0.0 for score in given) + sum(g.extra_credit or 0.0 for g in grades)
+    notebook.late_submission_penalty = round(total * one.cost, 4) if one.cost else None
+
+
+def _withdraw(book, lab, one, cells):
+    """Of whom nothing is there: leave no automatic marks of an earlier notebook, and make no submission of nothing."""
+    from nbgrader.api import MissingEntry
+
+    try:
+        submission = book.find_submission(lab.name, one.student)
+    except MissingEntry:
+        return []
+    cells.complete(book, submission)
+    grades, _ = cells.in_(submission)
+    flagged = []
+    for exercise in lab.exercises:
+        grade = grades[_graded_cell(exercise)]
+        if grade.auto_score != 0 and grade.manual_score is not None:
+            flagged.append((one.student, exercise.name, grade.auto_score, 0.0))
+            grade.needs_manual_grade = True
+        elif grade.manual_score is None:
+            grade.needs_manual_grade = False
+        grade.auto_score = 0.0
+    book.db.commit()
+    return flagged
+
+
+@dataclass(frozen=True)
+class _Cells:
+    """The lab's cells in the gradebook: `names` of their ids, and which of them carry scores and which comments."""
+
+    notebook: object
+    names: Mapping[str, str]
+    graded: frozenset
+    commented: frozenset
+
+    @classmethod
+    def of(cls, book, lab):
+        notebook = book.find_notebook(lab, lab)
+        graded, commented = notebook.grade_cells, notebook.solution_cells
+        names = {cell.id: cell.name for cell in [*graded, *commented]}
+        return cls(notebook, names, frozenset(c.id for c in graded), frozenset(c.id for c in commented))
+
+    def notebook_of(self, submission):
+        """Return the submission's part for this notebook, or None."""
+        return next((one for one in submission.notebooks if one.notebook_id == self.notebook.id), None)
+
+    def in_(self, submission):
+        """Return ({cell: Grade}, {cell: Comment}) of a submission."""
+        found = self.notebook_of(submission)
+        if found is None:
+            return {}, {}
+        grades = {self.names[one.cell_id]: one for one in found.grades if one.cell_id in self.names}
+        return grades, {self.names[one.cell_id]: one for one in found.comments if one.cell_id in self.names}
+
+    def complete(self, book, submission):
+        """Add to a submission what the lab got since."""
+        from nbgrader.api import Comment, Grade, SubmittedNotebook
+
+        found = self.notebook_of(submission)
+        if found is None:
+            found = SubmittedNotebook(notebook=self.notebook, assignment=submission)
+            book.db.add(found)
+        there = {one.cell_id for one in [*found.grades, *found.comments]}
+        for cell in sorted(self.names.keys() - there):
+            kind = Grade if cell in self.graded else Comment
+            book.db.add(kind(cell_id=cell, notebook=found))
+        if book.db.new:
+            book.db.commit()

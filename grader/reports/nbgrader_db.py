@@ -1,0 +1,100 @@
+"""Opening nbgrader's gradebook, and the names of its troubles: locked, corrupt, read-only, no alembic, no nbgrader."""
+
+import contextlib
+import os
+import sys
+from pathlib import Path
+
+from grader.classroom.folders import ClassError
+
+#: Seconds that another program may hold the gradebook before we give up.
+PATIENCE = 20
+
+
+@contextlib.contextmanager
+def open_gradebook(course):
+    """Open the gradebook within the `with`; every trouble with it comes out as a ClassError."""
+    try:
+        from nbgrader.api import Gradebook
+        from sqlalchemy.exc import DatabaseError, OperationalError
+    except ImportError:
+        raise ClassError(
+            "nbgrader is not installed, so its gradebook was not written. Run `pip install 'course[grading]'`, then "
+            "the same command again."
+        ) from None
+    path = course.gradebook
+    _refuse_odd(path)
+    fresh = not path.exists() or path.stat().st_size == 0
+    url = f"sqlite:///{path}?timeout={PATIENCE}"
+    book = None
+    try:
+        with _alembic(), _quiet():
+            book = Gradebook(url)
+            if fresh:
+                path.chmod(0o600)  # marks are nobody else's business
+            yield book
+    except FileNotFoundError as error:
+        _remove_unfinished(path, fresh)
+        raise ClassError(
+            f"a new gradebook needs the program alembic, and it is not on the path ({error.filename}). It comes with "
+            f"nbgrader: run `{sys.executable} -m pip install alembic`, then the same command again."
+        ) from None
+    except OperationalError as error:
+        raise ClassError(_trouble(path, error.orig)) from None
+    except DatabaseError as error:
+        raise ClassError(_trouble(path, error.orig)) from None
+    finally:
+        if book is not None:
+            book.close()
+
+
+def _trouble(path, error):
+    said = str(error)
+    if "locked" in said:
+        return (
+            f"{path} is in use by another program (formgrader, a second grading). Its marks are as they were, and the "
+            "new ones are kept: run the same command again when it is closed."
+        )
+    if "readonly" in said or "unable to open" in said:
+        return f"{path} can't be written ({said}). Correct its owner or rights, then run the same command again."
+    return (
+        f"{path} is no gradebook, or a broken one ({said}). Put a backup in its place, or move it away "
+        f"(`mv {path} {path}.broken`): the same command then makes a new one of the marks that are kept. What persons "
+        "entered stands in the old one only."
+    )
+
+
+def _refuse_odd(path):
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        raise ClassError(f"{path} is a link or no plain file. Put the gradebook itself there.")
+
+
+def _remove_unfinished(path, fresh):
+    # tables without their version: nbgrader would take it for one made before it had any
+    if fresh:
+        path.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def _alembic():
+    """Let nbgrader find the `alembic` beside this Python, also where its environment isn't activated."""
+    before = os.environ.get("PATH", "")
+    beside = str(Path(sys.executable).parent)
+    os.environ["PATH"] = os.pathsep.join([beside, before]) if before else beside
+    try:
+        yield
+    finally:
+        os.environ["PATH"] = before
+
+
+@contextlib.contextmanager
+def _quiet():
+    """Without the warnings that nbgrader's own use of SQLAlchemy 2 gives."""
+    import warnings
+
+    from sqlalchemy.exc import SAWarning
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SAWarning)
+        warnings.simplefilter("ignore", DeprecationWarning)
+        yield

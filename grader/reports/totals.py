@@ -1,0 +1,33 @@
+"""What a student gets for a lab in the end: automatic marks, a person's in their place, lateness, points."""
+
+from grader.reports.export import Total
+
+
+def totals_of(lab, rules, graded, waiting, book):
+    """Return a `Total` a student. `graded`, `waiting`: as `grade.standing` gives; `book`: as `read_gradebook` gives.
+
+    `lab` as `load_lab` gives it, `rules` the `ClassFile`.
+    """
+    most = rules.lab(lab.name).points or lab.points
+    found = [_total(lab, one, book.get(one.student), most) for one in graded]
+    found += [Total(student, None, most, "not marked yet") for student in waiting]
+    return sorted(found, key=lambda total: total.student)
+
+
+def _total(lab, one, entered, most):
+    manual = entered.manual if entered is not None else {}
+    scores, pending = [], []
+    for row in one.rows:
+        theirs = manual.get(row.exercise)
+        if theirs is not None and theirs.score is not None:
+            scores.append(theirs.score)
+        elif row.is_pending:
+            pending.append(f"{row.exercise}: our side failed, mark it again")
+        elif lab.exercise(row.exercise).manual and row.state == "graded":
+            pending.append(f"{row.exercise}: waits for a person's mark")
+        else:
+            scores.append(row.score)
+    if pending:
+        return Total(one.student, None, most, "; ".join(pending))
+    score = sum(scores) * (1 - one.cost) * (most / lab.points if lab.points else 1.0)
+    return Total(one.student, round(max(0.0, score), 4), most, f"late: -{one.cost:.0%}" if one.cost else "")

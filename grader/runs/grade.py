@@ -1,0 +1,208 @@
+"""`grade`: the marks of a class for one lab, from what lies in submitted/ to marks.csv and nbgrader's gradebook.
+
+Whatever happens to one submission, the others are marked; whatever happens to this process, marks that were made are
+kept, and the same command goes on from there. Marking again what has not changed changes nothing.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from grader.classroom import atomic, history
+from grader.classroom.folders import ClassError, class_secret, not_a_student, shown, students_of
+from grader.classroom.marks_csv import Row, rows_of, rows_without
+from grader.intake.attempts import attempts_of, counted, note_attempt, read_attempt
+from grader.intake.handed_in import read_handed_in
+from grader.lab.secret_draw import draw_secret
+from grader.marking.mark import mark_submission
+from grader.runs import results
+from grader.runs.workers import Task, mark_all
+from grader.sandbox import Sandbox
+
+
+@dataclass(frozen=True)
+class Graded:
+    """The mark of one student: its `rows`, and the attempt that counts, where there is one.
+
+    `sha` names its notebook (`results.read_result`), `arrived` is when it came, `cost` the share of the score that
+    lateness costs. The cells are not kept here: two hundred notebooks' pictures would fill the memory.
+    """
+
+    student: str
+    rows: tuple[Row, ...]
+    sha: str = ""
+    arrived: object = None
+    cost: float = 0.0
+
+
+@dataclass(frozen=True)
+class Grading:
+    """What one run of `grade` gave. `marked`: submissions that were marked now, the others were already.
+
+    `unknown`: students whose notebook was put into submitted/ by hand, so that nobody said when it arrived.
+    """
+
+    graded: tuple[Graded, ...]
+    changes: tuple[history.Change, ...]
+    marked: int
+    finished: bool = True
+    unknown: tuple[str, ...] = ()
+
+    @property
+    def rows(self):
+        return [row for one in self.graded for row in one.rows]
+
+
+def grade(course, lab, rules, roster=(), students=None, jobs=1, again=False, sandbox=Sandbox, safe=True, **more):
+    """Mark `lab` (as `load_lab` gives it) for the class; return a `Grading`.
+
+    `rules`: the `ClassFile`. `roster`: `Person`s; who is in it and handed in nothing gets `missing`. `students`: only
+    these. `again`: mark even what is marked. `sandbox`, `safe`: what runs submissions, and whether it is one. `more`:
+    `tell(done, of, Graded or None)` hears of progress, `mark` stands in for `mark_submission`.
+    """
+    tell = more.get("tell", lambda done, of: None)
+    names, odd = _whom(course, roster, students)
+    plans = [_Plan.of(course, lab, rules, name) for name in names]
+    mark_of = _Keeper(course, lab, safe, _since(course, lab, again, students), class_secret(course))
+    unmarked = [(plan, attempt) for plan in plans for attempt in plan.attempts if not mark_of.is_kept(plan, attempt)]
+    done, finished = 0, True
+    tell(0, len(unmarked))
+    tasks = mark_of.tasks(unmarked)
+    try:
+        for task, marks in mark_all(lab, tasks, jobs, sandbox, more.get("mark", mark_submission), more.get("seconds")):
+            mark_of.keep(task.key, marks)
+            done += 1
+            tell(done, len(unmarked))
+    except KeyboardInterrupt:
+        finished = False
+    graded = [one for plan in plans if (one := mark_of.graded(plan, rules))]
+    graded += [Graded(name, tuple(rows_without(name, lab, "refused", f"{why}.", safe))) for name, why in odd.items()]
+    if finished and students is None:
+        _since_path(course, lab).unlink(missing_ok=True)
+    changes = history.record(course, lab.name, [row for one in graded for row in one.rows], results.now())
+    unknown = tuple(plan.student for plan in plans if plan.first_seen)
+    return Grading(tuple(graded), tuple(changes), done, finished, unknown)
+
+
+def standing(course, lab, rules, roster=()):
+    """Return the `Graded`s as they stand, and the names of students whose mark isn't made yet; nothing is marked."""
+    plans = [_Plan.of(course, lab, rules, name) for name in _whom(course, roster, None)[0]]
+    keeper = _Keeper(course, lab, True, None, b"")
+    found = {plan.student: keeper.graded(plan, rules) for plan in plans}
+    return [one for one in found.values() if one], [student for student, one in found.items() if one is None]
+
+
+def _whom(course, roster, students):
+    """Return the names of those to mark, and {folder that can't be a student's, shown: why}."""
+    there, odd = students_of(course)
+    odd = {name: f"The folder's name can't be a student's: {why}" for name, why in odd.items()}
+    everybody = sorted({*there, *(person.student for person in roster)})
+    if students is None:
+        if not everybody:
+            raise ClassError(
+                f"{course.root}/submitted has no student's folder and there is no roster.csv. Import a download first: "
+                f"`python -m grader import {course.root} DOWNLOAD --lab LAB`."
+            )
+        return everybody, odd
+    unknown = [name for name in students if name not in everybody]
+    if unknown:
+        raise ClassError(
+            f"--student {shown(unknown[0])!r}: neither submitted/ nor roster.csv has that name"
+            + (f"; it can't be one: {why}." if (why := not_a_student(unknown[0])) else f" ({len(everybody)} others).")
+        )
+    return list(students), {}
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """What counts of one student: `attempts` to mark, or `state` and `reason` where there is none.
+
+    `first_seen`: what lies there was not imported, and is noted as arrived now.
+    """
+
+    student: str
+    attempts: tuple = ()
+    state: str = ""
+    reason: str = ""
+    first_seen: bool = False
+
+    @classmethod
+    def of(cls, course, lab, rules, student):
+        found = read_handed_in(course, student, lab.name)
+        noted = attempts_of(course, student, lab.name)
+        if found.state == "missing" and not (noted and noted[-1].reason):
+            return cls(student, (), "missing", found.reason)
+        before = len(noted)
+        if found.state != "missing":
+            note_attempt(course, student, lab.name, found.data if found.state == "here" else None, reason=found.reason)
+            noted = attempts_of(course, student, lab.name)
+        seen = len(noted) > before
+        chosen = counted(noted, rules.lab(lab.name))
+        readable = tuple(attempt for attempt in chosen if attempt.sha)
+        state, reason = ("", "") if readable else ("refused", chosen[-1].reason)
+        return cls(student, readable, state, reason, seen)
+
+
+class _Keeper:
+    """Knows which notebooks have a result, and keeps those that are made."""
+
+    def __init__(self, course, lab, safe, since, secret):
+        self.course, self.lab, self.safe, self.since, self.secret = course, lab, safe, since, secret
+        self.fingerprint = results.fingerprint(lab.folder)
+        self.lost = set()  # students with an attempt whose copy is gone
+
+    def is_kept(self, plan, attempt):
+        found = results.read_result(self.course, self.lab.name, plan.student, attempt.sha)
+        return results.is_good(found, self.fingerprint, self.safe, self.since)
+
+    def tasks(self, unmarked):
+        """Yield what is to be marked, each notebook read when its turn comes."""
+        for plan, attempt in unmarked:
+            data = read_attempt(self.course, plan.student, self.lab.name, attempt)
+            if data is None:
+                self.lost.add(plan.student)
+            else:
+                secret = draw_secret(self.secret, plan.student, self.lab.name, data)
+                yield Task((plan.student, attempt.sha), data, secret)
+
+    def keep(self, key, marks):
+        student, sha = key
+        made = results.Result(student, sha, marks, self.fingerprint, self.safe, results.now())
+        results.save_result(self.course, made)
+
+    def graded(self, plan, rules):
+        """Return the `Graded` of `plan`, of the best attempt where several count; None while it isn't marked."""
+        if not plan.attempts:
+            return self._without(plan, plan.state, plan.reason)
+        found = [self._one(plan.student, attempt, rules) for attempt in plan.attempts]
+        found = [one for one in found if one is not None]
+        if not found and plan.student in self.lost:
+            gone = f"Our side failed: the copy in {self.course.kept}/attempts is gone. Import the notebook again."
+            return self._without(plan, "grader_failed", gone)
+        # of two that are worth the same the earlier one: it is the less late
+        return max(found, key=lambda one: sum(row.score for row in one.rows) * (1 - one.cost), default=None)
+
+    def _without(self, plan, state, reason):
+        return Graded(plan.student, tuple(rows_without(plan.student, self.lab, state, reason, self.safe)))
+
+    def _one(self, student, attempt, rules):
+        result = results.read_result(self.course, self.lab.name, student, attempt.sha)
+        if result is None:
+            return None
+        rows = rows_of(student, result.marks, rules.lab(self.lab.name), result.safe)
+        cost = rules.late.cost(rules.late_by(student, self.lab.name, attempt.arrived))
+        return Graded(student, tuple(rows), attempt.sha, attempt.arrived, cost)
+
+
+def _since(course, lab, again, students):
+    """Return since when results count, None for always: an interrupted `again` goes on where it stopped."""
+    path = _since_path(course, lab)
+    if students is not None:
+        return results.now() if again else None
+    if again and not path.exists():
+        atomic.write_json(path, results.now().isoformat())
+    begun = atomic.read_json(path)
+    return datetime.fromisoformat(begun) if begun else None
+
+
+def _since_path(course, lab):
+    return course.kept / f"again-{lab.name}.json"

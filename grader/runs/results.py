@@ -1,0 +1,96 @@
+"""Results: what marking one notebook gave, kept under the notebook's own bytes, so that nothing is marked twice.
+
+`grading/results/LAB/STUDENT/SHA.json`. A result is good as long as the lab and this package are as they were when it
+was made: `fingerprint`. Policies of the class file are not in it.
+"""
+
+import hashlib
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import lru_cache
+from pathlib import Path
+
+from grader.classroom import atomic
+from grader.marking.mark import ExerciseMark, Marks
+from grader.sandbox.installation import CHECKOUT, OURS
+
+
+@dataclass(frozen=True)
+class Result:
+    """The `marks` of the notebook `sha` of `student`; `safe`: they were made in a sandbox; `at`: when."""
+
+    student: str
+    sha: str
+    marks: Marks
+    fingerprint: str
+    safe: bool
+    at: datetime
+
+    @property
+    def failed(self):
+        """Whether our side failed: then it is to be marked again."""
+        return any(mark.state == "grader_failed" for mark in self.marks.exercises)
+
+
+def save_result(course, result):
+    """Keep `result`, all of it or, in a power cut, none."""
+    told = {
+        "student": result.student,
+        "sha": result.sha,
+        "fingerprint": result.fingerprint,
+        "safe": result.safe,
+        "at": result.at.isoformat(),
+        "marks": result.marks.as_dict(),
+    }
+    atomic.write_json(_path(course, result.marks.lab, result.student, result.sha), told)
+
+
+def read_result(course, lab, student, sha):
+    """Return the `Result` kept for that notebook, or None."""
+    told = atomic.read_json(_path(course, lab, student, sha))
+    if told is None:
+        return None
+    at = datetime.fromisoformat(told["at"])
+    return Result(student, sha, marks_from(told["marks"]), told["fingerprint"], told["safe"], at)
+
+
+def is_good(result, fingerprint, safe, since=None):
+    """Return whether `result` needs no marking again. One made without a sandbox is none where there is one."""
+    if result is None or result.failed or result.fingerprint != fingerprint or (since and result.at < since):
+        return False
+    return result.safe or not safe
+
+
+def marks_from(told):
+    """Return the `Marks` that `Marks.as_dict` told."""
+    exercises = tuple(ExerciseMark(**{**one, "cases": tuple(one["cases"])}) for one in told["exercises"])
+    cells = tuple({**cell, "pictures": tuple(cell["pictures"])} for cell in told["cells"])
+    return Marks(told["lab"], exercises, cells, told["log"])
+
+
+def now():
+    """Return the time that is written beside a result: aware, in UTC."""
+    return datetime.now(UTC)
+
+
+def fingerprint(folder):
+    """Return a name for the lab's sources as they stand, and the course's own code, oracles among it."""
+    digest = hashlib.sha256(_of_the_package())
+    for path in sorted(Path(folder).iterdir()):
+        if path.is_file() and path.suffix != ".ipynb":
+            digest.update(path.name.encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
+    return digest.hexdigest()
+
+
+@lru_cache(maxsize=1)
+def _of_the_package():
+    digest = hashlib.sha256()
+    for path in sorted(path for package in OURS for path in (CHECKOUT / package).rglob("*.py")):
+        name = path.relative_to(CHECKOUT).as_posix()
+        if not name.startswith(("course/widgets", "course/draw")):
+            digest.update(name.encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
+    return digest.digest()
+
+
+def _path(course, lab, student, sha):
+    return course.kept / "results" / lab / student / f"{sha}.json"

@@ -1,0 +1,21 @@
+"""Where a student's code runs: another user, no network, nothing to see but Python, and limits on all it can use up.
+
+A sandbox is described by a `Profile` and used once. The grader talks with what runs inside by two pipes (requests in,
+evidence out) and takes nothing else from it but bounded text:
+
+    with Sandbox(Profile(seconds=20)).start(program) as running:
+        running.send(b"...")                # never blocks past the deadline
+        answer = running.receive(8)         # exactly 8 bytes, or SandboxStopped
+    print(running.ended.stdout)
+
+`program` is Python source. It runs as `__main__` with two names given: REQUESTS and EVIDENCE, the descriptors to read
+from and to write to. Linux with bubblewrap; elsewhere, and where the machine forbids it, `SandboxUnavailable` says why
+and what to do. Standard library only, so that any Python can grade.
+"""
+
+from grader.sandbox.errors import Ended, SandboxStopped, SandboxUnavailable
+from grader.sandbox.profile import Profile
+from grader.sandbox.running import Running
+from grader.sandbox.sandbox import Sandbox
+
+__all__ = ["Ended", "Profile", "Running", "Sandbox", "SandboxStopped", "SandboxUnavailable"]

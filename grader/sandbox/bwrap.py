@@ -1,0 +1,156 @@
+"""The command that makes a sandbox: bubblewrap's options, and the small files it gets by descriptor."""
+
+import os
+import shutil
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+
+from grader.sandbox.errors import SandboxUnavailable
+from grader.sandbox.installation import LOADER, OLD_NAMES, PROCESSORS
+from grader.sandbox.seccomp import seccomp_filter
+
+DEVICES = ("null", "zero", "full", "random", "urandom")
+NAME = "sandbox"
+#: In /proc, but about the machine or its users: keys, addresses in the kernel, memory.
+MACHINES_OWN = "acpi kallsyms kcore key-users keys latency_stats sched_debug scsi timer_list".split()
+PAGE = 4096
+
+
+@dataclass
+class Options:
+    """bubblewrap's options, and the descriptors of memory files that they name. Close them after the start."""
+
+    words: list[str] = field(default_factory=list)
+    descriptors: list[int] = field(default_factory=list)
+    ways: set[str] = field(default_factory=set)  # folders that are made already
+
+    def add(self, *words):
+        self.words += [str(word) for word in words]
+
+    def data(self, content):
+        """Return the number of a descriptor from which `content` can be read once."""
+        descriptor = os.memfd_create("sandbox", os.MFD_CLOEXEC)
+        self.descriptors.append(descriptor)
+        view = memoryview(content)
+        while view:
+            view = view[os.write(descriptor, view) :]
+        os.lseek(descriptor, 0, os.SEEK_SET)
+        return descriptor
+
+    def close(self):
+        while self.descriptors:
+            os.close(self.descriptors.pop())
+
+
+def find_programs(own_namespace):
+    """Return the paths of bubblewrap and of setpriv (None where it isn't needed)."""
+    found = {name: shutil.which(name, path="/usr/local/bin:/usr/bin:/bin:/usr/sbin") for name in ("bwrap", "setpriv")}
+    if found["bwrap"] is None:
+        raise SandboxUnavailable("there is no bwrap. Install bubblewrap (Debian, Ubuntu: apt-get install bubblewrap).")
+    if found["setpriv"] is None and not own_namespace:
+        raise SandboxUnavailable("there is no setpriv. Install util-linux 2.33 or newer.")
+    return found["bwrap"], None if own_namespace else os.path.realpath(found["setpriv"])
+
+
+def options(profile, installation, identity, share_network=False):
+    """Return the `Options` of a sandbox; with `share_network` it stays in the network it is started in."""
+    made = Options()
+    made.add("--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-cgroup-try", "--hostname", NAME)
+    made.add("--die-with-parent", "--new-session")
+    if identity.own_namespace:
+        made.add("--unshare-user", "--uid", identity.user, "--gid", identity.user, "--cap-drop", "ALL")
+    if not share_network:
+        made.add("--unshare-net")
+    _memory_file_systems(made, profile)
+    _python(made, installation)
+    _devices_and_etc(made, identity)
+    for path, content in profile.files.items():
+        _way_to(made, path)
+        made.add("--perms", "0444", "--file", made.data(content), path)
+    for path, folder in profile.folders.items():
+        _way_to(made, path)
+        made.add("--ro-bind", os.path.realpath(folder), path)
+    made.add("--proc", "/proc")
+    for name in MACHINES_OWN:
+        if os.path.exists(f"/proc/{name}"):
+            _cover(made, f"/proc/{name}")
+    made.add("--remount-ro", "/", "--chdir", "/tmp", "--clearenv")
+    for name, value in {**_environment(profile), **profile.environment}.items():
+        made.add("--setenv", name, value)
+    made.add("--seccomp", made.data(seccomp_filter(profile.network)))
+    return made
+
+
+def setpriv_words(setpriv, user):
+    """Return the command that gives up being root for ever, and becomes `user`."""
+    return [
+        *(setpriv, f"--reuid={user}", f"--regid={user}", "--clear-groups"),
+        *("--bounding-set=-all", "--inh-caps=-all", "--ambient-caps=-all", "--no-new-privs", "--"),
+    ]
+
+
+def _memory_file_systems(made, profile):
+    made.add("--perms", "1777", "--size", _whole_pages(profile.scratch), "--tmpfs", "/tmp")
+    _way_to(made, "/dev/null")
+    _way_to(made, "/etc/passwd")
+    made.add("--perms", "1777", "--size", _whole_pages(profile.scratch), "--tmpfs", "/dev/shm")
+
+
+def _python(made, installation):
+    for path in OLD_NAMES:
+        if os.path.islink(path):
+            made.add("--symlink", os.readlink(path), path)
+        elif os.path.isdir(path):
+            made.add("--ro-bind", path, path)
+    for path in installation.folders:
+        _way_to(made, path)
+        made.add("--ro-bind", path, path)
+    for path in (*LOADER, *PROCESSORS):
+        _way_to(made, path)
+        made.add("--ro-bind-try", path, path)
+    for path in installation.covered:
+        _cover(made, path)
+
+
+def _cover(made, path):
+    if os.path.isdir(path):
+        made.add("--size", PAGE, "--tmpfs", path, "--remount-ro", path)
+    else:
+        made.add("--ro-bind", "/dev/null", path)
+
+
+def _way_to(made, path):
+    # bubblewrap makes the folders above by itself, but so that only root can enter where root made them
+    for folder in map(str, reversed(PurePosixPath(path).parents[:-1])):
+        if folder not in made.ways:
+            made.ways.add(folder)
+            made.add("--perms", "0755", "--dir", folder)
+
+
+def _devices_and_etc(made, identity):
+    for name in DEVICES:
+        made.add("--dev-bind", f"/dev/{name}", f"/dev/{name}")
+    for name, target in (("fd", "/proc/self/fd"), ("stdin", "fd/0"), ("stdout", "fd/1"), ("stderr", "fd/2")):
+        made.add("--symlink", target, f"/dev/{name}")
+    written = {
+        "passwd": f"student:x:{identity.user}:{identity.user}::/tmp:/bin/sh\n",
+        "group": f"student:x:{identity.user}:\n",
+        "hosts": f"127.0.0.1 localhost {NAME}\n::1 localhost\n",
+        "nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",
+    }
+    for name, text in written.items():
+        made.add("--perms", "0444", "--file", made.data(text.encode()), f"/etc/{name}")
+
+
+def _environment(profile):
+    threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), str(profile.threads))
+    return {
+        **{"PATH": "/usr/bin", "HOME": "/tmp", "TMPDIR": "/tmp", "USER": "student", "LANG": "C.UTF-8"},
+        **{"MPLBACKEND": "Agg", "MPLCONFIGDIR": "/tmp", "IPYTHONDIR": "/tmp/.ipython", "TERM": "dumb"},
+        "PYTHONHASHSEED": "0",  # marked again, a set has the same order
+        **threads,
+    }
+
+
+def _whole_pages(size):
+    return max(PAGE, int(size) // PAGE * PAGE)

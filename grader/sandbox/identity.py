@@ -1,0 +1,125 @@
+"""Who runs inside: a user that nobody else is, lent to one sandbox at a time."""
+
+import errno
+import os
+import stat
+import struct
+import threading
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from grader.sandbox.errors import SandboxUnavailable
+
+#: Users that no system gives away: above those of containers and below those of systemd's own.
+FIRST_USER = 1_900_000_000
+#: Where only part of the numbers is mapped (a container), these.
+FIRST_USER_OF_A_CONTAINER = 64_000
+USERS = 900
+#: The plain user's name inside a namespace of their own.
+NOBODY = 65_534
+LOCKS = "/run/course-grading-users.lock"
+
+_turn = threading.Lock()
+
+
+@dataclass(frozen=True)
+class Identity:
+    """`user` inside; `own_namespace`: it is a name in a user namespace, for a grader that isn't root."""
+
+    user: int
+    own_namespace: bool
+
+
+@contextmanager
+def identity():
+    """Lend, within the `with`, a user that no process of this machine is; for a plain user, a namespace of their own.
+
+    Two sandboxes at a time never have the same user, in whatever process their graders are: each holds a lock.
+    """
+    if os.geteuid() != 0:
+        yield Identity(NOBODY, own_namespace=True)
+        return
+    lock, user = _lend()
+    try:
+        yield Identity(user, own_namespace=False)
+    finally:
+        os.close(lock)
+
+
+def _lend():
+    import fcntl
+
+    lock = _open_locks()
+    first = FIRST_USER if _mapped(FIRST_USER + USERS) else FIRST_USER_OF_A_CONTAINER
+    with _turn:
+        busy = _users_with_processes(first)
+        for user in range(first, first + USERS):
+            if user in busy or _has_name(user):
+                continue
+            # one byte a user, of this opened file: other threads' are other opened files, and a dead grader's is closed
+            request = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, user, 1, 0)
+            try:
+                fcntl.fcntl(lock, fcntl.F_OFD_SETLK, request)
+                return lock, user
+            except OSError as error:
+                if error.errno not in (errno.EACCES, errno.EAGAIN):
+                    os.close(lock)
+                    raise
+    os.close(lock)
+    raise SandboxUnavailable(
+        f"all {USERS} users from {first} on are in use by other sandboxes. Wait until another grading is done."
+    )
+
+
+def _open_locks():
+    """Open the file of locks, ours alone: in one that others may open, a lock could be held for ever."""
+    try:
+        lock = os.open(LOCKS, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise SandboxUnavailable(f"{LOCKS} can't be opened ({error.strerror}). Make /run writable for root.") from None
+    found = os.fstat(lock)
+    if not stat.S_ISREG(found.st_mode) or found.st_uid != 0 or found.st_mode & 0o077:
+        os.close(lock)
+        raise SandboxUnavailable(f"{LOCKS} is not a file of root's alone. Remove it, then run this again.")
+    return lock
+
+
+def _mapped(user):
+    """Tell whether this namespace has `user`: in a container often only the first 65,536 exist."""
+    with open("/proc/self/uid_map") as lines:
+        for line in lines:
+            first, _, count = map(int, line.split())
+            if first <= user < first + count:
+                return True
+    return False
+
+
+def tasks_of(user):
+    """Return how many processes and threads `user` has on this machine now."""
+    return sum(len(os.listdir(f"/proc/{pid}/task")) for pid, owner in _processes() if owner == user)
+
+
+def _users_with_processes(first):
+    return {owner for _, owner in _processes() if first <= owner < first + USERS}
+
+
+def _processes():
+    """Return the number and the owner of every process that can be seen."""
+    found = []
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            try:
+                found.append((int(name), os.stat(f"/proc/{name}").st_uid))
+            except FileNotFoundError:
+                continue  # it ended while we looked
+    return found
+
+
+def _has_name(user):
+    import pwd  # not on Windows, where this file must still import
+
+    try:
+        pwd.getpwuid(user)
+    except KeyError:
+        return False
+    return True

@@ -1,0 +1,158 @@
+"""The pieces of one started sandbox: bubblewrap's two processes, the pipes, the control group."""
+
+import json
+import os
+import select
+import shutil
+import signal
+import subprocess
+import time
+from dataclasses import dataclass
+
+from grader.sandbox.bootstrap import command_line
+from grader.sandbox.bwrap import find_programs, options, setpriv_words
+from grader.sandbox.cgroup import ControlGroup
+from grader.sandbox.errors import SandboxUnavailable
+from grader.sandbox.running import GATE
+
+NEXT_STEP = (
+    "`python -m grader doctor` looks at what this machine lacks. In a container, bubblewrap needs to be "
+    "allowed to make namespaces; --unsafe-no-sandbox grades without a sandbox, for code that you trust."
+)
+
+
+@dataclass
+class Parts:
+    """`process`: bubblewrap, outside; `monitor`: a descriptor that is readable when it ended; `first`: the first
+    process inside, with whose end all others end; the rest are pipes' ends and the control group."""
+
+    process: subprocess.Popen
+    monitor: int
+    first: "First"
+    requests: int | None
+    evidence: int | None
+    stdout: int
+    stderr: int
+    group: ControlGroup
+
+    def reap(self):
+        """Wait for bubblewrap's own end and return the program's exit status."""
+        status = self.process.wait()
+        os.close(self.monitor)
+        os.close(self.first.descriptor)
+        return status
+
+
+@dataclass(frozen=True)
+class First:
+    """The first process of the sandbox, by its number outside and a descriptor: a number may be given away again."""
+
+    pid: int
+    descriptor: int
+
+    def kill(self):
+        """Kill it, and with it all that runs inside."""
+        try:
+            signal.pidfd_send_signal(self.descriptor, signal.SIGKILL)
+        except ProcessLookupError:
+            return  # it ended by itself
+
+    def wait_for_end(self, seconds):
+        """Wait until it is gone, and with it every process inside: the kernel lets it end as the last."""
+        if not _readable(self.descriptor, seconds):
+            raise TimeoutError(f"the sandbox's processes did not end {seconds:.0f} s after they were killed")
+
+
+def start_parts(profile, installation, who, group, beside=None):
+    """Start bubblewrap, put what it made under the limits of `group`, let it go on, and return the `Parts`."""
+    pipes = {name: os.pipe() for name in ("requests", "evidence", "stdout", "stderr", "information", "gate")}
+    ours = {name: ends[name in ("requests", "gate")] for name, ends in pipes.items()}
+    theirs = {name: ends[name not in ("requests", "gate")] for name, ends in pipes.items()}
+    process = first = None
+    try:
+        process = _start_bubblewrap(profile, installation, who, theirs, beside)
+        for name in list(theirs):
+            os.close(theirs.pop(name))
+        first = _first_process(process, ours)
+        group = group.holding(first.pid)
+        os.write(ours["gate"], b"!")
+        for name in ("requests", "evidence", "stdout", "stderr"):
+            os.set_blocking(ours[name], False)
+        kept = {name: ours.pop(name) for name in ("requests", "evidence", "stdout", "stderr")}
+        return Parts(process=process, monitor=os.pidfd_open(process.pid), first=first, group=group, **kept)
+    except BaseException:
+        if process is not None:
+            process.kill()  # what it started dies with it
+            process.wait()
+        if first is not None:
+            os.close(first.descriptor)
+        raise
+    finally:
+        for descriptor in (*ours.values(), *theirs.values()):
+            os.close(descriptor)
+
+
+def _start_bubblewrap(profile, installation, who, theirs, beside):
+    bwrap, setpriv = find_programs(who.own_namespace)
+    for name in ("stdout", "stderr") if setpriv else ():
+        os.fchown(theirs[name], who.user, -1)  # so that /dev/stdout can be opened inside
+    made = options(profile, installation, who, share_network=beside is not None)
+    try:
+        made.add("--info-fd", theirs["information"], "--block-fd", theirs["gate"])
+        # by descriptor: whatever stands in a command line can be read inside, in /proc/1
+        words = made.data(b"".join(word.encode() + b"\0" for word in made.words))
+        inside = command_line(installation.executable, theirs["requests"], theirs["evidence"])
+        if setpriv is not None:
+            inside = [*setpriv_words(setpriv, who.user), *inside]
+        passed = [*made.descriptors, *(theirs[name] for name in ("requests", "evidence", "information", "gate"))]
+        return subprocess.Popen(
+            [*_enter_network(beside, who), bwrap, "--args", str(words), "--", *inside],
+            stdin=subprocess.DEVNULL,
+            stdout=theirs["stdout"],
+            stderr=theirs["stderr"],
+            pass_fds=passed,
+            env={},
+            cwd="/",
+            start_new_session=True,  # Ctrl-C is for the grader; it then ends the sandbox in order
+        )
+    finally:
+        made.close()
+
+
+def _enter_network(beside, who):
+    """Return the words before bubblewrap's that put it into the network of the sandbox `beside`; none for its own."""
+    if beside is None:
+        return []
+    nsenter = shutil.which("nsenter", path="/usr/local/bin:/usr/bin:/bin")
+    if nsenter is None:
+        raise SandboxUnavailable("there is no nsenter, and two sandboxes are to share a network. Install util-linux.")
+    spaces = f"/proc/{beside.first_pid}/ns"
+    user = [f"--user={spaces}/user", "--preserve-credentials"] if who.own_namespace else []
+    return [nsenter, *user, f"--net={spaces}/net", "--"]
+
+
+def _first_process(process, ours):
+    """Return the `First` process that bubblewrap reports; raises SandboxUnavailable with what it says instead."""
+    text, deadline = b"", time.monotonic() + GATE
+    while not text.rstrip().endswith(b"}"):
+        if not _readable(ours["information"], deadline - time.monotonic()):
+            break
+        more = os.read(ours["information"], 4096)
+        if not more:
+            break
+        text += more
+    try:
+        pid = json.loads(text)["child-pid"]
+        return First(pid, os.pidfd_open(pid))
+    except (ValueError, KeyError, ProcessLookupError):
+        process.kill()
+        process.wait()
+        said = os.read(ours["stderr"], 4096).decode(errors="replace").strip()
+        raise SandboxUnavailable(f"bubblewrap could not make a sandbox: {said or 'no answer'}. {NEXT_STEP}") from None
+
+
+def _readable(descriptor, seconds):
+    """Tell whether there is something to read, or an end, within `seconds`. (`select` knows no number above 1023.)"""
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN)
+    return bool(poll.poll(max(0.0, seconds) * 1000))

@@ -1,0 +1,226 @@
+"""A sandbox at work: the two pipes with their deadlines, and the thread that watches it and ends it."""
+
+import os
+import selectors
+import signal
+import threading
+import time
+from math import inf
+
+from grader.sandbox.bounded_log import Kept
+from grader.sandbox.effort import look
+from grader.sandbox.errors import Ended, SandboxStopped
+from grader.sandbox.watch import Usage, usage
+
+EVERY = 0.05  # seconds between two looks at what is used
+GATE = 60.0  # seconds in which a sandbox must stand; it takes hundredths of one
+PATIENCE = 20.0  # seconds for the kernel to end what was killed; a machine that swaps is slow
+AT_ONCE = 64 * 1024
+
+
+class Running:
+    """What `Sandbox.start` gives: talk with `send` and `receive`, end it by `close()` or the end of a `with`.
+
+    One thread talks; another, its own, watches. After the end `ended` says how it came; before, it is None.
+    The sandbox dies with the thread that started it.
+    """
+
+    def __init__(self, profile, parts, release):
+        """`parts`: the `Parts` of a sandbox that was just started; `release()` is called once all of it is gone."""
+        self.ended = None
+        self._profile = profile
+        self._parts = parts
+        self._release = release
+        self._started = time.monotonic()
+        self._deadline = self._started + GATE
+        self._begun = False
+        self._limit = None
+        self._failure = None
+        self._turn = threading.Lock()  # nothing is killed by a descriptor that was given back
+        self._over = False
+        self._used = Usage(0, 0.0, 0, 0)
+        self._peak = 0
+        self._printed = {parts.stdout: Kept(profile.kept), parts.stderr: Kept(profile.kept)}
+        self._gone = threading.Event()
+        self._watcher = threading.Thread(target=self._guard, name="sandbox-watch", daemon=True)
+        self._watcher.start()
+
+    def begin(self):
+        """Start the clock: the program has its orders. How long a busy machine took until here is not its fault."""
+        self._started = time.monotonic()
+        self._deadline = self._started + self._profile.seconds
+        self._begun = True
+
+    def send(self, data, seconds=None):
+        """Write all of `data` to REQUESTS within `seconds` and the sandbox's own limit; raises SandboxStopped."""
+        view, deadline = memoryview(data), self._until(seconds)
+        while view:
+            self._wait(self._parts.requests, selectors.EVENT_WRITE, deadline)
+            try:
+                view = view[os.write(self._parts.requests, view[:AT_ONCE]) :]
+            except BlockingIOError:
+                continue
+            except BrokenPipeError:
+                self._stopped("silent")
+
+    def receive(self, count, seconds=None):
+        """Return exactly `count` bytes from EVIDENCE, within `seconds`; raises SandboxStopped when they don't come."""
+        data, deadline = bytearray(), self._until(seconds)
+        while len(data) < count:
+            self._wait(self._parts.evidence, selectors.EVENT_READ, deadline)
+            try:
+                more = os.read(self._parts.evidence, min(count - len(data), AT_ONCE))
+            except BlockingIOError:
+                continue
+            if not more:
+                self._stopped("silent")
+            data += more
+        return bytes(data)
+
+    def finish(self, seconds=None):
+        """Tell the program that no request comes any more, wait for its end, and return `Ended`."""
+        self._close_pipe("requests")
+        left = self._until(seconds) - time.monotonic()
+        if not self._gone.wait(max(0.0, left)):
+            self.stop("time")
+        self.close()
+        return self.ended
+
+    def close(self):
+        """End what still runs, wait until it is gone, and give everything back. May be called again."""
+        self.stop("closed")
+        self._watcher.join()
+        self._close_pipe("requests")
+        self._close_pipe("evidence")
+        if self._failure is not None:
+            raise RuntimeError("the sandbox could not be watched to its end") from self._failure
+        return self.ended
+
+    def stop(self, limit):
+        """Kill everything inside; `limit` says why. The first reason stays."""
+        with self._turn:
+            if not self._over:
+                self._limit = self._limit or limit
+                self._parts.first.kill()
+
+    def look(self):
+        """Return the `effort.Look` at what it used so far, seen by the calling thread; None: not counted here."""
+        return look(self._parts.first.pid, self._parts.group)
+
+    def has_ended(self, seconds=0.0):
+        """Tell whether it has ended, or does within `seconds`."""
+        return self._gone.wait(seconds)
+
+    @property
+    def first_pid(self):
+        """The number, outside, of the first process inside."""
+        return self._parts.first.pid
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def _until(self, seconds):
+        return self._deadline if seconds is None else min(self._deadline, time.monotonic() + seconds)
+
+    def _wait(self, descriptor, event, deadline):
+        with selectors.DefaultSelector() as selector:
+            selector.register(descriptor, event)
+            if not selector.select(max(0.0, deadline - time.monotonic())):
+                self._stopped("time")
+
+    def _stopped(self, limit):
+        # its pipe closes a moment before its end is seen: let it end by itself, then say how
+        if limit == "silent":
+            self._gone.wait(1.0)
+        self.stop(limit)
+        raise SandboxStopped(self.close())
+
+    def _close_pipe(self, name):
+        if getattr(self._parts, name) is not None:
+            os.close(getattr(self._parts, name))
+            setattr(self._parts, name, None)
+
+    def _guard(self):
+        try:
+            self._watch()
+        except Exception as failure:  # ours: it is told to who waits, and what nobody watches must not run
+            self._failure = failure
+            self.stop("closed")
+        finally:
+            self._gone.set()
+
+    def _watch(self):
+        """Read what is printed and look at what is used until all is over; then put the end on record."""
+        with selectors.DefaultSelector() as selector:
+            for source in (*self._printed, self._parts.monitor):
+                selector.register(source, selectors.EVENT_READ)
+            look = time.monotonic()
+            while True:
+                ready = {key.fd for key, _ in selector.select(EVERY)}
+                for source in ready & set(self._printed):
+                    if not self._take(source):
+                        selector.unregister(source)
+                if self._parts.monitor in ready:
+                    break
+                if time.monotonic() >= look:
+                    look = time.monotonic() + EVERY
+                    self._look()
+        self._conclude()
+
+    def _take(self, source):
+        """Take what was printed; False at its end."""
+        more = os.read(source, AT_ONCE)
+        self._printed[source].add(more)
+        if sum(kept.total for kept in self._printed.values()) > self._profile.output:
+            self.stop("output")
+        return bool(more)
+
+    def _look(self):
+        if not self._begun:  # while it is set up, its /tmp is still this machine's, with all files that lie there
+            if time.monotonic() > self._deadline:
+                self.stop("time")
+            return
+        profile, group = self._profile, self._parts.group
+        # where the kernel counts memory, and stops at the limit, ours is a quick look: the exact one is slow
+        allowed = inf if group.counts_memory else profile.memory
+        now = usage(self._parts.first.pid, allowed, count_shared=not group.counts_memory)
+        self._used = Usage(now.memory, max(now.cpu_seconds, self._used.cpu_seconds), now.processes, now.files)
+        self._peak = max(self._peak, now.memory)
+        over = {
+            "time": time.monotonic() > self._deadline,
+            "memory": now.memory > allowed or group.ran_out_of_memory(),
+            "processes": now.processes > profile.processes + 1,  # the first one is bubblewrap's
+            "files": now.files > profile.files_limit,
+            "cpu": now.cpu_seconds > profile.cpu_limit,
+        }
+        for limit, is_over in over.items():
+            if is_over:
+                self.stop(limit)
+
+    def _conclude(self):
+        self._parts.first.kill()  # what the program left behind when it ended
+        self._parts.first.wait_for_end(PATIENCE)
+        with self._turn:
+            self._over = True
+            status = self._parts.reap()
+        for source in self._printed:
+            while self._take_rest(source):
+                pass
+            os.close(source)
+        if self._limit in (None, "silent", "closed") and self._parts.group.ran_out_of_memory():
+            self._limit = "memory"
+        if self._limit is None and status == 128 + signal.SIGXCPU:
+            self._limit = "cpu"
+        stdout, stderr = (kept.text() for kept in self._printed.values())
+        seconds = time.monotonic() - self._started
+        self._release()
+        self.ended = Ended(self._limit, status, stdout, stderr, seconds, self._used.cpu_seconds, self._peak)
+
+    def _take_rest(self, source):
+        try:
+            return self._take(source)
+        except BlockingIOError:
+            return False

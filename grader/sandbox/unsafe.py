@@ -1,0 +1,151 @@
+"""No sandbox: the same talk with a plain child process, which can do whatever its user can.
+
+For `--unsafe-no-sandbox`, on machines where there is no other way and whoever handed in is trusted, and for tests of
+what isn't the sandbox. It has a deadline and nothing else: no other user, no limits, the whole disk, the network.
+"""
+
+import contextlib
+import os
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from grader.sandbox.bootstrap import framed
+from grader.sandbox.errors import Ended, SandboxStopped
+from grader.sandbox.profile import Profile
+
+#: What `grade` says in every row that was marked like this.
+WARNING = "marked WITHOUT a sandbox"
+
+_BOOT = """\
+import os, sys
+def read(count):
+    data = b""
+    while len(data) < count:
+        data += os.read(int(sys.argv[1]), count - len(data)) or os._exit(0)
+    return data
+first, program = (read(int.from_bytes(read(8), "little")) for _ in range(2))
+exec(first)
+given = {"__name__": "__main__", "REQUESTS": int(sys.argv[1]), "EVIDENCE": int(sys.argv[2])}
+exec(compile(program, "<program>", "exec"), given)
+"""
+
+
+@dataclass(frozen=True)
+class UnsafeSandbox:
+    """Starts a program as `Sandbox` does, in a plain child process."""
+
+    profile: Profile = Profile()
+
+    def start(self, program, beside=None):
+        """Run `program` (Python source) in a child process; return it. All share this machine's network anyway."""
+        folder = Path(tempfile.mkdtemp(prefix="unsafe-"))
+        for path, content in self.profile.files.items():
+            place = folder / "files" / path.lstrip("/")
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(content)
+        (folder / "work").mkdir()
+        here = [str(folder / "files" / path.lstrip("/")) for path in self.profile.path]
+        packages = [path for path in sys.path if path.endswith(("site-packages", "dist-packages"))]
+        running = _Process(self.profile, folder)
+        order = f"sys.path[:] = [*{here!r}, *sys.path, *{packages!r}]; sys.dont_write_bytecode = True"
+        running.send(framed(order.encode(), program.encode()))
+        return running
+
+
+class _Process:
+    """What `UnsafeSandbox.start` gives: `send`, `receive`, `close` and `ended`, as `sandbox.Running` has them."""
+
+    def __init__(self, profile, folder):
+        self.ended = None
+        self._folder, self._profile = folder, profile
+        self._started = time.monotonic()
+        theirs, self._requests = os.pipe()
+        self._evidence, back = os.pipe()
+        os.set_blocking(self._requests, False)
+        settings = {"HOME": str(folder), "PATH": os.defpath, "MPLBACKEND": "Agg", "OPENBLAS_NUM_THREADS": "1"}
+        settings["PYTHONHASHSEED"] = "0"
+        with (folder / "stdout").open("wb") as stdout, (folder / "stderr").open("wb") as stderr:
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-s", "-S", "-c", _BOOT, str(theirs), str(back)],
+                **{"pass_fds": (theirs, back), "cwd": folder / "work", "env": settings, "start_new_session": True},
+                **{"stdin": subprocess.DEVNULL, "stdout": stdout, "stderr": stderr},
+            )
+        os.close(theirs)
+        os.close(back)
+
+    def send(self, data, seconds=None):
+        view, deadline = memoryview(data), self._until(seconds)
+        while view:
+            self._wait(select.POLLOUT, self._requests, deadline)
+            try:
+                view = view[os.write(self._requests, view[:65536]) :]
+            except BlockingIOError:
+                continue
+            except BrokenPipeError:
+                self._stopped("silent")
+
+    def receive(self, count, seconds=None):
+        data, deadline = bytearray(), self._until(seconds)
+        while len(data) < count:
+            self._wait(select.POLLIN, self._evidence, deadline)
+            more = os.read(self._evidence, min(count - len(data), 65536))
+            if not more:
+                self._stopped("silent")
+            data += more
+        return bytes(data)
+
+    def look(self):
+        """Return None: nobody counts here what it uses."""
+        return None
+
+    def close(self):
+        self.stop("closed")
+        return self.ended
+
+    def stop(self, limit):
+        if self.ended is None:
+            self._end(limit)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def _until(self, seconds):
+        whole = self._started + self._profile.seconds
+        return whole if seconds is None else min(whole, time.monotonic() + seconds)
+
+    def _wait(self, event, descriptor, deadline):
+        poll = select.poll()
+        poll.register(descriptor, event)
+        while not poll.poll(100):
+            if time.monotonic() > deadline:
+                self._stopped("time")
+            if (self._folder / "stdout").stat().st_size > self._profile.output:
+                self._stopped("output")
+
+    def _stopped(self, limit):
+        self.stop(limit)
+        raise SandboxStopped(self.ended)
+
+    def _end(self, limit):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        status = self._process.wait()
+        os.close(self._requests)
+        os.close(self._evidence)
+        texts = [self._text(name) for name in ("stdout", "stderr")]
+        self.ended = Ended(limit, status, *texts, time.monotonic() - self._started, 0.0, 0)
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _text(self, name):
+        with (self._folder / name).open("rb") as file:
+            return file.read(self._profile.kept).decode(errors="replace")

@@ -1,0 +1,153 @@
+"""The notebook that is run: the lab's own, with what the student wrote in its place, in the student's order.
+
+From the submission come its code: the answers, cells that were added, given cells that were edited. From the lab's
+source come the given cells that the submission has lost. Nothing else of a submission is used: no metadata, no outputs,
+no checks. An answer is found by its grade id, then its cell id, then the marker comment in its first line, then by what
+it defines: editors rewrite ids, split cells and drop metadata.
+"""
+
+import re
+from dataclasses import dataclass
+
+from grader.lab.source import MARKED, check_id
+from grader.submission.lent import lent_imports
+from grader.submission.read import plain_lines, read_submission
+
+SHOWN = 50_000  # characters of a cell
+
+
+@dataclass(frozen=True)
+class Step:
+    """One cell to run, and the `exercise` whose answer it belongs to, if any."""
+
+    text: str
+    exercise: str | None = None
+
+
+@dataclass(frozen=True)
+class Shown:
+    """One cell as the student handed it in: for feedback and for a person's marks. It is text, never markup."""
+
+    type: str
+    text: str
+    exercise: str | None = None
+    given: bool = False
+    pictures: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Rebuilt:
+    """What runs (`steps`), what is shown (`cells`), and how each exercise was answered.
+
+    `answered`: exercise -> "changed", "as released" or "absent".
+    """
+
+    steps: tuple[Step, ...]
+    cells: tuple[Shown, ...]
+    answered: dict
+
+    def without(self, step):
+        """Return the notebook without that step, or without the whole answer that it belongs to."""
+        rest = tuple(s for s in self.steps if s is not step and (s.exercise is None or s.exercise != step.exercise))
+        return Rebuilt(rest, self.cells, self.answered)
+
+
+def rebuild(lab, data):
+    """Return the `Rebuilt` of a submission's bytes for `lab` (as `load_lab` returns it).
+
+    Raises submission.Unreadable or submission.TooLarge, whose text says why.
+    """
+    cells = read_submission(data)
+    places = _places(lab, cells)
+    answered = {e.name: _answered(lab, e.name, cells, places) for e in lab.exercises}
+    shown = tuple(_shown(cell, place) for cell, place in zip(cells, places, strict=True))
+    return Rebuilt(tuple(_steps(lab, cells, places, answered)), shown, answered)
+
+
+def _places(lab, cells):
+    """Return for each submitted cell the lab's cell that it was, or None for one that was added."""
+    by_id = {cell.id: cell for cell in lab.source.cells}
+    answers = {cell.exercise: cell for cell in lab.source.exercises()}
+    by_text = {_essence(cell.text): cell for cell in lab.source.cells if cell.type == "code" and _essence(cell.text)}
+    defines = [(_definition(exercise.entry), answers[exercise.name]) for exercise in lab.exercises]
+
+    def place(cell):
+        found = next((by_id[name] for name in cell.names if name in by_id), None)
+        if found is not None or cell.type != "code":
+            return found
+        marked = MARKED.search(cell.text)
+        if marked and marked[1] in answers:
+            return answers[marked[1]]
+        if _essence(cell.text) in by_text:
+            return by_text[_essence(cell.text)]
+        return next((answer for pattern, answer in defines if pattern.search(cell.text)), None)
+
+    return [place(cell) for cell in cells]
+
+
+def _steps(lab, cells, places, answered):
+    """Yield what runs: the student's code cells in their order, lost given cells where they stood in the lab."""
+    lost = _lost(lab, cells, places)
+    code = [(c, p) for c, p in zip(cells, places, strict=True) if c.type == "code"]
+    own = [c.text for c, p in code if p is None or _essence(c.text) != _essence(p.text)]
+    yield from [Step(text) for text in lent_imports(lab, own)]
+    yield from lost.get(None, [])
+    for cell, place in zip(cells, places, strict=True):
+        if cell.type == "code" and cell.text.strip() and not _is_left_out(cell, place, answered):
+            yield Step(cell.text, place.exercise if place is not None and place.role == "exercise" else None)
+        if place is not None:
+            yield from lost.pop(place.id, [])
+
+
+def _is_left_out(cell, place, answered):
+    if place is None:
+        return False
+    same = _essence(cell.text) == _essence(place.text)
+    if place.role == "exercise":
+        # a copy of the stub that was left behind must not undo the answer
+        return same and answered[place.exercise] == "changed"
+    return same and place.role in ("check", "notebook-only")
+
+
+def _lost(lab, cells, places):
+    """Return the given cells that are not there any more: id of the lab's cell they follow -> steps."""
+    there = {p.id for c, p in zip(cells, places, strict=True) if p is not None and c.type == "code" and c.text.strip()}
+    kept = {p.id for p in places if p is not None}
+    lost, before = {}, None
+    for cell in lab.source.cells:
+        if cell.role == "given" and cell.id not in there:
+            lost.setdefault(before, []).append(Step(cell.text))
+        if cell.id in kept:
+            before = cell.id
+    return lost
+
+
+def _answered(lab, exercise, cells, places):
+    release = lab.source.cell(exercise)
+    mine = [cell for cell, place in zip(cells, places, strict=True) if place is release and cell.type == release.type]
+    mine = [cell for cell in mine if cell.text.strip()]
+    if not mine:
+        return "absent"
+    return "as released" if all(_essence(cell.text) == _essence(release.text) for cell in mine) else "changed"
+
+
+def _shown(cell, place):
+    exercise = place.exercise if place is not None and place.role in ("exercise", "check") else None
+    if place is not None and place.role == "check" and check_id(exercise) not in cell.names:
+        exercise = None
+    given = place is not None and place.role != "exercise" and _essence(cell.text) == _essence(place.text)
+    text = cell.text if len(cell.text) <= SHOWN else f"{cell.text[:SHOWN]}\n… {len(cell.text)} characters in all"
+    return Shown(cell.type, text, exercise, given, cell.pictures)
+
+
+def _essence(text):
+    # what is compared: neither comments, nor blank lines, nor line ends
+    return "\n".join(line for line in plain_lines(text).split("\n") if line and not line.lstrip().startswith("#"))
+
+
+def _definition(entry):
+    # by pattern: a stranger's text is not parsed here
+    name = re.escape(entry)
+    return re.compile(
+        rf"^(?:(?:async[ \t]+)?def[ \t]+{name}\b|class[ \t]+{name}\b|{name}[ \t]*(?::[^=\n]+)?=[^=])", re.M
+    )

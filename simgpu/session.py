@@ -1,0 +1,162 @@
+"""Starting and closing simulated GPUs: one simulation in a process, known to every thread, entered by some."""
+
+import atexit
+from contextlib import ExitStack, contextmanager
+
+import torch
+from torch.overrides import _pop_mode, _push_mode
+
+from course.devices.machine import Device
+from simgpu import saving
+from simgpu import torch_cuda as cuda
+from simgpu.clock import ModelledClock
+from simgpu.memory import MemoryAccounts
+from simgpu.messages import invalid_ordinal
+from simgpu.models import model_for
+from simgpu.random import Randomness
+from simgpu.uncompiled import uncompiled
+
+_ACTIVE = None  # the one hidden state allowed: it stands for the machine's hardware
+
+
+def active():
+    """Return the active `SimulatedGPUs`, or None."""
+    return _ACTIVE
+
+
+def device_of(device):
+    """Return `device` as a tensor on it would report it: `cuda` is the current device, with its index.
+
+    Raises CUDA's error for an index that no simulated GPU has.
+    """
+    device = torch.device("cuda", device) if type(device) is int else torch.device(device)
+    return device if device.type != "cuda" or _ACTIVE is None else _ACTIVE.place(device)
+
+
+def simulated_gpus(count=1, model="H200"):
+    """Start `count` simulated GPUs and return them as `SimulatedGPUs`.
+
+    From now on this thread's PyTorch programs find `cuda:0` to `cuda:{count-1}`, as on a machine that has them: values
+    are the CPU's, devices, errors and their words are CUDA's, and `.clock` keeps modelled seconds, never measured ones.
+    `model` names what is modelled: a data sheet or trace ("H200", "T4"), a `Trace`, a `DataSheet`. Use it in a `with`,
+    or over several cells and then `.close()`; afterwards its tensors refuse every use. One at a time in a process. A
+    real GPU is hidden meanwhile. Numbers lie in this computer's memory, once for all devices.
+
+    Another thread may use simulated tensors; to make new ones it enters `with gpus.entered():`. Compiled functions run
+    uncompiled. Refused plainly: sparse tensors, `nn.DataParallel`, `torch.export`. Random numbers are the CPU's of the
+    same seed, not a real GPU's. Raises ValueError for a count below 1 or above 128, RuntimeError while another is
+    active.
+
+    >>> import torch
+    >>> with simulated_gpus(2) as gpus:
+    ...     x = torch.ones(2, device="cuda:1") * 3
+    >>> x.device
+    device(type='cuda', index=1)
+    """
+    if type(count) is not int or not 1 <= count <= 128:  # torch keeps the index in 8 bits
+        raise ValueError(
+            f"simulated_gpus(count={count!r}): give a whole number from 1 to 128, as in simulated_gpus(4)."
+        )
+    return SimulatedGPUs(count, model)
+
+
+class SimulatedGPUs:
+    """`count` simulated GPUs of `model` (a `DeviceModel`), active until `close()` or the end of a `with`.
+
+    `clock` is the `ModelledClock`, `memory` the accounts of every device, `devices` the course's own list of them.
+    """
+
+    def __init__(self, count, model):
+        from simgpu import functions
+
+        global _ACTIVE
+        if _ACTIVE is not None:
+            raise RuntimeError(f"simulated_gpus({count}): {_ACTIVE!r} is active already. Close it first: .close().")
+        self.count = count
+        self.model = model_for(model)
+        self.clock = ModelledClock(self.model, count)
+        self.closed = False
+        self.memory = MemoryAccounts(self.model.memory, count, self.model.name)
+        self.randomness = Randomness(count)
+        self.places = [torch.device("cuda", index) for index in range(count)]
+        self.mode = functions.Functions(self)
+        self._undo = ExitStack()
+        with ExitStack() as undo:
+            undo.enter_context(_swapped_parameters())
+            self.driver = undo.enter_context(cuda.patched(self))
+            undo.enter_context(saving.restored(self))
+            undo.enter_context(uncompiled())
+            undo.callback(_leave, self.mode)
+            _enter(self.mode)
+            self._undo = undo.pop_all()
+        _ACTIVE = self
+        atexit.register(self.close)
+
+    @property
+    def devices(self):
+        """The simulated devices as course `Device`s."""
+        return [
+            Device(f"/gpu:{index}", "gpu", self.model.memory, self.model.name, simulated=True)
+            for index in range(self.count)
+        ]
+
+    def place(self, device):
+        """Return the canonical `torch.device` for one of type cuda: the one object that tensors here carry."""
+        index = self.driver.current() if device.index is None else device.index
+        if index >= self.count:
+            raise torch.AcceleratorError(invalid_ordinal())
+        return self.places[index]
+
+    def close(self):
+        """End the simulation; its tensors that still live refuse every use. Closing twice is closing once."""
+        global _ACTIVE
+        if self.closed:
+            return
+        self.closed = True
+        _ACTIVE = None
+        self._undo.close()
+        atexit.unregister(self.close)
+
+    @contextmanager
+    def entered(self):
+        """Within the `with`, this thread sees the simulated GPUs as the one that started them does."""
+        _enter(self.mode)
+        try:
+            yield self
+        finally:
+            _leave(self.mode)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.close()
+
+    def __repr__(self):
+        return f"simulated_gpus({self.count}, model={self.model.name!r})"
+
+
+@contextmanager
+def _swapped_parameters():
+    """Within the `with`, `module.to()` swaps parameters for the moved ones: `.data =` can't change their kind."""
+    before = torch.__future__.get_swap_module_params_on_conversion()
+    torch.__future__.set_swap_module_params_on_conversion(True)
+    try:
+        yield
+    finally:
+        torch.__future__.set_swap_module_params_on_conversion(before)
+
+
+def _enter(mode):
+    """Put `mode` below the modes that a program entered: their exits pop the topmost, whichever that is."""
+    above = [_pop_mode() for _ in range(torch._C._len_torch_function_stack())]
+    bottom = [above.pop()] if above and isinstance(above[-1], torch.utils._device.DeviceContext) else []
+    for other in [*bottom, mode, *reversed(above)]:
+        _push_mode(other)
+
+
+def _leave(mode):
+    above = [_pop_mode() for _ in range(torch._C._len_torch_function_stack())]
+    for other in reversed(above):
+        if other is not mode:
+            _push_mode(other)

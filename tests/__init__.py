@@ -1,0 +1,1 @@
+"""What the project claims, tried: the folders are those of the packages."""

@@ -1,0 +1,201 @@
+"""The checks themselves: a right answer passes, a wrong one gets its smallest counterexample, a stub is "not yet"."""
+
+import subprocess
+import sys
+from importlib import import_module
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import strategies
+
+from course.checks import Exercise, Verdict, find_exercise, same
+from course.checks import check as check_function
+from course.checks.attempts import Attempts
+from course.checks.chapters import FILES, LABS, MODULES
+from course.checks.check import _function, _one_case, _value
+from course.checks.shrink import smallest
+
+
+def max_of(numbers):
+    return max(numbers, default=0)
+
+
+double = Exercise("double", lambda: [(n,) for n in range(4)], expected=lambda n: 2 * n, hint="Twice.")
+
+
+def test_a_right_answer_has_no_complaint():
+    assert all(_one_case(double, lambda n: n + n, case, first=True) is None for case in double.cases())
+
+
+def test_a_wrong_answer_gets_the_first_input_that_shows_it():
+    verdicts = [_one_case(double, lambda n: n * n, case, first=False) for case in double.cases()]
+    first = next(v for v in verdicts if v is not None)
+    assert first.state == "wrong" and "double(1)" in first.message and "expected 2" in first.message
+
+
+@pytest.mark.parametrize("empty", [None, ...])
+def test_a_stub_is_not_yet_and_raises_nothing(empty):
+    verdict = _one_case(double, lambda n: empty, (0,), first=True)
+    assert verdict.state == "not yet" and not verdict
+
+
+def test_an_answer_that_raises_is_shown_as_a_counterexample():
+    verdict = _one_case(double, lambda n: 1 // n, (0,), first=True)
+    assert verdict.state == "wrong" and "ZeroDivisionError" in verdict.message
+
+
+def test_an_answer_that_changes_its_input_does_not_change_the_question():
+    total = Exercise("total", lambda: [([1, 2],)], expected=sum)
+    question = ([1, 2],)
+
+    def greedy(numbers):
+        numbers.append(10)
+        return sum(numbers)
+
+    assert "gave 13; expected 3" in _one_case(total, greedy, question, first=True).message
+    assert question == ([1, 2],)
+
+
+def test_a_value_is_checked_without_giving_the_answer_away():
+    answer = Exercise("total", lambda: [()], expected=lambda: 238)
+    assert _value(answer, 238) and _value(answer, None).state == "not yet"
+    wrong = _value(answer, 234)
+    assert wrong.state == "wrong" and "238" not in wrong.message
+
+
+def drawn_lists():
+    return strategies.tuples(strategies.lists(strategies.integers(0, 100), max_size=8))
+
+
+longest = Exercise("longest", lambda: [([],), (list(range(40)),)], expected=max_of, inputs=drawn_lists)
+
+
+def test_a_counterexample_is_made_as_small_as_can_be():
+    # wrong on every list of two or more: the fixed case has forty numbers, the smallest list has two
+    verdict = _function(longest, lambda numbers: numbers[0] if numbers else 0)
+    assert "longest([0, 1])" in verdict.message and "gave 0; expected 1" in verdict.message
+
+
+def test_an_answer_that_passes_the_cases_is_tried_on_drawn_inputs():
+    verdict = _function(longest, lambda numbers: max(numbers, default=0) if len(numbers) != 3 else 0)
+    assert verdict.state == "wrong" and "expected" in verdict.message
+    assert _function(longest, lambda numbers: max(numbers, default=0))
+
+
+def test_the_same_answer_gets_the_same_counterexample():
+    def second(numbers):
+        return sorted(numbers)[-2] if len(numbers) > 1 else max_of(numbers)
+
+    assert len({_function(longest, second).message for _ in range(3)}) == 1
+
+
+def test_a_stub_is_not_searched_for_a_counterexample():
+    assert _function(longest, lambda numbers: ...).state == "not yet"
+
+
+def test_an_answer_that_is_wrong_by_turns_is_wrong():
+    turns = iter(range(10**6))
+    assert _function(longest, lambda numbers: max_of(numbers) + (next(turns) % 7 == 6)).state == "wrong"
+
+
+def test_a_slow_answer_is_waited_for_no_longer_than_said():
+    calls = []
+
+    def slow(arguments):
+        calls.append(arguments)
+
+    smallest(drawn_lists(), slow, seconds=0.0)
+    assert len(calls) <= 1
+
+
+def test_looking_for_a_smaller_one_prints_nothing_and_leaves_no_files(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+
+    def talkative(numbers):
+        if len(numbers) < 40:
+            print("here", numbers)
+        return 0
+
+    assert _function(longest, talkative).state == "wrong"
+    assert capsys.readouterr().out.count("here") <= 2 and not list(tmp_path.iterdir())
+
+
+def test_an_interrupt_stops_a_check():
+    def interrupted(numbers):
+        if numbers:
+            raise KeyboardInterrupt
+        return 0
+
+    with pytest.raises(KeyboardInterrupt):
+        _function(longest, interrupted)
+
+
+def test_a_hint_comes_with_the_second_wrong_answer_and_not_before():
+    attempts = Attempts()
+
+    def matrix_bytes(rows, columns):
+        return rows * columns
+
+    first, second = (check_function(matrix_bytes, attempts=attempts) for _ in range(2))
+    assert first.state == second.state == "wrong"
+    assert "Hint:" not in first.message and "Hint: a float32 number has 4 bytes" in second.message
+    assert check_function(lambda rows, columns: None, "matrix_bytes", attempts).state == "not yet"
+    assert "Hint" not in check_function(matrix_bytes, attempts=Attempts()).message
+
+
+def test_an_unknown_exercise_is_named_with_its_neighbours():
+    with pytest.raises(ValueError, match="no exercise 'nothing_like_it'"):
+        find_exercise("nothing_like_it")
+    with pytest.raises(ValueError, match="needs its exercise's name"):
+        check_function(3)
+
+
+def test_a_class_s_own_checks_are_found_beside_the_notebook(tmp_path, monkeypatch):
+    (tmp_path / "lab99_own_checks.py").write_text(
+        "from course.checks import Exercise\n\n"
+        'EXERCISES = {"triple": Exercise("triple", lambda: [(1,), (2,)], lambda n: 3 * n)}\n'
+    )
+    monkeypatch.chdir(tmp_path)
+    assert check_function(lambda n: 3 * n, "triple") and check_function(lambda n: n, "triple").state == "wrong"
+
+
+def test_an_exercise_in_plain_numpy_is_checked_without_torch():
+    program = (
+        "import sys\nfrom course import check\n"
+        "def next_generation(board):\n    return board\n"
+        "assert check(next_generation).state == 'wrong'\nassert 'torch' not in sys.modules"
+    )
+    assert subprocess.run([sys.executable, "-c", program], timeout=60).returncode == 0
+
+
+def test_the_table_of_exercises_is_what_the_files_state():
+    stated = {file: tuple(import_module(f"course.checks.chapters.{file}").EXERCISES) for file in FILES}
+    assert stated == FILES
+    assert len(MODULES) == sum(map(len, (*FILES.values(), *LABS.values()))), "two exercises share a name"
+
+
+@pytest.mark.parametrize(
+    ("got", "wanted", "equal"),
+    [
+        (torch.ones(2), torch.ones(2), True),
+        (torch.ones(2), torch.ones(2, 1), False),
+        (np.array([1, 2]), torch.tensor([1, 2]), True),
+        (torch.tensor(3), 3, True),
+        (torch.ones(1), 1, False),
+        (0.1 + 0.2, 0.3, True),
+        (float("nan"), float("nan"), True),
+        (1, True, False),
+        ({"a": 1}, {"a": 1.0}, True),
+        ({"a": 1}, {"b": 1}, False),
+        ([1, 2], [1, 2, 3], False),
+        ("1", 1, False),
+    ],
+)
+def test_equal_means_equal_values_and_shapes(got, wanted, equal):
+    assert same(got, wanted) is equal
+
+
+def test_a_verdict_shows_itself_escaped():
+    verdict = Verdict("wrong", "<script>")
+    assert "<script>" not in verdict._repr_mimebundle_()["text/html"] and repr(verdict) == "✕ <script>"

@@ -1,0 +1,298 @@
+"""What a task that can't join is told: named at once on both sides, with the next step, and an exit code of 1."""
+
+import asyncio
+import os
+import socket
+import ssl
+import threading
+
+import pytest
+
+from course.cluster import ClusterSpec, connect
+from course.cluster.certificates import Certificate, new_certificate, read_certificate, security, write_certificate
+from course.cluster.local_runtime import scheduler
+from course.cluster.multihost import handshake as hello
+from course.cluster.multihost.ports import check_free
+from course.cluster.multihost.reachability import Refused, reach, reach_within
+from course.cluster.multihost.refused_connections import strangers_told
+from course.cluster.multihost.serve import joined
+from tests.helpers.shells import Members
+
+
+@pytest.fixture(scope="module")
+def certificate():
+    return new_certificate()
+
+
+class Said(list):
+    """Collects lines in the place of `print`."""
+
+    def __call__(self, line, **_):
+        self.append(line)
+
+    @property
+    def text(self):
+        return "\n".join(self)
+
+
+@pytest.fixture(scope="module")
+def running(certificate):
+    """A scheduler inside `/job:ps/task:0`, in a thread of this process; its spec, and what it said."""
+    with socket.socket() as one, socket.socket() as other:
+        one.bind(("127.0.0.1", 0))
+        other.bind(("127.0.0.1", 0))
+        ports = one.getsockname()[1], other.getsockname()[1]
+    spec, said = ClusterSpec.from_flags(ps_hosts=f"127.0.0.1:{ports[0]}", worker_hosts=f"127.0.0.1:{ports[1]}"), Said()
+    with joined(spec, "ps", 0, certificate, say=said):
+        yield spec, said
+
+
+def refusal(spec, job, index, certificate, **more):
+    """Try to join as a task of this process; return the words in which that was refused."""
+    with pytest.raises(RuntimeError) as error, joined(spec, job, index, certificate, 5.0, say=Said(), **more):
+        raise AssertionError("it has joined")
+    return str(error.value)
+
+
+def test_a_second_task_of_one_name_is_refused_with_the_first_ones_process(running, certificate, free_ports):
+    spec, _ = running
+    with joined(spec, "worker", 0, certificate, say=Said()):
+        same = refusal(spec, "worker", 0, certificate)
+        assert f"is taken by process {os.getpid()}" in same and "it runs already" in same
+        moved = ClusterSpec({**spec.as_dict(), "worker": [f"127.0.0.1:{free_ports(1)[0]}"]})
+        assert "Give every member the same spec" in refusal(moved, "worker", 0, certificate)
+
+
+def test_a_taken_name_is_told_where_the_port_does_not_tell(running, certificate):
+    """On two hosts: here the scheduler is asked as the second host's task would ask."""
+    spec, _ = running
+    with connect(spec.scheduler, security=certificate) as cluster:
+        answer = asked(cluster, "/job:ps/task:0", spec.task_address("ps", 0))
+    assert f"/job:ps/task:0 is already a member, process {os.getpid()} at tls://" in answer["refused"]
+    assert "another --index" in answer["refused"] and not answer["wait"]
+
+
+def asked(cluster, name, address, **other):
+    versions = {**hello.versions(), **other}
+    scheduler = cluster.client.scheduler
+    return cluster.client.sync(scheduler.hello, name=name, address=address, versions=versions)
+
+
+@pytest.mark.parametrize("package", ["python", "course", "distributed", "torch"])
+def test_other_versions_are_refused_on_both_sides_with_both_named(running, certificate, package):
+    spec, said = running
+    with connect(spec.scheduler, security=certificate) as cluster:
+        answer = asked(cluster, "/job:worker/task:0", spec.task_address("worker", 0), **{package: "9.9"})
+    words = f"this task has {package} 9.9, the scheduler {package} {hello.versions()[package]}"
+    assert words in answer["refused"] and "same environment.yml" in answer["refused"]
+    assert words in said.text
+
+
+def test_a_client_of_another_version_is_refused(running, certificate, monkeypatch):
+    spec, _ = running
+    monkeypatch.setattr("course.cluster.multihost.connect.other_versions", lambda *_: "this process has python 9.9")
+    with pytest.raises(ConnectionError, match=r"connect\('tls://.*python 9.9"):
+        connect(spec.scheduler, security=certificate)
+
+
+def test_a_role_that_the_schedulers_spec_does_not_have_is_refused(running, certificate, free_ports):
+    spec, said = running
+    more = [spec.task_address("worker", 0), f"127.0.0.1:{free_ports(1)[0]}"]
+    words = refusal(ClusterSpec({**spec.as_dict(), "worker": more}), "worker", 1, certificate)
+    assert "the scheduler's spec has no /job:worker/task:1" in words and "the tasks of worker are 0 to 0" in words
+    assert "refused /job:worker/task:1" in said.text
+
+
+def test_another_certificate_is_told_on_both_sides(running, certificate):
+    spec, said = running
+    words = refusal(spec, "worker", 0, new_certificate())
+    # whichever of the two connections that are tried at once is refused first tells it
+    assert "holds another certificate" in words and "ive every member a copy" in words
+    assert "it holds another certificate: give every member a copy of the same file" in said.text
+    with pytest.raises(ConnectionError, match="another certificate"):
+        connect(spec.scheduler, security=new_certificate())
+
+
+def test_plain_tcp_against_tls_is_told_on_both_sides(running):
+    spec, said = running
+    words = refusal(ClusterSpec(spec.as_dict()), "worker", 0, None)
+    # of the two sides, which are one process here, the first one's words are raised
+    assert ("speaks TLS, and this side plain TCP" in words and "--insecure" in words) or "has no certificate" in words
+    with pytest.raises(ConnectionError, match="speaks TLS, and this side plain TCP"):
+        connect(spec.scheduler, insecure=True)
+
+
+def test_tls_against_plain_tcp_is_told_and_the_scheduler_goes_on(free_ports, certificate):
+    spec = ClusterSpec.from_flags(
+        ps_hosts=f"127.0.0.1:{free_ports(1)[0]}", worker_hosts=f"127.0.0.1:{free_ports(1)[0]}"
+    )
+    with joined(spec, "ps", 0, None, say=Said()):
+        words = refusal(ClusterSpec(spec.as_dict()), "worker", 0, certificate)
+        assert "speaks plain TCP, and this side TLS" in words
+        with joined(spec, "worker", 0, None, say=Said()), connect(spec, insecure=True) as cluster:
+            assert cluster.missing() == []
+
+
+def test_an_expired_certificate_is_told_before_anything_starts(tmp_path):
+    path = tmp_path / "old.pem"
+    write_certificate(path, days=-0.02)
+    with pytest.raises(ValueError, match=r"it expired on 2.*course certificate FILE"):
+        read_certificate(path)
+    with Members("--ps-hosts", "localhost:2222", "--certificate", path) as members:
+        member = members.start("ps")
+        assert member.ends() == 1 and "it expired on" in member.text and "Traceback" not in member.text
+
+
+def test_a_certificate_of_tomorrow_and_a_damaged_one_are_told(tmp_path, monkeypatch):
+    path = tmp_path / "c.pem"
+    write_certificate(path)
+    text = path.read_text()
+    path.write_text(text.replace(text.splitlines()[3], text.splitlines()[2]))
+    with pytest.raises(ValueError, match="it is damaged|it must hold"):
+        read_certificate(path)
+
+
+def test_a_certificate_that_expired_while_the_cluster_ran_is_told_by_who_comes_next(free_ports):
+    old = new_certificate(days=-0.02)
+    port = free_ports(1)[0]
+    said = Said()
+    with answering(port, security(old).get_listen_args("scheduler")["ssl_context"], said):
+        with pytest.raises(Refused, match="has expired"):
+            asyncio.run(reach(f"127.0.0.1:{port}", security(old).get_connection_args("worker")))
+
+
+class answering:
+    """Within the `with`, somebody accepts TLS connections at a port of loopback."""
+
+    def __init__(self, port, context, said):
+        self._socket = socket.create_server(("127.0.0.1", port))
+        self._context, self._said = context, said
+        self._thread = threading.Thread(target=self._answer)
+
+    def _answer(self):
+        while True:
+            try:
+                connection, _ = self._socket.accept()
+            except OSError:
+                return
+            with connection:
+                connection.settimeout(5)
+                try:
+                    self._context.wrap_socket(connection, server_side=True).close()
+                except (OSError, ssl.SSLError) as error:
+                    self._said.append(str(error))
+
+    def __enter__(self):
+        self._thread.start()
+
+    def __exit__(self, *_):
+        self._socket.shutdown(socket.SHUT_RDWR)
+        self._socket.close()
+        self._thread.join(10)
+
+
+def test_a_host_without_a_name_or_an_answer_is_told_at_once(certificate):
+    connection = security(certificate).get_connection_args("worker")
+    with pytest.raises(Refused, match=r"no host is called 'no-such-host.invalid'.*Correct the spec"):
+        asyncio.run(reach_within(60, "no-such-host.invalid:1", connection))
+    spec = ClusterSpec({"scheduler": ["no-such-host.invalid:1"], "worker": ["127.0.0.1:1024"]})
+    with pytest.raises(ConnectionError, match="no host is called"):
+        connect(spec, security=certificate)
+
+
+def test_an_unreachable_host_is_waited_for_only_where_it_was_reached_before(certificate, monkeypatch):
+    from course.cluster.multihost import reachability as module
+
+    async def nobody(*_):
+        raise OSError(113, "No route to host")
+
+    monkeypatch.setattr(module, "_connect", nobody)
+    connection = security(certificate).get_connection_args("worker")
+    with pytest.raises(Refused, match=r"10.0.0.1 can't be reached \(No route to host\). Is it on"):
+        asyncio.run(reach_within(60, "10.0.0.1:1", connection))
+    with pytest.raises(OSError, match="can't be reached"):
+        asyncio.run(reach_within(0.3, "10.0.0.1:1", connection, first=False))
+
+
+def test_a_task_that_waits_long_for_its_scheduler_says_once_which_role_to_start(free_ports, certificate, monkeypatch):
+    from course.cluster.multihost import reachability as module
+    from course.cluster.multihost.member import member
+
+    monkeypatch.setattr(module, "_LONG", 0.1)
+    ps, worker = [port for port in free_ports(12) if port < 60000][:2]
+    spec = ClusterSpec.from_flags(ps_hosts=f"127.0.0.1:{ps}", worker_hosts=f"127.0.0.1:{worker}")
+    said = []
+    waiting = hello.say_hello(member(spec, "worker", 0, certificate, 0.7), True, lambda line, **_: said.append(line))
+    with pytest.raises(OSError, match="Connect call failed"):
+        asyncio.run(waiting)
+    assert len(said) == 1 and said[0].endswith("Start /job:ps/task:0"), said
+
+
+def test_a_port_and_a_host_that_are_not_ours_are_told(free_ports):
+    port = free_ports(1)[0]
+    check_free(f"localhost:{port}")
+    with socket.create_server(("127.0.0.1", port)):
+        with pytest.raises(OSError, match=rf"localhost:{port} is taken by process {os.getpid()}, .*another port"):
+            check_free(f"localhost:{port}")
+    with pytest.raises(OSError, match=r"192.0.2.1 is no address of this machine. Start the task on the host"):
+        check_free(f"192.0.2.1:{port}")
+    with pytest.raises(OSError, match="no host is called 'no-such-host.invalid'"):
+        check_free("no-such-host.invalid:1")
+
+
+def test_strangers_are_told_once_and_own_looks_not_at_all(certificate):
+    import logging
+
+    said, log = Said(), logging.getLogger("distributed.comm.tcp")
+    line = "Listener on %r: TLS handshake failed with remote %r: %s"
+    with strangers_told(said):
+        for error in ("[SSL: WRONG_VERSION_NUMBER]", "[SSL: WRONG_VERSION_NUMBER]", "EOF", "[SSL: HTTP_REQUEST]"):
+            log.warning(line, "tls://a:1", "tls://b:2", error)
+        log.warning("anything else")
+    log.handlers.clear()
+    assert [words.split(": it ")[1].split(":")[0] for words in said] == [
+        "speaks plain TCP, not TLS",
+        "speaks plain HTTP",
+    ]
+
+
+def test_a_plain_dask_scheduler_is_told_from_ours(free_ports):
+    from distributed import Scheduler
+
+    from course.cluster.multihost.member import member
+
+    async def ask():
+        async with Scheduler(host="127.0.0.1", port=0, dashboard=False, dashboard_address=None) as scheduler:
+            address = scheduler.address.partition("://")[2]
+            spec = ClusterSpec({"scheduler": [address], "worker": ["127.0.0.1:1024"]})
+            await hello.say_hello(member(spec, "worker", 0, None, 5.0), True, print)
+
+    with pytest.raises(Refused, match="none that `python -m course task` started"):
+        asyncio.run(ask())
+
+
+def test_work_pinned_to_a_task_that_stays_away_fails_in_time(certificate, free_ports, monkeypatch):
+    monkeypatch.setattr(scheduler, "AWAY", 0.5)
+    ps, worker = (f"127.0.0.1:{port}" for port in free_ports(2))
+    spec = ClusterSpec.from_flags(ps_hosts=ps, worker_hosts=worker)
+    with joined(spec, "ps", 0, certificate, say=Said()):
+        with joined(spec, "worker", 0, certificate, say=Said()):
+            cluster = connect(spec, security=certificate)
+            pin = cluster.at("/job:worker/task:0")
+        with cluster:
+            with pin:
+                waiting = cluster.executor.submit(os.getpid)
+            with pytest.raises(RuntimeError, match=r"is pinned to .*, and no task has been there for 0.5 s. Start it"):
+                waiting.result(timeout=20)
+
+
+def test_a_scheduler_that_does_not_understand_a_hello_is_asked_for_its_version(running, certificate, monkeypatch):
+    spec, _ = running
+    monkeypatch.setattr(scheduler, "answer_hello", lambda *_: {}["another version's"])
+    assert "the scheduler could not answer" in refusal(spec, "worker", 0, certificate)
+    monkeypatch.setattr(hello, "other_versions", lambda theirs, who: f"{who[0]} has course 9, {who[1]} course 1")
+    assert "the scheduler has course 9, this task course 1" in refusal(spec, "worker", 0, certificate)
+
+
+def test_a_certificate_does_not_show_its_key():
+    assert "key" not in repr(Certificate("c", "secret"))

@@ -1,0 +1,212 @@
+"""`python -m course task` and `connect`: a cluster whose members are started one by one, on loopback."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from click.testing import CliRunner
+
+from course.__main__ import main
+from course.cluster import ClusterSpec, connect
+from course.cluster.certificates import read_certificate, write_certificate
+from course.cluster.multihost import client_heartbeat as pulse
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("by-hand")
+
+
+class Members:
+    """The processes of a cluster started by hand; `start` returns one, `line` the first line that it says."""
+
+    def __init__(self, folder):
+        self.folder, self.started = folder, []
+
+    def start(self, job, index=0, *more, spec=True):
+        where = ["--spec", str(self.folder / "cluster.toml")] if spec else []
+        command = [sys.executable, "-m", "course", "task", *where, "--job", job, "--index", str(index), *more]
+        process = subprocess.Popen(command, stdout=-1, stderr=-1, text=True, start_new_session=True)
+        self.started.append(process)
+        return process
+
+    def close(self):
+        for process in self.started:
+            process.terminate()  # not SIGKILL: a task removes its own folder
+            process.communicate(timeout=20)
+
+
+@pytest.fixture
+def members(folder):
+    made = Members(folder)
+    yield made
+    made.close()
+
+
+def write_spec(folder, free_ports, protocol="tls"):
+    scheduler, *tasks = (f"localhost:{port}" for port in free_ports(3))
+    text = f'scheduler = ["{scheduler}"]\nworker = ["{tasks[0]}", "{tasks[1]}"]\n'
+    (folder / "cluster.toml").write_text(text)
+    return ClusterSpec.read(folder / "cluster.toml")
+
+
+def test_a_cluster_started_by_hand_works_and_stops_cleanly(folder, members, free_ports, monkeypatch):
+    monkeypatch.setattr(pulse, "SILENCE", 1.0)
+    spec = write_spec(folder, free_ports)
+    made = CliRunner().invoke(main, ["certificate", str(folder / "cluster.pem")])
+    assert made.exit_code == 0 and "readable by you only" in made.output
+    first, scheduler, second = members.start("worker", 0), members.start("scheduler"), members.start("worker", 1)
+    assert scheduler.stdout.readline() == f"the scheduler listens; session target tls://{resolved(spec.scheduler)}\n"
+    for index, process in enumerate([first, second]):
+        address = resolved(spec.task_address("worker", index))
+        ready = f"/job:worker/task:{index} listens at tls://{address}; session target tls://{spec.scheduler}\n"
+        assert process.stdout.readline() == ready
+
+    with connect(spec, security=folder / "cluster.pem") as cluster:
+        assert cluster.tasks == ["/job:worker/task:0", "/job:worker/task:1"]
+        with cluster.at("/job:worker/task:1"):
+            assert cluster.executor.submit(os.getpid).result(timeout=20) == second.pid
+        with pytest.raises(ValueError, match="the tasks of this cluster are"):
+            cluster.at("/job:worker/task:2")
+        with pytest.raises(RuntimeError, match="started elsewhere"):
+            cluster.kill("/job:worker/task:1")
+        assert repr(cluster) == "Cluster(worker=2)"
+
+    with connect(f"localhost:{spec.scheduler.rpartition(':')[2]}", security=folder / "cluster.pem") as cluster:
+        with cluster.at("/job:worker/task:1"):
+            busy = cluster.executor.submit(time.sleep, 1000)  # must not hold up the ends below
+        time.sleep(0.3)
+        second.send_signal(signal.SIGTERM)
+        first.send_signal(signal.SIGINT)
+        for process in (second, first):
+            assert (process.communicate(timeout=20), process.returncode) == (("", ""), 0)
+        scheduler.kill()
+        with pytest.raises(RuntimeError, match="connection to the scheduler was lost"):
+            busy.result(timeout=20)
+        with pytest.raises(RuntimeError, match=r"the scheduler at .* has not answered for 1 s; connect again"):
+            while True:
+                cluster.executor.submit(pow, 2, 2)
+                time.sleep(0.1)
+
+
+def resolved(address):
+    return address.replace("localhost", "127.0.0.1")
+
+
+def test_a_task_without_a_scheduler_waits_no_longer_than_its_patience_and_says_why(folder, members, free_ports):
+    spec = write_spec(folder, free_ports)
+    process = members.start("worker", 0, "--insecure", "--patience", "1")
+    said, complaint = process.communicate(timeout=30)
+    assert (said, process.returncode) == ("", 1)
+    assert f"/job:worker/task:0 did not join tcp://{spec.scheduler} within 1 s" in complaint
+    assert "Is the scheduler up" in complaint and "Traceback" not in complaint
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("seconds", [0.7, 3.0])  # it imports; it waits for its scheduler
+def test_a_task_stops_cleanly_whatever_it_is_doing(folder, members, free_ports, number, seconds):
+    write_spec(folder, free_ports)
+    process = members.start("worker", 0, "--insecure")
+    time.sleep(seconds)
+    process.send_signal(number)
+    said, complaint = process.communicate(timeout=30)
+    assert "Traceback" not in complaint
+    assert process.returncode in (0, -number)  # minus: the signal came before the first line of ours ran
+
+
+def test_a_task_that_tries_to_join_again_stops_cleanly(folder, members, free_ports):
+    write_spec(folder, free_ports)
+    scheduler, worker = members.start("scheduler", 0, "--insecure"), members.start("worker", 0, "--insecure")
+    assert "listens at" in worker.stdout.readline()
+    scheduler.terminate()
+    assert "lost its scheduler; it tries for 60 s to join again" in worker.stdout.readline()
+    worker.terminate()
+    assert worker.communicate(timeout=30) == ("", "") and worker.returncode == 0
+
+
+def test_the_classic_flags_start_the_scheduler_inside_the_first_ps(members, free_ports):
+    ps, worker = (f"127.0.0.1:{port}" for port in free_ports(2))
+    flags = ["--ps-hosts", ps, "--job-hosts", f"local={worker}", "--insecure"]
+    first = members.start("ps", 0, *flags, spec=False)
+    local = members.start("local", 0, *flags, "--simulated-gpus", "2", spec=False)
+    spec = ClusterSpec.from_flags(ps_hosts=ps, local_hosts=worker)
+    assert first.stdout.readline() == f"the scheduler listens; session target tcp://{spec.scheduler}\n"
+    assert f"/job:ps/task:0 listens at tcp://{ps}; session target tcp://{spec.scheduler}" in first.stdout.readline()
+    assert f"/job:local/task:0 listens at tcp://{worker}" in local.stdout.readline()
+    with connect(spec, insecure=True) as cluster, cluster.at("/job:local/task:0/gpu:1"):
+        assert (
+            cluster.executor.submit(lambda: str((__import__("torch").ones(1) + 1).device)).result(timeout=60)
+            == "cuda:1"
+        )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--job", "wroker", "--insecure"], "no job 'wroker'; the jobs are scheduler, worker"),
+        (["--job", "worker", "--ps-hosts", "a:1"], "give the cluster by --spec FILE, or by --ps-hosts"),
+        (["--job", "worker", "--job-hosts", "local"], "as in --job-hosts local=a:2222,b:2222"),
+        (["--job", "worker", "--index", "7", "--insecure"], "the tasks of worker are 0 to 1"),
+        (["--job", "worker", "--certificate", "none.pem"], "Make one by `python -m course certificate none.pem`"),
+        (["--job", "worker", "--certificate", "{spec}"], "must hold a CERTIFICATE and a PRIVATE KEY"),
+    ],
+)
+def test_a_wrong_command_is_told_what_is_legal(folder, free_ports, arguments, words):
+    write_spec(folder, free_ports)
+    spec = str(folder / "cluster.toml")
+    os.chmod(spec, 0o600)
+    done = CliRunner().invoke(main, ["task", "--spec", spec, *(word.replace("{spec}", spec) for word in arguments)])
+    assert done.exit_code == 1
+    assert words in done.output and "Traceback" not in done.output
+
+
+def test_plain_tcp_is_for_loopback_only(tmp_path):
+    (tmp_path / "c.json").write_text('{"scheduler": ["10.0.0.1:1"], "worker": ["10.0.0.2:1"]}')
+    done = CliRunner().invoke(main, ["task", "--spec", str(tmp_path / "c.json"), "--job", "worker", "--insecure"])
+    assert done.exit_code == 1 and "10.0.0.2:1 is not on loopback" in done.output
+
+
+def test_a_spec_without_a_scheduler_says_what_to_add(tmp_path):
+    (tmp_path / "c.json").write_text('{"worker": ["localhost:1"]}')
+    done = CliRunner().invoke(main, ["task", "--spec", str(tmp_path / "c.json"), "--job", "worker", "--insecure"])
+    assert done.exit_code == 1 and 'scheduler = ["localhost:8786"]' in done.output
+
+
+def test_a_certificate_is_for_its_owners_eyes_and_never_overwritten(tmp_path):
+    path = tmp_path / "c.pem"
+    made = write_certificate(path)
+    assert read_certificate(path) == made
+    assert "PRIVATE" not in repr(made)
+    with pytest.raises(FileExistsError, match="remove it or name another"):
+        write_certificate(path)
+    assert CliRunner().invoke(main, ["certificate", str(path)]).exit_code == 1
+    if os.name == "posix":
+        assert path.stat().st_mode & 0o777 == 0o600
+        path.chmod(0o644)
+        with pytest.raises(ValueError, match="others may read the key in it"):
+            read_certificate(path)
+
+
+@pytest.mark.parametrize(
+    ("target", "settings", "words"),
+    [
+        ("localhost:1", {}, "insecure=True on loopback"),
+        ("nonsense", {"insecure": True}, "give a ClusterSpec or an address"),
+        ("tcp://localhost:1", {"security": "x.pem"}, "for plain TCP say insecure=True"),
+        (ClusterSpec({"worker": ["localhost:1"]}), {"insecure": True}, "names no scheduler"),
+        (3, {"insecure": True}, "give a ClusterSpec or an address"),
+    ],
+)
+def test_connect_refuses_what_it_cannot_mean(target, settings, words):
+    with pytest.raises(ValueError, match=words):
+        connect(target, **settings)
+
+
+def test_connect_gives_up_in_time(free_ports):
+    began = time.monotonic()
+    with pytest.raises(TimeoutError, match="no scheduler answered within 0.5 s"):
+        connect(f"127.0.0.1:{free_ports(1)[0]}", insecure=True, timeout=0.5)
+    assert time.monotonic() - began < 5

@@ -1,0 +1,95 @@
+"""A task with simulated GPUs: work is placed on them by its pin, sees them without one, and the list marks them."""
+
+from functools import partial
+
+import pytest
+import torch
+
+from course.cluster import local_cluster
+from course.cluster.task.results import run_for_home
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with local_cluster(local=2, simulated_gpus=(2, "T4")) as made:
+        yield made
+
+
+def placed():
+    """Where a product and its gradient are, as this task sees it."""
+    import torch
+
+    a = torch.ones(2, 2, requires_grad=True)
+    product = a @ a
+    product.sum().backward()
+    return str(product.device), str(a.grad.device), product.tolist()
+
+
+def test_a_pin_with_a_gpu_places_the_ops_there(cluster):
+    with cluster.at("/job:local/task:1/gpu:1"):
+        ours = cluster.executor.submit(placed)
+        theirs = cluster.client.submit(placed, pure=False)
+    with cluster.at("/job:local/task:1/device:CPU:0"):
+        on_cpu = cluster.executor.submit(placed)
+    assert ours.result(timeout=60) == theirs.result(timeout=60) == ("cuda:1", "cuda:1", [[2, 2], [2, 2]])
+    assert on_cpu.result(timeout=60) == ("cpu", "cpu", [[2, 2], [2, 2]])
+
+
+def test_work_without_a_device_in_its_pin_finds_the_gpus_by_torchs_names(cluster):
+    def sums():
+        import torch
+
+        return torch.cuda.device_count(), torch.ones(3, device="cuda:1").sum().item(), str((torch.ones(1) + 1).device)
+
+    assert cluster.executor.submit(sums).result(timeout=60) == (2, 3.0, "cpu")
+
+
+def test_every_tasks_devices_are_listed_and_simulated_ones_marked(cluster):
+    devices = cluster.devices()
+    assert [d.name for d in devices if d.simulated] == [f"/job:local/task:{t}/gpu:{g}" for t in (0, 1) for g in (0, 1)]
+    assert [d.name for d in devices if not d.simulated] == [f"/job:local/task:{t}/cpu:0" for t in (0, 1)]
+
+
+def test_a_gpu_that_the_task_lacks_is_an_error_that_lists_what_it_has(cluster):
+    with cluster.at("/job:local/task:0/gpu:2"), pytest.raises(ValueError, match=r"has /cpu:0, /gpu:0 \(simulated\)"):
+        cluster.executor.submit(placed).result(timeout=60)
+
+
+def returned(shape):
+    """A product on the pin's device, alone or inside `shape`, as a student would return it."""
+    import torch
+
+    product = torch.ones(2, 2) @ torch.ones(2, 2)
+    inside = {
+        "alone": product,
+        "nested": {"step": 1, "all": [(3, "x"), (0.5, [product])]},
+        "module": torch.nn.Linear(2, 2).to(product.device),
+        "home": [product.cpu(), product.sum().item(), str(product.device)],
+    }
+    return inside[shape]
+
+
+@pytest.mark.parametrize("shape", ["alone", "nested", "module"])
+def test_a_tensor_left_on_a_gpu_is_an_error_that_says_where_it_is_and_what_to_do(cluster, shape):
+    with cluster.at("/job:local/task:1/gpu:1"):
+        future = cluster.executor.submit(partial(returned, shape=shape))
+    with pytest.raises(TypeError, match=r"^returned returned .* on cuda:1 of /job:local/task:1.*\.cpu\(\)"):
+        future.result(timeout=20)  # without the check it never comes
+
+
+def test_what_was_brought_home_arrives(cluster):
+    with cluster.at("/job:local/task:1/gpu:1"):
+        product, total, device = cluster.executor.submit(returned, "home").result(timeout=60)
+    assert (product.tolist(), total, device) == ([[2, 2], [2, 2]], 8, "cuda:1")
+
+
+def test_a_result_that_holds_itself_is_looked_through_once():
+    circle = [torch.ones(2), {"a": (1, "b")}]
+    circle.append(circle)
+    assert run_for_home(lambda: circle) is circle
+
+
+@pytest.mark.parametrize("given", [-1, 129, True, "2", 1.5, (1, 2), (1, "no such model")])
+def test_a_wrong_number_of_gpus_is_refused_before_anything_starts(given):
+    with pytest.raises(ValueError, match=r"simulated_gpus=|model='no such model'"):
+        local_cluster(local=1, simulated_gpus=given)

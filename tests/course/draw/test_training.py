@@ -1,0 +1,65 @@
+"""Who waits, as numbers and as pictures; the training picture; the command."""
+
+import numpy
+import pytest
+import torch
+from click.testing import CliRunner
+
+from course.__main__ import main
+from course.commands.train import report
+from course.draw import timeline, training
+from course.draw.timeline import spans, waiting_share
+from course.training.problems.named import known
+from course.training.records.result import RECORD
+
+# worker 0 computes 1 s and waits 3 s; worker 1 computes 4 s and waits none; then both once more
+SYNCHRONOUS = numpy.array(
+    [(1, 0, 0, 9.0, 1.0, 4.0), (1, 1, 0, 8.0, 4.0, 4.0), (2, 0, 1, 3.0, 5.0, 8.0), (2, 1, 1, 2.0, 8.0, 8.0)],
+    dtype=RECORD,
+)
+
+
+def test_a_worker_computes_from_its_last_update_to_its_push_and_then_waits():
+    found = [(s.worker, s.begin, s.arrived, s.applied) for s in spans(SYNCHRONOUS)]
+    assert found == [(0, 0.0, 1.0, 4.0), (1, 0.0, 4.0, 4.0), (0, 4.0, 5.0, 8.0), (1, 4.0, 8.0, 8.0)]
+
+
+def test_the_share_of_waiting_is_by_worker():
+    assert waiting_share(SYNCHRONOUS) == {0: 0.75, 1: 0.0}
+
+
+def test_the_timeline_says_in_words_who_waits():
+    shown = timeline({"synchronous": SYNCHRONOUS}, "The quick one waits", milliseconds=9000)
+    assert "worker 0 waits 75%" in shown.alt and "worker 1" in shown.html
+
+
+def test_pictures_can_be_drawn_of_a_training_that_diverged_or_never_began():
+    wild = SYNCHRONOUS.copy()
+    wild["loss"][2:] = numpy.inf
+    points = (torch.linspace(-1, 1, 5).numpy(), torch.linspace(1, 2, 5).numpy())
+    for history in (wild, SYNCHRONOUS[:0]):
+        assert "<svg" in training(history, "A title", points=points, line=None, best=(1, 2)).html
+    assert "<svg" in timeline({"nothing": SYNCHRONOUS[:0]}, "Nothing").html
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--workers", "0"], ["--problem", "cubic"], ["--learning-rate", "-1"], ["--steps", "x"]]
+)
+def test_the_command_names_what_is_wrong(arguments):
+    done = CliRunner().invoke(main, ["train", *arguments])
+    assert done.exit_code == 2 and arguments[0] in done.output
+
+
+def test_the_command_starts_everything_and_says_what_it_found():
+    lines = list(report("linear", "async", workers=1, steps=600))
+    text = "\n".join(lines)
+    assert "/job:ps/task:0, /job:worker/task:0" in text and "600 updates" in text and "0: 600" in text
+    for name in ("slope", "intercept"):
+        line = next(line for line in lines if line.startswith(name))
+        assert float(line.split(": ")[1].split()[0]) < 3, line
+
+
+def test_the_second_problem_is_the_classic_one():
+    second = known("linear-101")
+    assert repr(second.make()) == "LinearRegression(y = 2·x + 0.2 + noise, 101 points)"
+    assert (second.optimizer, second.learning_rate) == ("adagrad", 0.8)

@@ -1,0 +1,239 @@
+"""Checkpoints on a disk that is full, and writers that are killed: the last good one is always there."""
+
+import errno
+import multiprocessing
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+import warnings
+from functools import partial
+
+import pytest
+import torch
+
+from course.training import Checkpoints, CheckpointWarning, Hook, SaveCheckpoint, Snapshot, linear_regression
+from course.training import train_in_turns as train
+
+SGD = partial(torch.optim.SGD, lr=0.02)
+
+
+def snapshot(step, numbers=1000):
+    return Snapshot(step, {"w": torch.full((numbers,), float(step))}, kind="SGD")
+
+
+def is_whole(found):
+    return bool((found.parameters["w"] == float(found.version)).all())
+
+
+def files(folder):
+    return sorted(os.listdir(folder))
+
+
+# --- a disk that refuses ---------------------------------------------------------------------------------------------
+
+STEPS_OF_A_SAVE = [("fsync", n) for n in (1, 2, 3)] + [("replace", 1), ("replace", 2)]
+
+
+@pytest.fixture
+def refusing(monkeypatch):
+    """A function that makes the n-th call of `os.fsync` or `os.replace` from now on fail as a full disk does."""
+
+    def refuse(name, number):
+        real, calls = getattr(os, name), []
+
+        def call(*arguments):
+            calls.append(arguments)
+            if len(calls) == number:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            return real(*arguments)
+
+        monkeypatch.setattr(os, name, call)
+
+    return refuse
+
+
+@pytest.mark.parametrize(("name", "number"), STEPS_OF_A_SAVE)
+def test_a_save_that_fails_anywhere_leaves_the_old_ones_and_nothing_of_its_own(name, number, tmp_path, refusing):
+    if os.name == "nt" and (name, number) == ("fsync", 3):
+        pytest.skip("Windows can't flush a folder: there is no such call to fail")
+    checkpoints = Checkpoints(tmp_path, keep=1)
+    checkpoints.save(snapshot(10))
+    before = files(tmp_path)
+    refusing(name, number)
+    with pytest.raises(OSError, match="No space left"):
+        checkpoints.save(snapshot(20))
+    last = (name, number) == ("fsync", 3)  # all is written then, and it is only not certain that it lasts
+    assert Checkpoints(tmp_path).latest().version == (20 if last else 10)
+    assert set(before) <= set(files(tmp_path)) and (last or files(tmp_path) == before)
+    checkpoints.save(snapshot(30))
+    assert Checkpoints(tmp_path, keep=1).latest().version == 30
+
+
+def test_a_write_that_fails_is_the_disk_s_own_error_whatever_pytorch_makes_of_it(tmp_path):
+    from course.training.checkpoint.data_file import write_data
+
+    class Full:
+        def __init__(self, room):
+            self.room = room
+
+        def write(self, part):
+            self.room -= len(part)
+            if self.room < 0:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            return len(part)
+
+        def flush(self):
+            """Nothing waits."""
+
+    for room in (0, 1, 100, 1000, 2000, 4000):
+        with pytest.raises(OSError, match="No space left"):
+            write_data(snapshot(1), Full(room))
+
+
+class Disk(Hook):
+    """Lets the disk refuse between two steps; counts what was saved."""
+
+    def __init__(self, monkeypatch, first, last):
+        self.first, self.last, self.saved, self._patch, self._real = first, last, [], monkeypatch, os.replace
+
+    def before_run(self, session):
+        full = self.first <= session.step < self.last
+        self._patch.setattr(os, "replace", self._refuse if full else self._real)
+
+    def event(self, session, event):
+        assert event.what == "checkpoint saved"
+        self.saved.append(event.step)
+
+    @staticmethod
+    def _refuse(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_a_full_disk_is_a_loud_warning_and_training_goes_on_and_saves_again(tmp_path, monkeypatch):
+    disk = Disk(monkeypatch, 25, 45)
+    with pytest.warns(CheckpointWarning, match="IS NOT SAVED.*No space left.*training is not stopped") as caught:
+        result = train(
+            linear_regression(),
+            optimizer=SGD,
+            total_steps=70,
+            hooks=[disk, SaveCheckpoint(steps=10)],
+            checkpoint_dir=tmp_path,
+        )
+    assert [str(warning.message).split()[1] for warning in caught] == ["30", "40"]
+    assert result.version == 70 and disk.saved == [0, 10, 20, 50, 60, 70]
+    assert [event.step for event in result.events] == disk.saved
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A disk of 1 MB."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    done = sys.platform == "linux" and subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", folder], capture_output=True, text=True
+    )
+    if not done or done.returncode:
+        reason = f"no small disk can be mounted here ({done.stderr.strip() if done else sys.platform})"
+        print(f"\n  SKIPPED ALOUD: {reason}; full disks were tried by failing calls only")
+        pytest.skip(reason)
+    yield folder
+    subprocess.run(["umount", folder], check=True)
+
+
+def test_a_disk_that_is_really_full_keeps_the_last_good_one_and_its_room(small_disk):
+    checkpoints = Checkpoints(small_disk, keep=5)
+    saved = []
+    for step in range(10, 80, 10):
+        try:
+            checkpoints.save(snapshot(step, numbers=50_000))  # 200 kB each
+            saved.append(step)
+        except OSError as error:
+            assert error.errno == errno.ENOSPC
+    assert 2 <= len(saved) <= 5 and saved == [one.version for one in checkpoints.all()]
+    assert not [name for name in files(small_disk) if name.endswith(".tmp")] and len(files(small_disk)) == 2 * len(
+        saved
+    )
+    found = Checkpoints(small_disk).latest()
+    assert found.version == saved[-1] and is_whole(found)
+    (small_disk / files(small_disk)[0]).unlink()
+    (small_disk / files(small_disk)[0]).unlink()
+    checkpoints.save(snapshot(90, numbers=50_000))
+    assert Checkpoints(small_disk).latest().version == 90
+
+
+# --- writers that are killed -----------------------------------------------------------------------------------------
+
+
+def killed_at(folder, name, number):
+    """Save step 20, and die by SIGKILL just before the n-th call of `os.name`."""
+    real, calls = getattr(os, name), []
+
+    def call(*arguments, **named):
+        calls.append(arguments)
+        if len(calls) == number:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return real(*arguments, **named)
+
+    setattr(os, name, call)
+    Checkpoints(folder, keep=1).save(snapshot(20))
+
+
+def save_for_ever(folder):
+    """Go on from what is there and save step after step, until killed."""
+    checkpoints = Checkpoints(folder, keep=2)
+    found = checkpoints.latest()
+    step = found.version if found else 0
+    while True:
+        step += 1
+        checkpoints.save(snapshot(step))
+
+
+def run(function, *arguments):
+    """Start `function` in a process of its own."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["course.training", "pytest"])  # once, not in each process
+    process = context.Process(target=function, args=arguments)
+    process.start()
+    return process
+
+
+forked = pytest.mark.skipif(sys.platform != "linux", reason="kills by SIGKILL, in processes that a fork server starts")
+
+
+@forked
+@pytest.mark.parametrize(("name", "number"), [*STEPS_OF_A_SAVE, ("unlink", 1), ("unlink", 2), ("unlink", 3)])
+def test_a_writer_killed_at_any_point_of_a_save_leaves_a_good_checkpoint(name, number, tmp_path):
+    Checkpoints(tmp_path).save(snapshot(10))
+    process = run(killed_at, tmp_path, name, number)
+    process.join(60)
+    assert process.exitcode in (-signal.SIGKILL, 0)
+    with warnings.catch_warnings(record=True):
+        warnings.simplefilter("always")  # data whose manifest hasn't got its name yet is named
+        found = Checkpoints(tmp_path).latest()
+    assert found.version in (10, 20) and is_whole(found)
+    assert found.version == 20 or name != "unlink", "the new one is there before the old one goes"
+    checkpoints = Checkpoints(tmp_path, keep=1)
+    checkpoints.save(snapshot(30))
+    assert len(files(tmp_path)) == 2, "what the killed writer left is gone"
+
+
+@forked
+def test_writers_killed_at_random_moments_leave_readable_folders(tmp_path):
+    newest, moments = 0, random.Random(5)
+    for _ in range(6):
+        process = run(save_for_ever, tmp_path)
+        deadline = time.monotonic() + 60
+        while not any(one.version > newest for one in Checkpoints(tmp_path).all()) and time.monotonic() < deadline:
+            time.sleep(0.002)
+        time.sleep(moments.uniform(0, 0.05))
+        os.kill(process.pid, signal.SIGKILL)
+        process.join(60)
+        with warnings.catch_warnings(record=True):
+            warnings.simplefilter("always")
+            found = Checkpoints(tmp_path).latest()
+        assert is_whole(found) and found.version > newest
+        newest = found.version
+        assert len(files(tmp_path)) <= 2 * 3 + 2

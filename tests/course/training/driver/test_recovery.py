@@ -1,0 +1,241 @@
+"""Training over the loss of parameter servers, and from one call to the next: lost is only what came after a save."""
+
+import dataclasses
+import shutil
+from functools import partial
+
+import pytest
+import torch
+
+from course import local_cluster
+from course.training import (
+    Hook,
+    NonFiniteError,
+    SaveCheckpoint,
+    TrainingError,
+    linear_regression,
+    train,
+    train_in_turns,
+)
+from course.training.checkpoint.checkpoints import Checkpoints, CheckpointWarning
+from course.training.checkpoint.folder_lock import NAME, Claim
+from course.training.driver.plan import make_plan
+from course.training.driver.run import TRIES
+from course.training.driver.shard_client import ShardLost
+from course.training.driver.train import train_with
+from course.training.driver.worker_pool import Crew
+
+SGD = partial(torch.optim.SGD, lr=0.02)
+COUNTING = partial(torch.optim.SGD, lr=1.0)
+MOMENTUM = partial(torch.optim.SGD, lr=0.01, momentum=0.9)
+PROBLEM = linear_regression()
+FOREVER = 10**9
+
+
+class Count:
+    """Its parameters count pushes: each gradient is −1 for the worker's own place, and the learning rate 1."""
+
+    def initial(self):
+        return {"of": torch.zeros(2), "all": torch.zeros(()), "shape": torch.zeros(3, 2)}
+
+    def batch(self, worker, version, generator):
+        return worker
+
+    def loss(self, parameters, worker):
+        return -parameters["of"][worker] - parameters["all"] + 0 * parameters["shape"].sum()
+
+
+@pytest.fixture(scope="module")
+def cluster(no_leaks_from_this_file):
+    with local_cluster(ps=2, worker=2) as running:
+        yield running
+
+
+class At(Hook):
+    """Calls `action` once, when the step has been told; keeps the events."""
+
+    def __init__(self, step, action):
+        self.step, self.action, self.events = step, action, []
+
+    def after_run(self, session, step):
+        if step.step >= self.step and self.action is not None:
+            action, self.action = self.action, None
+            action()
+
+    def event(self, session, event):
+        self.events.append(event)
+
+
+def whole(folder):
+    """Every file in the folder, with its content."""
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def plan_of(cluster, problem, optimizer, total_steps, ps=2, workers=2):
+    plan = make_plan(problem, cluster.tasks, optimizer, "async", workers, total_steps, None, None, 0, "by_size")
+    return dataclasses.replace(plan, ps=plan.ps[:ps])
+
+
+@pytest.mark.faults
+@pytest.mark.parametrize(("index", "lose"), [(0, "kill"), (1, "kill"), (0, "freeze")])
+def test_after_the_loss_of_a_ps_each_update_is_in_the_parameters_once(cluster, tmp_path, index, lose):
+    hit = At(250, lambda: getattr(cluster, lose)(f"/job:ps/task:{index}"))
+    hooks = [hit, SaveCheckpoint(steps=100)]
+    result = train(Count(), cluster, optimizer=COUNTING, total_steps=600, hooks=hooks, checkpoint_dir=tmp_path)
+    assert result.incarnations == 2 and 0 < result.restored_from
+    assert result.history["step"].tolist() == list(range(1, 601))
+    assert result.parameters["all"] == 600
+    for worker in (0, 1):
+        assert result.parameters["of"][worker] == result.applied[worker] == len(result.of_worker(worker))
+        taken = result.applied[worker] + result.dropped.get(worker, 0)
+        assert result.acknowledged[worker] <= taken <= result.sent[worker]
+    whats = [event.what for event in hit.events]
+    assert whats.index("ps lost") < whats.index("restored") < len(whats) - 1
+    assert result.events == hit.events and hit.events[whats.index("restored")].step == result.restored_from
+
+
+def test_training_goes_on_from_a_checkpoint_bit_for_bit_on_another_number_of_ps(cluster, tmp_path):
+    for total_steps, ps in ((40, 2), (70, 1), (100, 2)):
+        crew = Crew(cluster, plan_of(cluster, PROBLEM, MOMENTUM, total_steps, ps, workers=1))
+        result = train_with(crew, checkpoint_dir=tmp_path)
+    wanted = train_in_turns(PROBLEM, optimizer=MOMENTUM, total_steps=100)
+    assert result.restored_from == 70 and result.version == 100
+    assert result.history["step"].tolist() == list(range(71, 101))
+    assert all(torch.equal(result.parameters[name], wanted.parameters[name]) for name in wanted.parameters)
+    done = train(PROBLEM, cluster, optimizer=MOMENTUM, total_steps=100, checkpoint_dir=tmp_path)
+    assert done.version == 100 and len(done.history) == 0
+
+
+def test_a_new_training_in_an_old_folder_is_asked_for_by_name(cluster, tmp_path):
+    train(Count(), cluster, optimizer=COUNTING, total_steps=30, checkpoint_dir=tmp_path)
+    result = train(Count(), cluster, optimizer=COUNTING, total_steps=10, checkpoint_dir=tmp_path, resume=False)
+    assert result.parameters["all"] == 10
+    assert Checkpoints(tmp_path).latest().version == 10
+
+
+class Other(Count):
+    def initial(self):
+        return {**super().initial(), "shape": torch.zeros(3, 5)}
+
+
+@pytest.mark.parametrize(
+    ("problem", "optimizer", "words"),
+    [
+        (Other(), COUNTING, r"'shape': \(3, 2\).*'shape': \(3, 5\)"),
+        (PROBLEM, SGD, "'all'.*no such parameter"),
+        (Count(), torch.optim.Adam, "written with the optimiser SGD, not Adam"),
+    ],
+)
+def test_a_checkpoint_of_another_model_is_refused_and_not_touched(cluster, tmp_path, problem, optimizer, words):
+    train(Count(), cluster, optimizer=COUNTING, total_steps=5, checkpoint_dir=tmp_path)
+    before = whole(tmp_path)
+    with pytest.raises(ValueError, match=words):
+        train(problem, cluster, optimizer=optimizer, total_steps=10, checkpoint_dir=tmp_path)
+    assert whole(tmp_path) == before
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ZeroDivisionError])
+def test_an_interrupt_or_a_hooks_error_saves_what_there_is_and_frees_the_tasks(cluster, tmp_path, error):
+    def fail():
+        raise error
+
+    with pytest.raises(error):
+        train(Count(), cluster, optimizer=COUNTING, total_steps=FOREVER, hooks=[At(20, fail)], checkpoint_dir=tmp_path)
+    saved = Checkpoints(tmp_path).latest()
+    assert saved.version >= 20 and saved.parameters["all"] == saved.version
+    assert not (tmp_path / NAME).exists()
+    total = saved.version + 10
+    result = train(Count(), cluster, optimizer=COUNTING, total_steps=total, checkpoint_dir=tmp_path)
+    assert result.parameters["all"] == total
+
+
+def test_a_torn_newest_checkpoint_is_named_and_the_one_before_used(cluster, tmp_path):
+    hooks = [SaveCheckpoint(steps=20)]
+    train(Count(), cluster, optimizer=COUNTING, total_steps=60, hooks=hooks, checkpoint_dir=tmp_path)
+    newest = Checkpoints(tmp_path).all()[-1].path
+    newest.write_bytes(newest.read_bytes()[:50])
+    with pytest.warns(CheckpointWarning, match=newest.name):
+        result = train(Count(), cluster, optimizer=COUNTING, total_steps=80, checkpoint_dir=tmp_path)
+    assert result.restored_from < 60 and result.parameters["all"] == 80
+
+
+def test_a_disk_that_fills_up_is_told_and_training_goes_on(cluster, tmp_path, monkeypatch):
+    real, calls = Checkpoints.save, []
+
+    def save(self, snapshot):
+        calls.append(snapshot.version)
+        if len(calls) > 1:
+            raise OSError(28, "No space left on device")
+        return real(self, snapshot)
+
+    monkeypatch.setattr(Checkpoints, "save", save)
+    with pytest.warns(CheckpointWarning, match="No space left"):
+        result = train(Count(), cluster, optimizer=COUNTING, total_steps=50, checkpoint_dir=tmp_path)
+    assert result.parameters["all"] == 50 and [one.version for one in Checkpoints(tmp_path).all()] == [0]
+
+
+def test_a_first_checkpoint_that_cannot_be_written_is_an_error_at_once(cluster, tmp_path, monkeypatch):
+    def save(self, snapshot):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Checkpoints, "save", save)
+    with pytest.raises(ValueError, match="first checkpoint can't be written.*No space left"):
+        train(Count(), cluster, optimizer=COUNTING, total_steps=50, checkpoint_dir=tmp_path)
+
+
+def test_two_trainings_in_one_folder_are_refused(cluster, tmp_path):
+    with Claim(tmp_path), pytest.raises(ValueError, match="is training into this folder"):
+        train(Count(), cluster, optimizer=COUNTING, checkpoint_dir=tmp_path)
+
+
+def test_data_or_parameters_that_are_not_finite_are_named(cluster):
+    broken = linear_regression()
+    broken.y[3] = float("nan")
+    with pytest.raises(NonFiniteError, match="gradient of '(slope|intercept)' is not finite at version"):
+        train(broken, cluster, optimizer=SGD, total_steps=1000)
+
+    class Bad(Count):
+        def initial(self):
+            return {"w": torch.tensor([1.0, float("inf")])}
+
+    with pytest.raises(NonFiniteError, match="first value of 'w'"):
+        train(Bad(), cluster, optimizer=SGD)
+
+
+class Unlucky(Crew):
+    """Loses a ps at the given openings (numbers from 1) before anybody has worked."""
+
+    def __init__(self, cluster, plan, at):
+        super().__init__(cluster, plan)
+        self.at, self.count = at, 0
+
+    def opened(self, *arguments):
+        self.count += 1
+        if self.count in self.at:
+            raise ShardLost("/job:ps/task:0", "a test took it")
+        return super().opened(*arguments)
+
+
+def test_a_ps_lost_before_the_first_step_costs_nothing(cluster, tmp_path):
+    crew = Unlucky(cluster, plan_of(cluster, Count(), COUNTING, 20), at={1, 2})
+    result = train_with(crew, checkpoint_dir=tmp_path)
+    assert result.incarnations == 3 and result.parameters["all"] == 20
+
+
+def test_incarnations_without_progress_come_to_an_end_with_a_sentence(cluster, tmp_path):
+    train(Count(), cluster, optimizer=COUNTING, total_steps=5, checkpoint_dir=tmp_path)
+    crew = Unlucky(cluster, plan_of(cluster, Count(), COUNTING, 20), at=range(1, 100))
+    with pytest.raises(TrainingError, match=rf"/job:ps/task:0.*{TRIES}th time in a row.*step 5.*{tmp_path.name}"):
+        train_with(crew, checkpoint_dir=tmp_path)
+    assert crew.count == TRIES + 1
+
+
+def test_when_no_checkpoint_can_be_read_training_ends_and_says_so(cluster, tmp_path):
+    def spoil():
+        for path in tmp_path.glob("*.json"):
+            path.write_text("torn")
+        raise ShardLost("/job:ps/task:0", "a test took it")
+
+    with pytest.warns(CheckpointWarning), pytest.raises(TrainingError, match="No checkpoint in .* can be read"):
+        train(Count(), cluster, optimizer=COUNTING, total_steps=FOREVER, hooks=[At(5, spoil)], checkpoint_dir=tmp_path)
+    shutil.rmtree(tmp_path)

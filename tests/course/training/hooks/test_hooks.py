@@ -1,0 +1,354 @@
+"""Hooks: what they are told and when, what they save, measure and show, and what happens when they fail."""
+
+import io
+import os
+import sys
+import time
+from functools import partial
+
+import pytest
+import torch
+
+from course.training import (
+    Checkpoints,
+    Hook,
+    SaveCheckpoint,
+    ShowProgress,
+    StepRate,
+    StopAtStep,
+    StopOnNaN,
+    Validate,
+    linear_regression,
+    train_in_turns,
+)
+from course.training.hooks.base import Session, begun, tell
+from course.training.records.result import Step
+
+LINE = linear_regression()
+SGD = partial(torch.optim.SGD, lr=0.02)
+TURNS = partial(train_in_turns, LINE, optimizer=SGD)
+
+
+class Held(type(LINE)):
+    """A line with a validation, which counts how often it is asked."""
+
+    asked = 0
+
+    def validate(self, parameters):
+        type(self).asked += 1
+        return {"slope": parameters["slope"], "intercept": parameters["intercept"].item()}
+
+
+HELD = Held(LINE.x, LINE.y, LINE.slope, LINE.intercept, LINE.batch_size)
+
+
+class Diary(Hook):
+    def __init__(self):
+        self.lines, self.last = [], None
+
+    def begin(self, session):
+        self.lines.append("begin")
+
+    def event(self, session, event):
+        self.lines.append(f"{event.what} {event.step}")
+
+    def validated(self, session, step, values):
+        self.lines.append(f"validated {step}")
+
+    def end(self, session):
+        self.lines.append("end")
+        self.last = session.parameters() if session.finished else None
+
+
+def step(number, worker=0, loss=1.0, applied=None):
+    return Step(number, worker, number - 1, loss, 0.0, number / 100 if applied is None else applied)
+
+
+# --- failures --------------------------------------------------------------------------------------------------------
+
+
+class Failing(Hook):
+    """Raises in the methods named."""
+
+    def __init__(self, *methods, error=RuntimeError):
+        def fail(method):
+            def call(*_):
+                raise error(f"failed in {method}")
+
+            return call
+
+        for method in methods:
+            setattr(self, method, fail(method))
+
+
+@pytest.mark.parametrize("method", ["begin", "before_run", "after_run", "event", "validated", "finished", "end"])
+def test_wherever_a_hook_fails_the_others_are_told_the_end_and_its_error_is_raised(method, tmp_path):
+    before, after = Diary(), Diary()
+    with pytest.raises(RuntimeError, match=f"failed in {method}$"):
+        train_in_turns(
+            HELD,
+            optimizer=SGD,
+            total_steps=5,
+            hooks=[before, Validate(every=1), Failing(method), after],
+            checkpoint_dir=tmp_path,
+        )
+    assert before.lines[0] == "begin" and before.lines[-1] == "end" and before.lines.count("end") == 1
+    assert after.lines == [] if method == "begin" else after.lines[-1] == "end"
+    if method not in ("begin", "event"):
+        reached = 5 if method in ("finished", "end") else 0 if method == "before_run" else 1
+        assert Checkpoints(tmp_path).latest().version == reached
+        assert torch.equal(after.last["slope"], Checkpoints(tmp_path).latest().parameters["slope"])
+
+
+def test_the_first_failure_is_raised_and_those_of_other_ends_are_its_notes():
+    hooks = [Failing("end"), Diary(), Failing("end", error=OSError), Failing("after_run", error=KeyError)]
+    with pytest.raises(KeyError, match="failed in after_run") as caught:
+        TURNS(hooks=hooks)
+    assert caught.value.__notes__ == [
+        "Failing.end then raised OSError: failed in end",
+        "Failing.end then raised RuntimeError: failed in end",
+    ]
+    assert hooks[1].lines == ["begin", "end"]
+
+
+def test_what_fails_while_the_last_state_is_saved_is_a_note_of_the_error_that_ended_training(tmp_path):
+    class Late(Failing):
+        def event(self, session, event):
+            if session.step == 1:
+                raise OSError("no room for news")
+
+    with pytest.raises(RuntimeError, match="failed in after_run") as caught:
+        TURNS(hooks=[Late("after_run")], checkpoint_dir=tmp_path)
+    assert caught.value.__notes__ == ["The last state could not be kept: OSError: no room for news"]
+    assert Checkpoints(tmp_path).latest().version == 1, "the hook failed after it was saved"
+
+
+def test_an_interrupt_saves_and_ends_as_an_error_does(tmp_path):
+    diary = Diary()
+    with pytest.raises(KeyboardInterrupt):
+        TURNS(hooks=[diary, Failing("after_run", error=KeyboardInterrupt)], checkpoint_dir=tmp_path)
+    assert diary.lines == ["begin", "checkpoint saved 0", "checkpoint saved 1", "end"]
+    assert Checkpoints(tmp_path).latest().version == 1
+
+
+def test_stop_on_nan_leaves_a_checkpoint_from_before(tmp_path):
+    wild = partial(torch.optim.SGD, lr=5.0)
+    result = train_in_turns(
+        LINE, optimizer=wild, hooks=[StopOnNaN(), SaveCheckpoint(steps=10)], checkpoint_dir=tmp_path
+    )
+    assert "not finite" in result.stopped_by
+    assert all(value.isfinite().all() for value in Checkpoints(tmp_path).latest().parameters.values())
+
+
+# --- saving ----------------------------------------------------------------------------------------------------------
+
+
+def saved(result):
+    return [event.step for event in result.events if event.what == "checkpoint saved"]
+
+
+@pytest.mark.parametrize(
+    ("steps", "wanted"), [(10, [0, 10, 20, 25]), (25, [0, 25]), (100, [0, 25]), (7, [0, 7, 14, 21, 25])]
+)
+@pytest.mark.parametrize("mode", ["async", "sync"])
+def test_checkpoints_come_every_so_many_steps_at_the_start_and_at_the_end_each_once(steps, wanted, mode, tmp_path):
+    hooks = [SaveCheckpoint(steps=steps)]
+    result = TURNS(mode=mode, workers=2, total_steps=25, hooks=hooks, checkpoint_dir=tmp_path, keep=9)
+    assert saved(result) == wanted == [one.version for one in Checkpoints(tmp_path).all()]
+
+
+def test_a_resumed_training_saves_at_the_same_steps(tmp_path):
+    hooks = [SaveCheckpoint(steps=10)]
+    TURNS(total_steps=25, hooks=hooks, checkpoint_dir=tmp_path)
+    assert saved(TURNS(total_steps=45, hooks=hooks, checkpoint_dir=tmp_path)) == [25, 30, 40, 45]
+
+
+def test_seconds_are_counted_from_the_end_of_the_last_save(monkeypatch, tmp_path):
+    clock = [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
+    hook = SaveCheckpoint(seconds=10)
+
+    class Slow(Checkpoints):
+        def save(self, snapshot):
+            clock[0] += 8
+            return super().save(snapshot)
+
+    state = {"w": torch.zeros(1)}
+    from course.training import Snapshot
+
+    session = Session(100, lambda: state, lambda: Snapshot(session.step, state), checkpoints=Slow(tmp_path, keep=9))
+    with begun(session, [hook]):
+        for number in range(1, 40):
+            clock[0] += 1
+            tell(session, [hook], step(number))
+    assert [one.version for one in Checkpoints(tmp_path).all()] == [10, 20, 30]
+
+
+def test_steps_are_counted_anew_after_a_restart_from_a_checkpoint(tmp_path):
+    from course.training import Snapshot
+
+    session = Session(
+        100, dict, lambda: Snapshot(session.step, {"w": torch.zeros(1)}), checkpoints=Checkpoints(tmp_path, 99)
+    )
+    hook = SaveCheckpoint(steps=10)
+    with begun(session, [hook]):
+        for number in [*range(1, 35), *range(13, 23)]:
+            tell(session, [hook], step(number))
+    assert [event.step for event in session.events] == [10, 20, 30, 20]
+
+
+@pytest.mark.parametrize(
+    "arguments", [{}, {"steps": 1, "seconds": 1}, {"steps": 0}, {"seconds": -1}, {"seconds": float("nan")}]
+)
+def test_when_to_save_is_said_in_one_way(arguments):
+    with pytest.raises(ValueError, match="give one of them, above 0"):
+        SaveCheckpoint(**arguments)
+
+
+def test_to_save_without_a_folder_is_refused_before_training():
+    with pytest.raises(ValueError, match=r"SaveCheckpoint\(steps=3\).*checkpoint_dir="):
+        TURNS(hooks=[SaveCheckpoint(steps=3)])
+
+
+def test_without_the_hook_a_folder_means_a_checkpoint_now_and_then():
+    from course.training.hooks.save_checkpoint import USUAL_SECONDS, with_saving
+
+    (added,) = with_saving((), "checkpoints")
+    assert (
+        added.seconds == USUAL_SECONDS
+        and with_saving([added], "checkpoints") == [added]
+        and with_saving((), None) == []
+    )
+
+
+def test_a_learner_s_hook_can_save_when_it_likes(tmp_path):
+    class Best(Hook):
+        def after_run(self, session, step):
+            if step.step == 3:
+                self.path = session.save("the third")
+
+    best = Best()
+    result = TURNS(total_steps=5, hooks=[best], checkpoint_dir=tmp_path)
+    assert saved(result) == [0, 3, 5] and Checkpoints(tmp_path).load(best.path).version == 3
+    assert result.events[1].reason == "the third"
+    assert TURNS(total_steps=5, hooks=[best]).version == 5 and best.path is None
+
+
+# --- validating ------------------------------------------------------------------------------------------------------
+
+
+def test_validation_comes_every_so_many_updates_and_at_the_end(capsys):
+    hook, diary = Validate(every=10, show=True), Diary()
+    result = train_in_turns(HELD, optimizer=SGD, workers=2, total_steps=25, hooks=[hook, diary])
+    assert [at for at, _ in hook.results] == [10, 20, 25]
+    assert hook.results[-1][1]["slope"] == result.parameters["slope"].item()
+    assert all(type(value) is float for _, values in hook.results for value in values.values())
+    assert diary.lines == ["begin", "validated 10", "validated 20", "validated 25", "end"]
+    assert capsys.readouterr().out.splitlines()[0].startswith("step 10: slope ")
+
+
+def test_validation_is_not_done_twice_at_one_step():
+    hook = Validate(every=10)
+    train_in_turns(HELD, optimizer=SGD, total_steps=20, hooks=[hook])
+    assert [at for at, _ in hook.results] == [10, 20]
+
+
+def test_a_problem_that_cannot_be_validated_is_named():
+    with pytest.raises(ValueError, match="LinearRegression.* has no validate"):
+        TURNS(hooks=[Validate()])
+    with pytest.raises(ValueError, match="every=0"):
+        Validate(every=0)
+
+
+# --- measuring and showing -------------------------------------------------------------------------------------------
+
+
+def test_the_rate_is_that_of_the_store_s_clock_and_starts_anew_after_a_restart():
+    hook = StepRate(every=10)
+    session = Session(100, dict)
+    with begun(session, [hook]):
+        for number in range(1, 32):
+            tell(session, [hook], step(number, applied=number / 50))
+        for number in range(21, 32):
+            tell(session, [hook], step(number, applied=10 + number / 200))
+    assert [at for at, _ in hook.rates] == [11, 21, 31, 31]
+    assert [rate for _, rate in hook.rates] == pytest.approx([50, 50, 50, 200]) and hook.rate == hook.rates[-1][1]
+
+
+class Screen(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_progress_is_one_line_that_renews_itself_on_a_screen(monkeypatch):
+    screen = Screen()
+    monkeypatch.setattr(sys, "stdout", screen)
+    monkeypatch.setattr("course.training.hooks.progress._RENEW", 0.0)
+    TURNS(total_steps=30, hooks=[ShowProgress()])
+    shown = screen.getvalue()
+    assert shown.count("\n") == 1 and shown.count("\r") == 31
+    first, *_, last = shown.strip().split("\r")
+    assert first.startswith("1 of 30 updates · loss ") and last.strip() == "30 of 30 updates"
+    assert "a second" in shown
+
+
+def test_progress_says_why_it_stopped_and_counts_to_the_limit_that_holds(monkeypatch):
+    screen = Screen()
+    monkeypatch.setattr(sys, "stdout", screen)
+    TURNS(hooks=[ShowProgress(), StopAtStep(20)])
+    assert screen.getvalue().strip().split("\r")[-1].strip() == "20 of 20 updates"
+
+
+def test_progress_writes_nothing_into_a_file(capsys):
+    TURNS(total_steps=30, hooks=[ShowProgress()])
+    assert capsys.readouterr().out == ""
+
+
+def test_progress_leaves_one_stored_output_that_is_the_same_in_every_run():
+    import nbformat
+    from nbclient import NotebookClient
+
+    source = (
+        "import torch\nfrom functools import partial\n"
+        "from course.training import ShowProgress, linear_regression, train_in_turns\n"
+        "sgd = partial(torch.optim.SGD, lr=0.02)\n"
+        "train_in_turns(linear_regression(), optimizer=sgd, total_steps=300, hooks=[ShowProgress()]);"
+    )
+    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source)])
+    NotebookClient(book, timeout=100, kernel_name="python3", resources={"metadata": {"path": os.getcwd()}}).execute()
+    (output,) = book.cells[0].outputs
+    assert output.data == {"text/plain": "300 of 300 updates"}
+
+
+# --- over real processes ---------------------------------------------------------------------------------------------
+
+
+def test_over_a_cluster_hooks_see_snapshots_of_both_parameter_servers_and_a_failing_one_loses_nothing(tmp_path):
+    from course.cluster import local_cluster
+    from course.training import train
+
+    class Stopping(Diary):
+        def after_run(self, session, step):
+            if step.step >= 60:
+                raise RuntimeError("enough")
+
+    adam = partial(torch.optim.Adam, lr=0.05)
+    diary, validated = Stopping(), Validate(every=20)
+    with local_cluster(ps=2, worker=2) as cluster:
+        with pytest.raises(RuntimeError, match="enough"):
+            train(
+                HELD,
+                cluster,
+                optimizer=adam,
+                hooks=[validated, SaveCheckpoint(steps=20), diary],
+                checkpoint_dir=tmp_path,
+            )
+    newest = Checkpoints(tmp_path).latest()
+    assert newest.version >= 60 and newest.kind == "Adam" and set(newest.optimizer["state"]) == {"slope", "intercept"}
+    assert torch.equal(diary.last["slope"], newest.parameters["slope"]) and diary.lines[-1] == "end"
+    assert validated.results[-1] == (newest.version, HELD.validate(newest.parameters))
+    steps = [at for at, _ in validated.results]
+    assert steps == sorted(set(steps)) and len(steps) >= 3
+    # what was saved goes on in one process as it would have gone on in two
+    result = train_in_turns(HELD, optimizer=adam, total_steps=newest.version + 1, checkpoint_dir=tmp_path)
+    assert result.restored_from == newest.version and len(result.history) == 1

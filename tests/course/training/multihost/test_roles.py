@@ -1,0 +1,100 @@
+"""`python -m course train`: what bad flags get, and a training whose roles are processes of their own."""
+
+import contextlib
+import signal
+import time
+
+import pytest
+from click.testing import CliRunner
+
+from course.__main__ import main
+from course.cluster.certificates import write_certificate
+from course.training.checkpoint.checkpoints import Checkpoints
+from tests.helpers.shells import Member
+
+HOSTS = ["--ps-hosts", "127.0.0.1:2301", "--worker-hosts", "127.0.0.1:2302,127.0.0.1:2303"]
+
+
+def train(*flags):
+    return CliRunner().invoke(main, ["train", *flags])
+
+
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [
+        (HOSTS, "say which task this process is, as in --job-name worker --task-index 0"),
+        (["--job-name", "ps"], "give the cluster by --spec FILE, or by --ps-hosts"),
+        ([*HOSTS, "--job-name", "chief"], "--job-name chief: a training has the roles ps and worker"),
+        ([*HOSTS, "--job-name", "scheduler"], "the scheduler is in the first ps's process"),
+        ([*HOSTS, "--job-name", "worker", "--task-index", "2"], "the tasks of worker are 0 to 1"),
+        ([*HOSTS[:2], "--job-name", "ps"], "a ps task and a worker task are needed"),
+        (["--worker-hosts", "127.0.0.1:1", "--job-name", "worker"], "a ps task and a worker task are needed"),
+        ([*HOSTS[:2], "--worker-hosts", "127.0.0.1:2301", "--job-name", "worker"], "both '127.0.0.1:2301'"),
+        ([*HOSTS, "--job-name", "worker", "--certificate", "none.pem"], "course certificate none.pem"),
+        ([*HOSTS, "--job-name", "worker", "--mode", "sync", "--aggregate", "3"], "aggregate=3"),
+        (["--ps-hosts", "10.1.2.3:1", *HOSTS[2:], "--job-name", "ps", "--insecure"], "is not on loopback"),
+        (["--learning-rate", "nan"], "--learning-rate nan"),
+    ],
+)
+def test_what_is_wrong_with_the_flags_is_said_at_once(flags, words, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = train(*flags)
+    assert result.exit_code != 0 and words in result.output, result.output
+    assert len(result.output.splitlines()) < 6 and "Traceback" not in result.output
+
+
+class Shells:
+    """Starts roles that share some flags, each as in a shell of its own."""
+
+    def __init__(self, ports, folder, *flags):
+        write_certificate(folder / "cluster.pem")
+        ps, *workers = [f"127.0.0.1:{port}" for port in ports]
+        self.flags = ["--ps-hosts", ps, "--worker-hosts", ",".join(workers), *flags]
+        self.folder, self.held = folder, contextlib.ExitStack()
+
+    def start(self, job, index):
+        role = Member(*self.flags, "--job-name", job, "--task-index", index, folder=self.folder, room="train")
+        self.held.callback(role.close)
+        return role
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.held.close()
+
+
+@pytest.fixture
+def ports(free_ports):
+    """Of a ps, so that the port of its scheduler is one too, and of two workers."""
+    return [port for port in free_ports(12) if port < 60000][:3]
+
+
+@pytest.mark.faults
+def test_roles_started_in_any_order_train_survive_their_chief_and_all_end(ports, tmp_path):
+    flags = ["--checkpoint-dir", "saved", "--steps", "12000", "--patience", "120"]
+    with Shells(ports, tmp_path, *flags) as shells:
+        second, first = shells.start("worker", 1), shells.start("worker", 0)
+        ps = shells.start("ps", 0)
+        first.says("/job:worker/task:0 is the chief", patience=120)
+        deadline = time.monotonic() + 60
+        while not Checkpoints(tmp_path / "saved").all():
+            assert time.monotonic() < deadline, "no checkpoint"
+            time.sleep(0.05)
+        time.sleep(1.5)  # that was step 0's: training runs now, and everybody has been told where
+        first.signal(signal.SIGKILL)
+        second.says("/job:worker/task:1 is the chief now, and goes on where the one before was", patience=30)
+        assert second.ends(120) == 0 and ps.ends(60) == 0
+        for role in (second, ps):
+            role.says("standard errors off", times=2)
+            role.says("12000 updates")
+    assert Checkpoints(tmp_path / "saved").all()[-1].version == 12000
+
+
+@pytest.mark.faults
+def test_a_role_that_waits_says_for_whom_and_ends_when_nobody_comes(ports, tmp_path):
+    with Shells(ports, tmp_path, "--patience", "8") as shells:
+        ps = shells.start("ps", 0)
+        ps.says("/job:ps/task:0 waits for /job:worker/task:0, /job:worker/task:1", patience=60)
+        assert ps.ends(60) == 1
+        assert "had not come after 8 s" in ps.text and "Traceback" not in ps.text

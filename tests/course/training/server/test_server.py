@@ -1,0 +1,308 @@
+"""The wire, the door, the server and the worker's loop, in threads of this process: no cluster."""
+
+import socket
+import subprocess
+import sys
+import threading
+import time
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from course.cluster.certificates import new_certificate, security
+from course.training import train_in_turns
+from course.training.driver.shard_client import ShardLost, Talk
+from course.training.transport import wire as wires
+from course.training.transport.wire import PROTOCOL, Channel, Layout, Refused, connect
+from course.training.worker.worker_loop import work
+from tests.helpers.shards_here import FOREVER, PROBLEM, SGD, ended, shards, talking, until, working
+
+DTYPES = [torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.int64, torch.uint8]
+TOKEN = {"token": "token"}
+
+
+def keys():
+    """The two ends' TLS contexts of one new certificate."""
+    made = security(new_certificate())
+    return tuple(getattr(made, f"get_{end}_args")("worker")["ssl_context"] for end in ("listen", "connection"))
+
+
+shapes = st.lists(st.lists(st.integers(0, 4), max_size=3), min_size=1, max_size=4)
+
+
+@given(shapes=shapes, dtypes=st.lists(st.sampled_from(DTYPES), min_size=4, max_size=4), start=st.sampled_from([0, 24]))
+def test_tensors_of_any_shape_and_dtype_survive_the_buffer(shapes, dtypes, start):
+    tensors = {f"t{i}": torch.randn(shape).mul(9).to(dtypes[i]) for i, shape in enumerate(shapes)}
+    layout = Layout.of(tensors)
+    assert Layout.from_json(layout.as_json()) == layout
+    buffer = bytearray(start + layout.over(None, start)[1] + 1)
+    for name, view in layout.over(buffer, start)[0].items():
+        view.copy_(tensors[name])
+    copied = layout.over(bytearray(buffer), start)[0]
+    assert all(
+        torch.equal(copied[name], tensors[name]) and copied[name].dtype == tensors[name].dtype for name in tensors
+    )
+
+
+def test_a_layout_with_a_dtype_that_does_not_exist_is_refused():
+    with pytest.raises(ValueError, match="load"):
+        Layout(("a",), ((1,),), ("torch.load",)).over(bytearray(8), 0)
+
+
+def test_a_frame_that_announces_too_much_is_not_read():
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        with socket.create_connection(listener.getsockname()) as theirs, listener.accept()[0] as ours:
+            theirs.sendall(b"TEXT" + (1 << 31).to_bytes(4, "little") + bytes(24))
+            with pytest.raises(OSError, match="at most"):
+                Channel(ours, patience=5).receive()
+
+
+@pytest.mark.parametrize("encrypted", [False, True])
+def test_hanging_up_wakes_the_thread_that_reads_and_leaves_it_the_closing(encrypted):
+    listen, call = keys() if encrypted else (None, None)
+    with ExitStack() as stack:
+        listener = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+        ours, theirs = socket.create_connection(listener.getsockname(), 5), listener.accept()[0]
+        if encrypted:
+            theirs = listen.wrap_socket(theirs, server_side=True, do_handshake_on_connect=False)
+            shaking = threading.Thread(target=theirs.do_handshake)
+            shaking.start()
+            ours = call.wrap_socket(ours)
+            shaking.join(5)
+        stack.enter_context(ours)
+        channel, heard = Channel(stack.enter_context(theirs), patience=30), []
+
+        def read():
+            with pytest.raises(OSError) as error:
+                channel.receive()
+            heard.append(error.value)
+
+        reading = threading.Thread(target=read)
+        reading.start()
+        time.sleep(0.1)
+        channel.hang_up()
+        reading.join(5)
+        assert heard and not isinstance(heard[0], TimeoutError)
+        assert channel.connection.fileno() >= 0, "its number is not free yet"
+        channel.close()
+        channel.hang_up()
+        assert channel.connection.fileno() == -1
+
+
+@pytest.mark.parametrize("encrypted", [False, True])
+@pytest.mark.parametrize("count", [1, 2])
+def test_one_worker_over_sockets_is_the_plain_loop_bit_for_bit(encrypted, count):
+    contexts = keys() if encrypted else (None, None)
+    with shards(count, contexts=contexts) as (where, _), talking(where, contexts[1]) as talk:
+        with working(where, context=contexts[1]) as worked:
+            status, parameters = ended(talk), talk.parameters()
+    wanted = train_in_turns(PROBLEM, optimizer=SGD, total_steps=50).parameters
+    assert status["version"] == 50 and worked[0].sent == worked[0].acknowledged == 50
+    assert all(torch.equal(parameters[name], wanted[name]) for name in wanted)
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_three_synchronous_workers_are_the_same_in_one_process(count):
+    with shards(count, mode="sync", workers=3) as (where, _), talking(where) as talk:
+        with working(where, 3):
+            ended(talk)
+        parameters = talk.parameters()
+    wanted = train_in_turns(PROBLEM, optimizer=SGD, mode="sync", workers=3, total_steps=50).parameters
+    assert all(torch.equal(parameters[name], wanted[name]) for name in wanted)
+
+
+def test_a_foreign_certificate_is_not_let_in():
+    (listen, call), (_, foreign) = keys(), keys()
+    with shards(contexts=(listen, call)) as (where, _), pytest.raises(ShardLost, match="/job:ps/task:0"):
+        Talk(where, foreign)
+
+
+@pytest.mark.parametrize(
+    ("hello", "words"),
+    [
+        ({"role": "worker", "worker": 0, "token": "guess"}, "another training"),
+        ({"role": "worker", "worker": 1}, "worker 1 is not one of"),
+        ({"role": "worker"}, "worker None is not one of"),
+        ({"role": "worker", "worker": [0]}, "is not one of"),
+        ({"role": "chief"}, "session or worker"),
+        ({"role": "__init__"}, "session or worker"),
+        ({"role": "worker", "worker": 0, "layout": [["w"], [[2]], ["torch.float32"]]}, "the store's are"),
+        ({"role": "worker", "worker": 0, "layout": 5}, "the store's are"),
+        ({"role": "worker", "worker": 0, "incarnation": 3}, "incarnation 0 .* belongs to incarnation 3"),
+        ({"role": "worker", "worker": 0, "course": "0.0.1"}, r"course 0\.0\.1\. Use one version"),
+        ({"role": "session", "epoch": "high"}, "epoch"),
+    ],
+)
+def test_who_does_not_belong_is_refused_with_a_reason(hello, words, caplog):
+    with shards() as (where, _):
+        with pytest.raises(Refused, match=words):
+            connect(where.addresses[0], {**TOKEN, **hello}, patience=5)
+        deadline = time.monotonic() + 5
+        while "refused" not in caplog.text and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert "refused" in caplog.text, "our side says it too"
+
+
+def test_another_protocol_is_named_to_both(monkeypatch):
+    with shards() as (where, _):
+        monkeypatch.setattr(wires, "PROTOCOL", 1)
+        with pytest.raises(Refused, match=f"protocol {PROTOCOL} .*the other side protocol 1"):
+            connect(where.addresses[0], {**TOKEN, "role": "worker", "worker": 0}, patience=5)
+
+
+def test_the_first_protocols_shorter_hello_is_answered_at_once():
+    with shards() as (where, _), socket.create_connection(where.addresses[0], 5) as old:
+        old.sendall(b"HELO" + (2).to_bytes(4, "little") + (1).to_bytes(8, "little") + bytes(8) + b"{}" + bytes(6))
+        assert old.recv(1000)[:4] == b"NOPE"
+
+
+def _hello(payload, length=None):
+    length = len(payload) if length is None else length
+    return b"HELO" + length.to_bytes(4, "little") + PROTOCOL.to_bytes(8, "little") + bytes(16) + payload
+
+
+JUNK = [
+    b"",
+    b"GET / HTTP/1.0\r\n\r\n" + bytes(64),
+    _hello(b"[]"),
+    _hello(b"{"),
+    _hello(b"", 1 << 31),
+    b"PUSH" + bytes(60),
+]
+
+
+def test_strangers_and_broken_hellos_do_not_disturb_training():
+    with shards() as (where, _), ExitStack() as silent:
+        for junk in JUNK:
+            with socket.create_connection(where.addresses[0], 5) as stranger:
+                stranger.sendall(junk)
+        for _ in range(20):
+            silent.enter_context(socket.create_connection(where.addresses[0], 5))
+        with talking(where) as talk, working(where):
+            assert ended(talk)["version"] == 50
+
+
+def test_who_says_nothing_or_half_a_hello_is_cut_off_and_too_many_are_not_let_in(monkeypatch):
+    monkeypatch.setattr("course.training.transport.listener._HELLO", 0.5)
+    with shards() as (where, _), ExitStack() as held:
+        crowd = [held.enter_context(socket.create_connection(where.addresses[0], 5)) for _ in range(60)]
+        for stranger in crowd:
+            stranger.settimeout(5)
+        crowd[0].sendall(_hello(b"{}", 100))
+        assert all(_is_closed(stranger) for stranger in crowd)
+        with talking(where) as talk, working(where):
+            assert ended(talk)["version"] == 50
+
+
+def _is_closed(stranger):
+    try:
+        return stranger.recv(1) == b""
+    except ConnectionError:
+        return True
+
+
+def test_nobody_starts_before_everybody_is_here_and_versions_only_rise():
+    with shards(workers=3, limit=200) as (where, _), talking(where) as talk:
+        with working(where, 1):
+            time.sleep(0.1)
+            assert talk.look(0)[0]["version"] == 0
+            late = [threading.Thread(target=work, args=(PROBLEM, worker, where)) for worker in (1, 2)]
+            for thread in late:
+                thread.start()
+            assert ended(talk)["version"] == 200
+        _, rows = talk.look(0)
+        assert rows["step"].tolist() == list(range(1, 201))
+        for thread in late:
+            thread.join(10)
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_the_shards_end_with_their_session(count):
+    with shards(count, limit=FOREVER) as (where, _):
+        with working(where) as worked:
+            with talking(where) as talk:
+                until(talk, lambda status: status["version"] > 5)
+        assert worked[0].ended != "stopped"
+        time.sleep(0.4)
+        for address in where.addresses:
+            with pytest.raises(OSError):
+                socket.create_connection(address, 1)
+
+
+class Failing:
+    def __init__(self, worker, error):
+        self.worker, self.error = worker, error
+
+    def __getattr__(self, name):
+        return getattr(PROBLEM, name)
+
+    def batch(self, worker, version, generator):
+        if worker == self.worker and version >= 5:
+            raise self.error
+        return PROBLEM.batch(worker, version, generator)
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError("a bug in the reader's batch"), FileNotFoundError("no such data")])
+def test_an_error_in_the_problem_reaches_the_session_with_the_workers_number(error):
+    caught = []
+
+    def failing(worker):
+        try:
+            work(Failing(1, error), worker, where)
+        except type(error) as seen:
+            caught.append(seen)
+
+    with shards(workers=2, limit=FOREVER) as (where, _), talking(where) as talk:
+        threads = [threading.Thread(target=failing, args=(worker,)) for worker in range(2)]
+        for thread in threads:
+            thread.start()
+        assert f"worker 1: {type(error).__name__}: {error}" in ended(talk)["ended"]["text"]
+        for thread in threads:
+            thread.join(5)
+    assert caught == [error]
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_gradient_that_is_not_finite_ends_training_by_name(count):
+    with shards(count, optimizer=partial(torch.optim.SGD, lr=1e6), limit=FOREVER) as (where, _):
+        with talking(where) as talk, working(where):
+            told = ended(talk)["ended"]
+    assert told["why"] == "not finite" and "the gradient of" in told["text"] and told["version"] > 0
+
+
+ENDS_IN_A_STEP = """
+import threading, time, torch
+from tests.helpers.shards_here import PROBLEM, shards, talking, work
+
+stepping = threading.Event()
+
+class Slow(torch.optim.SGD):
+    def step(self):
+        stepping.set()
+        time.sleep(0.5)
+        print("the step is done")
+
+with shards(optimizer=Slow) as (where, servers):
+    session = talking(where)
+    session.__enter__()
+    threading.Thread(target=work, args=(PROBLEM, 0, where), daemon=True).start()
+    stepping.wait(20)
+    servers.clear()  # nobody closes them
+"""
+
+
+def test_a_process_that_ends_in_the_middle_of_a_step_finishes_it_first():
+    """A thread that comes back from PyTorch's own code when Python has ended aborts the process: exit code -6."""
+    run = subprocess.run(
+        [sys.executable, "-c", ENDS_IN_A_STEP],
+        cwd=Path(__file__).parents[4],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert (run.stdout, run.returncode) == ("the step is done\n", 0), run

@@ -1,0 +1,191 @@
+"""Tensors in shared memory beside tensors sent: the same values, nothing left behind; and who offers falsely."""
+
+import gc
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+from contextlib import ExitStack, closing
+
+import psutil
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from course.training import train_in_turns
+from course.training.problems import mnist
+from course.training.transport import shared_memory
+from course.training.transport.shared_memory import offer, taken
+from course.training.transport.wire import Channel, Layout
+from tests.course.training.server.test_server import DTYPES, shapes
+from tests.helpers.shards_here import PROBLEM, SGD, ended, shards, talking, working
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "memfd_create"), reason="this system has no memfd: tensors are sent")
+
+
+def ends(stack, here="127.0.0.1"):
+    """Return two connected sockets; the first calls from the address `here`."""
+    listener = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+    calling = stack.enter_context(socket.create_connection(listener.getsockname(), 5, source_address=(here, 0)))
+    return calling, stack.enter_context(listener.accept()[0])
+
+
+def mappings():
+    """The shared memory that this process still looks into."""
+    gc.collect()
+    return [one.path for one in psutil.Process().memory_maps(grouped=False) if "memfd:course-training" in one.path]
+
+
+@pytest.fixture
+def everything(monkeypatch):
+    """However small the tensors, they are shared; yields the answers to the offers."""
+    answers = []
+
+    def watched(*arguments):
+        answers.append(taken(*arguments))
+        return answers[-1]
+
+    monkeypatch.setattr(shared_memory, "LEAST", 0)
+    monkeypatch.setattr("course.training.server.server.taken", watched)
+    yield answers
+    answers.clear()
+    assert mappings() == []
+
+
+@given(shapes=shapes, dtypes=st.lists(st.sampled_from(DTYPES), min_size=4, max_size=4), data=st.data())
+def test_frames_are_the_same_whether_their_tensors_are_shared_or_sent(shapes, dtypes, data):
+    tensors = {f"t{i}": torch.randn(shape).mul(9).to(dtypes[i]) for i, shape in enumerate(shapes)}
+    layout, came = Layout.of(tensors), []
+    size = layout.nbytes
+    for shared in (False, True):
+        with ExitStack() as stack, pytest.MonkeyPatch.context() as patch:
+            patch.setattr(shared_memory, "LEAST", 0)
+            worker, shard = (Channel(end, 5) for end in ends(stack))
+            offered = stack.enter_context(closing(offer(size, worker.connection)))
+            worker.agree(layout, offered.halves if shared else None)
+            shard.agree(layout, taken(offered.told, size) if shared else None)
+            for sender, receiver in data.draw(st.permutations([(worker, shard), (shard, worker)]), label=f"{shared}"):
+                for name, view in sender.sending.items():
+                    view.copy_(tensors[name])
+                sender.send_tensors("PUSH", 3, 0.5, 7)
+                frame = receiver.receive()
+                came.append((frame, {name: view.clone() for name, view in receiver.received.items()}))
+    for frame, values in came:
+        assert frame == came[0][0]
+        assert all(torch.equal(values[name], tensors[name]) for name in tensors)
+
+
+@pytest.mark.parametrize("count", [1, 2])
+@pytest.mark.parametrize(("mode", "workers"), [("async", 1), ("sync", 3)])
+def test_a_training_in_shared_memory_is_the_plain_loop_bit_for_bit(count, mode, workers, everything):
+    with shards(count, mode=mode, workers=workers) as (where, _), talking(where) as talk:
+        with working(where, workers):
+            ended(talk)
+        parameters = talk.parameters()
+    wanted = train_in_turns(PROBLEM, optimizer=SGD, mode=mode, workers=workers, total_steps=50).parameters
+    assert all(torch.equal(parameters[name], wanted[name]) for name in wanted)
+    assert len(everything) == count * workers and None not in everything
+
+
+def test_the_digits_share_by_themselves_and_the_line_does_not(monkeypatch):
+    answers = []
+    monkeypatch.setattr(
+        "course.training.server.server.taken", lambda *told: answers.append(taken(*told)) or answers[-1]
+    )
+    for problem, shared in ((mnist(), 1), (PROBLEM, 0)):
+        with shards(problem=problem, limit=3) as (where, _), talking(where) as talk, working(where, problem=problem):
+            ended(talk)
+        assert len(answers) == shared and None not in answers
+        answers.clear()
+
+
+@pytest.mark.parametrize("lacking", ["memory", "the same address", "the system's call"])
+def test_where_nothing_can_be_shared_tensors_are_sent(lacking, everything, monkeypatch):
+    def fails(*_):
+        raise OSError(28, "No space left on device")
+
+    if lacking == "memory":
+        monkeypatch.setattr(os, "posix_fallocate", fails)
+    elif lacking == "the system's call":
+        monkeypatch.setattr(os, "memfd_create", fails)
+    else:
+        create = socket.create_connection
+        monkeypatch.setattr(socket, "create_connection", lambda to, timeout: create(to, timeout, ("127.0.0.2", 0)))
+    with shards() as (where, _), talking(where) as talk:
+        with working(where):
+            assert ended(talk)["version"] == 50
+    assert everything == [], "nothing was offered"
+
+
+def test_a_false_offer_is_left_alone(tmp_path, monkeypatch):
+    size, opened = 1 << 15, []
+    monkeypatch.setattr(
+        shared_memory, "open", lambda *told, **more: opened.append(told) or open(*told, **more), raising=False
+    )
+    with ExitStack() as stack:
+        offered = stack.enter_context(closing(offer(size, ends(stack)[0])))
+        plain = os.memfd_create("course-training", os.MFD_ALLOW_SEALING)  # whoever has it may shrink it
+        stack.callback(os.close, plain)
+        os.truncate(plain, os.fstat(offered.number).st_size)
+        os.pwrite(plain, bytes.fromhex(offered.told["secret"]), 0)
+        file = stack.enter_context(open(tmp_path / "file", "w+b"))
+        os.mkfifo(tmp_path / "pipe")
+        pipe = os.open(tmp_path / "pipe", os.O_RDWR)
+        stack.callback(os.close, pipe)
+        assert taken(offered.told, size) is not None and taken({**offered.told, "number": plain}, size) is None
+        opened.clear()
+        for change in (
+            {"number": file.fileno()},
+            {"number": pipe},
+            {"number": 10**6},
+            {"number": "../../1/fd/0"},
+            {"number": 1e400},
+            {"process": -1},
+            {"process": None},
+        ):
+            assert taken({**offered.told, **change}, size) is None and opened == [], change
+        for secret in ("00" * 16, "", 5):
+            assert taken({**offered.told, "secret": secret}, size) is None, secret
+        assert taken(offered.told, size - 8) is None and taken(offered.told, size + 8) is None
+        for nothing in ({}, [], None, 5, "x"):
+            assert taken(nothing, size) is None, nothing
+        assert file.seek(0, 2) == 0
+
+
+def test_a_killed_worker_leaves_no_memory_behind():
+    code = """if True:
+        import json, socket, sys
+        from course.training.transport.shared_memory import offer
+        connection = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+        offered = offer(1 << 20, connection)
+        print(json.dumps(offered.told), flush=True)
+        input()"""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        command = [sys.executable, "-c", code, str(listener.getsockname()[1])]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+            told = json.loads(process.stdout.readline())
+            halves = taken(told, 1 << 20)
+            process.kill()
+            process.wait(10)
+            halves.out[:3] = b"abc"  # what the shard holds stays whole, and goes with the shard
+            assert bytes(halves.out[:3]) == b"abc" and taken(told, 1 << 20) is None
+    assert len(mappings()) == 1
+    del halves
+    assert mappings() == []
+
+
+def test_many_connections_leave_no_descriptor(everything):
+    before, threads = len(os.listdir("/proc/self/fd")), threading.active_count()
+    for _ in range(5):
+        with shards(2) as (where, _), talking(where) as talk, working(where):
+            ended(talk)
+    everything.clear()
+    gc.collect()
+    deadline = 100
+    while (len(os.listdir("/proc/self/fd")), threading.active_count()) > (before, threads) and deadline:
+        threading.Event().wait(0.05)
+        deadline -= 1
+    assert len(os.listdir("/proc/self/fd")) <= before

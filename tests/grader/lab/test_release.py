@@ -1,0 +1,119 @@
+"""Releases are made from their sources, the same bytes each time; they hold no solution, and nbgrader reads them."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from grader.lab import release
+from grader.lab.release import difference, lab_folders, release_notebook, solution_notebook, text_of
+from grader.lab.source import check_id, load_lab
+from grader.lab.version_stamp import marked_by
+
+ROOT = Path(__file__).resolve().parents[3]
+FOLDERS = lab_folders(ROOT / "labs")
+every_lab = pytest.mark.parametrize("folder", FOLDERS, ids=lambda path: path.name)
+
+
+@pytest.fixture(scope="module")
+def labs():
+    return {folder: load_lab(folder) for folder in FOLDERS}
+
+
+@every_lab
+def test_the_release_that_is_committed_is_the_one_its_source_makes(folder, labs):
+    assert difference(labs[folder]) is None
+    assert text_of(release_notebook(labs[folder])) == text_of(release_notebook(load_lab(folder)))
+
+
+@every_lab
+def test_a_release_holds_no_line_of_a_solution(folder, labs):
+    lab = labs[folder]
+    released = "".join(f"\n{cell.source}\n" for cell in release_notebook(lab).cells)
+    for cell in lab.source.exercises():
+        own = set(cell.solution.splitlines()) - set(cell.text.splitlines())
+        # a line such as `board = following` may be in a given cell too; most must be nowhere
+        found = [line for line in own if line.strip() and f"\n{line}\n" in released]
+        assert len(found) <= len(own) / 4 + 1, found
+    assert "SOLUTION" not in released and "marking" not in released
+
+
+@every_lab
+def test_nbgrader_finds_every_exercise_its_points_and_its_marks_cell(folder, labs):
+    nbgrader = pytest.importorskip("nbgrader.nbgraderformat", reason="nbgrader is not installed: the grading extra")
+    lab = labs[folder]
+    notebook = nbgrader.reads(text_of(release_notebook(lab)), as_version=4)
+    told = {
+        cell.metadata.nbgrader.grade_id: cell.metadata.nbgrader
+        for cell in notebook.cells
+        if "nbgrader" in cell.metadata
+    }
+    for exercise in lab.exercises:
+        assert told[exercise.name].solution
+        graded = told[exercise.name if exercise.manual else check_id(exercise.name)]
+        assert graded.grade and graded.points == exercise.points
+    assert sum(cell.points for cell in told.values() if cell.grade) == lab.points
+
+
+@every_lab
+def test_a_lab_s_table_has_the_evidence_of_each_exercise_as_the_marking_states_it(folder, labs):
+    lab = labs[folder]
+    text = "".join(cell.source for cell in release_notebook(lab).cells)
+    for number, exercise in enumerate(lab.exercises, start=1):
+        assert f"| {number} | `{exercise.name}` | {exercise.points:g} | {marked_by(exercise)} |" in text
+
+
+def test_evidence_is_told_from_the_marking_in_words(labs):
+    called = {exercise.name: marked_by(exercise) for lab in labs.values() for exercise in lab.exercises}
+    assert called["next_generation"] == "an array of uint8, shape (any, any)"  # a size for each board
+    assert called["fast_step"].endswith("its speed, as a ratio, timed outside: 3 times the reference's")
+    assert "what a second process saw" in called["train_through"]
+    assert called["step_log"].endswith("from a run that the grader steers")
+
+
+@every_lab
+def test_a_lab_states_minutes_points_and_an_oracle_for_each_exercise(folder, labs):
+    lab = labs[folder]
+    cells = release_notebook(lab).cells
+    assert "| Minutes |" in cells[0].source and f"**{lab.points:g}**" in cells[0].source
+    assert "| You will |" in cells[0].source and "<!--" not in cells[0].source
+    text = "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
+    for exercise in lab.exercises:
+        assert f"| `{exercise.name}` |" in text
+        assert exercise.manual or f"Oracle: {exercise.oracle}." in text
+    assert (ROOT / "tests" / f"test_labs_{lab.name.split('_')[0]}.py").exists(), "it has no self-test in make test"
+
+
+@every_lab
+def test_a_release_has_no_outputs_and_its_pictures_are_no_part_of_the_marks(folder, labs):
+    notebook = json.loads(text_of(release_notebook(labs[folder])))
+    code = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    assert all(cell["outputs"] == [] and cell["execution_count"] is None for cell in code)
+    assert notebook["metadata"]["course"] == {"lab": labs[folder].name}
+
+
+@every_lab
+def test_the_solution_differs_from_the_release_in_the_exercises_only(folder, labs):
+    lab = labs[folder]
+    pairs = zip(release_notebook(lab).cells, solution_notebook(lab).cells, lab.source.cells, strict=True)
+    changed = [cell.exercise for one, other, cell in pairs if one.source != other.source]
+    assert changed == [exercise.name for exercise in lab.exercises if lab.source.cell(exercise.name).type == "code"]
+
+
+def test_the_command_writes_releases_and_solutions_and_sees_a_stale_one(tmp_path, capsys, monkeypatch):
+    folder = tmp_path / "labs" / FOLDERS[0].name
+    folder.mkdir(parents=True)
+    for file in FOLDERS[0].iterdir():
+        if file.is_file():
+            (folder / file.name).write_bytes(file.read_bytes())
+    monkeypatch.chdir(tmp_path)
+    assert release.main([]) == 0
+    made = folder / f"{folder.name}.ipynb"
+    assert made.read_bytes() == (FOLDERS[0] / made.name).read_bytes()
+    assert (tmp_path / "build" / "labs" / made.name).exists()
+    assert release.main(["--check"]) == 0
+    made.write_text(made.read_text(encoding="utf-8").replace("Minutes", "Hours"), encoding="utf-8")
+    assert release.main(["--check"]) == 1
+    assert "was not made from lab.py and marking.py as they stand: run `make labs`" in capsys.readouterr().err
+    assert release.main(["nowhere"]) == 1
+    assert "is not a lab: it has no lab.py" in capsys.readouterr().err

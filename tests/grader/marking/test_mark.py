@@ -1,0 +1,386 @@
+"""Marks: what a submission gets is what its values say, whatever else it does; what goes wrong costs only itself."""
+
+import json
+import os
+import re
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from grader.lab.secret_draw import draw_secret, drawing
+from grader.lab.spec import Case, Exercise, Race
+from grader.marking.mark import mark_submission
+from grader.marking.result_types import Integer, Json
+from grader.marking.session import Answer
+from grader.marking.speed_test import race
+from grader.sandbox import Sandbox, SandboxUnavailable
+from grader.sandbox.unsafe import UnsafeSandbox
+from tests.helpers.small_lab import cells_of, code, notebook, write_small_lab
+
+SECRET = b"s" * 32
+FULL = {"double": 3, "total": 2, "shifted": 1, "words": 0}
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory):
+    return write_small_lab(tmp_path_factory.mktemp("labs"))
+
+
+def mark(lab, answers=None, before=(), after=(), sandbox=UnsafeSandbox):
+    cells = [*cells_of(lab, answers)]
+    for text in reversed(before):
+        cells.insert(2, code(text))
+    cells += [code(text) for text in after]
+    return mark_submission(lab, notebook(cells), SECRET, sandbox)
+
+
+def scores(marks):
+    return {mark.name: mark.score for mark in marks.exercises}
+
+
+def states(marks):
+    return {mark.name: mark.state for mark in marks.exercises if mark.state != "graded"}
+
+
+def test_the_solution_gets_everything_and_the_release_nothing(lab):
+    marks = mark(lab)
+    assert scores(marks) == FULL
+    assert not states(marks)
+    assert marks.exercise("words").manual
+    marks = mark_submission(lab, notebook(cells_of(lab, solved=False)), SECRET, UnsafeSandbox)
+    assert marks.score == 0
+    assert states(marks) == dict.fromkeys(FULL, "missing")
+
+
+def test_marks_are_plain_data(lab):
+    told = json.loads(json.dumps(mark(lab).as_dict()))
+    assert told["lab"] == "small"
+    assert told["exercises"][0]["cases"][0] == {"group": "", "edge": True, "right": True}
+
+
+def test_a_wrong_answer_loses_its_own_points_and_gets_the_smallest_counterexample(lab):
+    marks = mark(lab, {"double": "def double(values):\n    return np.abs(2 * values)"})
+    assert scores(marks) == {**FULL, "double": 0}
+    assert "double([-" in marks.exercise("double").reason
+    marks = mark(lab, {"double": "def double(values):\n    return 3 * values"})
+    assert marks.exercise("double").reason == "double([1]) gave [3]; expected [2]."
+
+
+def test_groups_give_part_of_the_points(lab):
+    marks = mark(lab, {"total": "def total(values):\n    return int(sum(values)) if len(values) < 9 else 0"})
+    assert scores(marks) == {**FULL, "total": 1}
+
+
+@pytest.mark.parametrize(
+    ("answer", "says"),
+    [
+        ("def total(values):\n    raise KeyError(3)", r"total\(\[\]\) raised KeyError: 3 \(line 3: raise KeyError"),
+        ("def total(values):\n    return 'many'", "gave a str, where a whole number is asked for"),
+        ("def total(values):\n    return None", "where a whole number is asked for"),
+        ("def total(values):\n    import sys\n    sys.exit()", "raised SystemExit"),
+        ("total = 3", "raised TypeError: 'int' object is not callable"),
+    ],
+)
+def test_an_answer_that_gives_nothing_of_the_kind_is_told_so(lab, answer, says):
+    marks = mark(lab, {"total": answer, "shifted": "def shifted(number):\n    return number + 3"})
+    assert scores(marks) == {**FULL, "total": 0}
+    found = marks.exercise("total")
+    assert found.state == "graded"
+    assert re.search(says, found.reason), found.reason
+
+
+def test_what_builds_on_a_wrong_answer_says_so(lab):
+    marks = mark(lab, {"total": "def total(values):\n    return 0"})
+    assert marks.exercise("shifted").reason.endswith("It builds on total, not right yet.")
+
+
+def test_a_cell_that_fails_costs_what_depends_on_it_only(lab):
+    marks = mark(lab, {"double": "def double(values:\n    return 1"}, before=["1 / 0"])
+    assert scores(marks) == {**FULL, "double": 0}
+    assert marks.exercise("double").state == "crashed"
+    assert "SyntaxError" in marks.exercise("double").reason
+
+
+def test_a_deleted_answer_is_missing(lab):
+    cells = [cell for cell in cells_of(lab) if cell["id"] != "double"]
+    marks = mark_submission(lab, notebook(cells), SECRET, UnsafeSandbox)
+    assert states(marks) == {"double": "missing"}
+    assert scores(marks) == {**FULL, "double": 0}
+
+
+@pytest.mark.parametrize(
+    ("answer", "state"),
+    [
+        ("def double(values):\n    while True: pass", "timed_out"),
+        ("def double(values):\n    import os\n    os._exit(0)", "crashed"),
+        ("def double(values):\n    import os\n    os.kill(os.getpid(), 9)", "crashed"),
+        ("while True: pass\ndef double(values): return 2 * values", "timed_out"),
+        ("import os\nos._exit(1)", "crashed"),
+    ],
+)
+def test_an_answer_that_hangs_or_ends_everything_costs_only_itself(lab, answer, state, monkeypatch):
+    monkeypatch.setattr("grader.marking.session.patience", lambda: 1.0)
+    marks = mark(replace(lab, seconds=1.5), {"double": answer})
+    assert states(marks) == {"double": state}
+    assert scores(marks) == {**FULL, "double": 0}
+
+
+def test_a_cell_of_the_students_own_that_ends_everything_is_left_out(lab):
+    marks = mark(lab, before=["import os\nos._exit(3)", "helper = 1"])
+    assert scores(marks) == FULL
+
+
+def test_an_answer_too_slow_for_one_group_keeps_the_other(lab, monkeypatch):
+    monkeypatch.setattr("grader.marking.session.patience", lambda: 1.0)
+    answer = (
+        "import time\ndef total(values):\n    time.sleep(len(values) if len(values) > 5 else 0)\n    return sum(values)"
+    )
+    found = mark(lab, {"total": answer}).exercise("total")
+    assert (found.state, found.score) == ("graded", 1)
+    assert "did not come to an end in time" in found.reason
+
+
+def test_bytes_that_the_student_writes_to_the_grader_are_not_believed(lab):
+    forged = """
+import os
+for number in range(3, 64):
+    try:
+        os.write(number, b"r" + bytes(4) + b"v" + bytes(4000))
+    except OSError:
+        pass
+"""
+    marks = mark(lab, {name: "pass" for name in ("double", "total", "shifted")}, before=[forged])
+    assert marks.score == 0
+
+
+def test_who_writes_to_the_grader_without_end_is_stopped_in_time(lab, monkeypatch):
+    monkeypatch.setattr("grader.marking.session.patience", lambda: 1.0)
+    endless = """
+import os, struct
+while True:
+    for number in range(4, 64):
+        try:
+            os.write(number, b"c" + struct.pack("<I", 1))
+        except OSError:
+            pass
+"""
+    started = time.monotonic()
+    assert scores(mark(replace(lab, seconds=1.0), before=[endless])) == FULL  # it says itself which cell it is
+    assert time.monotonic() - started < 60
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "%matplotlib inline",
+        "%%time\nhelper = 3",
+        "!true",
+        "helper = !echo 1",
+        "%load_ext there_is_no_such_extension\nhelper = 3",
+        "%no_such_magic",
+        "get_ipython().run_line_magic('matplotlib', 'inline')",
+        "display(3)",
+        "from IPython import get_ipython\nget_ipython().run_line_magic('matplotlib', 'inline')\nassert get_ipython()",
+        "from IPython.display import display, HTML\ndisplay(HTML('x'))",
+        "import asyncio\nawait asyncio.sleep(0)",
+        "import warnings, sys\nwarnings.warn('careful')\nprint('noise', file=sys.stderr)\nprint('x' * 100000)",
+        "import sys\nsys.stdout = sys.stderr = None",
+        "import atexit, threading\natexit.register(lambda: 1 / 0)\nthreading.Thread(target=lambda: 1 / 0).start()",
+        "input('name? ')",
+        "exit()",
+        "np.double?",
+        "'text'\n_",
+        "check(lambda: 3)\nassert check(double)",
+        "import inspect\ndef f(): pass\nassert inspect.getsource(f)",
+        "import pickle\ndef f(): pass\nassert pickle.loads(pickle.dumps(f)) is f",
+    ],
+)
+def test_what_people_have_in_notebooks_costs_nothing(lab, cell):
+    marks = mark(lab, before=[cell])
+    assert scores(marks) == FULL
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "%matplotlib inline",
+        "!true",
+        "!no_such_command",
+        "listing = !ls",
+        "%load_ext nothing_installed",
+        "%no_such_magic",
+        "%cd .",
+    ],
+)
+def test_lines_below_a_magic_run_whatever_the_magic_does(lab, line):
+    answer = "def double(values):\n    return factor * values"
+    marks = mark(lab, {"double": answer}, before=[f"{line}\nfactor = 2"], sandbox=a_sandbox())
+    assert scores(marks) == FULL
+
+
+def a_sandbox():
+    """Return the real one where this machine has it."""
+    try:
+        Sandbox().run("pass")
+    except SandboxUnavailable:
+        return UnsafeSandbox
+    return Sandbox
+
+
+def test_transformers_and_replaced_displays_do_not_reach_the_evidence(lab):
+    hostile = (
+        "ip = get_ipython()\nip.input_transformers_post.append(lambda lines: ['1 / 0'])\n"
+        "import ast\nclass T(ast.NodeTransformer):\n    def visit(self, node): raise RuntimeError\n"
+        "ip.ast_transformers.append(T())\nip.run_cell = None"
+    )
+    assert scores(mark(lab, before=[hostile])) == FULL
+
+
+def test_a_notebook_worked_on_in_another_order_than_it_stands_in_is_run(lab):
+    cells = cells_of(lab, {"double": "def double(values):\n    return factor * values\nassert factor"})
+    marks = mark_submission(lab, notebook([*cells, code("factor = 2")]), SECRET, UnsafeSandbox)
+    assert scores(marks) == FULL
+
+
+def test_answers_cannot_change_the_question_that_they_are_judged_by(lab):
+    marks = mark(lab, {"double": "def double(values):\n    values[:] = 0\n    return values"})
+    assert scores(marks)["double"] == 0
+
+
+def test_the_same_file_is_asked_the_same_and_any_other_anew(lab):
+    data = notebook(cells_of(lab))
+    one, same = (draw_secret(b"class", "ada", "small", data) for _ in range(2))
+    others = {
+        draw_secret(*parts)
+        for parts in [
+            (b"c", "ada", "small", data),
+            (b"class", "bob", "small", data),
+            (b"class", "ada", "large", data),
+            (b"class", "ada", "small", data + b" "),
+            (b"class", "adas", "mall", data),
+        ]
+    }
+    assert one == same
+    assert len(others | {one}) == 6
+    assert drawing(one, "x").integers(1 << 60) == drawing(same, "x").integers(1 << 60)
+    assert drawing(one, "x").integers(1 << 60) != drawing(one, "y").integers(1 << 60)
+
+
+@pytest.mark.parametrize("box", ["the real one", "none"])
+def test_marked_again_it_is_told_the_same(lab, box):
+    answer = "def total(values):\n    raise ValueError([object(), hash('a'), list({'a', 'b', 'c', 'd'})])"
+    sandbox = a_sandbox() if box == "the real one" else UnsafeSandbox
+    one, again = (mark(lab, {"total": answer}, sandbox=sandbox) for _ in range(2))
+    assert "<object object>" in one.exercise("total").reason
+    assert one.exercises == again.exercises
+
+
+def test_our_own_failures_are_never_a_zero_to_count(lab):
+    def broken(*_):
+        raise ZeroDivisionError("ours")
+
+    for change in ({"cases": broken}, {"expected": broken}, {"cases": lambda draw: [Case(({1},))]}):
+        changed = replace(lab, exercises=(replace(lab.exercises[0], **change), *lab.exercises[1:]))
+        marks = mark(changed)
+        assert states(marks) == {"double": "grader_failed"}
+        assert scores(marks) == {**FULL, "double": 0}
+        assert "Our side failed" in marks.exercise("double").reason
+
+
+@pytest.mark.parametrize("raised", [KeyError("missing"), SystemExit(3)])
+def test_a_judge_that_raises_costs_its_exercise_no_mark_and_is_named(lab, raised):
+    def too_strict(case, got):
+        raise raised
+
+    double = replace(lab.exercises[0], expected=None, judge=too_strict)
+    marks = mark(replace(lab, exercises=(double, *lab.exercises[1:])))
+    assert states(marks) == {"double": "grader_failed"}
+    assert f"its judge too_strict raised {type(raised).__name__}" in marks.exercise("double").reason
+
+
+def test_plain_data_of_another_shape_is_a_wrong_answer_and_ends_nothing(lab):
+    double = replace(lab.exercises[0], evidence=Json([{"at": int}]))
+    marks = mark(
+        replace(lab, exercises=(double, *lab.exercises[1:])), {"double": "double = lambda values: [{'on': 1}]"}
+    )
+    found = marks.exercise("double")
+    assert (found.state, found.score) == ("graded", 0)
+    assert "gave [{\"on\": 1}], where a list, each {'at': a whole number} is asked for" in found.reason
+    assert marks.score == sum(FULL.values()) - 3
+
+
+def test_a_lab_that_cannot_be_set_up_is_our_failure(lab):
+    marks = mark(replace(lab, imports=("there_is_no_such_module",)))
+    assert states(marks) == dict.fromkeys(["double", "total", "shifted"], "grader_failed")
+    assert "there_is_no_such_module" in marks.exercise("double").reason
+
+
+@pytest.mark.parametrize(
+    "change", [{"files": ("nowhere.rle",)}, {"modules": ("course.nowhere",)}, {"masked": ("course.x",)}]
+)
+def test_a_lab_that_names_what_is_not_there_is_our_failure(lab, change):
+    marks = mark(replace(lab, **change))
+    assert states(marks) == dict.fromkeys(["double", "total", "shifted"], "grader_failed")
+
+
+def test_no_notebook_no_marks_and_the_reason(lab):
+    marks = mark_submission(lab, b"{", SECRET, UnsafeSandbox)
+    assert set(states(marks).values()) == {"unreadable"}
+    assert "not JSON" in marks.exercise("double").reason
+    assert set(states(mark_submission(lab, bytes(10**8), SECRET, UnsafeSandbox)).values()) == {"refused"}
+
+
+class Timed:
+    """Stands for a talk whose answers take so long."""
+
+    def __init__(self, seconds, value=lambda n: n):
+        self.seconds, self.value = seconds, value
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+    def run_cells(self):
+        pass
+
+    def ask(self, exercise, case):
+        return Answer("value", self.value(*case.arguments), seconds=self.seconds)
+
+
+def test_a_race_is_won_by_the_ratio_and_lost_by_a_wrong_answer(lab, monkeypatch):
+    asked = []
+    witness = Race("reference", times=4, chain=lambda draw, answer: asked.append(answer) or (answer + 1,))
+    exercise = Exercise("fast", cases=list, evidence=Integer(), expected=lambda n: n, witness=witness)
+    start, draw = Case((0,)), np.random.default_rng(0)
+
+    def run(seconds, value=lambda n: n):
+        talks = {"reference": Timed(1.0), "mine": Timed(seconds, value)}
+        monkeypatch.setattr("grader.marking.speed_test.Talk", lambda lab, cells, *_: talks[cells[0]])
+        return race(lab, ["mine"], exercise, start, None, draw)
+
+    assert run(0.2) is None
+    assert asked == 2 * [0, 1, 2, 3, 4]  # the reference goes before and after
+    assert "2 times as fast as the reference; 4 times is asked for" in run(0.5)
+    assert "is wrong" in run(0.1, lambda n: 7)
+
+
+def test_a_reason_holds_nothing_that_a_terminal_obeys(lab):
+    found = mark(lab, {"total": "def total(values):\n    raise ValueError('\\x1b[2J\\u202e')"}).exercise("total")
+    assert "ValueError: ?[2J?" in found.reason
+
+
+def test_in_a_real_sandbox_it_is_all_the_same(lab):
+    try:
+        marks = mark(lab, sandbox=Sandbox)
+    except SandboxUnavailable as reason:
+        if os.environ.get("COURSE_MUST_HAVE_CHROMIUM"):
+            raise
+        pytest.skip(f"no sandbox on this machine: {reason}")
+    assert scores(marks) == FULL
+    marks = mark(lab, {"double": "import os\nos._exit(0)"}, before=["%matplotlib inline"], sandbox=Sandbox)
+    assert states(marks) == {"double": "crashed"}
+    assert scores(marks) == {**FULL, "double": 0}

@@ -1,0 +1,56 @@
+"""What this process has open: processes below it, ports they listen on, threads; and a check that nothing stayed."""
+
+import sys
+import threading
+import time
+import traceback
+
+import psutil
+import pytest
+
+#: Outlive their makers by design, one each in a process: the fork server (ours, and multiprocessing's), the tracker of
+#: shared resources, and the thread in which Dask packs large messages.
+ALLOWED_PROCESSES = (
+    "course.cluster.local_runtime.forkserver",
+    "multiprocessing.forkserver",
+    "multiprocessing.resource_tracker",
+)
+ALLOWED_THREADS = ("Dask-Offload",)
+
+
+def leftovers():
+    """Return what is alive now: processes below this one, ports they listen on, threads here."""
+    me = psutil.Process()
+    processes, ports = set(), set()
+    for process in [me, *me.children(recursive=True)]:
+        try:
+            line = " ".join(process.cmdline())
+            if process != me and not any(name in line for name in ALLOWED_PROCESSES):
+                if process.status() != psutil.STATUS_ZOMBIE:
+                    processes.add((process.pid, line[:120]))
+            ports |= {c.laddr.port for c in process.net_connections("inet") if c.status == psutil.CONN_LISTEN}
+        except (psutil.NoSuchProcess, psutil.AccessDenied):
+            continue  # it ended while we looked
+    threads = {(t.ident, t.name) for t in threading.enumerate() if not t.name.startswith(ALLOWED_THREADS)}
+    return processes, ports, threads
+
+
+def check_leaks(before, patience=5.0):
+    """Wait up to `patience` seconds for all that was not there `before` to go; fail with the names of the rest."""
+    deadline = time.monotonic() + patience
+    while True:
+        left = [now - then for now, then in zip(leftovers(), before, strict=True)]
+        if not any(left):
+            return
+        if time.monotonic() > deadline:
+            kinds = ("processes", "listening ports", "threads")
+            named = "; ".join(f"{k} {sorted(v)}" for k, v in zip(kinds, left, strict=True) if v)
+            pytest.fail(f"left behind: {named}{_where(left[-1])}")
+        time.sleep(0.05)
+
+
+def _where(threads):
+    """Return what each of these threads stands at, as lines."""
+    frames = sys._current_frames()
+    stacks = [traceback.format_stack(frames[ident]) for ident, _ in threads if ident in frames]
+    return "".join("\n" + "".join(stack) for stack in stacks)

@@ -1,0 +1,119 @@
+"""Shards, a session and workers in threads of this process: the real sockets, and no cluster."""
+
+import threading
+import time
+from contextlib import contextmanager
+from functools import partial
+
+import pytest
+import torch
+
+from course.training import linear_regression
+from course.training.driver.shard_client import Talk
+from course.training.records.addresses import Where
+from course.training.records.settings import Settings
+from course.training.server.server import open_server
+from course.training.server.sharding import spread
+from course.training.worker.worker_loop import work
+
+SGD = partial(torch.optim.SGD, lr=0.02)
+PROBLEM = linear_regression()
+FOREVER = 10**9
+
+
+class Counting:
+    """Parameters that count pushes: at learning rate 1 each push of worker w adds 1 to element w, on every shard."""
+
+    def __init__(self, workers, tensors=1, seconds=0.0):
+        self.workers, self.tensors, self.seconds = workers, tensors, seconds
+
+    def initial(self):
+        return {f"count{number}": torch.zeros(self.workers) for number in range(self.tensors)}
+
+    def batch(self, worker, version, generator):
+        if self.seconds:
+            time.sleep(self.seconds)
+        return worker
+
+    def loss(self, parameters, worker):
+        return -sum(value[worker] for value in parameters.values())
+
+
+ONE = partial(torch.optim.SGD, lr=1.0)
+
+
+@contextmanager
+def shards(count=1, problem=PROBLEM, optimizer=SGD, start=None, contexts=(None, None), incarnation=0, **settings):
+    """Within the `with`, `count` shards are open; yields their `Where` and the list of servers."""
+    settings = Settings(**{"mode": "async", "workers": 1, "limit": 50, **settings})
+    parameters = problem.initial()
+    names = spread(parameters, count, settings.placement)
+    servers = [
+        open_server(
+            {name: parameters[name] for name in held},
+            optimizer,
+            settings,
+            token="token",
+            shard=shard,
+            shards=len(names),
+            incarnation=incarnation,
+            start=None if start is None else start.part(held),
+            contexts=contexts,
+        )
+        for shard, held in enumerate(names)
+    ]
+    tasks = tuple(f"/job:ps/task:{shard}" for shard in range(len(names)))
+    addresses = tuple(server.address for server in servers)
+    try:
+        yield (
+            Where(addresses, tasks, "token", incarnation, tuple(map(tuple, names)), tuple(parameters)),
+            servers,
+        )
+    finally:
+        for server in servers:
+            server.close()
+
+
+@contextmanager
+def talking(where, context=None, epoch=0):
+    """Within the `with`, a session's `Talk`, the shards linked."""
+    talk = Talk(where, context, epoch)
+    try:
+        talk.link()
+        yield talk
+    finally:
+        talk.close()
+
+
+@contextmanager
+def working(where, workers=1, problem=PROBLEM, context=None):
+    """Within the `with`, so many workers' loops run; yields a list that takes their `Worked`. Waits for their end."""
+    worked = []
+
+    def run(worker):
+        worked.append(work(problem, worker, where, context=context))
+
+    threads = [threading.Thread(target=run, args=(worker,)) for worker in range(workers)]
+    for thread in threads:
+        thread.start()
+    try:
+        yield worked
+    finally:
+        for thread in threads:
+            thread.join(15)
+
+
+def ended(talk, seconds=20):
+    """Wait for the end of the training; return the last status."""
+    return until(talk, lambda status: status["ended"], seconds)
+
+
+def until(talk, true, seconds=20):
+    """Look until `true(status)`; return that status."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        status, _ = talk.look(0)
+        if true(status):
+            return status
+        time.sleep(0.01)
+    pytest.fail(f"waited {seconds} s in vain; {status}")

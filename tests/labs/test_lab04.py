@@ -1,0 +1,223 @@
+"""Lab 04 holds what it promises; other right answers are right, and tricks are worth nothing."""
+
+import numpy as np
+import pytest
+
+from course.checks.lab04 import CUTS, exact_mean, noisy_blocks, sliced, whole_spread, without_rounding
+from course.checks.lab04_places import away_from, looked_up, op
+from grader.lab.release import notebook_with, text_of
+from grader.lab.source import load_lab, solved
+from grader.marking.mark import mark_submission
+from grader.sandbox.unsafe import UnsafeSandbox
+from grader.selftest.selftest import selftest_here
+
+LAB = load_lab("labs/lab04_mapreduce_mean")
+
+
+def scores(answers, before="", lab=LAB):
+    """Return exercise -> (score, reason) of a submission with these answers, `before` in front of the first."""
+    texts = {name: solved(lab.source.cell(name).text, text) for name, text in answers.items()}
+    first = lab.exercises[0].name
+    texts[first] = before + texts.get(first, lab.source.cell(first).text)
+    marks = mark_submission(lab, text_of(notebook_with(lab, texts)).encode(), b"s" * 32, UnsafeSandbox)
+    return {mark.name: (mark.score, mark.reason) for mark in marks.exercises}
+
+
+def full(lab=LAB):
+    return {exercise.name: exercise.points for exercise in lab.exercises}
+
+
+def test_lab04_is_fit_for_a_class():
+    report = selftest_here(LAB, short=True, tell=print)
+    assert report, report
+    assert report.answers > 80
+
+
+BY_LIBRARIES = {
+    "map_and_reduce": """
+from collections import defaultdict
+from functools import reduce
+from itertools import chain
+
+def map_and_reduce(parts, mapper, join):
+    groups = defaultdict(list)
+    for key, value in chain.from_iterable(map(mapper, parts)):
+        groups[key].append(value)
+    return {key: reduce(join, values) for key, values in groups.items()}
+""",
+    "rename_job": r"""
+import copy, re
+
+def rename_job(jobs, places, old, new):
+    there = copy.deepcopy(jobs)
+    there[new] = there.pop(old)
+    whole = re.compile(rf"^/job:{re.escape(old)}(?=/|\Z)")
+    return [there, [whole.sub(lambda found: "/job:" + new, place) for place in places]]
+""",
+    "mean_of_slices": """
+def mean_of_slices(means, sizes):
+    means, sizes = np.array(means), np.array(sizes)
+    return np.nansum(means * sizes) / sizes.sum() if sizes.sum() else np.float64("nan")
+""",
+    "spread_of_slices": """
+def spread_of_slices(slices):
+    n = sum(size for size, _, _ in slices)
+    mean = sum(size * mean for size, mean, _ in slices) / n
+    return [np.int64(n), np.float32(mean) * 0 + mean, sum(s * (v + m * m) for s, m, v in slices) / n - mean * mean]
+""",
+    "steady_mean": """
+def steady_mean(blocks):
+    return np.concatenate(list(blocks)).mean(dtype=np.float64)
+""",
+    "locate": r"""
+import re
+
+def locate(jobs, place):
+    job, task, device = re.fullmatch(r"/job:(.+)/task:(\\d+)(/.*)?", place).groups()
+    try:
+        return [jobs[job][int(task)], device or "/cpu:0"]
+    except LookupError as error:
+        raise ValueError(place) from error
+""".replace(r"\\", "\\"),
+    "strays": """
+def strays(record, place):
+    names = []
+    for line in record:
+        if line["view"] is False and line["bytes_moved"] == 0:
+            if line["device"] != place and not line["device"].startswith(place + "/"):
+                names.append(line["op"])
+    return tuple(names)
+""",
+}
+ONE_BY_ONE = {
+    "map_and_reduce": """
+def map_and_reduce(parts, mapper, join):
+    print("parts:", parts)
+    result = dict()
+    for part in parts:
+        for pair in mapper(part):
+            if pair[0] not in result.keys():
+                result[pair[0]] = pair[1]
+            else:
+                result[pair[0]] = join(result[pair[0]], pair[1])
+    return dict(sorted(result.items()))
+""",
+    "mean_of_slices": """
+import warnings
+
+def mean_of_slices(means, sizes):
+    warnings.warn("about to weigh")
+    means = [0 if math.isnan(mean) else mean for mean in means]
+    try:
+        return math.fsum(map(lambda m, s: m * s, means, sizes)) / sum(sizes)
+    except ZeroDivisionError:
+        return math.nan
+""",
+    "spread_of_slices": """
+def spread_of_slices(slices):
+    # two at a time
+    count, mean, variance = 0, 0.0, 0.0
+    for size, other, spread in slices:
+        total = count + size
+        apart = other - mean
+        variance = (count * variance + size * spread + apart**2 * count * size / total) / total
+        mean += apart * size / total
+        count = total
+    return float(count), mean, variance
+""",
+    "steady_mean": """
+def steady_mean(blocks):
+    count, mean = 0, 0.0
+    for block in blocks:
+        for number in block.tolist():
+            count += 1
+            mean += (number - mean) / count
+    return np.array([mean])
+""",
+    "rename_job": """
+def rename_job(jobs, places, old, new):
+    def one(place):
+        parts = place.split("/")
+        if len(parts) > 1 and parts[1] == "job:" + old:
+            parts[1] = "job:" + new
+        return "/".join(parts)
+
+    return dict((new, hosts) if job == old else (job, hosts) for job, hosts in jobs.items()), list(map(one, places))
+""",
+}
+
+
+@pytest.mark.parametrize("answers", [BY_LIBRARIES, ONE_BY_ONE], ids=["by libraries", "one by one"])
+def test_other_right_answers_get_full_marks(answers):
+    got = scores(answers)
+    assert {name: got[name][0] for name in answers} == {name: full()[name] for name in answers}, got
+
+
+TRICKS = """
+class Equal(dict):
+    __eq__ = lambda self, other: True
+    __hash__ = lambda self: 0
+    __float__ = lambda self: float("nan")
+
+for name in ("map_and_reduce", "rename_job", "mean_of_slices", "spread_of_slices", "steady_mean", "locate", "strays"):
+    globals()[name] = lambda *arguments: Equal()
+"""
+FORGED = """
+import builtins, json, math as m
+import numpy
+m.isclose = lambda *a, **k: True
+numpy.allclose = lambda *a, **k: True
+json.dumps = lambda *a, **k: "{}"
+builtins.sum = lambda *a: 0
+"""
+
+
+@pytest.mark.parametrize("text", [TRICKS, FORGED], ids=["equal to everything", "changed modules"])
+def test_tricks_get_nothing(text):
+    last = LAB.exercises[-1].name
+    got = scores({last: LAB.source.cell(last).text + text}, before=text)
+    assert {name: score for name, (score, _) in got.items() if score} == {}, got
+
+
+def test_the_course_has_no_answers_inside():
+    asked = {
+        "mean_of_slices": "from course.checks.lab04 import exact_mean as mean_of_slices",
+        "strays": "from course.checks.lab04_places import away_from as strays",
+        "steady_mean": "from course import mean as steady_mean",
+    }
+    got = scores(asked)
+    assert [got[name][0] for name in asked] == [0, 0, 0], got
+
+
+def test_the_smallest_counterexample_is_told():
+    got = scores(
+        {"strays": "def strays(record, place):\n    return [op['op'] for op in record if place != op['device']]"}
+    )
+    assert got["strays"][0] == 0 and "expected" in got["strays"][1], got
+
+
+def test_a_third_of_the_points_is_for_refusing():
+    found = """
+def locate(jobs, place):
+    _, job, task, *device = place.split("/")
+    return jobs[job[4:]][int(task[5:])], "/" + device[0] if device else "/cpu:0"
+"""
+    assert scores({"locate": found})["locate"][0] == pytest.approx(2)
+
+
+def test_the_oracles_agree_with_numpy_where_numpy_is_right():
+    draw = np.random.default_rng(4)
+    cut = [draw.normal(3, 2, size) for size in (5, 1, 40)]
+    every = np.concatenate(cut)
+    assert whole_spread(every) == pytest.approx((46, every.mean(), every.var()))
+    assert exact_mean([c.mean() for c in cut], [5, 1, 40]) == pytest.approx(every.mean())
+    blocks = noisy_blocks(draw, (100, 0, 300))
+    assert without_rounding(blocks) == np.concatenate(blocks).astype(np.float64).mean()
+    assert [sliced(cut).numbers for cut in CUTS] == [[n for one in cut for n in one] for cut in CUTS]
+
+
+def test_places_that_begin_alike_are_told_apart():
+    jobs = {"w": [f"a:{port}" for port in range(1, 13)]}
+    assert looked_up(jobs, "/job:w/task:11/gpu:0") == ("a:12", "/gpu:0")
+    assert looked_up(jobs, "/job:w/task:12") is None
+    assert away_from([op("mm", "/job:w/task:11/gpu:0")], "/job:w/task:1") == ["mm"]

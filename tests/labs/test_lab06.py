@@ -1,0 +1,184 @@
+"""Lab 06 holds what it promises, and the store that its last exercise is marked against is killed in truth."""
+
+import os
+import socket
+import sys
+import tempfile
+import threading
+from importlib import util
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from course.checks import check, lab06_oracles
+from course.checks.dying_store import DyingStore, Plan
+from course.checks.lab06_drive import tanh_gradient
+from grader.lab.source import load_lab, read_source
+from grader.selftest.selftest import selftest_here
+
+LAB = Path("labs/lab06_async_regression")
+
+
+@pytest.mark.timeout(900)  # on a machine with much else to do
+def test_lab06_is_fit_for_a_class():
+    report = selftest_here(load_lab(LAB), short=True, tell=print)
+    assert report, report
+    assert report.answers > 70
+
+
+def answers(changed=()):
+    """Run the lab's solutions, with those texts changed, and return what they define."""
+    names = {}
+    for cell in read_source(LAB).cells:
+        if cell.role in ("given", "exercise"):
+            text = cell.solution
+            for old, new in dict(changed).items():
+                text = text.replace(old, new)
+            exec(compile(text, "<cell>", "exec"), names)
+    return names
+
+
+def module(name):
+    spec = util.spec_from_file_location(name, LAB / f"{name}.py")
+    made = util.module_from_spec(spec)
+    spec.loader.exec_module(made)
+    return made
+
+
+def connections(marking, port):
+    """Return what the driver gives a worker, that it would call."""
+    given, names = {}, {}
+    exec(marking.WORKER, names)
+    names["drive"](lambda connect, *_: given.update(connect=connect), port, None, None)
+    return given["connect"]
+
+
+@pytest.fixture
+def host():
+    """Return what starts a store by plan in processes of this machine; all are gone afterwards."""
+    made, store_host = [], module("store_host")
+
+    def start(**plan):
+        made.append(store_host.Host({"rate": 0.25, "every": 2, "deaths": [], "down": 0.0, **plan}))
+        return made[-1]
+
+    yield start
+    for one in made:
+        if one._listener.is_alive():
+            one.seen()
+        assert not one._listener.is_alive()  # nobody holds the other end of its pipe: all lives are over
+        with pytest.raises(ProcessLookupError):
+            os.kill(one.keeper, 0)
+    assert not list(Path(tempfile.gettempdir()).glob("store-*"))
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="marks are made on Linux")
+@settings(max_examples=8, deadline=None, derandomize=True)
+@given(
+    st.integers(1, 6),
+    st.integers(1, 3),
+    st.lists(st.tuples(st.integers(1, 4), st.booleans()), max_size=2),
+)
+def test_the_killed_store_and_the_one_that_plays_dead_keep_the_same_record(total, every, deaths):
+    x, y = lab06_oracles.points(np.random.default_rng(total), total, 3)
+    train = answers()["train_through"]
+    playing = DyingStore(Plan(0.25, every, tuple(deaths)), total)
+    found = train(playing.connect, tanh_gradient, x, y)
+    plan = {"rate": 0.25, "every": every, "deaths": [list(death) for death in deaths], "down": 0.01}
+    killed = module("store_host").Host(plan)
+    try:
+        also = train(connections(module("marking"), killed.address), tanh_gradient, x, y)
+    finally:
+        rows, version, w = killed.seen()
+    np.testing.assert_allclose(also, found, rtol=1e-12)
+    np.testing.assert_allclose(rows, [[at, *held, *g] for at, held, g in playing.applied], rtol=1e-12)
+    assert (version, total) == (playing.version, version)
+    np.testing.assert_allclose(w, playing.w, rtol=1e-12)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="marks are made on Linux")
+def test_a_dead_store_refuses_connections_and_comes_back_with_its_checkpoint(host):
+    store = host(every=2, deaths=[[3, True]], down=3.0)
+    connect = connections(module("marking"), store.address)
+    link = connect()
+    assert [link.push([1.0, 0.0]) for _ in range(2)] == [1, 2]
+    with pytest.raises(ConnectionError):
+        link.push([1.0, 0.0])
+    assert is_refused(connect)
+    assert wait_for(connect).pull()[0] == 2
+    rows, version, w = store.seen()
+    assert [row[0] for row in rows] == [0, 1, 2]
+    assert (version, w) == (2, [-0.5, 0.0])
+
+
+def is_refused(connect):
+    for _ in range(200):  # the kernel takes its time to close what it killed, and resets who comes meanwhile
+        try:
+            connect()
+        except ConnectionRefusedError:
+            return True
+        except ConnectionResetError:
+            continue
+        threading.Event().wait(0.005)
+    return False
+
+
+def wait_for(connect):
+    for _ in range(1000):
+        try:
+            return connect()
+        except ConnectionError:
+            threading.Event().wait(0.02)
+    raise TimeoutError("the store did not come back")
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="marks are made on Linux")
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"nonsense\n",
+        b"[]\n",
+        b'{"do": "push", "gradient": [1]}\n',
+        b'{"do": "push", "gradient": ["a", "b"]}\n',
+        b'{"do": "push", "gradient": 5}\n',
+        b'{"do": "pull\xff"}\n',
+        b"[" * 900 + b"\n",
+        b"x" * 5000 + b"\n",
+        b'{"do": "push", "gradient": [1, 1' + b"0" * 500 + b"]}\n",
+    ],
+)
+def test_what_is_no_request_changes_nothing_at_the_store(host, sent):
+    store = host()
+    with socket.create_connection(("127.0.0.1", store.address), timeout=10) as link:
+        link.sendall(sent)
+        assert b"error" in link.recv(1000)
+    assert connections(module("marking"), store.address)().pull()[0] == 0
+    rows, version, _ = store.seen()
+    assert (rows, version) == ([], 0)
+
+
+def test_the_checks_pass_the_solutions_and_wait_for_the_stubs():
+    names = answers()
+    for cell in read_source(LAB).exercises():
+        entry = names.get(cell.exercise) or names[cell.exercise.title().replace("_", "")]
+        assert check(entry, cell.exercise).state == "passed"
+        stub = {"np": np}
+        exec(cell.text, stub)
+        assert check(stub[entry.__name__], cell.exercise).state == "not yet"
+
+
+def test_a_counterexample_of_the_store_names_the_call():
+    wrong = answers({"        self.version += 1\n": ""})["Store"]
+    assert "call 2, pull told (0," in check(wrong, "store").message
+    wrong = answers({"return self.version, self.w.copy()": "return self.version, self.w"})["Store"]
+    assert "expected" in check(wrong, "store").message
+
+
+def test_a_worker_that_gets_nowhere_is_told_so_and_does_not_hang_the_notebook():
+    stuck = answers({"            connection.push(gradient(w, x[version], y[version]))": "            pass"})
+    verdict = check(stuck["train_through"])
+    assert verdict.state == "wrong"
+    assert "requests, and the store is at version 0" in verdict.message

@@ -1,0 +1,135 @@
+"""Lab 07 holds what it promises, and the tasks that its product is split over note what they were asked."""
+
+import socket
+from importlib import util
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from course.checks import check, lab07_oracles
+from grader.lab.source import load_lab, read_source
+from grader.selftest.selftest import selftest_here
+
+LAB = Path("labs/lab07_replicas")
+
+
+@pytest.mark.timeout(900)  # on a machine with much else to do
+def test_lab07_is_fit_for_a_class():
+    report = selftest_here(load_lab(LAB), short=True, tell=print)
+    assert report, report
+    assert report.answers > 60
+
+
+def module(name):
+    spec = util.spec_from_file_location(name, LAB / f"{name}.py")
+    made = util.module_from_spec(spec)
+    spec.loader.exec_module(made)
+    return made
+
+
+@pytest.fixture
+def host():
+    """Return what starts tasks of this process by plan; all are ended afterwards."""
+    made, task_host = [], module("task_host")
+
+    def start(tasks, together=False):
+        made.append(task_host.Host({"tasks": tasks, "together": together}))
+        return made[-1]
+
+    yield start
+    for one in made:
+        one.seen()
+
+
+def drive(port, a, b, count, entry):
+    names = {}
+    exec(module("marking").ASKING, names)
+    return names["drive"](entry, port, a, b, count)
+
+
+def test_tasks_note_what_they_are_asked_and_multiply(host):
+    marking, tasks = module("marking"), host(2)
+    a, b = np.arange(6.0).reshape(3, 2), np.array([[1.0, 2.0], [0.0, -1.0]])
+    made = drive(
+        tasks.address, a, b, 2, lambda a, b, tasks: np.concatenate([tasks[0](a[:2], b), tasks[1](a[2:].tolist(), b)])
+    )
+    assert np.array_equal(made, a @ b)
+    first, second = tasks.seen()
+    assert first == [0, 2, marking.digest(a[:2]), marking.digest(b), True]
+    assert second == [1, 1, marking.digest(a[2:]), marking.digest(b), True]
+
+
+def test_a_task_that_is_alone_says_so_and_answers_all_the_same(host, monkeypatch):
+    tasks = host(2, together=True)
+    monkeypatch.setitem(type(tasks).work.__globals__, "WAITS", 0.1)
+    one = np.ones((1, 1))
+    assert drive(tasks.address, one, one, 2, lambda a, b, tasks: tasks[1](a, b)) == 1
+    assert [entry[-1] for entry in tasks.seen()] == [False]
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"nonsense\n",
+        b"[]\n",
+        b'{"task": 0, "left": [1, 1], "right": [1]}\n',
+        b'{"task": 0, "left": [100000, 100000], "right": [1, 1]}\n',
+        b'{"task": 0, "left": [-1, 1], "right": [1, 1]}\n',
+        b'{"task": 0, "left": [1, 1], "right": [1, 1]}\n12345678',
+        b'{"task": 0, "left": [1, 2], "right": [1, 2]}\n' + bytes(32),
+    ],
+)
+def test_what_is_no_request_is_not_noted_and_gets_no_answer(host, sent):
+    tasks = host(1)
+    with socket.create_connection(("127.0.0.1", tasks.address), timeout=10) as link:
+        link.sendall(sent)
+        link.shutdown(socket.SHUT_WR)
+        assert link.recv(1000) == b""
+    assert tasks.seen() == []
+
+
+@settings(max_examples=30, deadline=None, derandomize=True)
+@given(st.integers(1, 12), st.floats(0.5, 20))
+def test_the_stable_rate_is_the_one_that_theory_knows(delay, curvature):
+    # 2 sin(pi / (4 delay + 2)) / curvature: where a root of the recursion crosses the unit circle
+    rate = 2 * np.sin(np.pi / (4 * delay + 2)) / curvature
+    assert lab07_oracles.judge_rate(rate, curvature, delay) is None
+    assert "smaller" in lab07_oracles.judge_rate(1.02 * rate, curvature, delay)
+    assert "larger" in lab07_oracles.judge_rate(0.98 * rate, curvature, delay)
+
+
+def test_gradients_row_by_row_are_torchs():
+    import torch
+
+    draw = np.random.default_rng(0)
+    parameters, x, labels = lab07_oracles.network(draw, (4, 3, 5), 9)
+    tensors = [torch.tensor(one, requires_grad=True) for one in parameters]
+    scores = torch.sigmoid(torch.tensor(x) @ tensors[0] + tensors[1]) @ tensors[2] + tensors[3]
+    torch.nn.functional.cross_entropy(scores, torch.tensor(labels)).backward()
+    wanted = np.concatenate([one.grad.numpy().ravel() for one in tensors])
+    np.testing.assert_allclose(
+        lab07_oracles.every_gradient(parameters, x, labels, [9])[1], wanted, rtol=1e-10, atol=1e-14
+    )
+
+
+def test_the_checks_pass_the_solutions_and_wait_for_the_stubs():
+    names = {}
+    for cell in read_source(LAB).cells:
+        if cell.role in ("given", "exercise"):
+            exec(compile(cell.solution, "<cell>", "exec"), names)
+    for cell in read_source(LAB).exercises():
+        entry = names["SyncStore" if cell.exercise == "sync_store" else cell.exercise]
+        assert check(entry, cell.exercise).state == "passed"
+        stub = {"np": np}
+        exec(cell.text, stub)
+        assert check(stub[entry.__name__], cell.exercise).state in ("not yet", "wrong")
+
+
+def test_tasks_that_are_asked_in_turn_are_noticed_in_the_notebook():
+    def product_by_tasks(a, b, tasks):
+        return np.concatenate([task(rows, b) for task, rows in zip(tasks, np.array_split(a, len(tasks)), strict=True)])
+
+    assert "was waited for before the others were asked" in check(product_by_tasks).message

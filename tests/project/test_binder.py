@@ -1,0 +1,134 @@
+"""conda and Binder: the ranges are pyproject's, and the scripts do their part, as far as that shows without conda."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+
+ROOT = Path(__file__).resolve().parents[2]
+BINDER = ROOT / "binder"
+#: PyPI's name -> conda-forge's, where they differ.
+CONDA_NAMES = {"torch": {"pytorch", "pytorch-cpu"}, "matplotlib": {"matplotlib-base"}, "dask": {"dask-core"}}
+FIRST = "notebooks/00_start_here.ipynb"
+unix = pytest.mark.skipif(os.name == "nt", reason="Binder's scripts run under bash on Linux")
+
+
+def conda(path):
+    """Return what `path` asks of conda, as {name: range}, and its pip lines."""
+    listed = yaml.safe_load(path.read_text(encoding="utf-8"))["dependencies"]
+    pip_lines = [line for entry in listed if isinstance(entry, dict) for line in entry["pip"]]
+    entries = [re.match(r"([\w.-]+)\s*(.*)", entry).groups() for entry in listed if isinstance(entry, str)]
+    return dict(entries), pip_lines
+
+
+@pytest.mark.parametrize("name", ["environment.yml", "binder/environment.yml"])
+def test_conda_gets_the_same_ranges_as_pip(name):
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    found, _ = conda(ROOT / name)
+    for requirement in map(Requirement, project["dependencies"]):
+        names = CONDA_NAMES.get(requirement.name, {requirement.name}) & found.keys()
+        assert len(names) == 1, f"{name} lacks {requirement.name}"
+        assert SpecifierSet(found.pop(names.pop())) == requirement.specifier, requirement.name
+    python = found.pop("python")
+    oldest = SpecifierSet(project["requires-python"])
+    assert python == "=3.12" or SpecifierSet(python) & oldest == SpecifierSet(python)
+    assert found == {"pip": ""}
+
+
+def test_conda_adds_the_course_itself_and_nothing_else_by_pip():
+    assert conda(ROOT / "environment.yml")[1] == ["-e ."]
+    assert conda(BINDER / "environment.yml")[1] == []  # its files are not there yet; postBuild adds them
+
+
+@unix
+@pytest.mark.parametrize("script", ["binder/postBuild", "binder/start", ".ci/run"])
+def test_scripts_are_executable_and_parse(script):
+    assert os.access(ROOT / script, os.X_OK)
+    subprocess.run(["bash", "-n", script], cwd=ROOT, check=True, timeout=30)
+
+
+@unix
+def test_start_runs_what_it_is_given_with_the_courses_configuration(tmp_path):
+    program = "import os, sys; print(sys.argv[1:], os.environ['JUPYTER_CONFIG_PATH'])"
+    command = [str(BINDER / "start"), sys.executable, "-c", program, "a b", "--ip=0.0.0.0"]
+    done = subprocess.run(
+        command,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=30,
+        env=os.environ | {"JUPYTER_CONFIG_PATH": "/hub"},
+    )
+    assert done.stdout == f"['a b', '--ip=0.0.0.0'] {ROOT / 'course' / 'lab_config'}:/hub\n", done.stderr
+
+
+@unix
+def test_post_build_installs_trusts_and_sets_the_page(tmp_path):
+    """Run for real, but for pip, which is only asked: a `python` before it on the PATH writes down its arguments."""
+    copy = tmp_path / "a copy"
+    (copy / "notebooks").mkdir(parents=True)
+    (copy / "binder").symlink_to(BINDER)
+    minimal = {"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    (copy / FIRST).write_text(json.dumps(minimal))
+    commands = tmp_path / "bin"
+    commands.mkdir()
+    stand_in(commands / "python", 'echo "$@" > "$ASKED"')
+    stand_in(commands / "jupyter", f'exec "{sys.executable}" -m jupyter "$@"')
+    here = {name: str(tmp_path / name) for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "ASKED")}
+    path = os.pathsep.join([str(commands), str(Path(sys.executable).parent), os.environ["PATH"]])
+    environment = os.environ | here | {"PATH": path, "JUPYTERLAB_WORKSPACES_DIR": str(tmp_path / "workspaces")}
+    done = subprocess.run(
+        [str(BINDER / "postBuild")], cwd=copy, capture_output=True, text=True, timeout=100, env=environment
+    )
+    assert done.returncode == 0, done.stderr
+    assert Path(here["ASKED"]).read_text() == "-m pip install --no-deps --editable .\n"
+    assert f"Signing notebook: {FIRST}" in done.stdout + done.stderr
+    [workspace] = (tmp_path / "workspaces").iterdir()
+    imported = json.loads(workspace.read_text())
+    assert imported["metadata"]["id"] == "default"
+    assert imported["data"][f"notebook:{FIRST}"]["data"]["path"] == FIRST
+
+
+def stand_in(path, line):
+    path.write_text(f"#!/bin/sh\n{line}\n")
+    path.chmod(0o755)
+
+
+@unix
+def test_ci_installs_what_the_machine_lacks_and_runs_the_readmes_command(tmp_path):
+    """Run on a machine that has nothing but these stand-ins: no Chromium, and a Python without venv."""
+    for name in ("bash", "dirname", "env"):
+        (tmp_path / name).symlink_to(shutil.which(name))
+    stand_in(tmp_path / "id", "echo 0")
+    stand_in(tmp_path / "python3", "exit 1")
+    stand_in(tmp_path / "apt-get", 'echo "apt-get $@"')
+    stand_in(tmp_path / "make", 'echo "make $@, Chromium: $COURSE_MUST_HAVE_CHROMIUM"')
+    done = subprocess.run(
+        [ROOT / ".ci" / "run"], capture_output=True, text=True, timeout=30, env={"PATH": str(tmp_path)}
+    )
+    assert done.returncode == 0, done.stderr
+    asked, update, install, test = done.stdout.splitlines()
+    assert "python3-venv chromium" in asked and update == "apt-get update -q"
+    assert install.endswith("python3-venv chromium fonts-dejavu-core bubblewrap")
+    assert test == "make test, Chromium: 1"
+
+
+def test_every_way_in_opens_the_same_page():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    [launch] = re.findall(r"https://mybinder\.org/v2/gh/([^)\s]+)", readme)
+    repository, _, page = unquote(launch).partition("?urlpath=")
+    assert page == f"lab/tree/{FIRST}"
+    configured = json.loads((ROOT / "course" / "lab_config" / "jupyter_lab_config.json").read_text())
+    assert configured["LabApp"]["default_url"] == f"/{page}"
+    home = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["urls"]["Source"]
+    assert home == f"https://github.com/{repository.rpartition('/')[0]}"

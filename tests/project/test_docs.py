@@ -1,0 +1,83 @@
+"""What the papers say is so: commands exist, links lead somewhere, chapters are as the table says, examples run."""
+
+import doctest
+import os
+import pkgutil
+import re
+import runpy
+import subprocess
+import tomllib
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+import yaml
+
+import course
+
+ROOT = Path(__file__).resolve().parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAPERS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+CHAPTERS = {path.stem: path.read_text(encoding="utf-8") for path in (ROOT / "notebooks" / "source").glob("[0-9]*.py")}
+#: | 03 | [Game of Life](notebooks/03_game_of_life.ipynb) | 45 | How many …? |
+ROW = re.compile(r"^\| (\d\d) \| \[(.+?)\]\(notebooks/(\w+)\.ipynb\) \| (\d+) \| (.+?) \|$", re.M)
+MODULES = [
+    name
+    for package in ("course", "grader", "simgpu")
+    for name in (package, *(found.name for found in pkgutil.walk_packages([str(ROOT / package)], f"{package}.")))
+]
+
+
+@pytest.mark.parametrize("paper", PAPERS, ids=lambda path: path.name)
+def test_a_papers_links_and_commands_lead_somewhere(paper):
+    words = paper.read_text(encoding="utf-8")
+    for link in re.findall(r"(?:\]\(|src=\"|srcset=\")([^)\"\s]+)", words):
+        assert link.startswith("https://") or (paper.parent / link).exists(), link
+    targets = re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M)
+    for command in re.findall(r"(?:^|`)make ([a-z]+)", words, re.M):
+        assert command in targets, f"make {command}"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no make")
+def test_make_alone_lists_every_command():
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
+    done = subprocess.run(["make"], cwd=ROOT, capture_output=True, text=True, timeout=30, env=environment)
+    listed = re.findall(r"^make (\w+) +\w", done.stdout, re.M)
+    assert listed == re.search(r"^\.PHONY: (.*)", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M)[1].split()
+
+
+def test_the_chapter_table_lists_the_chapters_in_order():
+    rows = ROW.findall(README)
+    assert [name for _, _, name, _, _ in rows] == sorted(CHAPTERS)
+    assert all(name.startswith(number) for number, _, name, _, _ in rows)
+
+
+@pytest.mark.parametrize("row", ROW.findall(README), ids=lambda row: row[2])
+def test_the_chapter_table_has_each_chapters_minutes_and_question(row):
+    _, _, name, minutes, question = row
+    head = "\n".join(line.lstrip("# ") for line in CHAPTERS[name].split("\n# %%")[0].splitlines())
+    assert re.search(rf"\b{minutes}\b", re.search(r"\|\s*(?:Minutes|Time)\s*\|\s*([^|]*)\|", head)[1])
+    assert f"**{question}**" in head
+
+
+def test_the_readmes_picture_is_the_one_that_its_script_draws():
+    script = runpy.run_path(str(ROOT / "docs" / "picture.py"))
+    for name, theme in script["THEMES"].items():
+        assert (ROOT / "docs" / f"picture-{name}.svg").read_text(encoding="utf-8") == script["draw"](theme)
+    assert f'alt="{script["ALT"]}"' in README
+
+
+def test_papers_agree_on_version_and_licence():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert citation["version"] == project["version"] == course.__version__
+    assert citation["license"] == project["license"] == "BSD-3-Clause"
+    assert citation["repository-code"] == project["urls"]["Source"]
+    assert (ROOT / "LICENSE").read_text(encoding="utf-8").startswith("BSD 3-Clause License")
+    assert "creativecommons.org/licenses/by/4.0" in (ROOT / "LICENSE-text").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_a_modules_examples_print_what_they_say(name):
+    failed, _ = doctest.testmod(import_module(name), optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
+    assert failed == 0

@@ -1,0 +1,37 @@
+"""`make attacks`: every attack and all honest work, each in real sandboxes; a line for each, 1 when one is amiss."""
+
+import sys
+import tempfile
+
+import click
+
+from tests.slow.attacks.catalogue import ATTACKS
+from tests.slow.attacks.table import marked
+from tests.slow.honest.catalogue import HONEST
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--only", default="", metavar="WORDS", help="Only those with these words in their name.")
+def main(only):
+    """Mark every submission of both tables; tell of marks that are undeserved or lost, and of what was touched."""
+    chosen = [(kind, one) for kind, table in (("attack", ATTACKS), ("honest", HONEST)) for one in table]
+    chosen = [(kind, one) for kind, one in chosen if only in one.name]
+    if not chosen:
+        raise click.UsageError(f"--only {only!r}: no submission has these words in its name.")
+    amiss = 0
+    for kind, submission in chosen:
+        with tempfile.TemporaryDirectory() as folder:
+            found = marked(submission, folder)
+        amiss += bool(found.complaints)
+        score = sum(mark.score for mark in found.marks.exercises)
+        verdict = "AMISS" if found.complaints else "ok"
+        click.echo(f"{verdict:<6}{kind:<8}{found.seconds:6.1f} s {score:5.1f} points  {submission.name}")
+        for one in found.complaints:
+            click.echo(f"        {one}")
+    counts = [sum(kind == one for one, _ in chosen) for kind in ("attack", "honest")]
+    click.echo(f"{counts[0]} attacks, {counts[1]} honest submissions: {amiss} amiss")
+    sys.exit(bool(amiss))
+
+
+if __name__ == "__main__":
+    main(prog_name="python -m tests.slow.attacks")

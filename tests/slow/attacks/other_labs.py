@@ -1,0 +1,181 @@
+"""The other labs, as an outsider with their release notebooks would try them: guesses, forged records, masked rooms."""
+
+from tests.helpers.submissions import Submission, attack
+
+NAMES = [
+    *("lab01_devices", "lab02_matmul", "lab03_game_of_life", "lab04_mapreduce_mean", "lab05_distributed_pi"),
+    *("lab06_async_regression", "lab07_replicas"),
+]
+
+#: Every file of `course` that can be seen and is not on the lab's list is an answer that got in.
+ROOMS = """
+import importlib, os, sys
+for folder, _, files in os.walk("/visible"):
+    for name in files:
+        module = os.path.join(folder, name).removeprefix("/visible/").replace("/", ".").removesuffix(".py")
+        if module.removesuffix(".__init__") not in ALLOWED: print("ESCAPED: a file of course", folder, name)
+ROOMS = "devices life mapreduce pi replicas timing training simulated cluster checks grading traces widgets".split()
+def anything(*arguments, **settings):
+    for room in ROOMS:
+        module = importlib.import_module("course." + room)
+        for word in ("answer", "solve", "step", "place", "mean", "weighted_mean", "map_reduce", "estimate",
+                     "count_inside", "Store", "Server", "gradient", "average", "all_reduce", "stopwatch", "crossover"):
+            try: return getattr(module, word)(*arguments)
+            except Exception: pass
+"""
+
+
+def _rooms(name):
+    def build(notebook, host):
+        lab = notebook.lab
+        allowed = {"course", "course.checks"} | {module for module in lab.modules if "/" not in module}
+        allowed |= {".".join(module.split(".")[:n]) for module in allowed for n in (1, 2)}
+        notebook.add(f"ALLOWED = {sorted(allowed)!r}\n{ROOMS}")
+        for exercise in lab.exercises:
+            entry = exercise.entry
+            text = f"def {entry}(*arguments, **settings):\n    return anything(*arguments, **settings)"
+            notebook.answer(exercise.name, text)
+
+    return Submission(f"rooms of course that {name} does not show", build, lab=name, slow=name > "lab06")
+
+
+def _constant(name, label, text):
+    def build(notebook, host):
+        for exercise in notebook.lab.exercises:
+            notebook.answer(exercise.name, f"def {exercise.entry}(*arguments, **settings):\n    {text}")
+
+    return Submission(f"{name}: {label}", build, lab=name, slow=name > "lab06" or label != SHORTEST)
+
+
+#: What the short form tries.
+SHORTEST = "refuses everything"
+GUESSES = {
+    "refuses everything": "raise ValueError(arguments)",
+    "says nothing": "return None",
+    "says nought": "return 0",
+    "gives back the first it was given": "return arguments[0]",
+}
+
+ALL_ROOMS = [_rooms(name) for name in NAMES]
+GUESSED = [_constant(name, label, text) for name in NAMES for label, text in GUESSES.items()]
+
+
+@attack("lines of a program that want to be run", lab="lab01_devices")
+def hostile_lines(notebook, host):
+    notebook.answer_all("""
+def NAME(a, b=None, *more):
+    line = "t1 = __import__('os').system('touch /tmp/sandbox-was-here')"
+    made = a.to("cuda:0")
+    made.program[:] = [line, "t2 = t1 @ t1", "t3 = t2.to(cpu); import os", "t4 = (lambda: 0)()"]
+    return made.to("cpu")""")
+
+
+@attack("devices written on instead of moved to", lab="lab01_devices")
+def devices_written_on(notebook, host):
+    notebook.answer(
+        "product_on_gpu",
+        """
+def product_on_gpu(a, b):
+    a.device = b.device = "cuda:0"
+    made = a @ b
+    made.device = "cpu"
+    return made""",
+    )
+    notebook.answer(
+        "layers_on_gpu",
+        """
+def layers_on_gpu(x, w, steps):
+    type(x).to = lambda self, device, *_, **__: self
+    for _ in range(steps): x = (x @ w).relu()
+    x.device = "cpu"
+    return x""",
+    )
+
+
+@attack("a stopwatch that calls nothing, and one that reads the device's insides", lab="lab02_matmul")
+def guessed_time(notebook, host):
+    notebook.answer(
+        "stopwatch",
+        """
+def stopwatch(work, now, wait, repeats):
+    inside = [cell.cell_contents for f in (work, now, wait) for cell in (getattr(f, "__closure__", None) or ())]
+    numbers = [one for one in inside if isinstance(one, (int, float))]
+    return numbers[0] if numbers else now()""",
+    )
+
+
+@attack("Pi itself, for everything", lab="lab05_distributed_pi")
+def pi_itself(notebook, host):
+    notebook.answer(
+        "count_inside", "def count_inside(stream, first, last):\n    return round((last - first) * math.pi / 4)"
+    )
+    notebook.answer(
+        "pi_on_servers",
+        """
+def pi_on_servers(darts, servers, submit):
+    return round(darts * math.pi / 4), math.pi""",
+    )
+    notebook.answer("pooled_pi", "def pooled_pi(counts):\n    return math.pi, 0.0")
+    notebook.answer("error_of_runs", "def error_of_runs(values):\n    return abs(sum(values) / len(values) - math.pi)")
+
+
+@attack("servers that are asked for nothing, or for all twice", lab="lab05_distributed_pi")
+def asked_twice(notebook, host):
+    notebook.answer(
+        "pi_on_servers",
+        """
+def pi_on_servers(darts, servers, submit):
+    inside = submit(0, 0, darts).result()
+    for server in range(servers): submit(server, 0, darts)
+    return inside, 4 * inside / darts""",
+    )
+
+
+@attack("a training without its store, and one that floods it", lab="lab06_async_regression", slow=True)
+def without_the_store(notebook, host):
+    notebook.answer(
+        "train_through",
+        f"""
+def train_through(connect, gradient, x, y):
+    import socket, struct
+    port = next(c.cell_contents for c in connect.__init__.__closure__ if isinstance(c.cell_contents, int))
+    pushed = b'{{"do": "push", "gradient": [1e999]}}\\n'
+    for junk in (b"\\xff" * 65536, b'{{"do": "seen"}}\\n', b"[" * 100_000 + b"\\n", pushed):
+        try:
+            with socket.create_connection(("127.0.0.1", port), 1) as one: one.sendall(junk)
+        except OSError: pass
+    for other in ({host.port}, 22, 80, 8888):
+        try:
+            socket.create_connection(("127.0.0.1", other), 0.2)
+            print("ESCAPED: a port of the machine", other)
+        except OSError: pass
+    w = np.zeros(2)
+    for _ in range(len(x)): w = w - 0.1 * gradient(w, x[0], y[0])
+    return w""",
+    )
+
+
+@attack("the product without the tasks", lab="lab07_replicas", slow=True)
+def without_the_tasks(notebook, host):
+    notebook.answer("product_by_tasks", "def product_by_tasks(a, b, tasks):\n    return a @ b")
+    notebook.answer(
+        "sync_store",
+        """
+class SyncStore:
+    def __init__(self, w, learning_rate, needed): self.w = w
+    def pull(self): return 0, self.w
+    def push(self, worker, version, gradient, rows): return "dropped" """,
+    )
+
+
+@attack("all tasks asked at once for nothing of use", lab="lab07_replicas", slow=True)
+def asked_for_nothing(notebook, host):
+    notebook.answer(
+        "product_by_tasks",
+        """
+def product_by_tasks(a, b, tasks):
+    from concurrent.futures import ThreadPoolExecutor
+    with ThreadPoolExecutor(len(tasks)) as pool:
+        list(pool.map(lambda task: task(a[:1], b), tasks))
+    return a @ b""",
+    )

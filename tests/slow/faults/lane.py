@@ -1,0 +1,82 @@
+"""One lane: reads seeds, a line each, and answers each with its outcome as a line of JSON."""
+
+import faulthandler
+import signal
+import sys
+import time
+import traceback
+
+import torch
+
+from tests.slow.faults.catalogue import KINDS
+from tests.slow.faults.classic import ClassicScene
+from tests.slow.faults.counting import SGD_1
+from tests.slow.faults.driven import DrivenScene
+from tests.slow.faults.hand import HandScene
+from tests.slow.faults.hosts import HostsScene
+from tests.slow.faults.lanes import as_line, own_words
+from tests.slow.faults.local import LocalScene
+from tests.slow.faults.namespaces import NotHereError
+from tests.slow.faults.outcome import Outcome
+from tests.slow.faults.plan import plan
+
+SCENES = {
+    "local": LocalScene,
+    "hand": HandScene,
+    "driven": DrivenScene,
+    "hosts": HostsScene,
+    "classic": ClassicScene,
+}
+
+
+def main():
+    """Serve until standard input ends."""
+    words = own_words()
+    if hasattr(signal, "SIGUSR1"):
+        faulthandler.register(signal.SIGUSR1, all_threads=True)
+    open_scenes = {}
+    signal.signal(signal.SIGTERM, _end)
+    SGD_1([torch.zeros(1)])  # the first optimiser imports a good part of torch
+    try:
+        for line in sys.stdin:
+            begun = iter([True])
+            outcome = tried(
+                int(line), open_scenes, lambda begun=begun: next(begun, None) and print("begun", file=words)
+            )
+            print(as_line(outcome), file=words)
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # it ends already
+        for scene in open_scenes.values():
+            scene.close()
+
+
+def _end(number, frame):
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    sys.exit(128 + number)
+
+
+def tried(seed, open_scenes, begun):
+    """Run the trial of `seed` in its scene, and return its outcome; `begun` is called when what it needs is there."""
+    made, began = plan(seed, KINDS), time.monotonic()
+    try:
+        for other in set(open_scenes) - {made.kind.scene}:
+            open_scenes.pop(other).close()  # a cluster that idles takes a twentieth of a core
+        if made.kind.scene not in open_scenes:
+            open_scenes[made.kind.scene] = SCENES[made.kind.scene]()
+        open_scenes[made.kind.scene].prepare(made)
+        begun()
+        return open_scenes[made.kind.scene].run(made)
+    except NotHereError as error:
+        begun()
+        return Outcome(seed, made.kind.name, "not here", time.monotonic() - began, None, str(error))
+    except Exception:  # the harness itself stumbled, or a cluster could not be had: not a right end either
+        begun()
+        close = open_scenes.pop(made.kind.scene, None)
+        if close is not None:
+            close.close()
+        seconds = time.monotonic() - began
+        return Outcome(seed, made.kind.name, "wrong", seconds, None, "", [traceback.format_exc()])
+
+
+if __name__ == "__main__":
+    main()

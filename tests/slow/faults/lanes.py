@@ -1,0 +1,191 @@
+"""Lanes: processes that run trials one after another; one that says nothing for too long has hung, and is replaced."""
+
+import collections
+import json
+import os
+import queue
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from dataclasses import asdict
+
+import psutil
+
+from tests.slow.faults import disks, namespaces
+from tests.slow.faults.outcome import Outcome
+from tests.slow.faults.plan import plan
+
+HANG = 90.0  # seconds for one trial; most take two to ten
+_GOODBYE = 40.0  # seconds for a lane to end its clusters
+READY = 400.0  # seconds for what a trial needs, a cluster say: processes that import torch
+
+
+def run(seeds, kinds, lanes=2, say=print):
+    """Run the plans of `seeds` in so many lanes; return their outcomes, in order of seeds. `say` hears each.
+
+    An exception here, such as an interrupt, ends the trials that run, and cleans up after them.
+    """
+    plans = sorted((plan(seed, kinds) for seed in seeds), key=lambda one: (one.kind.scene, one.ps))
+    waiting, outcomes = collections.deque(one.seed for one in plans), []  # a lane then keeps one cluster at a time
+
+    def tell(outcome):
+        outcomes.append(outcome)
+        say(outcome)
+
+    served = [Served(waiting, kinds, tell) for _ in range(lanes)]
+    try:
+        for one in served:
+            one.over.wait()
+    except BaseException:
+        waiting.clear()
+        for one in served:
+            one.interrupt()
+        for one in served:
+            one.over.wait()
+        raise
+    return sorted(outcomes, key=lambda one: one.seed)
+
+
+class Served(threading.Thread):
+    """Gives seeds to a lane, one after another; a lane that hung is replaced. Starts at once; sets `over` at its end.
+
+    (An interrupted `Thread.join` of CPython up to 3.12 takes the thread for ended, and returns at once from then on.)
+    """
+
+    def __init__(self, waiting, kinds, tell):
+        super().__init__(name="a lane")
+        self._waiting, self._kinds, self._tell = waiting, kinds, tell
+        self._lane, self._interrupted, self.over = None, False, threading.Event()
+        self.start()
+
+    def run(self):
+        try:
+            self._serve()
+        finally:
+            self.over.set()
+
+    def _serve(self):
+        try:
+            while self._waiting:
+                try:
+                    seed = self._waiting.popleft()
+                except IndexError:  # another lane took the last one
+                    return
+                self._lane = self._lane or Lane()
+                outcome = self._lane.run(seed)
+                if self._interrupted:
+                    return
+                self._tell(outcome or self._hung(seed))
+        finally:
+            if self._lane is not None:
+                self._lane.close()
+
+    def _hung(self, seed):
+        said = self._lane.stacks()
+        self._lane.close()
+        self._lane = None
+        return Outcome(seed, self._kinds[seed % len(self._kinds)].name, "hang", HANG, None, "", [said])
+
+    def interrupt(self):
+        """End the trial that runs."""
+        self._interrupted = True
+        if self._lane is not None:
+            self._lane.interrupt()
+
+
+class Lane:
+    """One process that runs trials: a seed in, an outcome out. Its temporary files are removed with it."""
+
+    def __init__(self):
+        command = [sys.executable, "-X", "faulthandler", "-m", "tests.slow.faults.lane"]
+        self._folder = tempfile.TemporaryDirectory(prefix="course-lane-", ignore_cleanup_errors=True)
+        self._process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "TMPDIR": self._folder.name},
+        )
+        self._lines, self._errors, self._at_work = queue.SimpleQueue(), [], False
+        self._readers = [
+            threading.Thread(target=self._read, args=(self._process.stdout, self._lines.put), daemon=True),
+            threading.Thread(target=self._read, args=(self._process.stderr, self._errors.append), daemon=True),
+        ]
+        for reader in self._readers:
+            reader.start()
+
+    def _read(self, stream, put):
+        for line in stream:
+            put(line)
+        put("")
+
+    def run(self, seed):
+        """Run one trial, of which the lane says its beginning and its end; None when it hung or the lane ended."""
+        self._errors.clear()
+        self._at_work = True
+        try:
+            self._process.stdin.write(f"{seed}\n")
+            self._process.stdin.flush()
+            line = self._lines.get(timeout=READY) and self._lines.get(timeout=HANG)
+        except (queue.Empty, BrokenPipeError):
+            return None
+        if not line:
+            return None
+        self._at_work = False
+        return Outcome(**json.loads(line))
+
+    def interrupt(self):
+        """End the trial that runs: the lane cleans up, then ends."""
+        self._process.terminate()
+
+    def stacks(self):
+        """Return where the lane's threads stand, as far as it can be known."""
+        if self._process.poll() is None:
+            self._process.send_signal(signal.SIGUSR1)  # faulthandler, in the lane
+            threading.Event().wait(0.5)
+        return "".join(self._errors).rpartition("Current thread")[2][:3000]
+
+    def close(self):
+        """End the lane: quietly, or with all that it opened when it doesn't answer."""
+        family = _family(self._process.pid)
+        self._process.stdin.close()
+        if self._at_work:
+            self.interrupt()
+        try:
+            self._process.wait(_GOODBYE)
+        except subprocess.TimeoutExpired:
+            family = _family(self._process.pid)
+            self._process.kill()
+            self._process.wait(10)
+        for process in family:
+            if process.is_running():
+                process.kill()
+        namespaces.sweep(self._process.pid)
+        disks.sweep(self._folder.name)
+        self._folder.cleanup()
+        for reader in self._readers:
+            reader.join(5)
+        self._process.stdout.close()
+        self._process.stderr.close()
+
+
+def _family(pid):
+    try:
+        return psutil.Process(pid).children(recursive=True)
+    except psutil.NoSuchProcess:
+        return []
+
+
+def as_line(outcome):
+    """Return an outcome as the line that a lane says."""
+    return json.dumps(asdict(outcome))
+
+
+def own_words():
+    """Keep the real standard output for outcomes; what anybody prints goes to standard error. Return a writer."""
+    words = os.fdopen(os.dup(1), "w", buffering=1)
+    os.dup2(2, 1)
+    return words

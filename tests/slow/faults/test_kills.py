@@ -1,0 +1,140 @@
+"""Tasks are killed and stopped while they work: the answer stays the same, and nobody waits for ever."""
+
+import os
+import signal
+import time
+
+import psutil
+import pytest
+
+from course.cluster import local_cluster
+from course.cluster.local_runtime import process as launch
+from course.cluster.local_runtime import supervisor
+from course.mapreduce import map_reduce
+
+pytestmark = pytest.mark.faults
+VICTIM = "/job:worker/task:1"
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with local_cluster(ps=1, worker=2) as made:
+        yield made
+
+
+def pid_of(cluster, task):
+    with cluster.at(task):
+        return cluster.executor.submit(os.getpid).result(timeout=20)
+
+
+def slow_square(x):
+    time.sleep(0.1)
+    return x * x
+
+
+def test_killing_a_pinned_task_twice_changes_nothing_in_the_answer(cluster):
+    with cluster.at(VICTIM):
+        squares = cluster.executor.map(slow_square, range(8))
+    for _ in range(2):
+        time.sleep(0.35)  # some of the eight are done, one is at work
+        pid = pids(cluster)[VICTIM]
+        os.kill(pid, signal.SIGKILL)
+        wait_until(lambda pid=pid: pids(cluster).get(VICTIM, pid) != pid)
+    assert list(squares) == [x * x for x in range(8)]
+
+
+def pids(cluster):
+    """Each task's process id as the scheduler knows it: a busy task could not say."""
+    return cluster.client.run_on_scheduler(
+        lambda dask_scheduler: {worker.name: worker.pid for worker in dask_scheduler.workers.values()}
+    )
+
+
+def wait_until(true, seconds=15):
+    deadline = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.02)
+
+
+def test_killing_every_task_changes_nothing_in_map_reduce(cluster):
+    parts = list(range(12))
+    futures = cluster.executor.submit(slow_square, 3)
+    for task in cluster.tasks:
+        cluster.kill(task)
+    assert map_reduce(slow_square, lambda a, b: a + b, parts, executor=cluster.executor) == sum(x * x for x in parts)
+    assert futures.result(timeout=20) == 9
+
+
+def test_a_replaced_task_keeps_its_name_and_its_port(cluster):
+    before, pid = cluster.spec, pid_of(cluster, VICTIM)
+    cluster.kill(VICTIM)
+    assert pid_of(cluster, VICTIM) != pid
+    assert cluster.spec == before
+
+
+def test_a_restart_frees_a_busy_task(cluster):
+    with cluster.at(VICTIM):
+        endless = cluster.executor.submit(time.sleep, 1000)
+    time.sleep(0.2)
+    endless.cancel()
+    cluster.restart(VICTIM)
+    began = time.monotonic()
+    assert pid_of(cluster, VICTIM)
+    assert time.monotonic() - began < 5
+    cluster.restart()
+    assert sorted(pids(cluster)) == cluster.tasks
+
+
+def test_a_function_that_ends_its_process_is_given_up_by_name(cluster):
+    with (
+        cluster.at(VICTIM),
+        pytest.raises(RuntimeError, match=r"/job:worker/task:1 died .* it may end its own process"),
+    ):
+        cluster.executor.submit(os._exit, 3).result(timeout=60)
+    assert pid_of(cluster, VICTIM)
+
+
+def test_a_stopped_task_is_replaced_and_its_work_done(cluster, monkeypatch):
+    monkeypatch.setattr(supervisor, "_FROZEN", 0.5)
+    pid = pid_of(cluster, VICTIM)
+    os.kill(pid, signal.SIGSTOP)
+    with cluster.at(VICTIM):
+        assert cluster.executor.submit(slow_square, 7).result(timeout=20) == 49
+    assert not psutil.pid_exists(pid)
+
+
+def test_a_task_that_is_stopped_for_a_moment_lives_on(cluster):
+    pid = pid_of(cluster, VICTIM)
+    os.kill(pid, signal.SIGSTOP)
+    time.sleep(0.3)
+    os.kill(pid, signal.SIGCONT)
+    assert pid_of(cluster, VICTIM) == pid
+
+
+def test_when_the_fork_server_is_killed_every_task_comes_back(cluster):
+    server = psutil.Process(pid_of(cluster, VICTIM)).parent()
+    assert "course.cluster.local_runtime.forkserver" in " ".join(server.cmdline())
+    server.kill()
+    assert list(cluster.executor.map(slow_square, range(4))) == [0, 1, 4, 9]
+    assert pid_of(cluster, VICTIM)
+
+
+def test_closing_a_cluster_with_a_stopped_and_a_busy_task_is_quick():
+    with local_cluster(worker=2) as made:
+        with made.at("/job:worker/task:0"):
+            made.executor.submit(time.sleep, 1000)
+        os.kill(pid_of(made, VICTIM), signal.SIGSTOP)
+        began = time.monotonic()
+    assert time.monotonic() - began < 5
+
+
+def test_where_processes_are_spawned_a_cluster_works_and_replaces_its_tasks_too(monkeypatch):
+    """macOS and Windows have no fork server; their way is tried here."""
+    monkeypatch.setattr(supervisor, "launch", launch._Spawned)
+    with local_cluster(worker=1) as made:
+        pid = pid_of(made, "/job:worker/task:0")
+        assert psutil.Process(pid).ppid() == os.getpid()
+        os.kill(pid, signal.SIGKILL)
+        with made.at("/job:worker/task:0"):
+            assert made.executor.submit(os.getpid).result(timeout=60) != pid

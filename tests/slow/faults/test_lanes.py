@@ -1,0 +1,46 @@
+"""A run of the suite that is told to end leaves no process and no file, and says so by its exit code."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import psutil
+import pytest
+
+from tests.slow.faults.members import REPOSITORY
+
+pytestmark = [
+    pytest.mark.faults,
+    pytest.mark.skipif(sys.platform == "win32", reason="Windows can't ask a process to end"),
+]
+
+
+@pytest.mark.timeout(150)
+def test_a_run_that_is_told_to_end_takes_all_with_it(tmp_path):
+    """Seed 2 keeps a local cluster; the signal comes while that starts or trains."""
+    run = subprocess.Popen(
+        [sys.executable, "-m", "tests.slow.faults", "--lanes", "1", "--seed", "2", "--seed", "3"],
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=REPOSITORY,
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+    )
+    with run:
+        family = _grown(run.pid, 4)
+        run.send_signal(signal.SIGTERM)
+        words, _ = run.communicate(timeout=90)
+    assert run.returncode == 128 + signal.SIGTERM and not re.search("^seed.* hang ", words, re.M)
+    assert psutil.wait_procs(family, timeout=10)[1] == []
+    assert list(tmp_path.iterdir()) == []
+
+
+def _grown(pid, count):
+    """Wait until the process has so many descendants; return them."""
+    deadline = time.monotonic() + 60
+    while len(family := psutil.Process(pid).children(recursive=True)) < count:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    return family

@@ -1,0 +1,66 @@
+"""Right answers by people who have never seen how marks are made: what their cells do beside the answers."""
+
+from tests.helpers.submissions import Submission, honest
+
+#: name -> a cell above everything
+ABOVE = {
+    "a question to the keyboard first": "name = input('Your name: ')\nprint('hi', name)",
+    "a drive of Colab's mounted": "from google.colab import drive\ndrive.mount('/content/drive')",
+    "warnings that are errors": "import warnings\nwarnings.simplefilter('error')",
+    "a standard output that goes elsewhere": "import io, sys\nsys.stdout = io.StringIO()\nsys.stderr = None",
+    "a standard output that is closed": "import sys\nsys.stdout.close()",
+    "numpy set to its strictest": "import numpy as np, sys, gc\nnp.seterr(all='raise')\ngc.disable()",
+    "a temporary folder to work in": "import os, tempfile\nos.chdir(tempfile.mkdtemp())",
+    "a package with a way round it": "try:\n    from numba import njit\nexcept ImportError:\n    njit = lambda f: f",
+    "new words of the language": "match (1, 2):\n    case (x, y):\n        print(f'{x=} {y=}')",
+}
+
+#: name -> a cell below everything
+BELOW = {
+    "a film for the browser": "import matplotlib.pyplot as plt\nfrom matplotlib import animation\n"
+    "fig, ax = plt.subplots()\n"
+    "made = animation.FuncAnimation(fig, lambda i: ax.imshow(np.eye(3)), frames=3)\nmade.to_jshtml()",
+    "a pool of processes by fork": "import multiprocessing as mp\nwith mp.get_context('fork').Pool(2) as pool:\n"
+    "    print(pool.map(abs, [-1, 2]))",
+    "a pool of processes": "from concurrent.futures import ProcessPoolExecutor\nwith ProcessPoolExecutor(2) as pool:\n"
+    "    print(list(pool.map(abs, [-1, 2])))",
+    "names deleted": "del check, np_, SIZE",
+    "objects that are slow to go": "import atexit, time\natexit.register(time.sleep, 3600)\nclass Slow:\n"
+    "    def __del__(self): time.sleep(3600)\nslow = Slow()",
+}
+
+
+def _above(name, text):
+    return honest(name)(lambda notebook: notebook.add(text) and None)
+
+
+def _below(name, text):
+    return Submission(name, lambda n, host: n.solve().at_end(text) and None, else_gets="full", slow=name in SLOW)
+
+
+SLOW = ("a film for the browser",)
+WITH_MORE = [*(_above(*one) for one in ABOVE.items()), *(_below(*one) for one in BELOW.items())]
+
+
+@honest("every cell twice")
+def twice(notebook):
+    notebook.json["cells"] = notebook.cells + [dict(cell) for cell in notebook.cells]
+
+
+@honest("a method of a class for a function")
+def method(notebook):
+    body = "\n".join("    " + line for line in notebook.lab.source.cell("film").solution.splitlines()[1:])
+    notebook.answer("film", f"class Mine:\n    @staticmethod\n{body}\n\nfilm = Mine.film")
+
+
+@honest("arguments with values of their own")
+def defaults(notebook):
+    text = notebook.cell("film")["source"]
+    notebook.cell("film")["source"] = text.replace("step):", "step=next_generation, *more):")
+
+
+@honest("a pattern read by pathlib, given back as lists of booleans")
+def lists_of_booleans(notebook):
+    text = notebook.cell("read_rle")["source"].replace("open(path).read()", "Path(path).read_text()")
+    text = text.replace("return board", "return board.astype(bool).tolist()")
+    notebook.cell("read_rle")["source"] = text.replace("import re", "import re\n    from pathlib import Path")

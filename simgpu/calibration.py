@@ -93,7 +93,7 @@ class FitErrors(tuple):
 
     def _repr_mimebundle_(self, include=None, exclude=None):
         from course.draw import table
-        from course.timing import in_words
+        from course.units import in_words
 
         rows = [(r.what, r.size, in_words(r.recorded), in_words(r.modelled), f"{r.relative:+.0%}") for r in self]
         shown = table(["what", "size", "recorded", "modelled", "error"], rows, repr(self), self.label)

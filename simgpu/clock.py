@@ -277,6 +277,6 @@ class Timed:
         return self.clock.picture(title, self.start, float("inf") if self.stop is None else self.stop)
 
     def __repr__(self):
-        from course.timing import in_words
+        from course.units import in_words
 
         return f"{in_words(self.seconds)}, {self.clock.model.label}"

@@ -4,8 +4,8 @@ from contextlib import nullcontext
 
 from course.devices import DeviceName, list_devices
 from course.timing.matmul import measure_matmul
-from course.timing.timing import in_words
 from course.traces import Trace, load_trace, names
+from course.units import in_words
 
 
 def report(device, sizes, budget=20.0, simulate=None, trace=None):

@@ -56,7 +56,7 @@ class OpRecord:
         """The seconds with a unit and who knows them, empty when nobody does."""
         if self.seconds is None:
             return ""
-        from course.timing import in_words
+        from course.units import in_words
 
         return f"{in_words(self.seconds)} {self.seconds_kind}"
 

@@ -9,7 +9,7 @@ from course.timing.matmul import measure_matmul
 from course.timing.record_trace import record_trace
 from course.timing.roofline import Point, Roofline, roofline
 from course.timing.stopwatch import measure
-from course.timing.timing import Timing, in_words
+from course.timing.timing import Timing
 from course.traces import MatmulTiming
 
 __all__ = [
@@ -20,7 +20,6 @@ __all__ = [
     "Timing",
     "clock_for",
     "crossover",
-    "in_words",
     "measure",
     "measure_copies",
     "measure_life",

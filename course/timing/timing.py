@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from course.traces.figures import label_of
+from course.units import in_words
 
 
 @dataclass(frozen=True, repr=False)
@@ -51,17 +52,6 @@ class Timing:
             return f"{in_words(self.median)} ({self.label}; {self.device})"
         threads = f"{self.threads} thread{'s' if self.threads != 1 else ''}"
         return f"{in_words(self.median)} ± {in_words(self.iqr)} (median of {self.repeats}, {self.device}, {threads})"
-
-
-def in_words(seconds):
-    """Return `seconds` with a unit that suits its size.
-
-    >>> in_words(0.0000123), in_words(0.119), in_words(7.0)
-    ('12.3 µs', '119 ms', '7.00 s')
-    """
-    for unit, scale in (("s", 1), ("ms", 1e-3), ("µs", 1e-6)):
-        if seconds >= scale or unit == "µs":
-            return f"{f'{seconds / scale:#.3g}'.rstrip('.')} {unit}"
 
 
 def _quantile(ordered, fraction):

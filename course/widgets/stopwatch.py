@@ -6,7 +6,7 @@ import ipywidgets
 import traitlets
 
 from course import draw
-from course.timing import in_words
+from course.units import in_words
 from course.widgets.explorer import Explorer, headline
 from simgpu.stopwatches import NAMES, stopwatches
 

@@ -58,7 +58,7 @@ def feedback_page(marks, student, remarks: Mapping[str, Remark] | None = None, n
 
 
 def _head(title):
-    style = (files("grader") / "feedback.css").read_text(encoding="utf-8")
+    style = (files("grader.reports") / "feedback.css").read_text(encoding="utf-8")
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     # a meta policy is the only one that a file, opened from a disk or a download, can have
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none'; form-action 'none'"

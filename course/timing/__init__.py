@@ -6,10 +6,10 @@ from course.timing.crossover import Crossover, crossover
 from course.timing.elementwise import measure_ops
 from course.timing.life import measure_life
 from course.timing.matmul import measure_matmul
-from course.timing.record_trace import record_trace
 from course.timing.roofline import Point, Roofline, roofline
 from course.timing.stopwatch import measure
 from course.timing.timing import Timing
+from course.timing.trace_recorder import record_trace
 from course.traces import MatmulTiming
 
 __all__ = [

@@ -1,11 +1,11 @@
-"""course.timing.record_trace: every sort of row, valid and read back; a simulated GPU plays the path of a real one."""
+"""record_trace: every sort of row, valid and read back; a simulated GPU plays the path of a real one."""
 
 import subprocess
 
 import pytest
 import torch
 
-import course.timing.record_trace
+import course.timing.trace_recorder
 from course import simulated_gpus
 from course.timing import measure_copies, measure_life, measure_ops, record_trace
 from course.timing.device_lookup import Place
@@ -40,7 +40,7 @@ def test_a_recorded_trace_is_valid_and_reads_back_with_every_sort_of_row(tmp_pat
 def test_on_a_gpu_both_ways_both_memories_and_three_number_formats_are_recorded(tmp_path, monkeypatch):
     monkeypatch.setattr(Place, "kind", "measured")  # plays a real GPU; the seconds are the modelled clock's
     monkeypatch.setattr(Place, "origin", "a test")
-    monkeypatch.setattr(course.timing.record_trace, "_driver", lambda: "NVIDIA 570.1, CUDA 12.8")
+    monkeypatch.setattr(course.timing.trace_recorder, "_driver", lambda: "NVIDIA 570.1, CUDA 12.8")
     precision = torch.get_float32_matmul_precision()
     with simulated_gpus(1):
         record_trace(tmp_path / "gpu.json", "/gpu:0", **SMALL)
@@ -79,9 +79,9 @@ def test_what_cannot_be_recorded_is_refused_and_nothing_is_written(tmp_path, set
 
 
 def test_what_would_fill_the_memory_is_left_out(tmp_path, monkeypatch):
-    one = course.timing.record_trace.list_devices()[0]
+    one = course.timing.trace_recorder.list_devices()[0]
     small = type(one)(one.name, one.kind, 6000, one.description)
-    monkeypatch.setattr(course.timing.record_trace, "list_devices", lambda: [small])
+    monkeypatch.setattr(course.timing.trace_recorder, "list_devices", lambda: [small])
     settings_ = {**SMALL, "copies": [1000, 1001, 10**12], "numbers": [250, 251, 10**12], "sides": []}
     trace = record_trace(tmp_path / "mine.json", **settings_)
     assert {c.nbytes for c in trace.copies} == {1000} and {op.numbers for op in trace.ops} == {250}
@@ -94,10 +94,10 @@ def test_the_driver_is_asked_for_and_its_absence_is_no_error(monkeypatch):
     def absent(*asked, **settings_):
         raise FileNotFoundError("nvidia-smi")
 
-    monkeypatch.setattr(course.timing.record_trace.subprocess, "run", answers)
-    assert course.timing.record_trace._driver() == f"NVIDIA 570.86.10, CUDA {torch.version.cuda}"
-    monkeypatch.setattr(course.timing.record_trace.subprocess, "run", absent)
-    assert course.timing.record_trace._driver() == f"CUDA {torch.version.cuda}"
+    monkeypatch.setattr(course.timing.trace_recorder.subprocess, "run", answers)
+    assert course.timing.trace_recorder._driver() == f"NVIDIA 570.86.10, CUDA {torch.version.cuda}"
+    monkeypatch.setattr(course.timing.trace_recorder.subprocess, "run", absent)
+    assert course.timing.trace_recorder._driver() == f"CUDA {torch.version.cuda}"
 
 
 def test_on_a_simulated_gpu_pinned_memory_is_faster_and_every_row_says_modelled():

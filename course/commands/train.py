@@ -4,8 +4,8 @@ import dataclasses
 
 import torch
 
-from course.training.driver.plan import make_plan, taking_part
 from course.training.driver.train import train
+from course.training.driver.training_plan import make_plan, taking_part
 from course.training.hooks.base import StopOnNaN
 from course.training.problems.named import known
 

@@ -14,7 +14,7 @@ from course.training.checkpoint.checkpoints import Checkpoint, Checkpoints, Chec
 from course.training.checkpoint.manifest import CheckpointError
 from course.training.checkpoint.snapshot import Applied, Snapshot
 from course.training.driver.in_process import train_in_turns
-from course.training.driver.train import TrainingError, train
+from course.training.driver.train import train
 from course.training.hooks.base import Hook, Session, StopAtStep, StopOnNaN
 from course.training.hooks.progress import ShowProgress, StepRate
 from course.training.hooks.save_checkpoint import SaveCheckpoint
@@ -23,6 +23,7 @@ from course.training.hooks.validate import Validate
 from course.training.problems.mnist import mnist
 from course.training.problems.paced import paced
 from course.training.problems.problem import Problem, batch_generator, linear_regression, slowed
+from course.training.records.errors import TrainingError
 from course.training.records.result import Event, Step, TrainingResult
 from course.training.server.rules import Asynchronous, Push, Synchronous
 from course.training.server.store import NonFiniteError, ParameterServer

@@ -12,7 +12,7 @@ from course.training import linear_regression
 from course.training.driver.shard_client import Talk
 from course.training.records.addresses import Where
 from course.training.records.settings import Settings
-from course.training.server.server import open_server
+from course.training.server.shard_server import open_server
 from course.training.server.sharding import spread
 from course.training.worker.worker_loop import work
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 
 from course.training.checkpoint.checkpoints import Checkpoints
-from course.training.driver.shard_client import TrainingError
+from course.training.records.errors import TrainingError
 
 NAME = "training.lock"
 ENDED = {psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD}  # its parent has not waited for it; it is being removed

@@ -4,7 +4,8 @@ Each parameter-server task gives the part it has; `merge` makes one snapshot of 
 number of tasks: so what was saved from two can go on with three.
 """
 
-from dataclasses import dataclass, field, replace
+import io
+from dataclasses import dataclass, field, fields, replace
 from typing import NamedTuple
 
 import torch
@@ -185,3 +186,19 @@ def _joined_groups(lists, order):
 
 def _described(parameters):
     return {name: f"{tuple(value.shape)} {value.dtype}" for name, value in parameters.items()}
+
+
+def packed(snapshot):
+    """Return the snapshot as bytes."""
+    told = {field.name: getattr(snapshot, field.name) for field in fields(snapshot)}
+    told["applied"] = {session: list(entry) for session, entry in snapshot.applied.items()}
+    written = io.BytesIO()
+    torch.save(told, written)
+    return written.getvalue()
+
+
+def unpacked(data):
+    """Return the snapshot that `packed` made these bytes of; nothing but tensors and plain data is read."""
+    told = torch.load(io.BytesIO(data), map_location="cpu", weights_only=True)
+    told["applied"] = {session: Applied(*entry) for session, entry in told["applied"].items()}
+    return Snapshot(**told)

@@ -4,7 +4,7 @@ import time
 
 import numpy
 
-from course.training.driver.signals import unbroken
+from course.training.driver.shard_client import unbroken
 from course.training.records.result import RECORD
 
 

@@ -10,10 +10,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from course.training.driver.train import TrainingError, train
+from course.training.driver.train import train
 from course.training.hooks.base import Hook
 from course.training.hooks.save_checkpoint import SaveCheckpoint
 from course.training.problems.paced import paced, slow
+from course.training.records.errors import TrainingError
 from course.training.records.result import RECORD, Event
 
 #: action -> what the event is called

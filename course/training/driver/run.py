@@ -3,12 +3,10 @@
 import dataclasses
 from contextlib import suppress
 
-from course.training.driver.follow import follow
 from course.training.driver.history import Lineage
-from course.training.driver.shard_client import ShardLost, TrainingError
-from course.training.driver.view import View
+from course.training.driver.incarnation import View, follow
 from course.training.hooks.base import Session, begun
-from course.training.multihost.leader_lease import Deposed
+from course.training.records.errors import Deposed, ShardLost, TrainingError
 from course.training.records.result import TrainingResult
 
 TRIES = 5  # incarnations in a row that get no further than one before them, after which training is given up

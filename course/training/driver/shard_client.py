@@ -1,16 +1,18 @@
 """The session's talk with its shards: look, cut a snapshot, stop; and what happens in the tasks for it."""
 
 import secrets
+import signal
+import threading
 import time
 from contextlib import contextmanager
 
 import numpy
 
-from course.training.checkpoint.snapshot import Snapshot
-from course.training.checkpoint.snapshot_bytes import unpacked
+from course.training.checkpoint.snapshot import Snapshot, unpacked
 from course.training.records.addresses import Where
+from course.training.records.errors import ShardLost
 from course.training.records.result import RECORD
-from course.training.server.server import open_server
+from course.training.server.shard_server import open_server
 from course.training.server.sharding import spread
 from course.training.server.store import ParameterServer
 from course.training.transport.wire import SILENCE, connect
@@ -19,21 +21,7 @@ from course.training.worker.worker_loop import work
 START = 60.0  # seconds for a task to answer at the start: a first optimiser imports a lot, and laptops are busy
 _OTHERS = 0.25  # seconds between two looks at the shards other than shard 0
 _SNAPSHOT = 1 << 32  # bytes: what the length of a frame can say
-
-
-class TrainingError(RuntimeError):
-    """Training can't go on: the message names the task and what happened to it."""
-
-
-class ShardLost(TrainingError):
-    """A ps task that held parameters is gone or silent: `task` says which, `reason` what was seen."""
-
-    def __init__(self, task, reason):
-        super().__init__(
-            f"{task}, the parameter server, is lost: {reason}. The parameters were only there; call train again to "
-            "start over (the cluster replaces a task that died), or give a checkpoint_dir to go on by itself."
-        )
-        self.task, self.reason = task, reason
+_HELD = (signal.SIGINT, signal.SIGTERM)
 
 
 @contextmanager
@@ -200,3 +188,20 @@ def context_of(security, role, listen=False):
     """Return the `ssl.SSLContext` that Dask itself would use, or None where the cluster speaks plain TCP."""
     arguments = security.get_listen_args(role) if listen else security.get_connection_args(role)
     return arguments.get("ssl_context")
+
+
+@contextmanager
+def unbroken():
+    """Within the `with`, an interrupt (Ctrl-C, Jupyter's *Interrupt*, SIGTERM) waits until its end. Keep it short."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # signals are handled in the main thread alone
+        return
+    held = []
+    before = {number: signal.signal(number, lambda number, frame: held.append(number)) for number in _HELD}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        for number in held[:1]:
+            signal.raise_signal(number)

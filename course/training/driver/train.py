@@ -3,11 +3,11 @@
 from contextlib import ExitStack
 
 from course.training.checkpoint.folder_lock import Claim, ClaimedCheckpoints
-from course.training.driver.plan import make_plan, taking_part
 from course.training.driver.run import Run
-from course.training.driver.shard_client import TrainingError
+from course.training.driver.training_plan import make_plan, taking_part
 from course.training.driver.worker_pool import Crew, warm
 from course.training.hooks.save_checkpoint import with_saving
+from course.training.records.errors import TrainingError
 
 __all__ = ["TrainingError", "train"]
 

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from course.training.checkpoint.checkpoints import Checkpoints
 from course.training.driver.shard_client import attach
 from course.training.driver.worker_pool import Crew
-from course.training.multihost.leader_lease import Deposed
 from course.training.multihost.status_board import Notice
+from course.training.records.errors import Deposed
 
 GRACE = 10.0  # seconds that shards wait for the next chief
 _SEE_THE_END = 1.0  # seconds for the workers' loops to hear that training has ended

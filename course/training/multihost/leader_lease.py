@@ -2,14 +2,10 @@
 
 import threading
 
-from course.training.driver.shard_client import TrainingError
+from course.training.records.errors import Deposed
 
 _EVERY = 0.3  # seconds between two questions; the lease counts a candidate as live for 1 s, a holder for 3 s
 _NAME = "chief"
-
-
-class Deposed(TrainingError):
-    """This process was the chief and is not any more: its lease ran out, or another has a later one."""
 
 
 class Tenure:

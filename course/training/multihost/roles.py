@@ -10,13 +10,14 @@ from dataclasses import dataclass
 from course.cluster import ClusterSpec, connect
 from course.cluster.certificates import Certificate, security
 from course.cluster.multihost.serve import joined
-from course.training.driver.plan import Plan
-from course.training.driver.shard_client import TrainingError, context_of
+from course.training.driver.shard_client import context_of
 from course.training.driver.train import train_with
+from course.training.driver.training_plan import Plan
 from course.training.multihost.chief import ChiefCrew
-from course.training.multihost.leader_lease import Deposed, Tenure
+from course.training.multihost.leader_lease import Tenure
 from course.training.multihost.status_board import Board
 from course.training.multihost.worker_thread import Hand
+from course.training.records.errors import Deposed, TrainingError
 
 _EVERY = 0.3  # seconds between two looks at the board
 _ROLL_CALL = 2.0  # seconds between two questions to the scheduler about who is there; they cost it more

@@ -4,8 +4,8 @@ import dataclasses
 import time
 from dataclasses import dataclass
 
-from course.training.driver.shard_client import TrainingError
 from course.training.records.addresses import Where
+from course.training.records.errors import TrainingError
 
 _KEY = "course-training"
 _ANSWER = 2.0  # seconds for the scheduler to answer once

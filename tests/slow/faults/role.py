@@ -14,8 +14,8 @@ from pathlib import Path
 
 import torch
 
+import course.training.multihost.roles  # noqa: F401 (loads what a role needs, once for all)
 from course.__main__ import main
-from course.training.multihost.roles import TrainingError  # noqa: F401 (loads what a role needs, once for all)
 from course.training.problems.named import PROBLEMS, Known
 from tests.slow.faults.counting import SGD_1, Counting, counted
 

@@ -19,11 +19,11 @@ from course.training import (
 )
 from course.training.checkpoint.checkpoints import Checkpoints, CheckpointWarning
 from course.training.checkpoint.folder_lock import NAME, Claim
-from course.training.driver.plan import make_plan
 from course.training.driver.run import TRIES
-from course.training.driver.shard_client import ShardLost
 from course.training.driver.train import train_with
+from course.training.driver.training_plan import make_plan
 from course.training.driver.worker_pool import Crew
+from course.training.records.errors import ShardLost
 
 SGD = partial(torch.optim.SGD, lr=0.02)
 COUNTING = partial(torch.optim.SGD, lr=1.0)

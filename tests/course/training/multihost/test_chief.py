@@ -10,14 +10,15 @@ import torch
 from course import local_cluster
 from course.training import Hook, TrainingError, linear_regression
 from course.training.checkpoint.checkpoints import Checkpoints
-from course.training.driver.plan import make_plan
 from course.training.driver.shard_client import context_of
 from course.training.driver.train import train_with
+from course.training.driver.training_plan import make_plan
 from course.training.multihost.chief import ChiefCrew
-from course.training.multihost.leader_lease import Deposed, Tenure
+from course.training.multihost.leader_lease import Tenure
 from course.training.multihost.status_board import Board, Notice
 from course.training.multihost.worker_thread import Hand
 from course.training.records.addresses import Where
+from course.training.records.errors import Deposed
 
 SGD = partial(torch.optim.SGD, lr=0.02)
 PROBLEM = linear_regression()

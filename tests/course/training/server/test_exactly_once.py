@@ -10,7 +10,8 @@ import pytest
 import torch
 
 from course.training import ParameterServer
-from course.training.driver.shard_client import ShardLost, Talk
+from course.training.driver.shard_client import Talk
+from course.training.records.errors import ShardLost
 from course.training.transport import shared_memory
 from course.training.transport.wire import Refused, connect
 from course.training.worker.worker_loop import work

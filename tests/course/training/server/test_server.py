@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from course.cluster.certificates import new_certificate, security
 from course.training import train_in_turns
-from course.training.driver.shard_client import ShardLost, Talk
+from course.training.driver.shard_client import Talk
+from course.training.records.errors import ShardLost
 from course.training.transport import wire as wires
 from course.training.transport.wire import PROTOCOL, Channel, Layout, Refused, connect
 from course.training.worker.worker_loop import work

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from course.training import ParameterServer, train_in_turns
 from course.training.records.settings import Settings
 from course.training.server.coordinator import Exchange
-from course.training.server.replica import Follower
+from course.training.server.follower import Follower
 from course.training.server.rules import make_rule, mean_of
 from course.training.server.sharding import spread
 from course.training.server.update_log import Entry, PushId

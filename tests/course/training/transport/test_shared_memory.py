@@ -49,7 +49,7 @@ def everything(monkeypatch):
         return answers[-1]
 
     monkeypatch.setattr(shared_memory, "LEAST", 0)
-    monkeypatch.setattr("course.training.server.server.taken", watched)
+    monkeypatch.setattr("course.training.server.shard_server.taken", watched)
     yield answers
     answers.clear()
     assert mappings() == []
@@ -93,7 +93,7 @@ def test_a_training_in_shared_memory_is_the_plain_loop_bit_for_bit(count, mode, 
 def test_the_digits_share_by_themselves_and_the_line_does_not(monkeypatch):
     answers = []
     monkeypatch.setattr(
-        "course.training.server.server.taken", lambda *told: answers.append(taken(*told)) or answers[-1]
+        "course.training.server.shard_server.taken", lambda *told: answers.append(taken(*told)) or answers[-1]
     )
     for problem, shared in ((mnist(), 1), (PROBLEM, 0)):
         with shards(problem=problem, limit=3) as (where, _), talking(where) as talk, working(where, problem=problem):

@@ -10,12 +10,11 @@ from contextlib import suppress
 
 import numpy
 
-from course.training.checkpoint.snapshot_bytes import packed
+from course.training.checkpoint.snapshot import packed
 from course.training.records.result import RECORD
 from course.training.server.coordinator import Exchange
-from course.training.server.replica import Follower
+from course.training.server.follower import Follower, Link, Reporter, follow_orders
 from course.training.server.rules import make_rule
-from course.training.server.shard_link import Link, Reporter, follow_orders
 from course.training.server.store import ParameterServer
 from course.training.transport.listener import Door, start, wait_for_threads
 from course.training.transport.shared_memory import taken

@@ -5,9 +5,9 @@ import dataclasses
 import torch
 
 from course.training.driver.train import train
-from course.training.driver.training_plan import make_plan, taking_part
+from course.training.driver.training_plan import make_plan, participants
 from course.training.hooks.base import StopOnNaN
-from course.training.problems.named import known
+from course.training.problems.named import named_problem
 
 
 def run(say, *, job_name=None, task_index=0, workers=2, ps=1, patience=60.0, certificate=None, insecure=False, **more):
@@ -53,7 +53,7 @@ def report(
     """
     from course.cluster import local_cluster
 
-    choice = known(problem, settings)
+    choice = named_problem(problem, settings)
     made, steps = choice.made(optimizer, learning_rate), choice.steps if steps is None else steps
     task = choice.make()
     yield f"{task}: {mode}, {optimizer or choice.optimizer} with learning rate {made.keywords['lr']:g}, {steps} updates"
@@ -104,9 +104,9 @@ def role_of(
             f"--job-name {job}: a training has the roles ps and worker; the scheduler is in the first ps's process, "
             "or, with --scheduler-hosts, a task of its own: `python -m course task --job scheduler` with these hosts."
         )
-    taking_part(spec.tasks)
+    participants(spec.tasks)
     spec.task_address(job, index)
-    choice = known(problem, settings)
+    choice = named_problem(problem, settings)
     made, steps = choice.made(optimizer, learning_rate), choice.steps if steps is None else steps
     if job != "worker":
         made([torch.zeros(1)])  # a first optimiser imports a lot: now, not when the shards are waited for

@@ -2,8 +2,8 @@
 
 Read in this order: `problem` (what is trained), `store` (pull, push, version), `rules` (who may change the store, and
 when), `turns` (one process plays all the workers), then the real processes: `wire`, `shared_memory`, `shards` (what
-lies where), `seats` and `exchange` (what shard 0 decides), `order` and `follower` (how the others do the same),
-`server`, `worker`, `talk` and `session`.
+lies where), `slots` and `exchange` (what shard 0 decides), `order` and `follower` (how the others do the same),
+`server`, `worker`, `client` and `session`.
 
 What runs where: stores and optimisers in the ps tasks, `Problem.batch` and `loss` in the worker tasks; every hook, and
 all writing of checkpoints and summaries, in the process that called `train`. Read for it `hooks` (yours too), `saving`,

@@ -108,9 +108,9 @@ class Checkpoints:
                 continue
             self._read = stem
             return snapshot
-        for stranger in self._strangers():
+        for foreign in self._foreign_files():
             warnings.warn(
-                f"{stranger}: this is not a checkpoint of the course, and is not read.", CheckpointWarning, stacklevel=2
+                f"{foreign}: this is not a checkpoint of the course, and is not read.", CheckpointWarning, stacklevel=2
             )
         return None
 
@@ -148,7 +148,7 @@ class Checkpoints:
                 names.setdefault(match[1], []).append(entry)
         return names
 
-    def _strangers(self):
+    def _foreign_files(self):
         entries = sorted(self.folder.iterdir()) if self.folder.is_dir() else ()
         return [entry for entry in entries if entry.suffix in _LOOKS_LIKE_ONE and not _NAME.fullmatch(entry.name)]
 

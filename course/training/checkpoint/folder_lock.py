@@ -19,13 +19,13 @@ ENDED = {psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD}  # its parent has not waited 
 
 @dataclass(frozen=True)
 class Owner:
-    """Who writes into a folder: a process on a host, for a `training`; of one training's, the higher `epoch` has it."""
+    """Who writes into a folder: a process on a host, for a `training`; of one training's, the higher `term` has it."""
 
     host: str
     pid: int
     started: float
     training: str
-    epoch: int
+    term: int
 
     def is_gone(self):
         """Whether the process has surely ended, one on this host: its number is nobody's, another's or a zombie's."""
@@ -38,18 +38,18 @@ class Owner:
             return True
 
 
-class Claim:
+class FolderLock:
     """Holds the checkpoint folder `folder` for one training, in a `with`; close is idempotent.
 
-    `training`, `epoch`: in the classic form several processes may be chief one after the other; the one with a higher
-    epoch of the same training takes the folder over. Raises ValueError, at once, when the folder can't be written or
+    `training`, `term`: in the classic form several processes may be chief one after the other; the one with a higher
+    term of the same training takes the folder over. Raises ValueError, at once, when the folder can't be written or
     another training holds it; the file of a process that has ended is taken over.
     """
 
-    def __init__(self, folder, training=None, epoch=0):
+    def __init__(self, folder, training=None, term=0):
         self.folder, self._path = Path(folder), Path(folder) / NAME
         me = psutil.Process()
-        self._owner = Owner(socket.gethostname(), me.pid, me.create_time(), training or uuid.uuid4().hex, epoch)
+        self._owner = Owner(socket.gethostname(), me.pid, me.create_time(), training or uuid.uuid4().hex, term)
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             self._take()
@@ -88,7 +88,7 @@ class Claim:
         raise OSError("others are claiming it at the same moment")
 
     def _remove_if_free(self, other):
-        newer = other and other.training == self._owner.training and other.epoch < self._owner.epoch
+        newer = other and other.training == self._owner.training and other.term < self._owner.term
         if other is not None and not newer and not other.is_gone():
             raise ValueError(
                 f"train(checkpoint_dir={str(self.folder)!r}): process {other.pid} on {other.host} is training into "
@@ -104,16 +104,16 @@ class Claim:
         aside.unlink()
 
 
-class ClaimedCheckpoints(Checkpoints):
-    """The checkpoints in the folder of a `Claim`; `save` raises TrainingError when a newer chief has taken it over."""
+class LockedCheckpoints(Checkpoints):
+    """The checkpoints in the folder of a `FolderLock`; `save` raises TrainingError when a newer chief has taken it over."""
 
-    def __init__(self, claim, keep):
-        super().__init__(claim.folder, keep)
-        self._claim = claim
+    def __init__(self, lock, keep):
+        super().__init__(lock.folder, keep)
+        self._lock = lock
 
     def save(self, snapshot):
         """Write the snapshot, as `Checkpoints.save` does."""
-        if not self._claim.holds():
+        if not self._lock.holds():
             raise TrainingError(f"{self.folder} belongs to another process now; this one saves nothing more.")
         return super().save(snapshot)
 

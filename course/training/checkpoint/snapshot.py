@@ -110,6 +110,21 @@ class Snapshot:
                 f"Train on with {self.kind}, or give another checkpoint_dir."
             )
 
+    def as_bytes(self):
+        """Return the snapshot as bytes, for `from_bytes`: its way from a shard to the session."""
+        state = {field.name: getattr(self, field.name) for field in fields(self)}
+        state["applied"] = {session: list(entry) for session, entry in self.applied.items()}
+        written = io.BytesIO()
+        torch.save(state, written)
+        return written.getvalue()
+
+    @classmethod
+    def from_bytes(cls, data):
+        """Return the snapshot that `as_bytes` wrote; nothing but tensors and plain data is read."""
+        state = torch.load(io.BytesIO(data), map_location="cpu", weights_only=True)
+        state["applied"] = {session: Applied(*entry) for session, entry in state["applied"].items()}
+        return cls(**state)
+
     def nbytes(self):
         """Return how many bytes its tensors take, the optimiser's among them."""
         states = [value for entry in self.optimizer["state"].values() for value in entry.values()]
@@ -186,19 +201,3 @@ def _joined_groups(lists, order):
 
 def _described(parameters):
     return {name: f"{tuple(value.shape)} {value.dtype}" for name, value in parameters.items()}
-
-
-def packed(snapshot):
-    """Return the snapshot as bytes."""
-    told = {field.name: getattr(snapshot, field.name) for field in fields(snapshot)}
-    told["applied"] = {session: list(entry) for session, entry in snapshot.applied.items()}
-    written = io.BytesIO()
-    torch.save(told, written)
-    return written.getvalue()
-
-
-def unpacked(data):
-    """Return the snapshot that `packed` made these bytes of; nothing but tensors and plain data is read."""
-    told = torch.load(io.BytesIO(data), map_location="cpu", weights_only=True)
-    told["applied"] = {session: Applied(*entry) for session, entry in told["applied"].items()}
-    return Snapshot(**told)

@@ -8,7 +8,7 @@ from course.training.driver.shard_client import unbroken
 from course.training.records.result import RECORD
 
 
-class Lineage:
+class History:
     """Records of applied gradients and what else the servers tell, as the session reads them.
 
     Every incarnation's server counts seconds from its own start; here they become seconds since the first one's.
@@ -23,10 +23,10 @@ class Lineage:
         self._origin = None  # on our monotonic clock: when the first server's clock was 0
         self._shift, self._set = 0.0, False
 
-    def read(self, talk):
-        """Read what is new at the shards of this `Talk`. Raises ShardLost."""
+    def read(self, client):
+        """Read what is new at the shards of this `ShardClient`. Raises ShardLost."""
         with unbroken():
-            self.status, rows = talk.look(self._read, self._events_read)
+            self.status, rows = client.poll(self._read, self._events_read)
         self._set_clock(self.status["seconds"])
         events = self.status["events"]
         self._events += [(seconds + self._shift, *rest) for seconds, *rest in events]
@@ -56,7 +56,7 @@ class Lineage:
         return 0.0 if self._origin is None else time.monotonic() - self._origin
 
     @property
-    def history(self):
+    def records(self):
         """All records of the lineage, as one array of `RECORD`."""
         return _joined(self._rows)
 

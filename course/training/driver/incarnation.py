@@ -12,23 +12,23 @@ from course.training.server.store import NonFiniteError
 _EVERY = 0.02  # seconds between two looks at the shards
 
 
-def follow(talk, session, hooks, lineage, crew):
+def follow(client, session, hooks, history, pool):
     """Read steps and tell the hooks until training ends. Raises what the end calls for."""
-    workers = crew.plan.workers
+    workers = pool.plan.workers
     while True:
-        crew.check()
-        lineage.read(talk)
-        events, rows = lineage.untold()
+        pool.check()
+        history.read(client)
+        events, rows = history.untold()
         for seconds, what, worker, step, reason in events:
             session.happened(what, workers[worker], step, reason, seconds)
         _tell_steps(rows, session, hooks)
-        status, ended = lineage.status, lineage.status["ended"]
+        status, ended = history.status, history.status["ended"]
         if ended and (len(rows) == 0 or session.stop_reason is not None):
             _judge(ended, status, session, hooks, workers)
             return
         if session.stop_reason is not None:
             with unbroken():
-                talk.stop()
+                client.stop()
         elif not ended:
             time.sleep(_EVERY)
 
@@ -56,38 +56,38 @@ def _judge(ended, status, session, hooks, workers):
         raise TrainingError(f"training ended at step {status['version']}: {ended['text'] or 'the server closed'}.")
 
 
-class View:
-    """Shows the shards of the present `Talk`; before there are any, and when they are gone, what was known last.
+class LatestState:
+    """Shows the shards of the present `ShardClient`; before there are any, and when they are gone, what was known last.
 
     `parameters`: name to tensor, the first ones. `start`: the `Snapshot` that training goes on from, or None.
-    `lineage`: the `Lineage` of the training.
+    `history`: the `History` of the training.
     """
 
-    def __init__(self, parameters, start, lineage):
-        self._talk, self._snapshot, self._lineage = None, start, lineage
+    def __init__(self, parameters, start, history):
+        self._client, self._snapshot, self._history = None, start, history
         self._last = start.parameters if start else parameters
 
     @contextmanager
-    def of(self, talk):
-        """Within the `with`, show the shards of this `Talk`."""
-        self._talk = talk
+    def of(self, client):
+        """Within the `with`, show the shards of this `ShardClient`."""
+        self._client = client
         try:
             yield
         finally:
-            self._talk = None
+            self._client = None
 
     def parameters(self):
         """Return copies of the present parameters: name to tensor. Raises ShardLost."""
-        if self._talk is not None:
+        if self._client is not None:
             with unbroken():
-                self._last = self._talk.parameters()
+                self._last = self._client.parameters()
         return {name: value.detach().clone() for name, value in self._last.items()}
 
     def snapshot(self):
         """Return the `Snapshot` of this moment, None when there never was one. Raises ShardLost."""
-        if self._talk is not None:
+        if self._client is not None:
             with unbroken():
-                self._snapshot = self._talk.snapshot()
-            self._lineage.read(self._talk)  # the records of all that is in the snapshot, while they can be had
+                self._snapshot = self._client.snapshot()
+            self._history.read(self._client)  # the records of all that is in the snapshot, while they can be had
             self._last = self._snapshot.parameters
         return self._snapshot

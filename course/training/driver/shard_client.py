@@ -8,15 +8,15 @@ from contextlib import contextmanager
 
 import numpy
 
-from course.training.checkpoint.snapshot import Snapshot, unpacked
-from course.training.records.addresses import Where
+from course.training.checkpoint.snapshot import Snapshot
+from course.training.records.addresses import ShardAddresses
 from course.training.records.errors import ShardLost
 from course.training.records.result import RECORD
 from course.training.server.shard_server import open_server
 from course.training.server.sharding import spread
 from course.training.server.store import ParameterServer
 from course.training.transport.wire import SILENCE, connect
-from course.training.worker.worker_loop import work
+from course.training.worker.worker_loop import run_worker
 
 START = 60.0  # seconds for a task to answer at the start: a first optimiser imports a lot, and laptops are busy
 _OTHERS = 0.25  # seconds between two looks at the shards other than shard 0
@@ -25,8 +25,8 @@ _HELD = (signal.SIGINT, signal.SIGTERM)
 
 
 @contextmanager
-def open_talk(cluster, ps_tasks, problem, optimizer, settings, incarnation=0, snapshot=None):
-    """Within the `with`, shards of the problem's parameters run in `ps_tasks`; yields the `Talk` with them.
+def open_shards(cluster, ps_tasks, problem, optimizer, settings, incarnation=0, snapshot=None):
+    """Within the `with`, shards of the problem's parameters run in `ps_tasks`; yields the `ShardClient` with them.
 
     `snapshot`: start from it instead of the problem's first parameters. Raises ShardLost for a task that doesn't
     answer; ValueError, before anything is started, for an optimiser that can't be sharded, or a snapshot of others.
@@ -42,36 +42,36 @@ def open_talk(cluster, ps_tasks, problem, optimizer, settings, incarnation=0, sn
         with cluster.at(task):
             arguments = (part, optimizer, settings, token, shard, len(names), incarnation, start)
             openings.append(cluster.client.submit(_open_in_task, *arguments, pure=False))
-    addresses = tuple(tuple(_result(opening, task)) for opening, task in zip(openings, tasks, strict=True))
-    where = Where(addresses, tasks, token, incarnation, tuple(map(tuple, names)), tuple(parameters))
-    talk = None
+    endpoints = tuple(tuple(_result(opening, task)) for opening, task in zip(openings, tasks, strict=True))
+    addresses = ShardAddresses(endpoints, tasks, token, incarnation, tuple(map(tuple, names)), tuple(parameters))
+    client = None
     try:
-        talk = Talk(where, context_of(cluster.client.security, "client"))
-        talk.link()
-        yield talk
+        client = ShardClient(addresses, context_of(cluster.client.security, "client"))
+        client.link()
+        yield client
     finally:
-        if talk is not None:
-            talk.close()
+        if client is not None:
+            client.close()
 
 
-def attach(cluster, where, epoch):
-    """Return a `Talk` with shards that another session opened, `where` it said; close it as your own.
+def attach(cluster, addresses, term):
+    """Return a `ShardClient` with shards that another session opened, `addresses` it said; close it as your own.
 
-    Shards obey the highest `epoch` that has come, and refuse older sessions by name. Raises ShardLost.
+    Shards obey the highest `term` that has come, and refuse older sessions by name. Raises ShardLost.
     """
-    return Talk(where, context_of(cluster.client.security, "client"), epoch)
+    return ShardClient(addresses, context_of(cluster.client.security, "client"), term)
 
 
-class Talk:
-    """This process's connections to the shards of one training; they end with it. `where` is for the workers."""
+class ShardClient:
+    """This process's connections to the shards of one training; they end with it. `addresses` is for the workers."""
 
-    def __init__(self, where, context=None, epoch=0):
-        self.where, self._channels, self._others_seen = where, [], time.monotonic()
-        hello = {"role": "session", "token": where.token, "incarnation": where.incarnation, "epoch": epoch}
+    def __init__(self, addresses, context=None, term=0):
+        self.addresses, self._channels, self._others_seen = addresses, [], time.monotonic()
+        handshake = {"role": "session", "token": addresses.token, "incarnation": addresses.incarnation, "term": term}
         try:
-            for number, address in enumerate(where.addresses):
+            for number, address in enumerate(addresses.endpoints):
                 with self._answers(number):
-                    self._channels.append(connect(address, hello, context, SILENCE))
+                    self._channels.append(connect(address, handshake, context, SILENCE))
         except BaseException:
             self.leave()
             raise
@@ -79,9 +79,9 @@ class Talk:
     def link(self):
         """Have shard 0 connect to the others: they follow it from now on."""
         if len(self._channels) > 1:
-            self._ask(0, "LINK", payload=self.where.addresses[1:])
+            self._ask(0, "LINK", payload=self.addresses.endpoints[1:])
 
-    def look(self, since, events=0):
+    def poll(self, since, events=0):
         """Return (status, records from number `since` on): a dict, and an array of `RECORD`.
 
         `events`: the number of the first of `status["events"]` wanted. Raises ShardLost.
@@ -89,8 +89,8 @@ class Talk:
         if time.monotonic() - self._others_seen > _OTHERS:
             self._others_seen = time.monotonic()
             for number in range(1, len(self._channels)):
-                self._look_at(number)
-        return self._look_at(0, since, events)
+                self._poll_shard(number)
+        return self._poll_shard(0, since, events)
 
     def parameters(self):
         """Return copies of the present parameters, all of one version: name to tensor."""
@@ -119,19 +119,19 @@ class Talk:
         for channel in self._channels:
             channel.close()
 
-    def _look_at(self, number, since=0, events=0):
+    def _poll_shard(self, number, since=0, events=0):
         status = self._ask(number, "LOOK", since, events).text()
         with self._answers(number):
             rows = self._channels[number].receive()
         ended = status["ended"]
         if ended and ended["why"] == "shard":
-            raise ShardLost(self.where.tasks[ended["shard"]], ended["text"])
+            raise ShardLost(self.addresses.tasks[ended["shard"]], ended["text"])
         return status, numpy.frombuffer(rows.payload, dtype=RECORD)
 
     def _cut(self, full):
         first = self._ask(0, "SNAP", int(full))
         parts = [first] + [self._ask(number, "TAKE", first.number) for number in range(1, len(self._channels))]
-        return Snapshot.merge([unpacked(part.payload) for part in parts], self.where.parameters or None)
+        return Snapshot.merge([Snapshot.from_bytes(part.payload) for part in parts], self.addresses.parameters or None)
 
     def _ask(self, shard, kind, number=0, sequence=0, payload=b""):
         with self._answers(shard):
@@ -143,7 +143,7 @@ class Talk:
         try:
             yield
         except OSError as error:
-            raise ShardLost(self.where.tasks[number], str(error) or "no answer") from error
+            raise ShardLost(self.addresses.tasks[number], str(error) or "no answer") from error
 
 
 def _result(future, task):
@@ -177,11 +177,11 @@ def _open_in_task(parameters, optimizer, settings, token, shard, shards, incarna
     return server.address
 
 
-def work_in_task(problem, worker, where, seed):
-    """Run worker number `worker`'s loop in this Dask worker, until training ends or its shards are gone: `Worked`."""
+def run_worker_in_task(problem, worker, addresses, seed):
+    """Run worker number `worker`'s loop in this Dask worker, until training ends or its shards are gone: `WorkerReport`."""
     from distributed import get_worker
 
-    return work(problem, worker, where, seed, context_of(get_worker().security, "worker"))
+    return run_worker(problem, worker, addresses, seed, context_of(get_worker().security, "worker"))
 
 
 def context_of(security, role, listen=False):

@@ -2,10 +2,10 @@
 
 from contextlib import ExitStack
 
-from course.training.checkpoint.folder_lock import Claim, ClaimedCheckpoints
+from course.training.checkpoint.folder_lock import FolderLock, LockedCheckpoints
 from course.training.driver.run import Run
-from course.training.driver.training_plan import make_plan, taking_part
-from course.training.driver.worker_pool import Crew, warm
+from course.training.driver.training_plan import make_plan, participants
+from course.training.driver.worker_pool import WorkerPool, warm_up
 from course.training.hooks.save_checkpoint import with_saving
 from course.training.records.errors import TrainingError
 
@@ -51,22 +51,22 @@ def train(
     model or optimiser, before anything starts.
     """
     tasks = cluster.tasks
-    warming = warm(cluster, taking_part(tasks, workers)[0])
+    warming = warm_up(cluster, participants(tasks, workers)[0])
     plan = make_plan(problem, tasks, optimizer, mode, workers, total_steps, max_staleness, aggregate, seed, placement)
     for future in warming:
         future.release()
-    return train_with(Crew(cluster, plan), hooks, checkpoint_dir, keep, resume)
+    return train_with(WorkerPool(cluster, plan), hooks, checkpoint_dir, keep, resume)
 
 
-def train_with(crew, hooks=(), checkpoint_dir=None, keep=5, resume=True):
-    """Train as `train` does, the plan and the processes being those of `crew`."""
+def train_with(pool, hooks=(), checkpoint_dir=None, keep=5, resume=True):
+    """Train as `train` does, the plan and the processes being those of `pool`."""
     with ExitStack() as held:
         checkpoints = start = None
         if checkpoint_dir is not None:
-            claim = held.enter_context(Claim(checkpoint_dir, crew.training, crew.epoch))
-            checkpoints = ClaimedCheckpoints(claim, keep)
-            start = _start(checkpoints, resume, crew.plan)
-        return Run(crew, with_saving(hooks, checkpoints), checkpoints, start).result()
+            lock = held.enter_context(FolderLock(checkpoint_dir, pool.training, pool.term))
+            checkpoints = LockedCheckpoints(lock, keep)
+            start = _start(checkpoints, resume, pool.plan)
+        return Run(pool, with_saving(hooks, checkpoints), checkpoints, start).result()
 
 
 def _start(checkpoints, resume, plan):

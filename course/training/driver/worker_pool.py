@@ -4,7 +4,7 @@ import asyncio
 import time
 from contextlib import contextmanager, suppress
 
-from course.training.driver.shard_client import SILENCE, open_talk, work_in_task
+from course.training.driver.shard_client import SILENCE, open_shards, run_worker_in_task
 from course.training.records.errors import TrainingError
 
 _ANSWER = 0.7  # seconds for a task to answer; its event loop does nothing else
@@ -13,7 +13,7 @@ _ALONE = 30.0  # seconds to wait when no task is left at all
 _AWAY = 1.0  # seconds that a loop has ended for, while training has not, until it is started again
 
 
-class Crew:
+class WorkerPool:
     """The ps tasks and worker tasks of `cluster` that take part in one training of `plan`.
 
     A worker's loop is a Dask function pinned to its task: it runs again on the successor of one that died. A task that
@@ -21,7 +21,7 @@ class Crew:
     """
 
     #: One session, from the beginning to the end: it took nothing over, and nobody else may.
-    epoch, training, took_over = 0, None, False
+    term, training, took_over = 0, None, False
     #: Whether the shards that `opened` gave last are another session's.
     attached = False
 
@@ -32,19 +32,19 @@ class Crew:
 
     @contextmanager
     def opened(self, ps, settings, incarnation, snapshot):
-        """Within the `with`, shards run in the tasks `ps`; yields the `Talk` with them. Raises ShardLost."""
+        """Within the `with`, shards run in the tasks `ps`; yields the `ShardClient` with them. Raises ShardLost."""
         plan = self.plan
-        with open_talk(self.cluster, ps, plan.problem, plan.optimizer, settings, incarnation, snapshot) as talk:
-            yield talk
+        with open_shards(self.cluster, ps, plan.problem, plan.optimizer, settings, incarnation, snapshot) as client:
+            yield client
 
-    def ps_there(self):
+    def ps_present(self):
         """Return those of the ps tasks that answer, after giving lost ones a moment to come back."""
-        return present(self.cluster, self.plan.ps)
+        return tasks_present(self.cluster, self.plan.ps)
 
     @contextmanager
-    def working(self, talk):
+    def working(self, client):
         """Within the `with`, every worker task runs its loop; after a good end they are free again."""
-        self._where, self._ended = talk.where, {}
+        self._addresses, self._ended = client.addresses, {}
         try:
             for worker in range(len(self.plan.workers)):
                 self._loops[worker] = None
@@ -86,11 +86,11 @@ class Crew:
 
     def _send(self, worker):
         with self.cluster.at(self.plan.workers[worker]):
-            arguments = (self.plan.problem, worker, self._where, self.plan.seed)
-            self._loops[worker] = self.cluster.client.submit(_work_aside, *arguments, pure=False)
+            arguments = (self.plan.problem, worker, self._addresses, self.plan.seed)
+            self._loops[worker] = self.cluster.client.submit(_run_worker_aside, *arguments, pure=False)
 
 
-def warm(cluster, ps):
+def warm_up(cluster, ps):
     """Have the `ps` tasks import what a first optimiser imports (seconds), while the caller does; return futures."""
     futures = []
     for task in ps:
@@ -105,12 +105,12 @@ def _import_optimizers():
     torch.optim.SGD([torch.zeros(1)], lr=0.1)
 
 
-def _work_aside(problem, worker, where, seed):
+def _run_worker_aside(problem, worker, addresses, seed):
     """Run the loop beside the task's own thread: one that still waits for a lost ps must not hold up its successor."""
     from distributed import secede
 
     secede()
-    return work_in_task(problem, worker, where, seed)
+    return run_worker_in_task(problem, worker, addresses, seed)
 
 
 def _wait(futures):
@@ -120,7 +120,7 @@ def _wait(futures):
         time.sleep(0.005)
 
 
-def present(cluster, tasks, patience=_ASIDE, alone=_ALONE):
+def tasks_present(cluster, tasks, patience=_ASIDE, alone=_ALONE):
     """Return those of `tasks` (names) that answer: all, or after `patience` seconds those that are there.
 
     With none of them there it waits for `alone` seconds and then returns an empty list. A frozen task of a local

@@ -8,11 +8,11 @@ _EVERY = 0.3  # seconds between two questions; the lease counts a candidate as l
 _NAME = "chief"
 
 
-class Tenure:
+class LeaderLease:
     """Within a `with`, `task` is a candidate for chief of the training on `cluster`.
 
     The thread is frozen with its process, so a frozen chief loses the lease; a chief whose disk is slow keeps it.
-    `mine`: whether this process is the chief now; `epoch`: rises with every new one.
+    `mine`: whether this process is the chief now; `term`: rises with every new one.
     """
 
     def __init__(self, cluster, task):
@@ -25,8 +25,8 @@ class Tenure:
         return self._lease.mine
 
     @property
-    def epoch(self):
-        return self._lease.epoch
+    def term(self):
+        return self._lease.term
 
     def check(self):
         """Raise Deposed unless this process is the chief."""

@@ -12,11 +12,11 @@ from course.cluster.certificates import Certificate, security
 from course.cluster.multihost.serve import joined
 from course.training.driver.shard_client import context_of
 from course.training.driver.train import train_with
-from course.training.driver.training_plan import Plan
-from course.training.multihost.chief import ChiefCrew
-from course.training.multihost.leader_lease import Tenure
-from course.training.multihost.status_board import Board
-from course.training.multihost.worker_thread import Hand
+from course.training.driver.training_plan import TrainingPlan
+from course.training.multihost.chief import ChiefPool
+from course.training.multihost.leader_lease import LeaderLease
+from course.training.multihost.status_board import StatusBoard
+from course.training.multihost.worker_thread import WorkerThread
 from course.training.records.errors import Deposed, TrainingError
 
 _EVERY = 0.3  # seconds between two looks at the board
@@ -36,7 +36,7 @@ class Role:
     spec: ClusterSpec
     job: str
     index: int
-    plan: Plan | None
+    plan: TrainingPlan | None
     certificate: Certificate | None = None
     patience: float = 60.0
     hooks: tuple = ()
@@ -59,7 +59,7 @@ def play(role, outcome, say):
         membership = held.enter_context(joined(role.spec, role.job, role.index, role.certificate, role.patience, say))
         target = {"security": security(role.certificate)} if role.certificate else {"insecure": True}
         cluster = held.enter_context(connect(role.spec, timeout=role.patience, wait=False, **target))
-        board = Board(cluster)
+        board = StatusBoard(cluster)
         _gather(role, cluster, board, say)
         if role.job == "worker":
             return _work(role, cluster, board, membership, outcome, say)
@@ -100,38 +100,38 @@ def _serve(role, cluster, board, membership, say):
 def _work(role, cluster, board, membership, outcome, say):
     """Work wherever the chief says; be the chief while this process has the lease."""
     context = context_of(security(role.certificate), "worker")
-    hand = Hand(role.plan.problem, role.index, role.plan.seed, context)
-    with closing(hand), Tenure(cluster, role.name) as tenure:
+    worker_thread = WorkerThread(role.plan.problem, role.index, role.plan.seed, context)
+    with closing(worker_thread), LeaderLease(cluster, role.name) as lease:
         while True:
             notice = board.read()
             if notice is not None and notice.phase != "running":
                 return _end(notice, say)
             _check(membership)
-            hand.follow(notice and notice.where)
-            if tenure.mine:
-                crew = ChiefCrew(cluster, role.plan, board, tenure, hand, notice, role.checkpoint_dir)
+            worker_thread.follow(notice and notice.addresses)
+            if lease.mine:
+                pool = ChiefPool(cluster, role.plan, board, lease, worker_thread, notice, role.checkpoint_dir)
                 try:
-                    _lead(role, crew, outcome, say)
+                    _lead(role, pool, outcome, say)
                 except Deposed as error:
                     say(f"{role.name}: {error} It goes on as a worker.")
             time.sleep(_EVERY)
 
 
-def _lead(role, crew, outcome, say):
+def _lead(role, pool, outcome, say):
     """Train as the chief, and put up how it ended. Raises Deposed when the lease is lost on the way."""
-    say(f"{role.name} is the chief" + (" now, and goes on where the one before was" if crew.took_over else ""))
+    say(f"{role.name} is the chief" + (" now, and goes on where the one before was" if pool.took_over else ""))
     try:
-        result = train_with(crew, role.hooks, _folder(crew, say), role.keep, role.resume)
-        crew.end("done", "\n".join(outcome(result)))
+        result = train_with(pool, role.hooks, _folder(pool, say), role.keep, role.resume)
+        pool.end("done", "\n".join(outcome(result)))
     except Deposed:
         raise
     except Exception as error:  # a hook may raise anything; every role is to hear of it
-        crew.end("failed", f"{type(error).__name__}: {error}")
+        pool.end("failed", f"{type(error).__name__}: {error}")
 
 
-def _folder(crew, say):
+def _folder(pool, say):
     try:
-        return crew.folder()
+        return pool.folder()
     except ValueError as error:
         say(f"NO CHECKPOINTS from here on: {error}")
         return None

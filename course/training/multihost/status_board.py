@@ -4,7 +4,7 @@ import dataclasses
 import time
 from dataclasses import dataclass
 
-from course.training.records.addresses import Where
+from course.training.records.addresses import ShardAddresses
 from course.training.records.errors import TrainingError
 
 _KEY = "course-training"
@@ -14,24 +14,24 @@ _SILENCE = 7.0  # seconds without an answer after which it counts as lost
 
 @dataclass(frozen=True)
 class Notice:
-    """The last word of a chief. `epoch`: of its lease; `phase`: "running", "done" or "failed".
+    """The last word of a chief. `term`: of its lease; `phase`: "running", "done" or "failed".
 
-    `where`: how workers and the next chief find the shards. `text`: lines for the readers at every role's terminal.
+    `addresses`: how workers and the next chief find the shards. `text`: lines for the readers at every role's terminal.
     `folder`: tells the chief's checkpoint folder from all others, None without one.
     """
 
-    epoch: int
+    term: int
     phase: str
-    where: Where | None = None
+    addresses: ShardAddresses | None = None
     text: str = ""
     folder: str | None = None
 
 
-class Board:
+class StatusBoard:
     """The notice of the training that runs on `cluster`, kept by its scheduler."""
 
     def __init__(self, cluster):
-        self._cluster, self._known, self._heard = cluster, None, time.monotonic()
+        self._cluster, self._known, self._counts_heard = cluster, None, time.monotonic()
 
     def read(self):
         """Return the `Notice`, None before the first; the one known last while the scheduler is silent for a moment.
@@ -44,12 +44,12 @@ class Board:
         except OSError as error:
             self._judge(error)
         else:
-            self._heard = time.monotonic()
-            self._known = told and Notice(**{**told, "where": told["where"] and Where(**told["where"])})
+            self._counts_heard = time.monotonic()
+            self._known = told and Notice(**{**told, "where": told["where"] and ShardAddresses(**told["where"])})
         return self._known
 
     def post(self, notice):
-        """Put the notice up; return False, and change nothing, when a chief with a later epoch has put up another.
+        """Put the notice up; return False, and change nothing, when a chief with a later term has put up another.
 
         Raises TrainingError when the scheduler does not answer.
         """
@@ -69,7 +69,7 @@ class Board:
             raise TrainingError(f"the cluster is lost: {error}") from error
 
     def _judge(self, error):
-        if time.monotonic() - self._heard > _SILENCE:
+        if time.monotonic() - self._counts_heard > _SILENCE:
             raise TrainingError(
                 f"the scheduler at {self._cluster.session_target} has not answered for {_SILENCE:.0f} s "
                 f"({type(error).__name__}: {error}). Start its process again, then every other role."
@@ -80,8 +80,8 @@ class Board:
 
 
 def _post(notice, dask_scheduler):
-    known = dask_scheduler.task_metadata.get(_KEY)
-    if known is not None and known["epoch"] > notice["epoch"]:
+    named_problem = dask_scheduler.task_metadata.get(_KEY)
+    if named_problem is not None and named_problem["term"] > notice["term"]:
         return False
     dask_scheduler.task_metadata[_KEY] = notice
     return True

@@ -9,7 +9,7 @@ from collections import Counter
 from dataclasses import replace
 
 from course.training.checkpoint.snapshot import Applied, Snapshot
-from course.training.server.reply_slots import Seat, Seats
+from course.training.server.reply_slots import ReplySlot, ReplySlots
 from course.training.server.rules import Push
 from course.training.server.store import NonFiniteError
 from course.training.server.update_log import Entry, PushId
@@ -19,125 +19,125 @@ GATHER_AGAIN = 2.0  # … after a shard was lost: those who are there by then go
 PATIENCE = 10.0  # seconds without any live worker
 
 
-class Exchange:
+class Coordinator:
     """Workers push and are answered here, each in a thread of its own; the run ends by itself at `settings.limit`.
 
     Training starts when all workers have joined: nobody gets a head start. `start`: a `Snapshot` to go on from, whose
-    table of applied pushes goes on too. `others`: how many more shards there are; training waits for `follow_me`.
+    table of applied pushes goes on too. `others`: how many more shards there are; training waits for `attach_followers`.
     """
 
     def __init__(self, store, rule, settings, incarnation=0, start=None, others=0):
         self.store, self.rule, self.settings, self.incarnation = store, rule, settings, incarnation
-        self.seats, self.links, self._others = Seats(settings.workers), [], others
+        self.slots, self.links, self._others = ReplySlots(settings.workers), [], others
         self._table = dict(start.applied) if start is not None else {}  # session -> Applied
-        self._heard = {}  # session -> (pushes sent, pushes acknowledged), as the worker last said
+        self._counts_heard = {}  # session -> (pushes sent, pushes acknowledged), as the worker last said
         self._current = {}  # worker -> its present session; an older one is refused
         self._live, self._lost, self._records, self._events = set(), {}, [], []
         self._staged, self._parts = {}, {}  # (link's number, worker) -> PushId; worker -> its push, until all is there
-        self._started, self._quiet_since, self._cuts = None, time.perf_counter(), 0
+        self._started, self._no_worker_since, self._cuts = None, time.perf_counter(), 0
 
     # --- workers: admit, join, push, leave ---------------------------------------------------------------------------
 
     def admit(self, worker, session):
         """Raise ValueError for a worker that can't join: unknown, or replaced by a newer process."""
-        self.seats.check(worker)
-        with self.seats.changed:
+        self.slots.check(worker)
+        with self.slots.changed:
             if session in self._table and self._current.get(worker) not in (None, session):
                 raise ValueError(f"worker {worker} of this session was replaced by another process, which goes on.")
 
     def join(self, worker, session, into, attempt=0):
         """Seat `worker`, whose answers go `into` these tensors, and answer it if training has started."""
         self.admit(worker, session)
-        with self.seats.changed:
-            seat = Seat(worker, session, attempt, into)
-            self.seats.sit(seat)
+        with self.slots.changed:
+            slot = ReplySlot(worker, session, attempt, into)
+            self.slots.occupy(slot)
             self.rule.withdraw(worker)
             self._parts.pop(worker, None)
             if self._started is not None:
-                self._tell("worker joined", worker)
+                self._add_event("worker joined", worker)
             self._current[worker] = session
             self._table.setdefault(session, Applied(worker, 0, 0, 0))
             self._live.add(worker)
             self._lost.pop(worker, None)
             if self._started is not None:
-                self._order(joined=(_connection(seat),))
+                self._order(joined=(_connection(slot),))
             else:
                 self._start_if_complete()
-            return seat
+            return slot
 
-    def follow_me(self, links):
+    def attach_followers(self, links):
         """Tell the order to the other shards from now on: `links` have a `tell(entry)`, one for each of them."""
-        with self.seats.changed:
+        with self.slots.changed:
             self.links = links
             self._start_if_complete()
 
-    def push(self, seat, sequence, loss, gradients, acknowledged=0):
-        """Take one push; `seats.wait` then gives its answer. A sequence number that was taken before is not applied.
+    def push(self, slot, sequence, loss, gradients, acknowledged=0):
+        """Take one push; `slots.wait` then gives its answer. A sequence number that was taken before is not applied.
 
         `acknowledged`: how many pushes of its session the worker knows were taken.
         """
-        refused = self._objection(gradients, seat)
-        with self.seats.changed:
-            self._hear(seat, sequence, acknowledged)
-            if seat.replaced or self.seats.ended:
+        refused = self._objection(gradients, slot)
+        with self.slots.changed:
+            self._note_counts(slot, sequence, acknowledged)
+            if slot.replaced or self.slots.ended:
                 return
             if refused:
                 self._end(**refused)
-            elif sequence <= self._table[seat.session].last:
-                self._order(joined=(_connection(seat),))
+            elif sequence <= self._table[slot.session].last:
+                self._order(joined=(_connection(slot),))
             else:
-                push = Push(seat.worker, seat.version, gradients, loss, self._now(), seat.session, sequence)
+                push = Push(slot.worker, slot.version, gradients, loss, self._now(), slot.session, sequence)
                 if self.links:
-                    self._parts[seat.worker] = push
-                    self._offer_if_whole(seat.worker)
+                    self._parts[slot.worker] = push
+                    self._offer_if_complete(slot.worker)
                 else:
                     self._offer(push)
 
-    def heard(self, seat, sent, acknowledged):
+    def note_counts(self, slot, sent, acknowledged):
         """Note the worker's own last counts: it is leaving."""
-        with self.seats.changed:
-            self._hear(seat, sent, acknowledged)
+        with self.slots.changed:
+            self._note_counts(slot, sent, acknowledged)
 
     def staged(self, link, push):
         """Hear that the shard behind `links[link]` has its part of the push with this `PushId`."""
-        with self.seats.changed:
+        with self.slots.changed:
             self._staged[link, push.worker] = push
-            if not self.seats.ended:
-                self._offer_if_whole(push.worker)
+            if not self.slots.ended:
+                self._offer_if_complete(push.worker)
 
     def left(self, who):
         """Hear that another shard lost this connection of a worker, which then has to come anew to all of them."""
-        with self.seats.changed:
-            self.seats.send_away(who)
+        with self.slots.changed:
+            self.slots.disconnect(who)
 
-    def leave(self, seat, reason, silent=False):
+    def leave(self, slot, reason, silent=False):
         """Count the seat's worker out, unless it has come again; who waits only for it goes on."""
-        with self.seats.changed:
-            if not self.seats.stand(seat) or self.seats.ended:
+        with self.slots.changed:
+            if not self.slots.release(slot) or self.slots.ended:
                 return
-            self._live.discard(seat.worker)
-            self._quiet_since = time.perf_counter()
-            self._lost[seat.worker] = f"{reason} (after step {self.store.version})"
-            self._tell("worker counted out" if silent else "worker lost", seat.worker, reason)
+            self._live.discard(slot.worker)
+            self._no_worker_since = time.perf_counter()
+            self._lost[slot.worker] = f"{reason} (after step {self.store.version})"
+            self._add_event("worker counted out" if silent else "worker lost", slot.worker, reason)
             used = self.rule.settle(self._live)
             if used:
                 self._take(used, [])
 
     # --- the session: look, cut, end ---------------------------------------------------------------------------------
 
-    def look(self, since, events=0):
+    def poll(self, since, events=0):
         """Return (status, records from number `since` on): what the session asks for many times a second.
 
         `status["events"]` are those from number `events` on, as [seconds, what, worker, step, reason]; "sent",
         "acknowledged", "applied" and "dropped" count pushes by worker.
         """
-        with self.seats.changed:
-            self._watch()
+        with self.slots.changed:
+            self._check_deadlines()
             status = {
                 "version": self.store.version,
                 "incarnation": self.incarnation,
                 "seconds": None if self._started is None else self._now(),
-                "ended": self.seats.ended,
+                "ended": self.slots.ended,
                 "live": sorted(self._live),
                 "lost": self._lost,
                 "degraded": self.rule.degraded,
@@ -151,31 +151,31 @@ class Exchange:
 
         Not `full`: the parameters alone.
         """
-        with self.seats.changed:
+        with self.slots.changed:
             self._cuts += 1
             self._order(cut=(self._cuts, full))
             return self._cuts, state_of(self.store, full, self.incarnation, self.settings.seed, self._table)
 
     def end(self, why, text="", **more):
         """End the training; the first reason is kept."""
-        with self.seats.changed:
+        with self.slots.changed:
             self._end(why, text, **more)
 
     # --- with the lock held ------------------------------------------------------------------------------------------
 
-    def _hear(self, seat, *counts):
+    def _note_counts(self, slot, *counts):
         # the larger: what an older connection had on its way may come after what was said on the next
-        self._heard[seat.session] = max(self._heard.get(seat.session, (0, 0)), counts)
+        self._counts_heard[slot.session] = max(self._counts_heard.get(slot.session, (0, 0)), counts)
 
-    def _objection(self, gradients, seat):
+    def _objection(self, gradients, slot):
         try:
-            self.store.check(gradients, seat.version)
+            self.store.check(gradients, slot.version)
         except NonFiniteError as error:
             return {"why": "not finite", "text": error.tensor, "version": error.version}
         except ValueError as error:
-            return {"why": "error", "text": f"worker {seat.worker}: {error}"}
+            return {"why": "error", "text": f"worker {slot.worker}: {error}"}
 
-    def _offer_if_whole(self, worker):
+    def _offer_if_complete(self, worker):
         push = self._parts.get(worker)
         if push is None:
             return
@@ -210,7 +210,7 @@ class Exchange:
         """Return what became of the pushes of this lineage, as dictionaries by worker."""
         counts = {name: Counter() for name in ("sent", "acknowledged", "applied", "dropped")}
         for session, (worker, last, applied, dropped) in self._table.items():
-            sent, acknowledged = self._heard.get(session, (0, 0))
+            sent, acknowledged = self._counts_heard.get(session, (0, 0))
             counts["sent"][worker] += max(sent, last)
             counts["acknowledged"][worker] += acknowledged
             counts["applied"][worker] += applied
@@ -221,7 +221,7 @@ class Exchange:
         entry = Entry(self.store.version, **entry)
         for link in self.links:
             link.tell(entry)
-        self.seats.answer(entry, self.store, self._last)
+        self.slots.answer(entry, self.store, self._last)
 
     def _last(self, session):
         return self._table[session].last
@@ -235,12 +235,12 @@ class Exchange:
         if self.settings.limit <= self.store.version:
             self._end("steps")
         else:
-            self._order(joined=tuple(_connection(seat) for seat in self.seats.all()))
+            self._order(joined=tuple(_connection(slot) for slot in self.slots.all()))
 
-    def _watch(self):
+    def _check_deadlines(self):
         """Do what is due by the clock; the session looks often enough."""
-        quiet = time.perf_counter() - self._quiet_since
-        if self.seats.ended:
+        quiet = time.perf_counter() - self._no_worker_since
+        if self.slots.ended:
             return
         if self._started is None:
             if self._live and self.incarnation and quiet > GATHER_AGAIN and len(self.links) == self._others:
@@ -252,15 +252,15 @@ class Exchange:
         elif not self._live and quiet > PATIENCE:
             self._end("lost", f"no worker for {PATIENCE:.0f} s")
 
-    def _tell(self, what, worker, reason=""):
+    def _add_event(self, what, worker, reason=""):
         self._events.append((self._now(), what, worker, self.store.version, reason))
 
     def _now(self):
         return 0.0 if self._started is None else time.perf_counter() - self._started
 
     def _end(self, why, text="", **more):
-        if self.seats.end(why, text, **more):
-            self._order(ended=self.seats.ended)
+        if self.slots.end(why, text, **more):
+            self._order(ended=self.slots.ended)
 
 
 def state_of(store, full, incarnation=0, seed=0, applied=None):
@@ -269,8 +269,8 @@ def state_of(store, full, incarnation=0, seed=0, applied=None):
     return replace(state, incarnation=incarnation, seed=seed, applied=dict(applied or {}))
 
 
-def _connection(seat):
-    return PushId(seat.worker, seat.session, seat.attempt)
+def _connection(slot):
+    return PushId(slot.worker, slot.session, slot.attempt)
 
 
 def _ids(pushes):

@@ -3,11 +3,11 @@
 import threading
 
 from course.training.server.coordinator import state_of
-from course.training.server.reply_slots import Seat, Seats
+from course.training.server.reply_slots import ReplySlot, ReplySlots
 from course.training.server.rules import mean_of
 from course.training.server.store import NonFiniteError
 from course.training.server.update_log import Entry, PushId
-from course.training.transport.wire import BEAT, connect
+from course.training.transport.wire import HEARTBEAT, connect
 
 
 class Follower:
@@ -19,41 +19,41 @@ class Follower:
 
     def __init__(self, store, settings, incarnation=0):
         self.store, self.settings, self.incarnation = store, settings, incarnation
-        self.seats, self.report = Seats(settings.workers), None
+        self.slots, self.report = ReplySlots(settings.workers), None
         self._staged, self._cuts = {}, {}  # PushId -> gradients; number -> Snapshot
 
     def admit(self, worker, session):
         """Raise ValueError for an unknown worker; whether it was replaced, shard 0 knows."""
-        self.seats.check(worker)
+        self.slots.check(worker)
 
     def join(self, worker, session, into, attempt=0):
         """Seat `worker`; shard 0's order answers it."""
-        with self.seats.changed:
-            seat = Seat(worker, session, attempt, into)
-            self.seats.sit(seat)
-            return seat
+        with self.slots.changed:
+            slot = ReplySlot(worker, session, attempt, into)
+            self.slots.occupy(slot)
+            return slot
 
-    def push(self, seat, sequence, loss, gradients, acknowledged=0):
+    def push(self, slot, sequence, loss, gradients, acknowledged=0):
         """Stage this part of a push. The gradients are not copied: the worker sends no more until it is answered."""
         try:
-            self.store.check(gradients, seat.version)
+            self.store.check(gradients, slot.version)
         except NonFiniteError as error:
             return self.report({"why": "not finite", "text": error.tensor, "version": error.version})
         except ValueError as error:
-            return self.report({"why": "error", "text": f"worker {seat.worker}: {error}"})
-        push = PushId(seat.worker, seat.session, sequence)
-        with self.seats.changed:
-            if seat.replaced:
+            return self.report({"why": "error", "text": f"worker {slot.worker}: {error}"})
+        push = PushId(slot.worker, slot.session, sequence)
+        with self.slots.changed:
+            if slot.replaced:
                 return None
             self._staged[push] = gradients
         return self.report(push)
 
-    def heard(self, seat, sent, acknowledged):
+    def note_counts(self, slot, sent, acknowledged):
         """Nothing: shard 0 counts."""
 
     def follow(self, entry):
         """Do what one `Entry` of shard 0's order says; raises ValueError when we can't have the same as shard 0."""
-        with self.seats.changed:
+        with self.slots.changed:
             if entry.used:
                 gradients = [self._part(push) for push in entry.used]
                 self.store.apply(mean_of(gradients), self.store.version)
@@ -64,37 +64,37 @@ class Follower:
             joined = {who.worker for who in entry.joined}
             for push in [push for push in self._staged if push.worker in joined]:
                 del self._staged[push]
-            self.seats.answer(entry, self.store)
+            self.slots.answer(entry, self.store)
             if entry.cut is not None:
                 number, full = entry.cut
                 self._cuts = {number: state_of(self.store, full, self.incarnation, self.settings.seed)}
-                self.seats.changed.notify_all()
+                self.slots.changed.notify_all()
             if entry.ended is not None:
-                self.seats.end(**entry.ended)
+                self.slots.end(**entry.ended)
 
-    def taken_cut(self, number, patience):
+    def wait_for_cut(self, number, patience):
         """Wait until the order has come to this cut, and return its `Snapshot`; TimeoutError after `patience` s."""
-        with self.seats.changed:
-            if not self.seats.changed.wait_for(lambda: number in self._cuts, patience):
+        with self.slots.changed:
+            if not self.slots.changed.wait_for(lambda: number in self._cuts, patience):
                 raise TimeoutError(f"cut {number} has not come after {patience:.0f} s.")
             return self._cuts.pop(number)
 
-    def leave(self, seat, reason, silent=False):
+    def leave(self, slot, reason, silent=False):
         """Free the seat and tell shard 0, which decides: its worker may wait there for what never came here."""
-        with self.seats.changed:
-            lost = self.seats.stand(seat) and not self.seats.ended
+        with self.slots.changed:
+            lost = self.slots.release(slot) and not self.slots.ended
         if lost and self.report is not None:
-            self.report({"left": PushId(seat.worker, seat.session, seat.attempt)})
+            self.report({"left": PushId(slot.worker, slot.session, slot.attempt)})
 
-    def look(self, since=0, events=0):
+    def poll(self, since=0, events=0):
         """Return (status, no records): those are shard 0's."""
-        with self.seats.changed:
-            return {"version": self.store.version, "incarnation": self.incarnation, "ended": self.seats.ended}, []
+        with self.slots.changed:
+            return {"version": self.store.version, "incarnation": self.incarnation, "ended": self.slots.ended}, []
 
     def end(self, why, text="", **more):
         """End the training here, as far as we know: shard 0 is gone, or the session."""
-        with self.seats.changed:
-            self.seats.end(why, text, **more)
+        with self.slots.changed:
+            self.slots.end(why, text, **more)
 
     def _part(self, push):
         if push not in self._staged:
@@ -102,16 +102,16 @@ class Follower:
         return self._staged.pop(push)
 
 
-class Link:
-    """Two connections to the shard at `address`, one for each direction; `hello` says which training.
+class FollowerLink:
+    """Two connections to the shard at `address`, one for each direction; `handshake` says which training.
 
     `tell` never raises: when the other shard is gone, `listen`, which runs in a thread of its own, ends and says so.
     """
 
-    def __init__(self, address, hello, context=None):
-        self._orders = connect(address, {**hello, "role": "orders"}, context)
+    def __init__(self, address, handshake, context=None):
+        self._orders = connect(address, {**handshake, "role": "orders"}, context)
         try:
-            self._reports = connect(address, {**hello, "role": "reports"}, context)
+            self._reports = connect(address, {**handshake, "role": "reports"}, context)
         except BaseException:
             self._orders.close()
             raise
@@ -140,7 +140,7 @@ class Link:
                 self._orders.close()
             self._reports.close()
 
-    def beat(self):
+    def send_heartbeat(self):
         """Say that shard 0 is there."""
         self._send("BEAT", {})
 
@@ -168,9 +168,9 @@ class Reporter:
         with self._sending:
             self._channel.send("TOLD", payload=told)
 
-    def beat_until(self, over):
+    def send_heartbeats_until(self, over):
         """Beat until the event `over` is set, or shard 0 is gone."""
-        while not over.wait(BEAT):
+        while not over.wait(HEARTBEAT):
             with self._sending:
                 self._channel.send("BEAT")
 

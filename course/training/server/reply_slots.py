@@ -2,10 +2,10 @@
 
 import threading
 
-from course.training.transport.wire import BEAT
+from course.training.transport.wire import HEARTBEAT
 
 
-class Seat:
+class ReplySlot:
     """One worker's place on a shard, as long as one connection of it lasts: its session's `attempt`-th.
 
     `into`: name to tensor, where its answers are put. `answered`: the version of the answer that lies there, None
@@ -18,7 +18,7 @@ class Seat:
         self.joined, self.replaced = False, False
 
 
-class Seats:
+class ReplySlots:
     """The seats of a shard. `changed` is the shard's lock; whatever is said here to need it, needs it held."""
 
     def __init__(self, workers):
@@ -30,27 +30,27 @@ class Seats:
         if worker not in range(self.workers):
             raise ValueError(f"worker {worker} is not one of this training; workers are 0 to {self.workers - 1}.")
 
-    def sit(self, seat):
+    def occupy(self, slot):
         """Give the worker this seat; whoever sat there before, an older connection of it, leaves. Needs the lock."""
-        before = self._taken.get(seat.worker)
+        before = self._taken.get(slot.worker)
         if before is not None:
             before.replaced = True
             self.changed.notify_all()
-        self._taken[seat.worker] = seat
+        self._taken[slot.worker] = slot
 
-    def stand(self, seat):
+    def release(self, slot):
         """Free the seat; return whether it was still the worker's. Needs the lock."""
-        seat.replaced = True  # nothing more is taken from it
-        if self._taken.get(seat.worker) is not seat:
+        slot.replaced = True  # nothing more is taken from it
+        if self._taken.get(slot.worker) is not slot:
             return False
-        del self._taken[seat.worker]
+        del self._taken[slot.worker]
         return True
 
-    def send_away(self, who):
+    def disconnect(self, who):
         """End the connection that `who` names, if it still is its worker's. Needs the lock."""
-        seat = self._taken.get(who.worker)
-        if seat is not None and (seat.session, seat.attempt) == (who.session, who.sequence):
-            seat.replaced = True
+        slot = self._taken.get(who.worker)
+        if slot is not None and (slot.session, slot.attempt) == (who.session, who.sequence):
+            slot.replaced = True
             self.changed.notify_all()
 
     def all(self):
@@ -64,36 +64,36 @@ class Seats:
         connection of the same worker go past it.
         """
         for who in entry.joined:
-            seat = self._taken.get(who.worker)
-            if seat is not None and (seat.session, seat.attempt) == (who.session, who.sequence):
-                seat.joined = True
+            slot = self._taken.get(who.worker)
+            if slot is not None and (slot.session, slot.attempt) == (who.session, who.sequence):
+                slot.joined = True
         for who in (*entry.used, *entry.dropped, *entry.joined):
-            seat = self._taken.get(who.worker)
-            if seat is not None and seat.joined and seat.session == who.session:
-                seat.taken = taken(seat.session) if taken else 0
-                seat.answered = store.pull(seat.into).version
+            slot = self._taken.get(who.worker)
+            if slot is not None and slot.joined and slot.session == who.session:
+                slot.taken = taken(slot.session) if taken else 0
+                slot.answered = store.pull(slot.into).version
         self.changed.notify_all()  # costs nothing where nobody waits
 
-    def wait(self, seat, beat):
+    def wait(self, slot, send_heartbeat):
         """Return the version of the seat's next answer; None when training is over. Call without the lock.
 
-        `beat` is called twice a second meanwhile, so that the worker knows that we are there. Raises ConnectionError
+        `send_heartbeat` is called twice a second meanwhile, so that the worker knows that we are there. Raises ConnectionError
         when the worker has come by another connection, or must.
         """
-        while not self._heard(seat):
-            beat()
-        if seat.replaced:
+        while not self._counts_heard(slot):
+            send_heartbeat()
+        if slot.replaced:
             raise ConnectionError("the worker has come by another connection, or lost another shard.")
         if self.ended:
             return None
-        seat.version, seat.answered = seat.answered, None
-        return seat.version
+        slot.version, slot.answered = slot.answered, None
+        return slot.version
 
-    def _heard(self, seat):
-        if seat.answered is not None:
+    def _counts_heard(self, slot):
+        if slot.answered is not None:
             return True  # an answer does not go away: no lock for the common case
         with self.changed:
-            return self.changed.wait_for(lambda: seat.answered is not None or self.ended or seat.replaced, BEAT)
+            return self.changed.wait_for(lambda: slot.answered is not None or self.ended or slot.replaced, HEARTBEAT)
 
     def end(self, why, text="", **more):
         """End the training; the first reason is kept. Returns whether this was it. Needs the lock."""

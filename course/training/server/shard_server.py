@@ -10,16 +10,15 @@ from contextlib import suppress
 
 import numpy
 
-from course.training.checkpoint.snapshot import packed
 from course.training.records.result import RECORD
-from course.training.server.coordinator import Exchange
-from course.training.server.follower import Follower, Link, Reporter, follow_orders
+from course.training.server.coordinator import Coordinator
+from course.training.server.follower import Follower, FollowerLink, Reporter, follow_orders
 from course.training.server.rules import make_rule
 from course.training.server.store import ParameterServer
-from course.training.transport.listener import Door, start, wait_for_threads
-from course.training.transport.shared_memory import taken
+from course.training.transport.listener import Listener, start, wait_for_threads
+from course.training.transport.shared_memory import open_offer
 from course.training.transport.tensor_layout import Layout
-from course.training.transport.wire import BEAT, HELLO_LIMIT, SILENCE
+from course.training.transport.wire import HANDSHAKE_LIMIT, HEARTBEAT, SILENCE
 
 _UNCALLED = 30.0  # seconds until a session must have come
 _PATIENCE = 30.0  # seconds between two words of a session: its hooks may take their time
@@ -28,33 +27,33 @@ _ENDING = 3.0  # seconds for a process that ends to finish the steps it is in
 _OPEN = weakref.WeakSet()
 
 
-class Server:
+class ShardServer:
     """Serves one shard of one training. It closes when the session that asked for it closes or falls silent.
 
-    `exchange`: an `Exchange` for shard 0, a `Follower` for the others. `token`: a secret that all who come must name,
+    `shard`: an `Coordinator` for shard 0, a `Follower` for the others. `token`: a secret that all who come must name,
     so that nobody reaches another training's store by mistake. `contexts`: `ssl.SSLContext`s to listen and to call
     with, or Nones for plain TCP. `grace`: seconds to wait for another session.
     """
 
-    def __init__(self, exchange, layout, token, contexts=(None, None), host="127.0.0.1", grace=0.0):
-        self.exchange, self._layout, self.token, self._grace = exchange, layout, token, grace
+    def __init__(self, shard, layout, token, contexts=(None, None), host="127.0.0.1", grace=0.0):
+        self.shard, self._layout, self.token, self._grace = shard, layout, token, grace
         listen, self._call = contexts
         self._layout_json = json.loads(json.dumps(layout.as_json()))
         self._lock, self._channels, self._links = threading.Lock(), set(), []
-        self._epoch, self._session = -1, None
+        self._term, self._session = -1, None
         self._alone_since, self._allowed = time.monotonic(), _UNCALLED
         _OPEN.add(self)
-        self._door = Door(self._serve, self._objection, self._tick, token, listen, host)
-        self.address = self._door.address
+        self._listener = Listener(self._serve, self._refusal, self._tick, token, listen, host)
+        self.address = self._listener.address
 
     def close(self):
         """End the training and hang up every connection; worker loops then end by themselves. Idempotent."""
-        self._door.close()
+        self._listener.close()
         with self._lock:
             open_now = [*self._channels, *self._links]
         for one in open_now:
             one.hang_up()  # their threads close them
-        self.exchange.end("closed")  # last: no session is to read this as the training's end, but to miss the server
+        self.shard.end("closed")  # last: no session is to read this as the training's end, but to miss the server
 
     def _tick(self):
         """Close when no session has come, or come back, for too long."""
@@ -63,29 +62,29 @@ class Server:
         if forsaken:
             self.close()
 
-    def _objection(self, told):
+    def _refusal(self, told):
         """Return why this hello is not welcome, or None."""
-        role, incarnation, epoch = told.get("role"), told.get("incarnation", 0), told.get("epoch", 0)
+        role, incarnation, term = told.get("role"), told.get("incarnation", 0), told.get("term", 0)
         if role not in _ROLES:
             return "a hello says its role: session or worker."
-        if incarnation != self.exchange.incarnation:
+        if incarnation != self.shard.incarnation:
             return (
-                f"this parameter server is incarnation {self.exchange.incarnation} of the training; "
+                f"this parameter server is incarnation {self.shard.incarnation} of the training; "
                 f"the {role} belongs to incarnation {incarnation}."
             )
-        if role == "session" and (not isinstance(epoch, int) or epoch < self._epoch):
-            return f"a session of epoch {self._epoch} leads this training now; epoch {epoch} is over."
+        if role == "session" and (not isinstance(term, int) or term < self._term):
+            return f"a session of term {self._term} leads this training now; term {term} is over."
         if role == "worker":
-            return self._objection_to_worker(told)
+            return self._refusal_of_worker(told)
         return None
 
-    def _objection_to_worker(self, told):
+    def _refusal_of_worker(self, told):
         if told.get("layout", self._layout_json) != self._layout_json:
             return f"the worker's parameters are {told['layout']}; the store's are {self._layout_json}."
         if not isinstance(told.get("session", ""), str) or not isinstance(told.get("attempt", 0), int):
             return "a worker's session is a text, its attempt a number."
         try:
-            self.exchange.admit(told.get("worker"), told.get("session", ""))
+            self.shard.admit(told.get("worker"), told.get("session", ""))
         except ValueError as error:
             return str(error)
         return None
@@ -94,7 +93,7 @@ class Server:
         with self._lock:
             self._channels.add(channel)
         try:
-            if not self._door.closed.is_set():
+            if not self._listener.closed.is_set():
                 getattr(self, f"_serve_{told['role']}")(channel, told)
         finally:
             channel.close()
@@ -105,57 +104,57 @@ class Server:
 
     def _serve_worker(self, channel, told):
         channel.send("OKAY")
-        joining = channel.receive(HELLO_LIMIT)
+        joining = channel.receive(HANDSHAKE_LIMIT)
         if joining.kind != "JOIN":
             return
-        shared = taken(joining.text(), self._layout.nbytes) if joining.payload else None
+        shared = open_offer(joining.text(), self._layout.nbytes) if joining.payload else None
         channel.agree(self._layout, shared)
-        seat = self.exchange.join(told["worker"], told.get("session", ""), channel.sending, told.get("attempt", 0))
+        slot = self.shard.join(told["worker"], told.get("session", ""), channel.sending, told.get("attempt", 0))
         reason, silent = "stopped", False
         try:
             # a worker joins shard 0 when all others have a seat for the answer
             channel.send("SEAT", number=shared is not None)
-            reason = self._exchange_with(channel, seat)
+            reason = self._serve_steps(channel, slot)
         except TimeoutError:
             reason, silent = f"nothing heard for {SILENCE:.0f} s", True
         except (OSError, ValueError) as error:
             reason = f"connection lost: {error}"
         finally:
-            self.exchange.leave(seat, reason, silent)
+            self.shard.leave(slot, reason, silent)
 
-    def _exchange_with(self, channel, seat):
-        def beat():
+    def _serve_steps(self, channel, slot):
+        def send_heartbeat():
             channel.send("BEAT")
 
-        while (version := self.exchange.seats.wait(seat, beat)) is not None:
-            channel.send_tensors("PARM", version, sequence=seat.taken)
-            frame = channel.receive(HELLO_LIMIT)
+        while (version := self.shard.slots.wait(slot, send_heartbeat)) is not None:
+            channel.send_tensors("PARM", version, sequence=slot.taken)
+            frame = channel.receive(HANDSHAKE_LIMIT)
             if frame.kind == "BYE!":  # another shard told it that training is over; this one hears why in a moment
                 return "sent home by another shard"
             if frame.kind != "PUSH":
                 reason = frame.payload.decode(errors="replace")
-                self.exchange.end("error", f"worker {seat.worker}: {reason}")
+                self.shard.end("error", f"worker {slot.worker}: {reason}")
                 return reason
-            self.exchange.push(seat, frame.sequence, frame.value, channel.received, frame.number)
-        if self.exchange.seats.ended["why"] in ("closed", "shard"):
+            self.shard.push(slot, frame.sequence, frame.value, channel.received, frame.number)
+        if self.shard.slots.ended["why"] in ("closed", "shard"):
             raise ConnectionError("the session or another shard has gone: this is not the end of training")
-        channel.send("STOP", sequence=seat.taken)
-        told = channel.receive(HELLO_LIMIT)  # BYE!, with its last counts
-        self.exchange.heard(seat, told.sequence, told.number)
+        channel.send("STOP", sequence=slot.taken)
+        told = channel.receive(HANDSHAKE_LIMIT)  # BYE!, with its last counts
+        self.shard.note_counts(slot, told.sequence, told.number)
         return "stopped"
 
     # --- the session -------------------------------------------------------------------------------------------------
 
     def _serve_session(self, channel, told):
-        epoch = told.get("epoch", 0)
+        term = told.get("term", 0)
         with self._lock:
-            before, self._session, self._epoch = self._session, channel, epoch
+            before, self._session, self._term = self._session, channel, term
         if before is not None:
             before.hang_up()  # an older chief: it is refused when it comes again
         channel.patience(_PATIENCE)
         bye = False
         try:
-            channel.send("OKAY", payload={"epoch": epoch})
+            channel.send("OKAY", payload={"term": term})
             while not bye:
                 bye = self._answer_session(channel, channel.receive())
         finally:
@@ -172,60 +171,60 @@ class Server:
     def _answer_session(self, channel, frame):
         """Answer one request of the session; return whether it was its last."""
         if frame.kind == "LOOK":
-            status, records = self.exchange.look(frame.number, frame.sequence)
+            status, records = self.shard.poll(frame.number, frame.sequence)
             channel.send("STAT", payload=status)
             channel.send("ROWS", payload=numpy.array(records, dtype=RECORD).tobytes())
         elif frame.kind == "SNAP":
-            number, state = self.exchange.cut(full=bool(frame.number))
-            channel.send("CUTS", number, payload=packed(state))
+            number, state = self.shard.cut(full=bool(frame.number))
+            channel.send("CUTS", number, payload=state.as_bytes())
         elif frame.kind == "TAKE":
-            channel.send("CUTS", frame.number, payload=packed(self.exchange.taken_cut(frame.number, SILENCE / 2)))
+            channel.send("CUTS", frame.number, payload=self.shard.wait_for_cut(frame.number, SILENCE / 2).as_bytes())
         elif frame.kind == "LINK":
             self._link(frame.text())
             channel.send("OKAY")
         elif frame.kind == "STOP":
-            self.exchange.end("stopped")
+            self.shard.end("stopped")
         return frame.kind == "BYE!"
 
     # --- the other shards --------------------------------------------------------------------------------------------
 
-    def _link(self, addresses):
+    def _link(self, endpoints):
         """Connect to the other shards; from now on they follow this one."""
-        hello = {"token": self.token, "incarnation": self.exchange.incarnation}
-        for number, address in enumerate(addresses):
-            link = Link(tuple(address), hello, self._call)
+        handshake = {"token": self.token, "incarnation": self.shard.incarnation}
+        for number, address in enumerate(endpoints):
+            link = FollowerLink(tuple(address), handshake, self._call)
             with self._lock:
                 self._links.append(link)
             start(self._listen, number, link)
-        self.exchange.follow_me(list(self._links))
-        if addresses:
-            start(self._beat)
+        self.shard.attach_followers(list(self._links))
+        if endpoints:
+            start(self._send_heartbeats)
 
     def _listen(self, number, link):
         def ended(**told):
-            self.exchange.end(**({"shard": number + 1} if told["why"] == "shard" else {}), **told)
+            self.shard.end(**({"shard": number + 1} if told["why"] == "shard" else {}), **told)
 
-        link.listen(lambda push: self.exchange.staged(number, push), self.exchange.left, ended)
+        link.listen(lambda push: self.shard.staged(number, push), self.shard.left, ended)
 
-    def _beat(self):
-        while not self._door.closed.wait(BEAT):
+    def _send_heartbeats(self):
+        while not self._listener.closed.wait(HEARTBEAT):
             for link in self._links:
-                link.beat()
+                link.send_heartbeat()
 
     def _serve_orders(self, channel, told):
         channel.send("OKAY")
         try:
-            follow_orders(channel, self.exchange.follow)
+            follow_orders(channel, self.shard.follow)
         except (OSError, ValueError) as error:
-            if isinstance(error, ValueError) and self.exchange.report is not None:
+            if isinstance(error, ValueError) and self.shard.report is not None:
                 with suppress(OSError):  # shard 0 has gone too: it needs no reason
-                    self.exchange.report({"why": "shard", "text": f"it can't follow the order: {error}"})
-            self.exchange.end("shard", f"it and shard 0 have lost each other: {error}", shard=0)
+                    self.shard.report({"why": "shard", "text": f"it can't follow the order: {error}"})
+            self.shard.end("shard", f"it and shard 0 have lost each other: {error}", shard=0)
 
     def _serve_reports(self, channel, told):
-        self.exchange.report = Reporter(channel)  # before the answer: pushes may come right after it
+        self.shard.report = Reporter(channel)  # before the answer: pushes may come right after it
         channel.send("OKAY")
-        self.exchange.report.beat_until(self._door.closed)
+        self.shard.report.send_heartbeats_until(self._listener.closed)
 
 
 @atexit.register
@@ -249,15 +248,15 @@ def open_server(
     contexts=(None, None),
     host=None,
 ):
-    """Start a `Server` for shard number `shard` of `shards` with these parameters in this process; return it.
+    """Start a `ShardServer` for shard number `shard` of `shards` with these parameters in this process; return it.
 
     `start`: a `Snapshot` of them to go on from. `contexts`: `ssl.SSLContext`s to listen and to call with, or Nones.
     """
     store = ParameterServer(parameters, optimizer, state=start)
     if shard == 0:
         rule = make_rule(settings.mode, store, settings.workers, settings.max_staleness, settings.aggregate)
-        exchange = Exchange(store, rule, settings, incarnation, start, others=shards - 1)
+        shard = Coordinator(store, rule, settings, incarnation, start, others=shards - 1)
     else:
-        exchange = Follower(store, settings, incarnation)
+        shard = Follower(store, settings, incarnation)
     token = token or secrets.token_hex(8)
-    return Server(exchange, Layout.of(parameters), token, contexts, host or "127.0.0.1", settings.grace)
+    return ShardServer(shard, Layout.of(parameters), token, contexts, host or "127.0.0.1", settings.grace)

@@ -67,7 +67,7 @@ def offer(size, connection):
         return Offer(told, Halves(*_halves(memory, size)), number)
 
 
-def taken(told, size):
+def open_offer(told, size):
     """Return the shard's `Halves` of what a worker `told` it to share, `size` bytes each way; None if it can't be had.
 
     `told` comes from outside: anything but the sealed memory that it describes is left alone.

@@ -17,11 +17,11 @@ __all__ = ["PROTOCOL", "SILENCE", "Channel", "Frame", "Layout", "Refused", "conn
 
 PROTOCOL = 3  # both sides name it at the handshake
 SILENCE = 3.0  # seconds: who says nothing for so long, not even a beat, counts as gone
-BEAT = 0.5  # seconds: who has nothing to say says so at least this often
+HEARTBEAT = 0.5  # seconds: who has nothing to say says so at least this often
 _HEADER = struct.Struct("<4sIQdQ")
 _TENSORS = ("PUSH", "PARM")
 TEXT_LIMIT = 1 << 26  # bytes; the longest text of a friend is a batch of step records, or a snapshot's piece
-HELLO_LIMIT = 1 << 20  # bytes; of a stranger nothing longer is read
+HANDSHAKE_LIMIT = 1 << 20  # bytes; of a stranger nothing longer is read
 
 
 class Refused(ConnectionError):
@@ -130,10 +130,10 @@ class Channel:
             view = view[count:]
 
 
-def connect(address, hello, context=None, patience=SILENCE):
+def connect(address, handshake, context=None, patience=SILENCE):
     """Return a `Channel` to the server at `address` (host, port), which has let us in.
 
-    `hello`: a dict that says who we are. `context`: an `ssl.SSLContext`, or None for plain TCP. Raises OSError when
+    `handshake`: a dict that says who we are. `context`: an `ssl.SSLContext`, or None for plain TCP. Raises OSError when
     there is no such server, Refused with the server's words when it won't have us.
     """
     connection = socket.create_connection(address, timeout=patience)
@@ -141,8 +141,8 @@ def connect(address, hello, context=None, patience=SILENCE):
         if context is not None:
             connection = context.wrap_socket(connection)
         channel = Channel(connection, patience)
-        channel.send("HELO", PROTOCOL, payload={"course": course.__version__, **hello})
-        answer = channel.receive(HELLO_LIMIT)
+        channel.send("HELO", PROTOCOL, payload={"course": course.__version__, **handshake})
+        answer = channel.receive(HANDSHAKE_LIMIT)
         if answer.kind != "OKAY":
             raise Refused(answer.payload.decode(errors="replace"))
         return channel

@@ -5,7 +5,7 @@ import threading
 from typing import NamedTuple
 
 from course.training.transport.shared_memory import offer
-from course.training.transport.wire import BEAT, HELLO_LIMIT, connect
+from course.training.transport.wire import HANDSHAKE_LIMIT, HEARTBEAT, connect
 
 
 class Answer(NamedTuple):
@@ -15,27 +15,27 @@ class Answer(NamedTuple):
     taken: int
 
 
-class Line:
+class ShardConnections:
     """One worker's connections to every shard of a training. `parameters` and `gradients` are views of their buffers.
 
     `layouts`: of each shard, shard 0 first. While the worker is in `computing`, a thread says twice a second that it is
     there, unless it has just pushed.
     """
 
-    def __init__(self, addresses, layouts, hello, context=None):
+    def __init__(self, endpoints, layouts, handshake, context=None):
         self._channels, self._talking, self._pushes = [], threading.Lock(), 0
         self._over = threading.Event()
         self._talking.acquire()  # ours until we compute
         try:
-            for address, layout in zip(addresses, layouts, strict=True):
-                channel = connect(tuple(address), {**hello, "layout": layout.as_json()}, context)
+            for address, layout in zip(endpoints, layouts, strict=True):
+                channel = connect(tuple(address), {**handshake, "layout": layout.as_json()}, context)
                 self._channels.append(channel)
             for pair in reversed(list(zip(self._channels, layouts, strict=True))):
                 _take_a_seat(*pair)  # shard 0 last: by then the others have a seat for its order
         except BaseException:
             self.close()
             raise
-        threading.Thread(target=self._beat, daemon=True, name="worker-beat").start()
+        threading.Thread(target=self._send_heartbeats, daemon=True, name="worker-beat").start()
         self.parameters = {name: view for c in self._channels for name, view in c.received.items()}
         self.gradients = {name: view for c in self._channels for name, view in c.sending.items()}
 
@@ -43,7 +43,7 @@ class Line:
         """Return the next `Answer`; raises OSError when a shard is gone, or silent for 3 s."""
         frames = []
         for channel in self._channels:
-            frames.append(channel.receive(HELLO_LIMIT))
+            frames.append(channel.receive(HANDSHAKE_LIMIT))
             if frames[-1].kind != "PARM":
                 return Answer(None, frames[0].sequence)
         versions = [frame.number for frame in frames]
@@ -64,7 +64,7 @@ class Line:
 
     def fail(self, words):
         """Tell shard 0 that the problem's code failed."""
-        self._channels[0].send("FAIL", payload=words[: HELLO_LIMIT // 8].encode())
+        self._channels[0].send("FAIL", payload=words[: HANDSHAKE_LIMIT // 8].encode())
 
     @contextlib.contextmanager
     def computing(self):
@@ -81,9 +81,9 @@ class Line:
         for channel in self._channels:
             channel.close()
 
-    def _beat(self):
+    def _send_heartbeats(self):
         seen = 0
-        while not self._over.wait(BEAT / 2):
+        while not self._over.wait(HEARTBEAT / 2):
             quiet, seen = self._pushes == seen, self._pushes
             if quiet and self._talking.acquire(blocking=False):
                 try:
@@ -100,7 +100,7 @@ def _take_a_seat(channel, layout):
     offered = offer(layout.nbytes, channel.connection)
     try:
         channel.send("JOIN", payload=offered.told if offered else b"")
-        answer = channel.receive(HELLO_LIMIT)
+        answer = channel.receive(HANDSHAKE_LIMIT)
         if answer.kind != "SEAT":
             raise ConnectionError("a shard gave us no seat.")
     finally:

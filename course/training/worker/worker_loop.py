@@ -10,7 +10,7 @@ import torch
 from course.training.problems.problem import batch_generator
 from course.training.transport.tensor_layout import Layout
 from course.training.transport.wire import Refused
-from course.training.worker.shard_connections import Line
+from course.training.worker.shard_connections import ShardConnections
 
 RECONNECT = 6.0  # seconds of vain attempts until the loop gives up
 _NOBODY = 1.0  # … where nobody listens any more: the process is gone
@@ -18,7 +18,7 @@ _AGAIN = 0.1  # seconds between two attempts
 
 
 @dataclass(frozen=True)
-class Worked:
+class WorkerReport:
     """What a worker's loop did: pushes `sent`, and how many it knows were taken; `ended`: why, in a few words."""
 
     worker: int
@@ -28,19 +28,19 @@ class Worked:
     ended: str
 
 
-def work(problem, worker, where, seed=0, context=None):
-    """Work for the training at `where` until it says stop; return a `Worked`.
+def run_worker(problem, worker, addresses, seed=0, context=None):
+    """Work for the training at `addresses` until it says stop; return a `WorkerReport`.
 
     A connection that breaks is made again, for some seconds, in the same session: what was taken meanwhile is known
     then, and no gradient counts twice. Shards that are gone end the loop too: whether that is an error, the session
     says. An exception in the problem's code is told to shard 0 and then raised.
     """
-    return _Loop(problem, worker, where, seed, context).run()
+    return _WorkerLoop(problem, worker, addresses, seed, context).run()
 
 
-class _Loop:
-    def __init__(self, problem, worker, where, seed, context):
-        self.problem, self.worker, self.where, self.seed, self.context = problem, worker, where, seed, context
+class _WorkerLoop:
+    def __init__(self, problem, worker, addresses, seed, context):
+        self.problem, self.worker, self.addresses, self.seed, self.context = problem, worker, addresses, seed, context
         self.session, self.attempt = secrets.token_hex(8), 0
         self.sent = self.acknowledged = 0
         self._unanswered = None  # the number of the push that we don't know the fate of
@@ -48,7 +48,7 @@ class _Loop:
         parameters = problem.initial()
         self._names = list(parameters)
         layout = Layout.of(parameters)
-        self._layouts = [layout.part(names) for names in where.names] if where.names else [layout]
+        self._layouts = [layout.part(names) for names in addresses.names] if addresses.names else [layout]
 
     def run(self):
         while True:
@@ -69,13 +69,13 @@ class _Loop:
                 time.sleep(_AGAIN)
 
     def _worked(self, ended):
-        return Worked(self.worker, self.session, self.sent, self.acknowledged, ended)
+        return WorkerReport(self.worker, self.session, self.sent, self.acknowledged, ended)
 
     def _connected(self):
         self.attempt += 1
-        told = {"role": "worker", "worker": self.worker, "token": self.where.token}
-        told |= {"incarnation": self.where.incarnation, "session": self.session, "attempt": self.attempt}
-        return Line(self.where.addresses, self._layouts, told, self.context)
+        told = {"role": "worker", "worker": self.worker, "token": self.addresses.token}
+        told |= {"incarnation": self.addresses.incarnation, "session": self.session, "attempt": self.attempt}
+        return ShardConnections(self.addresses.endpoints, self._layouts, told, self.context)
 
     def _work(self, line):
         # the views of the receiving buffers: each answer overwrites them in place, between two gradients

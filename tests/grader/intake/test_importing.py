@@ -87,7 +87,7 @@ def test_other_names_are_nobody_s(name):
     assert readings(name) == []
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.text(max_size=60))
 def test_whatever_a_name_is_it_can_be_read_or_not(name):
     for one in readings(name):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from grader.sandbox import Profile, Sandbox, SandboxStopped, SandboxUnavailable, running
 from grader.sandbox.bounded_log import Kept
 from grader.sandbox.watch import Usage
-from tests.helpers.sandboxes import AS_ROOT, need_sandboxes, nothing_left  # noqa: F401
+from tests.helpers.sandboxes import AS_ROOT, need_sandboxes
 
 need_sandboxes()
 pytestmark = pytest.mark.usefixtures("nothing_left")

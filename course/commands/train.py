@@ -16,19 +16,20 @@ def run(say, *, job_name=None, task_index=0, workers=2, ps=1, patience=60.0, cer
     `say`: takes a line for the reader. `more`: the cluster's flags (`spec`, `ps_hosts`, `worker_hosts`,
     `scheduler_hosts`) and those of the training, as for `report`. Raises as `train` does.
     """
-    where = {flag: more.pop(flag, None) for flag in ("spec", "ps_hosts", "worker_hosts", "scheduler_hosts")}
+    hosts = {flag: more.pop(flag, None) for flag in ("spec", "ps_hosts", "worker_hosts", "scheduler_hosts")}
     if job_name is None:
-        if any(where.values()):
+        if any(hosts.values()):
             raise ValueError("--ps-hosts …: say which task this process is, as in --job-name worker --task-index 0")
         for line in report(workers=workers, ps=ps, **more):
             say(line)
         return 0
     from course.commands.task import certificate_of, spec_of
-    from course.training.multihost.roles import play
+    from course.training.multihost.roles import run_role
 
-    spec = spec_of(**where)
-    role, told = role_of(spec, job_name, task_index, patience, **more)
-    return play(dataclasses.replace(role, certificate=certificate_of(certificate, where["spec"], insecure)), told, say)
+    spec = spec_of(**hosts)
+    role, outcome_of = role_of(spec, job_name, task_index, patience, **more)
+    role = dataclasses.replace(role, certificate=certificate_of(certificate, hosts["spec"], insecure))
+    return run_role(role, outcome_of, say)
 
 
 def report(
@@ -93,7 +94,7 @@ def role_of(
     checkpoint_dir=None,
     resume=True,
 ):
-    """Return the `Role` of this process, and the function from a result to lines of text that `play` takes.
+    """Return the `Role` of this process, and the function from a result to lines of text that `run_role` takes.
 
     `job`, `index`: which task of `spec` it is. Raises ValueError or IndexError for a role that the spec doesn't have.
     """

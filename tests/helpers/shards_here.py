@@ -87,7 +87,7 @@ def connected(addresses, context=None, term=0):
 
 @contextmanager
 def working(addresses, workers=1, problem=PROBLEM, context=None):
-    """Within the `with`, so many workers' loops run; yields a list that takes their `WorkerReport`. Waits for their end."""
+    """Within the `with`, so many workers' loops run; yields the list of their reports. Waits for their end."""
     worked = []
 
     def run(worker):

@@ -1,19 +1,24 @@
-"""Follow one incarnation: read its records, tell the hooks each step and event, until training ends."""
+"""One incarnation, from its shards' opening to the training's end or a shard's loss: follow it, and know its state."""
 
 import time
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from course.training.driver.shard_client import unbroken
-from course.training.hooks.base import refuse, tell
+import torch
+
+from course.deadlines import SESSION_POLLS_EVERY
+from course.training.checkpoint.snapshot import Snapshot
+from course.training.driver.history import History
+from course.training.driver.shard_client import ShardClient
+from course.training.driver.worker_pool import WorkerPool
+from course.training.hooks.base import Hook, Session, refuse, tell
 from course.training.records.errors import TrainingError
 from course.training.records.result import Step
 from course.training.server.store import NonFiniteError
 
-_EVERY = 0.02  # seconds between two looks at the shards
 
-
-def follow(client, session, hooks, history, pool):
-    """Read steps and tell the hooks until training ends. Raises what the end calls for."""
+def follow(client: ShardClient, session: Session, hooks: Sequence[Hook], history: History, pool: WorkerPool) -> None:
+    """Read steps and tell the hooks until training ends. Raises ShardLost, or what the end calls for (see `train`)."""
     workers = pool.plan.workers
     while True:
         pool.check()
@@ -24,13 +29,12 @@ def follow(client, session, hooks, history, pool):
         _tell_steps(rows, session, hooks)
         status, ended = history.status, history.status["ended"]
         if ended and (len(rows) == 0 or session.stop_reason is not None):
-            _judge(ended, status, session, hooks, workers)
+            _raise_for(ended, status, session, hooks, workers)
             return
         if session.stop_reason is not None:
-            with unbroken():
-                client.stop()
+            client.stop()
         elif not ended:
-            time.sleep(_EVERY)
+            time.sleep(SESSION_POLLS_EVERY)
 
 
 def _tell_steps(rows, session, hooks):
@@ -42,7 +46,7 @@ def _tell_steps(rows, session, hooks):
             return
 
 
-def _judge(ended, status, session, hooks, workers):
+def _raise_for(ended, status, session, hooks, workers):
     """Raise what the end of the training calls for."""
     if ended["why"] == "not finite":
         refuse(session, hooks, NonFiniteError(ended["text"], ended["version"]))
@@ -57,37 +61,35 @@ def _judge(ended, status, session, hooks, workers):
 
 
 class LatestState:
-    """Shows the shards of the present `ShardClient`; before there are any, and when they are gone, what was known last.
+    """Parameters and snapshots while shards come and go: of the present shards, else what was known last.
 
     `parameters`: name to tensor, the first ones. `start`: the `Snapshot` that training goes on from, or None.
     `history`: the `History` of the training.
     """
 
-    def __init__(self, parameters, start, history):
+    def __init__(self, parameters: dict[str, torch.Tensor], start: Snapshot | None, history: History):
         self._client, self._snapshot, self._history = None, start, history
         self._last = start.parameters if start else parameters
 
     @contextmanager
-    def of(self, client):
-        """Within the `with`, show the shards of this `ShardClient`."""
+    def showing(self, client: ShardClient) -> Iterator[None]:
+        """Within the `with`, ask the client's shards."""
         self._client = client
         try:
             yield
         finally:
             self._client = None
 
-    def parameters(self):
+    def parameters(self) -> dict[str, torch.Tensor]:
         """Return copies of the present parameters: name to tensor. Raises ShardLost."""
         if self._client is not None:
-            with unbroken():
-                self._last = self._client.parameters()
+            self._last = self._client.parameters()
         return {name: value.detach().clone() for name, value in self._last.items()}
 
-    def snapshot(self):
+    def snapshot(self) -> Snapshot | None:
         """Return the `Snapshot` of this moment, None when there never was one. Raises ShardLost."""
         if self._client is not None:
-            with unbroken():
-                self._snapshot = self._client.snapshot()
+            self._snapshot = self._client.snapshot()
             self._history.read(self._client)  # the records of all that is in the snapshot, while they can be had
             self._last = self._snapshot.parameters
         return self._snapshot

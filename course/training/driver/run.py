@@ -1,11 +1,19 @@
-"""One call of `train`, over as many incarnations as it takes: a lost ps costs the updates since the last checkpoint."""
+"""What happens when a parameter server dies: one call of `train`, over as many incarnations as it takes.
+
+A lost ps task costs the updates since the last checkpoint: the training rolls its history back to it, and opens shards
+again, as the next incarnation, in those ps tasks that answer.
+"""
 
 import dataclasses
+from collections.abc import Sequence
 from contextlib import suppress
 
+from course.training.checkpoint.folder_lock import LockedCheckpoints
+from course.training.checkpoint.snapshot import Snapshot
 from course.training.driver.history import History
 from course.training.driver.incarnation import LatestState, follow
-from course.training.hooks.base import Session, begun
+from course.training.driver.worker_pool import WorkerPool
+from course.training.hooks.base import Hook, Session, begun
 from course.training.records.errors import Deposed, ShardLost, TrainingError
 from course.training.records.result import TrainingResult
 
@@ -19,16 +27,24 @@ class Run:
     parameters.
     """
 
-    def __init__(self, pool, hooks, checkpoints=None, start=None):
+    def __init__(
+        self,
+        pool: WorkerPool,
+        hooks: Sequence[Hook],
+        checkpoints: LockedCheckpoints | None = None,
+        start: Snapshot | None = None,
+    ):
         self._plan, self._pool, self._hooks, self._checkpoints = pool.plan, pool, hooks, checkpoints
         self._history = History(start.version if start else 0)
         self._latest = LatestState(pool.plan.problem.initial(), start, self._history)
-        self._session = self._made_session()
+        self._session = self._new_session()
         self._start, self._opened, self._incarnation = start, 0, -1
         self._furthest, self._fruitless = -1, 0
-        self._first = start.incarnation if start else None  # the lowest incarnation whose checkpoints are ours
+        self._first = (
+            start.incarnation if start else None
+        )  # the lowest incarnation whose checkpoints are this training's
 
-    def result(self):
+    def result(self) -> TrainingResult:
         """Train to the end; return the `TrainingResult`, or raise what the end calls for (see `train`)."""
         with begun(self._session, self._hooks):
             settings = dataclasses.replace(self._plan.settings, limit=self._session.limit)
@@ -47,16 +63,16 @@ class Run:
                 f"none of {', '.join(self._plan.ps)} answers. Start one again, then call train again: it goes on from "
                 "the newest checkpoint, where a checkpoint_dir is given."
             )
-        with self._pool.opened(ps, settings, number, self._start) as client, self._latest.of(client):
+        with self._pool.shards_opened(ps, settings, number, self._start) as client, self._latest.showing(client):
             self._incarnation = client.addresses.incarnation
             self._note_start(client)
             try:
-                with self._pool.working(client):
+                with self._pool.workers_running(client):
                     follow(client, self._session, self._hooks, self._history, self._pool)
                 parameters = self._finished()
                 with suppress(ShardLost):  # all that matters is here
                     self._history.read(client)  # again: the workers have said their last counts since
-                return self._made(self._history.status, parameters)
+                return self._result(self._history.status, parameters)
             except (ShardLost, Deposed):
                 raise
             except BaseException as error:
@@ -69,7 +85,7 @@ class Run:
         return self._session.parameters()
 
     def _note_start(self, client):
-        """Tell where training goes on from; save the version that it starts with, before anybody works on it."""
+        """Tell where training goes on from; save the version that it starts with, before any worker changes it."""
         if self._pool.attached:
             self._start, self._first = None, self._incarnation
             self._session.happened("chief took over", reason=f"incarnation {self._incarnation}")
@@ -115,14 +131,14 @@ class Run:
         self._furthest = max(self._furthest, self._history.version)
         if self._fruitless >= TRIES:
             raise TrainingError(
-                f"{lost.task}, the parameter server, is lost: {lost.reason}. It is the {self._fruitless}th time in a row "
-                f"that training got no further than step {self._furthest}; cluster.log({lost.task!r}) may say why. "
+                f"{lost.task}, the parameter server, is lost: {lost.reason}. It is the {self._fruitless}th time in a "
+                f"row that training got no further than step {self._furthest}; cluster.log({lost.task!r}) may say why. "
                 f"What was reached is in {self._checkpoints.folder}."
             ) from lost
 
-    def _made_session(self):
+    def _new_session(self):
         plan = self._plan
-        told = {
+        settings = {
             **vars(plan.settings),
             "optimizer": getattr(plan.optimizer, "func", plan.optimizer).__name__,
             "seed": plan.seed,
@@ -135,13 +151,13 @@ class Run:
             problem=plan.problem,
             cluster=self._pool.cluster,
             checkpoints=self._checkpoints,
-            settings=told,
+            settings=settings,
             seconds=self._history.now,
         )
         session.step = self._history.version
         return session
 
-    def _made(self, status, parameters):
+    def _result(self, status, parameters):
         history = self._history
         return TrainingResult(
             self._plan.settings.mode,

@@ -1,34 +1,40 @@
 """`train`: parameter-server tasks, worker tasks, and this process, which starts them, tells the hooks and saves."""
 
+from collections.abc import Sequence
 from contextlib import ExitStack
+from os import PathLike
+from typing import TYPE_CHECKING
 
 from course.training.checkpoint.folder_lock import FolderLock, LockedCheckpoints
 from course.training.driver.run import Run
 from course.training.driver.training_plan import make_plan, participants
 from course.training.driver.worker_pool import WorkerPool, warm_up
+from course.training.hooks.base import Hook
 from course.training.hooks.save_checkpoint import with_saving
-from course.training.records.errors import TrainingError
+from course.training.problems.problem import MakeOptimizer, Problem
+from course.training.records.result import TrainingResult
 
-__all__ = ["TrainingError", "train"]
+if TYPE_CHECKING:
+    from course.cluster.cluster import Cluster
 
 
 def train(
-    problem,
-    cluster,
+    problem: Problem,
+    cluster: "Cluster",
     *,
-    optimizer,
-    mode="async",
-    workers=None,
-    total_steps=1000,
-    hooks=(),
-    max_staleness=None,
-    aggregate=None,
-    seed=0,
-    checkpoint_dir=None,
-    keep=5,
-    resume=True,
-    placement="by_size",
-):
+    optimizer: MakeOptimizer,
+    mode: str = "async",
+    workers: int | None = None,
+    total_steps: int = 1000,
+    hooks: Sequence[Hook] = (),
+    max_staleness: int | None = None,
+    aggregate: int | None = None,
+    seed: int = 0,
+    checkpoint_dir: str | PathLike | None = None,
+    keep: int = 5,
+    resume: bool = True,
+    placement: str = "by_size",
+) -> TrainingResult:
     """Train `problem` on the cluster's `ps` tasks and its `worker` tasks; return a `TrainingResult`.
 
     - `problem`: a `Problem`. `optimizer`: from a list of tensors to a `torch.optim` optimiser, which lives on the
@@ -58,7 +64,13 @@ def train(
     return train_with(WorkerPool(cluster, plan), hooks, checkpoint_dir, keep, resume)
 
 
-def train_with(pool, hooks=(), checkpoint_dir=None, keep=5, resume=True):
+def train_with(
+    pool: WorkerPool,
+    hooks: Sequence[Hook] = (),
+    checkpoint_dir: str | PathLike | None = None,
+    keep: int = 5,
+    resume: bool = True,
+) -> TrainingResult:
     """Train as `train` does, the plan and the processes being those of `pool`."""
     with ExitStack() as held:
         checkpoints = start = None

@@ -1,9 +1,9 @@
 """What a training is to do, decided before anything starts: data that all its incarnations share."""
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from course.training.problems.problem import Problem
+from course.training.problems.problem import MakeOptimizer, Problem
 from course.training.records.settings import TrainingSettings
 from course.training.server.rules import make_rule
 from course.training.server.store import NonFiniteError, ParameterServer
@@ -19,7 +19,7 @@ class TrainingPlan:
     """
 
     problem: Problem
-    optimizer: Callable
+    optimizer: MakeOptimizer
     kind: str
     settings: TrainingSettings
     ps: tuple[str, ...]
@@ -27,8 +27,19 @@ class TrainingPlan:
     seed: int = 0
 
 
-def make_plan(problem, tasks, optimizer, mode, workers, total_steps, max_staleness, aggregate, seed, placement):
-    """Return the `TrainingPlan` of these arguments of `train`, the cluster having `tasks`; ValueError for a wrong one."""
+def make_plan(
+    problem: Problem,
+    tasks: Sequence[str],
+    optimizer: MakeOptimizer,
+    mode: str,
+    workers: int | None,
+    total_steps: int,
+    max_staleness: int | None,
+    aggregate: int | None,
+    seed: int,
+    placement: str,
+) -> TrainingPlan:
+    """Return the plan of these arguments of `train`, the cluster having `tasks`; ValueError for a wrong one."""
     ps, chosen = participants(tasks, workers)
     _check_problem(problem)
     if isinstance(total_steps, bool) or not isinstance(total_steps, int) or total_steps < 0:
@@ -40,7 +51,7 @@ def make_plan(problem, tasks, optimizer, mode, workers, total_steps, max_stalene
     return TrainingPlan(problem, optimizer, _kind(problem.initial(), optimizer), settings, ps, chosen, seed)
 
 
-def participants(tasks, workers=None):
+def participants(tasks: Sequence[str], workers: int | None = None) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return (ps tasks, worker tasks) of a training: all of the first, `workers` of the second (None: all).
 
     Raises ValueError where there are none, or not so many.

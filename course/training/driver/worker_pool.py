@@ -1,16 +1,25 @@
-"""Who opens the shards and who works: the tasks of a cluster that the session has a connection to."""
+"""The tasks that take part in a training: its ps tasks open shards, its worker tasks run loops, lost ones come back."""
 
 import asyncio
 import time
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
+from typing import TYPE_CHECKING
 
-from course.training.driver.shard_client import SILENCE, open_shards, run_worker_in_task
+from course.deadlines import ANY_PS_COMES, LOOP_SENT_AGAIN, LOST_PS_SUCCESSOR, PS_ANSWER, SOON_EVERY, WIRE_SILENCE
+from course.training.checkpoint.snapshot import Snapshot
+from course.training.driver.shard_client import ShardClient, context_of, open_shards
+from course.training.driver.training_plan import TrainingPlan
 from course.training.records.errors import TrainingError
+from course.training.records.settings import TrainingSettings
+from course.training.worker.worker_loop import run_worker
 
-_ANSWER = 0.7  # seconds for a task to answer; its event loop does nothing else
-_ASIDE = 2.0  # seconds that the successor of a lost task is waited for, while others could do its part
-_ALONE = 30.0  # seconds to wait when no task is left at all
-_AWAY = 1.0  # seconds that a loop has ended for, while training has not, until it is started again
+if TYPE_CHECKING:
+    from distributed import Future
+
+    from course.cluster.cluster import Cluster
+
+_LOOK_EVERY = 0.05  # seconds between two questions to ps tasks that are not all there
 
 
 class WorkerPool:
@@ -20,29 +29,29 @@ class WorkerPool:
     was away or cut off for longer than the loop, or Dask, would wait gets a new one when it is back.
     """
 
-    #: One session, from the beginning to the end: it took nothing over, and nobody else may.
+    #: One session, from the beginning to the end: it took nothing over, and no other session may take it over.
     term, training, took_over = 0, None, False
-    #: Whether the shards that `opened` gave last are another session's.
+    #: Whether the shards that `shards_opened` gave last were opened by another session.
     attached = False
 
-    def __init__(self, cluster, plan):
+    def __init__(self, cluster: "Cluster", plan: TrainingPlan):
         self.cluster, self.plan = cluster, plan
         #: worker -> its loop's future, None while its task is away; worker -> when that was first seen done
         self._loops, self._ended = {}, {}
 
-    @contextmanager
-    def opened(self, ps, settings, incarnation, snapshot):
-        """Within the `with`, shards run in the tasks `ps`; yields the `ShardClient` with them. Raises ShardLost."""
+    def shards_opened(
+        self, ps: Sequence[str], settings: TrainingSettings, incarnation: int, snapshot: Snapshot | None
+    ) -> AbstractContextManager[ShardClient]:
+        """Within the `with`, shards run in the tasks `ps`; yields the `ShardClient` of them. Raises ShardLost."""
         plan = self.plan
-        with open_shards(self.cluster, ps, plan.problem, plan.optimizer, settings, incarnation, snapshot) as client:
-            yield client
+        return open_shards(self.cluster, ps, plan.problem, plan.optimizer, settings, incarnation, snapshot)
 
-    def ps_present(self):
+    def ps_present(self) -> list[str]:
         """Return those of the ps tasks that answer, after giving lost ones a moment to come back."""
         return tasks_present(self.cluster, self.plan.ps)
 
     @contextmanager
-    def working(self, client):
+    def workers_running(self, client: ShardClient) -> Iterator[None]:
         """Within the `with`, every worker task runs its loop; after a good end they are free again."""
         self._addresses, self._ended = client.addresses, {}
         try:
@@ -57,8 +66,8 @@ class WorkerPool:
                 future.release()
             self._loops = {}
 
-    def check(self):
-        """Raise TrainingError when the cluster is closed or its scheduler lost: nobody could be replaced any more.
+    def check(self) -> None:
+        """Raise TrainingError when the cluster is closed or its scheduler lost: no task could be replaced any more.
 
         While training goes on, also send a new loop to a worker whose own has ended.
         """
@@ -66,13 +75,13 @@ class WorkerPool:
             self.cluster.client  # noqa: B018 - asking for it is the check
         except RuntimeError as error:
             raise TrainingError(f"the cluster is gone: {error}") from error
-        self._mend()
+        self._send_ended_loops()
 
-    def _mend(self):
+    def _send_ended_loops(self):
         now = time.monotonic()
         done = [worker for worker, future in self._loops.items() if future is None or future.done()]
         self._ended = {worker: self._ended.get(worker, now) for worker in done}
-        for worker in [worker for worker in done if now - self._ended[worker] > _AWAY]:
+        for worker in [worker for worker in done if now - self._ended[worker] > LOOP_SENT_AGAIN]:
             self._ended[worker] = now
             before = self._loops[worker]
             with suppress(OSError, RuntimeError, ValueError):  # away still, or the scheduler is silent: later again
@@ -90,7 +99,7 @@ class WorkerPool:
             self._loops[worker] = self.cluster.client.submit(_run_worker_aside, *arguments, pure=False)
 
 
-def warm_up(cluster, ps):
+def warm_up(cluster: "Cluster", ps: Sequence[str]) -> list["Future"]:
     """Have the `ps` tasks import what a first optimiser imports (seconds), while the caller does; return futures."""
     futures = []
     for task in ps:
@@ -107,24 +116,27 @@ def _import_optimizers():
 
 def _run_worker_aside(problem, worker, addresses, seed):
     """Run the loop beside the task's own thread: one that still waits for a lost ps must not hold up its successor."""
-    from distributed import secede
+    from distributed import get_worker, secede
 
     secede()
-    return run_worker_in_task(problem, worker, addresses, seed)
+    return run_worker(problem, worker, addresses, seed, context_of(get_worker().security, "worker"))
 
 
 def _wait(futures):
     """Give the worker loops a moment to see the end, so that the next training finds the machine quiet."""
-    deadline = time.monotonic() + SILENCE
+    deadline = time.monotonic() + WIRE_SILENCE
     while time.monotonic() < deadline and not all(future.done() for future in futures):
-        time.sleep(0.005)
+        time.sleep(SOON_EVERY)
 
 
-def tasks_present(cluster, tasks, patience=_ASIDE, alone=_ALONE):
+def tasks_present(
+    cluster: "Cluster", tasks: Sequence[str], patience: float = LOST_PS_SUCCESSOR, alone: float = ANY_PS_COMES
+) -> list[str]:
     """Return those of `tasks` (names) that answer: all, or after `patience` seconds those that are there.
 
-    With none of them there it waits for `alone` seconds and then returns an empty list. A frozen task of a local
-    cluster is ended, so that its successor comes at once; elsewhere it is left to those who started it.
+    A task that died has no address; one that is frozen or cut off has one and does not answer. With none of them there
+    it waits for `alone` seconds and then returns an empty list. A frozen task of a local cluster is ended, so that its
+    successor comes at once; elsewhere it is left to those who started it.
     """
     began, ended = time.monotonic(), set()
     while True:
@@ -136,7 +148,7 @@ def tasks_present(cluster, tasks, patience=_ASIDE, alone=_ALONE):
             ended.add(task)
             with suppress(RuntimeError):  # not a local cluster, which alone can end and replace a task
                 cluster.kill(task)
-        time.sleep(0.05)
+        time.sleep(_LOOK_EVERY)
 
 
 def _answering(cluster, tasks):
@@ -150,16 +162,15 @@ def _answering(cluster, tasks):
 
 
 async def _ask(client, tasks):
-    listed = await asyncio.wait_for(client.scheduler.identity(n_workers=-1), 2 * _ANSWER)
+    listed = await asyncio.wait_for(client.scheduler.identity(n_workers=-1), 2 * PS_ANSWER)
     addresses = {worker["name"]: address for address, worker in listed["workers"].items() if worker["name"] in tasks}
-    answers = await asyncio.gather(*(_answer(client, address) for address in addresses.values()))
-    told = dict(zip(addresses, answers, strict=True))
-    return {task for task, word in told.items() if word == "here"}, {t for t, word in told.items() if word == "silent"}
+    answers = dict(zip(addresses, await asyncio.gather(*(_answer(client, a) for a in addresses.values())), strict=True))
+    return tuple({task for task, answer in answers.items() if answer == wanted} for wanted in ("here", "silent"))
 
 
 async def _answer(client, address):
     try:
-        await asyncio.wait_for(client.rpc(address).identity(), _ANSWER)
+        await asyncio.wait_for(client.rpc(address).identity(), PS_ANSWER)
     except TimeoutError:
         return "silent"
     except OSError:

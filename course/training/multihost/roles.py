@@ -1,36 +1,36 @@
-"""The classic form: each role of a training is a process that somebody starts by hand, in any order, on any host."""
+"""The classic form: each role of a training is a process that a person starts by hand, in any order, on any host."""
 
 import signal
 import sys
 import threading
 import time
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 
 from course.cluster import ClusterSpec, connect
 from course.cluster.certificates import Certificate, security
 from course.cluster.multihost.serve import joined
+from course.deadlines import LAST_NOTICE_READ, ROLE_LISTS_TASKS_EVERY, ROLE_LOOKS_EVERY
 from course.training.driver.shard_client import context_of
 from course.training.driver.train import train_with
 from course.training.driver.training_plan import TrainingPlan
+from course.training.hooks.base import Hook
 from course.training.multihost.chief import ChiefPool
 from course.training.multihost.leader_lease import LeaderLease
 from course.training.multihost.status_board import StatusBoard
 from course.training.multihost.worker_thread import WorkerThread
 from course.training.records.errors import Deposed, TrainingError
-
-_EVERY = 0.3  # seconds between two looks at the board
-_ROLL_CALL = 2.0  # seconds between two questions to the scheduler about who is there; they cost it more
-_LEAVING = 5.0  # seconds that the scheduler's process stays for the others to read the last notice
+from course.training.records.result import TrainingResult
 
 
 @dataclass(frozen=True)
 class Role:
-    """Which part of which training a process plays: task `index` of `job` ("ps" or "worker") of `spec`.
+    """Which part of which training a process has: task `index` of `job` ("ps" or "worker") of `spec`.
 
     `plan`: None for a ps, which is told all it needs. `certificate`: None for plain TCP. `patience`: seconds to wait
     for the scheduler, for the other roles, and without any worker. `hooks`, `checkpoint_dir`, `keep`, `resume`: as for
-    `train`, used by whoever is chief.
+    `train`, used where this process is the chief.
     """
 
     spec: ClusterSpec
@@ -39,18 +39,19 @@ class Role:
     plan: TrainingPlan | None
     certificate: Certificate | None = None
     patience: float = 60.0
-    hooks: tuple = ()
+    hooks: tuple[Hook, ...] = ()
     checkpoint_dir: str | None = None
     keep: int = 5
     resume: bool = True
 
     @property
-    def name(self):
+    def name(self) -> str:
+        """The task's name, such as "/job:worker/task:0"."""
         return f"/job:{self.job}/task:{self.index}"
 
 
-def play(role, outcome, say):
-    """Play the role until training is done; return the exit code: 0, or 1 when training has failed.
+def run_role(role: Role, outcome: Callable[[TrainingResult], Iterable[str]] | None, say: Callable[[str], None]) -> int:
+    """Do the role's part until training is done; return the exit code: 0, or 1 when training has failed.
 
     `outcome`: from a `TrainingResult` to lines of text; the chief calls it. `say`: takes a line for the reader. Raises
     TrainingError, RuntimeError or TimeoutError with a sentence when this role can't go on, SystemExit on SIGTERM.
@@ -78,7 +79,7 @@ def _gather(role, cluster, board, say):
                 f"{', '.join(missing)} had not come after {role.patience:g} s. Start every role with the same hosts "
                 "and certificate, or give --patience more seconds."
             )
-        time.sleep(_EVERY)
+        time.sleep(ROLE_LOOKS_EVERY)
 
 
 def _serve(role, cluster, board, membership, say):
@@ -86,12 +87,12 @@ def _serve(role, cluster, board, membership, say):
     seen = asked = time.monotonic()
     while (notice := board.read()) is None or notice.phase == "running":
         _check(membership)
-        if time.monotonic() - asked > _ROLL_CALL:
+        if time.monotonic() - asked > ROLE_LISTS_TASKS_EVERY:
             asked = time.monotonic()
             seen = asked if any(task.startswith("/job:worker/") for task in cluster.tasks) else seen
-        if time.monotonic() - seen > role.patience + _ROLL_CALL:
+        if time.monotonic() - seen > role.patience + ROLE_LISTS_TASKS_EVERY:
             raise TrainingError(f"no worker has been there for {role.patience:g} s. Start them again, then this role.")
-        time.sleep(_EVERY)
+        time.sleep(ROLE_LOOKS_EVERY)
     if role.spec.scheduler_task == role.name:
         _wait_for_others(role, cluster)
     return _end(notice, say)
@@ -114,7 +115,7 @@ def _work(role, cluster, board, membership, outcome, say):
                     _lead(role, pool, outcome, say)
                 except Deposed as error:
                     say(f"{role.name}: {error} It goes on as a worker.")
-            time.sleep(_EVERY)
+            time.sleep(ROLE_LOOKS_EVERY)
 
 
 def _lead(role, pool, outcome, say):
@@ -149,9 +150,9 @@ def _check(membership):
 
 
 def _wait_for_others(role, cluster):
-    deadline = time.monotonic() + _LEAVING
+    deadline = time.monotonic() + LAST_NOTICE_READ
     while time.monotonic() < deadline and set(cluster.tasks) - {role.name}:
-        time.sleep(_EVERY)
+        time.sleep(ROLE_LOOKS_EVERY)
 
 
 @contextmanager

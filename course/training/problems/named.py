@@ -35,7 +35,7 @@ class NamedProblem:
 
 
 def named_problem(name, settings=None):
-    """Return the `NamedProblem` problem called `name`; `settings` ("classic" or "tuned", the default) is for mnist alone.
+    """Return the problem called `name`; `settings` ("classic" or "tuned", the default) is for mnist alone.
 
     Raises ValueError for another name or for settings that the problem doesn't have.
     """

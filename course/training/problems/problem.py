@@ -1,11 +1,14 @@
 """A problem: where the parameters start, which data a worker sees, and how wrong the parameters are on it."""
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
 import torch
 
+#: From a list of tensors to the optimiser that will change them, such as `functools.partial(torch.optim.SGD, lr=0.05)`.
+MakeOptimizer = Callable[[list[torch.Tensor]], torch.optim.Optimizer]
 _WORD = (1 << 64) - 1
 
 

@@ -1,4 +1,4 @@
-"""Where a training is to be found: what workers, and a session that takes over, need in order to reach its shards."""
+"""Where a training's shards are: what workers, and a session that takes over, need in order to reach them."""
 
 from dataclasses import dataclass
 

@@ -8,7 +8,7 @@ class TrainingError(RuntimeError):
 class ShardLost(TrainingError):
     """A ps task that held parameters is gone or silent: `task` says which, `reason` what was seen."""
 
-    def __init__(self, task, reason):
+    def __init__(self, task: str, reason: str):
         super().__init__(
             f"{task}, the parameter server, is lost: {reason}. The parameters were only there; call train again to "
             "start over (the cluster replaces a task that died), or give a checkpoint_dir to go on by itself."
@@ -17,4 +17,4 @@ class ShardLost(TrainingError):
 
 
 class Deposed(TrainingError):
-    """This process was the chief and is not any more: its lease ran out, or another has a later one."""
+    """This process was the chief and is not any more: its lease ran out, or another has a later term."""

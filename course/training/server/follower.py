@@ -1,39 +1,53 @@
-"""What the threads of every shard but shard 0 share: parts of pushes that wait for their place in shard 0's order."""
+"""Every shard but shard 0: it keeps its parts of pushes until shard 0's log says what becomes of them.
+
+Both ends are here: what a follower does with the log (`Follower`), shard 0's connections to one (`FollowerLink`), and a
+follower's reports to shard 0 (`Reporter`).
+"""
 
 import threading
+from collections.abc import Callable
+from typing import Any
 
+import torch
+
+from course.deadlines import WIRE_HEARTBEAT_EVERY
+from course.training.checkpoint.snapshot import Snapshot
+from course.training.records.settings import TrainingSettings
 from course.training.server.coordinator import state_of
 from course.training.server.reply_slots import ReplySlot, ReplySlots
 from course.training.server.rules import mean_of
-from course.training.server.store import NonFiniteError
+from course.training.server.store import NonFiniteError, ParameterServer
 from course.training.server.update_log import Entry, PushId
-from course.training.transport.wire import HEARTBEAT, connect
+from course.training.transport.wire import Channel, connect
 
 
 class Follower:
-    """Stages its part of each push, says so to shard 0, and applies exactly what shard 0's order says, when it says so.
+    """Stages its part of each push, reports it to shard 0, and applies what shard 0's log says, entry by entry.
 
     `report`: called with the `PushId` of each staged part, with `{"left": PushId}` of each connection that was lost,
-    and with a dict that says why training must end; set when shard 0 has come.
+    and with a dict that says why training must end; None until shard 0 has come.
     """
 
-    def __init__(self, store, settings, incarnation=0):
+    def __init__(self, store: ParameterServer, settings: TrainingSettings, incarnation: int = 0):
         self.store, self.settings, self.incarnation = store, settings, incarnation
         self.slots, self.report = ReplySlots(settings.workers), None
-        self._staged, self._cuts = {}, {}  # PushId -> gradients; number -> Snapshot
+        self._staged: dict[PushId, dict[str, torch.Tensor]] = {}
+        self._cuts: dict[int, Snapshot] = {}
 
-    def admit(self, worker, session):
-        """Raise ValueError for an unknown worker; whether it was replaced, shard 0 knows."""
+    def admit(self, worker: int, session: str) -> None:
+        """Raise ValueError for an unknown worker; whether its process was replaced, shard 0 knows."""
         self.slots.check(worker)
 
-    def join(self, worker, session, into, attempt=0):
-        """Seat `worker`; shard 0's order answers it."""
+    def join(self, worker: int, session: str, into: dict[str, torch.Tensor], attempt: int = 0) -> ReplySlot:
+        """Return a new reply slot of `worker`, whose answers go `into` these tensors; shard 0's log answers it."""
         with self.slots.changed:
             slot = ReplySlot(worker, session, attempt, into)
             self.slots.occupy(slot)
             return slot
 
-    def push(self, slot, sequence, loss, gradients, acknowledged=0):
+    def push(
+        self, slot: ReplySlot, sequence: int, loss: float, gradients: dict[str, torch.Tensor], acknowledged: int = 0
+    ) -> None:
         """Stage this part of a push. The gradients are not copied: the worker sends no more until it is answered."""
         try:
             self.store.check(gradients, slot.version)
@@ -48,11 +62,11 @@ class Follower:
             self._staged[push] = gradients
         return self.report(push)
 
-    def note_counts(self, slot, sent, acknowledged):
+    def note_counts(self, slot: ReplySlot, sent: int, acknowledged: int) -> None:
         """Nothing: shard 0 counts."""
 
-    def follow(self, entry):
-        """Do what one `Entry` of shard 0's order says; raises ValueError when we can't have the same as shard 0."""
+    def follow(self, entry: Entry) -> None:
+        """Do what one `Entry` of shard 0's log says; raises ValueError when the state here can't be shard 0's."""
         with self.slots.changed:
             if entry.used:
                 gradients = [self._part(push) for push in entry.used]
@@ -61,7 +75,7 @@ class Follower:
                 raise ValueError(f"shard 0 is at version {entry.version}, this shard at {self.store.version}")
             for push in entry.dropped:
                 self._staged.pop(push, None)
-            joined = {who.worker for who in entry.joined}
+            joined = {connection.worker for connection in entry.joined}
             for push in [push for push in self._staged if push.worker in joined]:
                 del self._staged[push]
             self.slots.answer(entry, self.store)
@@ -72,27 +86,27 @@ class Follower:
             if entry.ended is not None:
                 self.slots.end(**entry.ended)
 
-    def wait_for_cut(self, number, patience):
-        """Wait until the order has come to this cut, and return its `Snapshot`; TimeoutError after `patience` s."""
+    def wait_for_cut(self, number: int, seconds: float) -> Snapshot:
+        """Wait until the log has come to this cut, and return its `Snapshot`; TimeoutError after `seconds`."""
         with self.slots.changed:
-            if not self.slots.changed.wait_for(lambda: number in self._cuts, patience):
-                raise TimeoutError(f"cut {number} has not come after {patience:.0f} s.")
+            if not self.slots.changed.wait_for(lambda: number in self._cuts, seconds):
+                raise TimeoutError(f"cut {number} has not come after {seconds:.0f} s.")
             return self._cuts.pop(number)
 
-    def leave(self, slot, reason, silent=False):
-        """Free the seat and tell shard 0, which decides: its worker may wait there for what never came here."""
+    def leave(self, slot: ReplySlot, reason: str, silent: bool = False) -> None:
+        """Free the slot and tell shard 0, which decides: its worker may wait there for a part that never came here."""
         with self.slots.changed:
             lost = self.slots.release(slot) and not self.slots.ended
         if lost and self.report is not None:
             self.report({"left": PushId(slot.worker, slot.session, slot.attempt)})
 
-    def poll(self, since=0, events=0):
-        """Return (status, no records): those are shard 0's."""
+    def poll(self, since: int = 0, events: int = 0) -> tuple[dict[str, Any], list]:
+        """Return (status, no records): records are shard 0's."""
         with self.slots.changed:
             return {"version": self.store.version, "incarnation": self.incarnation, "ended": self.slots.ended}, []
 
-    def end(self, why, text="", **more):
-        """End the training here, as far as we know: shard 0 is gone, or the session."""
+    def end(self, why: str, text: str = "", **more: Any) -> None:
+        """End the training here, as far as this shard knows: shard 0 is gone, or the session."""
         with self.slots.changed:
             self.slots.end(why, text, **more)
 
@@ -103,79 +117,82 @@ class Follower:
 
 
 class FollowerLink:
-    """Two connections to the shard at `address`, one for each direction; `handshake` says which training.
+    """Shard 0's two connections to the follower at `address`: the log goes out on one, reports come in on the other.
 
-    `tell` never raises: when the other shard is gone, `listen`, which runs in a thread of its own, ends and says so.
+    `handshake` says which training. `send_entry` never raises: when the follower is gone, `listen`, which runs in a
+    thread of its own, ends and says so.
     """
 
-    def __init__(self, address, handshake, context=None):
-        self._orders = connect(address, {**handshake, "role": "orders"}, context)
+    def __init__(self, address: tuple[str, int], handshake: dict[str, Any], context=None):
+        self._log = connect(address, {**handshake, "role": "log"}, context)
         try:
             self._reports = connect(address, {**handshake, "role": "reports"}, context)
         except BaseException:
-            self._orders.close()
+            self._log.close()
             raise
         self._sending = threading.Lock()
 
-    def tell(self, entry):
-        """Send one `Entry` of the order."""
-        self._send("ORDR", entry.as_json())
+    def send_entry(self, entry: Entry) -> None:
+        """Send one `Entry` of the log."""
+        self._send("ENTR", entry.as_json())
 
-    def listen(self, staged, left, ended):
+    def listen(
+        self, staged: Callable[[PushId], None], left: Callable[[PushId], None], ended: Callable[..., None]
+    ) -> None:
         """Call `staged(PushId)` or `left(PushId)` for each report, `ended(why=…, text=…)` when training must end."""
         try:
             while True:
-                told = self._reports.receive().text()
-                if isinstance(told, dict) and "left" in told:
-                    left(PushId(*told["left"]))
-                elif isinstance(told, dict):
-                    ended(**told)
+                report = self._reports.receive().text()
+                if isinstance(report, dict) and "left" in report:
+                    left(PushId(*report["left"]))
+                elif isinstance(report, dict):
+                    ended(**report)
                 else:
-                    staged(PushId(*told))
+                    staged(PushId(*report))
         except (OSError, ValueError, TypeError) as error:
             ended(why="shard", text=f"shard 0 and it have lost each other: {error}")
         finally:
             self.hang_up()
             with self._sending:
-                self._orders.close()
+                self._log.close()
             self._reports.close()
 
-    def send_heartbeat(self):
+    def send_heartbeat(self) -> None:
         """Say that shard 0 is there."""
         self._send("BEAT", {})
 
-    def hang_up(self):
+    def hang_up(self) -> None:
         """End both connections, which wakes `listen`. Idempotent."""
-        self._orders.hang_up()
+        self._log.hang_up()
         self._reports.hang_up()
 
     def _send(self, kind, payload):
         with self._sending:
             try:
-                self._orders.send(kind, payload=payload)
+                self._log.send(kind, payload=payload)
             except (OSError, ValueError):  # ValueError: the connection was closed here
-                self.hang_up()  # wakes `listen`, which ends the training; whoever tells holds the shard's lock
+                self.hang_up()  # wakes `listen`, which ends the training; this thread holds the shard's lock
 
 
 class Reporter:
     """The other end of the reports: what a follower's threads tell shard 0."""
 
-    def __init__(self, channel):
+    def __init__(self, channel: Channel):
         self._channel, self._sending = channel, threading.Lock()
 
-    def __call__(self, told):
-        """Send a `PushId`, or a dict (see `Follower`). Raises OSError when shard 0 is gone."""
+    def __call__(self, report: PushId | dict[str, Any]) -> None:
+        """Send a report (see `Follower`). Raises OSError when shard 0 is gone."""
         with self._sending:
-            self._channel.send("TOLD", payload=told)
+            self._channel.send("TOLD", payload=report)
 
-    def send_heartbeats_until(self, over):
-        """Beat until the event `over` is set, or shard 0 is gone."""
-        while not over.wait(HEARTBEAT):
+    def send_heartbeats_until(self, over: threading.Event) -> None:
+        """Send heartbeats until the event `over` is set; raises OSError when shard 0 is gone."""
+        while not over.wait(WIRE_HEARTBEAT_EVERY):
             with self._sending:
                 self._channel.send("BEAT")
 
 
-def follow_orders(channel, follow):
+def follow_log(channel: Channel, follow: Callable[[Entry], None]) -> None:
     """Call `follow(entry)` for each entry that comes; raises OSError when shard 0 falls silent."""
     while True:
         follow(Entry.from_json(channel.receive().text()))

@@ -4,7 +4,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from unittest import mock
 
-from course.training.driver import shard_client as client
+from course.training.driver import shard_client
 from tests.slow.faults.proxy import Proxy
 
 
@@ -12,11 +12,11 @@ from tests.slow.faults.proxy import Proxy
 def proxied():
     """Within the `with`, workers reach every shard through a proxy; yields the list of proxies, oldest first.
 
-    The session tells workers, and shard 0, where the shards are (`ShardClient.addresses`), so that is where other addresses are
-    put in: the link between shards goes through a proxy too, and losing it costs an incarnation. What the session
+    The session tells workers, and shard 0, where the shards are (`ShardClient.addresses`): other addresses are put in
+    there, so the link between shards goes through a proxy too, and losing it costs an incarnation. What the session
     itself says goes directly. A new incarnation gets new proxies.
     """
-    proxies, real = [], client.ShardClient
+    proxies, real = [], shard_client.ShardClient
     with ExitStack() as stack:
 
         class Behind(real):
@@ -26,7 +26,7 @@ def proxied():
                 proxies.extend(made)
                 self.addresses = replace(self.addresses, endpoints=tuple(proxy.address for proxy in made))
 
-        stack.enter_context(mock.patch.object(client, "ShardClient", Behind))
+        stack.enter_context(mock.patch.object(shard_client, "ShardClient", Behind))
         yield proxies
 
 

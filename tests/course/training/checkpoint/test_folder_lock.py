@@ -29,7 +29,8 @@ def test_closing_twice_or_late_takes_nothing_from_the_next(tmp_path):
 
 
 def test_the_file_of_a_process_that_has_ended_is_taken_over(tmp_path):
-    code = f"import os; from course.training.checkpoint.folder_lock import FolderLock; FolderLock({str(tmp_path)!r}); os._exit(0)"
+    lock = f"from course.training.checkpoint.folder_lock import FolderLock; FolderLock({str(tmp_path)!r})"
+    code = f"import os; {lock}; os._exit(0)"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
     assert (tmp_path / NAME).exists()
     with FolderLock(tmp_path) as lock:

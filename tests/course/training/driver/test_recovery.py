@@ -209,11 +209,11 @@ class Unlucky(WorkerPool):
         super().__init__(cluster, plan)
         self.at, self.count = at, 0
 
-    def opened(self, *arguments):
+    def shards_opened(self, *arguments):
         self.count += 1
         if self.count in self.at:
             raise ShardLost("/job:ps/task:0", "a test took it")
-        return super().opened(*arguments)
+        return super().shards_opened(*arguments)
 
 
 def test_a_ps_lost_before_the_first_step_costs_nothing(cluster, tmp_path):

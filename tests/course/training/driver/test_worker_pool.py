@@ -41,12 +41,12 @@ class Cluster:
 
 @contextlib.contextmanager
 def at_work(monkeypatch):
-    """Yield a cluster, its crew at work, and a clock to be set."""
+    """Yield a cluster, its pool at work, and a clock to be set."""
     clock = SimpleNamespace(now=0.0)
     monkeypatch.setattr(pool_file, "time", SimpleNamespace(monotonic=lambda: clock.now, sleep=lambda _: None))
     cluster = Cluster()
     pool = WorkerPool(cluster, SimpleNamespace(workers=WORKERS, problem=None, seed=0))
-    with pool.working(SimpleNamespace(addresses=None)):
+    with pool.workers_running(SimpleNamespace(addresses=None)):
         yield cluster, pool, clock
         for loop in cluster.sent:
             loop.over = True

@@ -100,7 +100,7 @@ def test_a_worker_that_computes_for_longer_than_the_silence_is_not_counted_out()
 
 def test_a_worker_that_was_frozen_is_counted_out_and_goes_on_with_its_session_when_it_wakes(monkeypatch):
     monkeypatch.setattr(
-        "course.training.worker.shard_connections.HEARTBEAT", 1000
+        "course.training.worker.shard_connections.WIRE_HEARTBEAT_EVERY", 1000
     )  # it does not beat: as if all its threads stood still
     with shards(workers=2, limit=FOREVER) as (addresses, _), connected(addresses) as client:
         problem = Pausing(1, 30.0, version=0)
@@ -160,7 +160,7 @@ def test_a_worker_that_dies_is_not_waited_for_and_one_that_comes_back_counts_aga
 
 
 def test_without_any_worker_training_ends_and_says_so(monkeypatch):
-    monkeypatch.setattr("course.training.server.coordinator.PATIENCE", 0.5)
+    monkeypatch.setattr("course.training.server.coordinator.NO_WORKER_LEFT", 0.5)
     with shards(limit=FOREVER) as (addresses, _), connected(addresses) as client:
         seated(addresses, 0).close()
         told = ended(client)
@@ -168,7 +168,7 @@ def test_without_any_worker_training_ends_and_says_so(monkeypatch):
 
 
 def test_a_worker_that_never_comes_is_named(monkeypatch):
-    monkeypatch.setattr("course.training.server.coordinator.GATHER", 0.5)
+    monkeypatch.setattr("course.training.server.coordinator.ALL_WORKERS_JOIN", 0.5)
     with shards(workers=2, limit=FOREVER) as (addresses, _), connected(addresses) as client, working(addresses):
         assert "workers [1] have not joined" in ended(client)["ended"]["text"]
 

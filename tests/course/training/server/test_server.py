@@ -19,7 +19,8 @@ from course.training import train_in_turns
 from course.training.driver.shard_client import ShardClient
 from course.training.records.errors import ShardLost
 from course.training.transport import wire as wires
-from course.training.transport.wire import PROTOCOL, Channel, Layout, Refused, connect
+from course.training.transport.tensor_layout import Layout
+from course.training.transport.wire import PROTOCOL, Channel, Refused, connect
 from course.training.worker.worker_loop import run_worker
 from tests.helpers.shards_here import FOREVER, PROBLEM, SGD, connected, ended, shards, until, working
 
@@ -189,7 +190,7 @@ def test_strangers_and_broken_hellos_do_not_disturb_training():
 
 
 def test_who_says_nothing_or_half_a_hello_is_cut_off_and_too_many_are_not_let_in(monkeypatch):
-    monkeypatch.setattr("course.training.transport.listener._HANDSHAKE", 0.5)
+    monkeypatch.setattr("course.training.transport.listener.SHARD_HANDSHAKE", 0.5)
     with shards() as (addresses, _), ExitStack() as held:
         crowd = [held.enter_context(socket.create_connection(addresses.endpoints[0], 5)) for _ in range(60)]
         for stranger in crowd:

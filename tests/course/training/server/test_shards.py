@@ -68,7 +68,7 @@ class Far:
         self.follower, self.orders, self.reports = follower, deque(), deque()
         follower.report = self.reports.append
 
-    def tell(self, entry):
+    def send_entry(self, entry):
         self.orders.append(Entry.from_json(entry.as_json()))
 
 

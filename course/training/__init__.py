@@ -23,10 +23,10 @@ from course.training.hooks.validate import Validate
 from course.training.problems.mnist import mnist
 from course.training.problems.paced import paced
 from course.training.problems.problem import Problem, batch_generator, linear_regression, slowed
-from course.training.records.errors import TrainingError
+from course.training.records.errors import NonFiniteError, TrainingError
 from course.training.records.result import Event, Step, TrainingResult
 from course.training.server.rules import Asynchronous, Push, Synchronous
-from course.training.server.store import NonFiniteError, ParameterServer
+from course.training.server.store import ParameterServer
 
 __all__ = [
     "Applied",

@@ -4,13 +4,14 @@ import threading
 import weakref
 from functools import partial
 from html import escape
+from typing import Any
 
 import ipywidgets
 import traitlets
 
 from course import draw
 from course.training import linear_regression
-from course.training.driver.rehearsal import ACTIONS, Rehearsal
+from course.training.driver.rehearsal import ACTIONS, Rehearsal, Story
 from course.training.records.aftermath import aftermath
 from course.widgets.explorer import Explorer
 from course.widgets.own_cluster import Processes
@@ -40,7 +41,7 @@ class FailureLab(Explorer):
     target = traitlets.Unicode("/job:worker/task:1")
     _open = staticmethod(lambda: None)  # a weak reference to the lab that is open
 
-    def __init__(self, **state):
+    def __init__(self, **state: Any):
         self.problem = linear_regression()
         self._processes = Processes("FailureLab")
         self._rehearsal = None  # the training that runs, to be hit
@@ -61,7 +62,7 @@ class FailureLab(Explorer):
                 )
         return plan
 
-    def controls(self):
+    def controls(self) -> list:
         """Return the controls: how to train, which worker is meant, and what to do to it."""
         rules = [("asynchronous: nobody waits", "async"), ("synchronous: everybody waits", "sync")]
         targets = [(f"worker {k}", f"/job:worker/task:{k}") for k in range(3)]
@@ -85,7 +86,7 @@ class FailureLab(Explorer):
             self._said,
         ]
 
-    def act(self, action, task):
+    def act(self, action: str, task: str) -> None:
         """Do "kill", "freeze", "thaw", "slow" or "quick" to `task` at once; RuntimeError when no training runs."""
         if action not in ACTIONS:
             raise ValueError(f"act({action!r}): the actions are {', '.join(ACTIONS)}.")
@@ -94,11 +95,11 @@ class FailureLab(Explorer):
             raise RuntimeError(f"act({action!r}, {task!r}): no training runs. Start one by refresh(), or Train again.")
         rehearsal.act(action, task)
 
-    def wait(self, timeout=None):
+    def wait(self, timeout: float | None = None) -> None:
         """Return when the training has ended; raises TimeoutError after `timeout` seconds (default: its own + 120)."""
         return super().wait(self.seconds + 120 if timeout is None else timeout)
 
-    def compute(self):
+    def compute(self) -> Story:
         """Train for `seconds` on the processes, drawing now and then; return the `Story`."""
         import torch
 
@@ -115,11 +116,11 @@ class FailureLab(Explorer):
             over.set()
             drawing.join()
 
-    def draw(self, result):
+    def draw(self, result: Story) -> "draw.Picture":
         """Return the timeline of a `Story`, and below it a line for each hit: noticed, back, paused, undone."""
         return self._picture_of(result, until=None)
 
-    def close(self):
+    def close(self) -> None:
         """Stop training, end the processes, and remove the widget. Idempotent."""
         super().close()
         self._processes.close()

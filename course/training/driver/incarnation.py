@@ -12,9 +12,8 @@ from course.training.driver.history import History
 from course.training.driver.shard_client import ShardClient
 from course.training.driver.worker_pool import WorkerPool
 from course.training.hooks.base import Hook, Session, refuse, tell
-from course.training.records.errors import TrainingError
+from course.training.records.errors import NonFiniteError, TrainingError
 from course.training.records.result import Step
-from course.training.server.store import NonFiniteError
 
 
 def follow(client: ShardClient, session: Session, hooks: Sequence[Hook], history: History, pool: WorkerPool) -> None:

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from course.training.problems.problem import MakeOptimizer, Problem
+from course.training.records.errors import NonFiniteError
 from course.training.records.settings import TrainingSettings
 from course.training.server.rules import make_rule
-from course.training.server.store import NonFiniteError, ParameterServer
+from course.training.server.store import ParameterServer
 
 PLACEMENTS = ("by_size", "round_robin")
 

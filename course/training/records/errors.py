@@ -1,4 +1,4 @@
-"""What ends a training early: no way to go on, a parameter server that is lost, a chief whose lease is lost."""
+"""What ends a training early: no way to go on, a lost parameter server, a chief without its lease, a NaN gradient."""
 
 
 class TrainingError(RuntimeError):
@@ -18,3 +18,14 @@ class ShardLost(TrainingError):
 
 class Deposed(TrainingError):
     """This process was the chief and is not any more: its lease ran out, or another has a later term."""
+
+
+class NonFiniteError(ValueError):
+    """A gradient or a loss holds NaN or infinity: `tensor` says which, `version` which parameters it came from."""
+
+    def __init__(self, tensor: str, version: int):
+        super().__init__(
+            f"{tensor} is not finite at version {version}. "
+            "Most often the learning rate is too large; try a tenth of it, or add StopOnNaN() to the hooks."
+        )
+        self.tensor, self.version = tensor, version

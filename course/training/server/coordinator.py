@@ -12,11 +12,12 @@ import torch
 
 from course.deadlines import ALL_WORKERS_JOIN, NO_WORKER_LEFT, WORKERS_REJOIN
 from course.training.checkpoint.snapshot import Applied, Snapshot
+from course.training.records.errors import NonFiniteError
 from course.training.records.settings import TrainingSettings
 from course.training.server.push_table import PushTable
 from course.training.server.reply_slots import ReplySlot, ReplySlots
 from course.training.server.rules import Asynchronous, Push, Synchronous
-from course.training.server.store import NonFiniteError, ParameterServer
+from course.training.server.store import ParameterServer
 from course.training.server.update_log import Entry, PushId
 
 

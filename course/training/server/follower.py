@@ -4,6 +4,7 @@ Both ends are here: what a follower does with the log (`Follower`), shard 0's co
 follower's reports to shard 0 (`Reporter`).
 """
 
+import ssl
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -12,11 +13,12 @@ import torch
 
 from course.deadlines import WIRE_HEARTBEAT_EVERY
 from course.training.checkpoint.snapshot import Snapshot
+from course.training.records.errors import NonFiniteError
 from course.training.records.settings import TrainingSettings
 from course.training.server.coordinator import state_of
 from course.training.server.reply_slots import ReplySlot, ReplySlots
 from course.training.server.rules import mean_of
-from course.training.server.store import NonFiniteError, ParameterServer
+from course.training.server.store import ParameterServer
 from course.training.server.update_log import Entry, PushId
 from course.training.transport.wire import Channel, connect
 
@@ -123,7 +125,7 @@ class FollowerLink:
     thread of its own, ends and says so.
     """
 
-    def __init__(self, address: tuple[str, int], handshake: dict[str, Any], context=None):
+    def __init__(self, address: tuple[str, int], handshake: dict[str, Any], context: ssl.SSLContext | None = None):
         self._log = connect(address, {**handshake, "role": "log"}, context)
         try:
             self._reports = connect(address, {**handshake, "role": "reports"}, context)

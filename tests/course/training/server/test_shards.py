@@ -164,7 +164,7 @@ class Play:
             return  # it waits for an answer: nothing more can come on this connection
         for number in range(len(self.shards)):
             self.shards[number].slots.wait(self.slots[worker][number], None)
-            self._arrive(worker, number, PushId(worker, f"s{worker}", max(1, self.shards[0]._last(f"s{worker}"))))
+            self._arrive(worker, number, PushId(worker, f"s{worker}", max(1, self.shards[0]._table.last(f"s{worker}"))))
 
     def _arrive(self, worker, number, push):
         gradients = self.gradients.get(push) or next(iter(self.gradients.values()))

@@ -170,11 +170,8 @@ def _ask(exercise, steps, asked, submission):
             _give_up_group(exercise, asked, number, Result(f"{exercise.question(case)}: {stopped.why}", stopped.state))
             raise _Over from None
         if answer.kind == "absent":
-            errors = [
-                submission.errors[i]
-                for i, s in enumerate(steps)
-                if s.exercise == exercise.name and i in submission.errors
-            ]
+            mine = [number for number, step in enumerate(steps) if step.exercise == exercise.name]
+            errors = [submission.errors[number] for number in mine if number in submission.errors]
             asked.absent[exercise.name] = errors[-1] if errors else ""
             return
         results[number] = Result(problem(exercise, case, answer))

@@ -44,13 +44,11 @@ def race(lab, cells, exercise, case, sandbox, draw):
 
 def _reference(lab, exercise, case, sandbox, draw):
     """Return the questions of one race, each with the reference's `Answer`."""
-    laps = []
-    with SandboxedSubmission(
-        replace(lab, files=()), [exercise.witness.reference], sandbox, _seconds(lab, exercise)
-    ) as submission:
-        _or_ours(submission.run_cells)
+    laps, cells = [], [exercise.witness.reference]
+    with SandboxedSubmission(replace(lab, files=()), cells, sandbox, _seconds(lab, exercise)) as reference:
+        _or_ours(reference.run_cells)
         for _ in range(exercise.witness.rounds):
-            laps.append((case, _or_ours(submission.ask, exercise, case)))
+            laps.append((case, _or_ours(reference.ask, exercise, case)))
             made = exercise.witness.chain(draw, laps[-1][1].value)
             case = made if isinstance(made, Case) else replace(case, arguments=tuple(made))
     return laps

@@ -56,8 +56,8 @@ def write_feedback(course, lab, rules, people=(), students=()):
 def feedback_page(marks, student, remarks: Mapping[str, Manual] | None = None, notes=()):
     """Return the page, HTML text, for `marks` (`mark.Marks`) of `student` (a name).
 
-    `remarks`: exercise -> what a person entered, as `read_gradebook` gives it. `notes`: lines above the table, such as a
-    penalty's.
+    `remarks`: exercise -> what a person entered, as `read_gradebook` gives it. `notes`: lines above the table, such as
+    a penalty's.
     """
     remarks = remarks or {}
     title = f"{marks.lab}, {student}"

@@ -15,7 +15,7 @@ LONGEST = (
     "tests/slow/faults/test_faults.py",
     "tests/course/training/multihost/test_roles.py",
     "tests/labs/test_lab06.py",
-    "tests/slow/faults/test_interrupts.py",
+    "tests/course/cluster/local_runtime/test_interrupts.py",
     "tests/slow/attacks/test_class.py",
     "tests/course/cluster/multihost/test_hosts.py",
     "tests/course/training/server/test_exactly_once.py",

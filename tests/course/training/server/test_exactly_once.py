@@ -15,8 +15,8 @@ from course.training.records.errors import ShardLost
 from course.training.transport import shared_memory
 from course.training.transport.wire import Refused, connect
 from course.training.worker.worker_loop import run_worker
+from tests.helpers.proxy import Proxy
 from tests.helpers.shards_here import FOREVER, ONE, PROBLEM, SGD, Counting, connected, ended, shards, until, working
-from tests.slow.faults.proxy import Proxy
 
 
 @contextmanager

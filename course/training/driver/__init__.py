@@ -1,1 +1,1 @@
-"""What `train` does: it opens shards, has workers work, follows an incarnation, recovers, and gathers the result."""
+"""What the driver does, the process that calls `train`: it opens shards, has workers work, follows an incarnation, recovers, and gathers the result."""

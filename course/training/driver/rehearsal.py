@@ -130,10 +130,10 @@ class Rehearsal:
 
     def _is_time_over(self):
         """Whether the seconds have passed; a recovery under way, and a look at what it gave, come first."""
-        told = [event for event in self.story.events if event.what in ("ps lost", "restored")]
-        if not self.story.rows or (told and told[-1].what == "ps lost"):
+        recoveries = [event for event in self.story.events if event.what in ("ps lost", "restored")]
+        if not self.story.rows or (recoveries and recoveries[-1].what == "ps lost"):
             return False
-        return self.seconds > max([self._seconds, *(event.seconds + _AFTERWARDS for event in told)])
+        return self.seconds > max([self._seconds, *(event.seconds + _AFTERWARDS for event in recoveries)])
 
     def _try(self, action, task):
         try:

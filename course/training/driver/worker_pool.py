@@ -29,9 +29,9 @@ class WorkerPool:
     was away or cut off for longer than the loop, or Dask, would wait gets a new one when it is back.
     """
 
-    #: One session, from the beginning to the end: it took nothing over, and no other session may take it over.
+    #: One driver, from the beginning to the end: it took nothing over, and no other driver may take it over.
     term, training, took_over = 0, None, False
-    #: Whether the shards that `shards_opened` gave last were opened by another session.
+    #: Whether the shards that `shards_opened` gave last were opened by another driver.
     attached = False
 
     def __init__(self, cluster: "Cluster", plan: TrainingPlan):

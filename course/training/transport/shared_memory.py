@@ -33,12 +33,12 @@ class Halves(NamedTuple):
 
 @dataclass(frozen=True)
 class Offer:
-    """What a worker offers a shard: `told`, plain data for JSON, and `halves`, its own view; `close` after the answer.
+    """What a worker offers a shard: `fields`, plain data for JSON, and `halves`, its own view; `close` after the answer.
 
     The memory itself lives as long as anything on either side looks into it.
     """
 
-    told: dict
+    fields: dict
     halves: Halves
     number: int
 
@@ -64,17 +64,17 @@ def offer(size: int, connection: socket.socket) -> Offer | None:
             os.close(number)
             raise
         memory[: len(secret)] = secret
-        told = {"process": os.getpid(), "number": number, "secret": secret.hex()}
-        return Offer(told, Halves(*_halves(memory, size)), number)
+        fields = {"process": os.getpid(), "number": number, "secret": secret.hex()}
+        return Offer(fields, Halves(*_halves(memory, size)), number)
 
 
-def open_offer(told: dict[str, Any], size: int) -> Halves | None:
-    """Return the shard's `Halves` of what a worker `told` it to share, `size` bytes each way; None if it can't be had.
+def open_offer(fields: dict[str, Any], size: int) -> Halves | None:
+    """Return the shard's `Halves` of what a worker `fields` it to share, `size` bytes each way; None if it can't be had.
 
-    `told` comes from outside: anything but the sealed memory that it describes is left alone.
+    `fields` comes from outside: anything but the sealed memory that it describes is left alone.
     """
     try:
-        path = f"/proc/{int(told['process'])}/fd/{int(told['number'])}"
+        path = f"/proc/{int(fields['process'])}/fd/{int(fields['number'])}"
         if not os.readlink(path).startswith(f"/memfd:{_NAME} "):
             return None
         with open(path, "r+b", buffering=0) as file:
@@ -82,7 +82,7 @@ def open_offer(told: dict[str, Any], size: int) -> Halves | None:
             if not sealed or os.fstat(file.fileno()).st_size != _SECRET + 2 * size:
                 return None
             memory = mmap.mmap(file.fileno(), 0)
-        secret = bytes.fromhex(told["secret"])
+        secret = bytes.fromhex(fields["secret"])
     except (OSError, ValueError, TypeError, KeyError, OverflowError):
         return None
     if len(secret) != 16 or not secrets.compare_digest(memory[:16], secret):

@@ -242,7 +242,7 @@ def test_a_store_goes_on_from_its_state_and_refuses_anothers():
 
 
 @pytest.mark.parametrize("count", [1, 2])
-def test_a_session_of_a_higher_term_takes_over_and_the_older_one_is_refused(count):
+def test_a_driver_of_a_later_term_takes_over_and_the_older_one_is_refused(count):
     with shards(count, limit=FOREVER, grace=10) as (addresses, _), connected(addresses) as old, working(addresses):
         until(old, lambda status: status["version"] > 5)
         new = ShardClient(addresses, term=1)
@@ -250,7 +250,7 @@ def test_a_session_of_a_higher_term_takes_over_and_the_older_one_is_refused(coun
             for _ in range(50):
                 old.poll(0)
                 old.snapshot()
-        with pytest.raises(ShardLost, match="a session of term 1 leads this training now; term 0 is over"):
+        with pytest.raises(ShardLost, match="a driver of term 1 leads this training now; term 0 is over"):
             ShardClient(addresses, term=0)
         now = new.poll(0)[0]["version"]
         until(new, lambda status: status["version"] > now)
@@ -259,7 +259,7 @@ def test_a_session_of_a_higher_term_takes_over_and_the_older_one_is_refused(coun
         new.close()
 
 
-def test_shards_wait_for_another_session_for_their_grace_and_no_longer():
+def test_shards_wait_for_another_driver_for_their_grace_and_no_longer():
     with shards(limit=FOREVER, grace=1.0) as (addresses, _):
         with connected(addresses) as first, working(addresses) as worked:
             until(first, lambda status: status["version"] > 5)

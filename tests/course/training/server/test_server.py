@@ -131,13 +131,13 @@ def test_a_foreign_certificate_is_not_let_in():
         ({"role": "worker", "worker": 1}, "worker 1 is not one of"),
         ({"role": "worker"}, "worker None is not one of"),
         ({"role": "worker", "worker": [0]}, "is not one of"),
-        ({"role": "chief"}, "session or worker"),
-        ({"role": "__init__"}, "session or worker"),
+        ({"role": "chief"}, "driver or worker"),
+        ({"role": "__init__"}, "driver or worker"),
         ({"role": "worker", "worker": 0, "layout": [["w"], [[2]], ["torch.float32"]]}, "the store's are"),
         ({"role": "worker", "worker": 0, "layout": 5}, "the store's are"),
         ({"role": "worker", "worker": 0, "incarnation": 3}, "incarnation 0 .* belongs to incarnation 3"),
         ({"role": "worker", "worker": 0, "course": "0.0.1"}, r"course 0\.0\.1\. Use one version"),
-        ({"role": "session", "term": "high"}, "term"),
+        ({"role": "driver", "term": "high"}, "term"),
     ],
 )
 def test_who_does_not_belong_is_refused_with_a_reason(handshake, words, caplog):
@@ -157,7 +157,7 @@ def test_another_protocol_is_named_to_both(monkeypatch):
             connect(addresses.endpoints[0], {**TOKEN, "role": "worker", "worker": 0}, patience=5)
 
 
-def test_the_first_protocols_shorter_hello_is_answered_at_once():
+def test_the_first_protocols_shorter_handshake_is_answered_at_once():
     with shards() as (addresses, _), socket.create_connection(addresses.endpoints[0], 5) as old:
         old.sendall(b"HELO" + (2).to_bytes(4, "little") + (1).to_bytes(8, "little") + bytes(8) + b"{}" + bytes(6))
         assert old.recv(1000)[:4] == b"NOPE"
@@ -178,7 +178,7 @@ JUNK = [
 ]
 
 
-def test_strangers_and_broken_hellos_do_not_disturb_training():
+def test_foreign_connections_and_broken_handshakes_do_not_disturb_training():
     with shards() as (addresses, _), ExitStack() as silent:
         for junk in JUNK:
             with socket.create_connection(addresses.endpoints[0], 5) as stranger:
@@ -189,7 +189,7 @@ def test_strangers_and_broken_hellos_do_not_disturb_training():
             assert ended(client)["version"] == 50
 
 
-def test_who_says_nothing_or_half_a_hello_is_cut_off_and_too_many_are_not_let_in(monkeypatch):
+def test_half_a_handshake_is_cut_off_in_time_and_too_many_are_not_accepted(monkeypatch):
     monkeypatch.setattr("course.training.transport.listener.SHARD_HANDSHAKE", 0.5)
     with shards() as (addresses, _), ExitStack() as held:
         crowd = [held.enter_context(socket.create_connection(addresses.endpoints[0], 5)) for _ in range(60)]
@@ -208,7 +208,7 @@ def _is_closed(stranger):
         return True
 
 
-def test_nobody_starts_before_everybody_is_here_and_versions_only_rise():
+def test_no_worker_starts_before_all_have_joined_and_versions_only_rise():
     with shards(workers=3, limit=200) as (addresses, _), connected(addresses) as client:
         with working(addresses, 1):
             time.sleep(0.1)
@@ -224,7 +224,7 @@ def test_nobody_starts_before_everybody_is_here_and_versions_only_rise():
 
 
 @pytest.mark.parametrize("count", [1, 2])
-def test_the_shards_end_with_their_session(count):
+def test_the_shards_end_with_their_driver(count):
     with shards(count, limit=FOREVER) as (addresses, _):
         with working(addresses) as worked:
             with connected(addresses) as client:
@@ -250,7 +250,7 @@ class Failing:
 
 
 @pytest.mark.parametrize("error", [ZeroDivisionError("a bug in the reader's batch"), FileNotFoundError("no such data")])
-def test_an_error_in_the_problem_reaches_the_session_with_the_workers_number(error):
+def test_an_error_in_the_problem_reaches_the_driver_with_the_workers_number(error):
     caught = []
 
     def failing(worker):

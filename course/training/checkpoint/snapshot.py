@@ -139,23 +139,21 @@ class Snapshot:
 
 def optimizer_state(optimizer: torch.optim.Optimizer, names: Iterable[str]) -> dict[str, Any]:
     """Return copies of a `torch.optim` optimiser's state, by the parameters' `names` (in the optimiser's order)."""
-    state_dict = optimizer.state_dict()
+    saved = optimizer.state_dict()
     names = list(names)
     groups = [
         {
             "names": [names[index] for index in group["params"]],
             **{k: _plain(v) for k, v in group.items() if k != "params"},
         }
-        for group in state_dict["param_groups"]
+        for group in saved["param_groups"]
     ]
-    state = {
-        names[i]: {key: _copied(value) for key, value in entry.items()} for i, entry in state_dict["state"].items()
-    }
+    state = {names[i]: {key: _copied(value) for key, value in entry.items()} for i, entry in saved["state"].items()}
     return {"groups": groups, "state": state}
 
 
 def load_optimizer_state(optimizer: torch.optim.Optimizer, names: Iterable[str], saved: dict[str, Any]) -> None:
-    """Give the optimiser the state that `optimizer_state` told; its hyperparameters stay those it was made with.
+    """Give the optimiser the state that `optimizer_state` returned; its hyperparameters stay those it was made with.
 
     What the program says counts: someone who resumes with a smaller learning rate wants that one. The state is copied.
     """

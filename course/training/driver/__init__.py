@@ -1,1 +1,1 @@
-"""What the driver does, the process that calls `train`: it opens shards, has workers work, follows an incarnation, recovers, and gathers the result."""
+"""The driver, the process that calls `train`: opens shards, starts workers, follows, recovers, gathers the result."""

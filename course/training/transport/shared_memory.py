@@ -33,7 +33,7 @@ class Halves(NamedTuple):
 
 @dataclass(frozen=True)
 class Offer:
-    """What a worker offers a shard: `fields`, plain data for JSON, and `halves`, its own view; `close` after the answer.
+    """What a worker offers a shard: `fields` for JSON, and `halves`, its own view; `close` it after the answer.
 
     The memory itself lives as long as anything on either side looks into it.
     """
@@ -69,9 +69,9 @@ def offer(size: int, connection: socket.socket) -> Offer | None:
 
 
 def open_offer(fields: dict[str, Any], size: int) -> Halves | None:
-    """Return the shard's `Halves` of what a worker `fields` it to share, `size` bytes each way; None if it can't be had.
+    """Return the shard's `Halves` of the memory that a worker offered, `size` bytes each way; None if it can't be had.
 
-    `fields` comes from outside: anything but the sealed memory that it describes is left alone.
+    `fields`: of the offer. They come from outside: anything but the sealed memory that it describes is left alone.
     """
     try:
         path = f"/proc/{int(fields['process'])}/fd/{int(fields['number'])}"

@@ -115,7 +115,7 @@ def test_a_worker_that_was_frozen_is_counted_out_and_goes_on_with_its_session_wh
     assert told.ended == "stopped" and told.acknowledged <= status["applied"]["1"] <= told.sent
 
 
-def seated(addresses, worker, session="silent"):
+def joined(addresses, worker, session="silent"):
     """A worker that joins and then says nothing, as one that was frozen."""
     handshake = {"role": "worker", "worker": worker, "token": addresses.token, "session": session}
     channel = connect(addresses.endpoints[0], handshake, patience=5)
@@ -126,7 +126,7 @@ def seated(addresses, worker, session="silent"):
 @pytest.mark.parametrize("mode", ["async", "sync"])
 def test_a_silent_worker_is_counted_out_after_three_seconds_and_the_others_go_on(mode):
     with shards(mode=mode, workers=2, limit=FOREVER) as (addresses, _), connected(addresses) as client:
-        with closing(seated(addresses, 1)), working(addresses) as worked:
+        with closing(joined(addresses, 1)), working(addresses) as worked:
             began = time.monotonic()
             status = until(client, lambda status: status["lost"])
             assert time.monotonic() - began < 4.5, "noticed within 3 s, and a busy machine's patience"
@@ -142,7 +142,7 @@ def test_a_silent_worker_is_counted_out_after_three_seconds_and_the_others_go_on
 @pytest.mark.parametrize("mode", ["async", "sync"])
 def test_a_worker_that_dies_is_not_waited_for_and_one_that_comes_back_counts_again(mode):
     with shards(mode=mode, workers=2, limit=FOREVER) as (addresses, _), connected(addresses) as client:
-        dying = seated(addresses, 1, "first life")
+        dying = joined(addresses, 1, "first life")
         with working(addresses):
             until(client, lambda status: len(status["live"]) == 2)
             dying.close()
@@ -154,7 +154,7 @@ def test_a_worker_that_dies_is_not_waited_for_and_one_that_comes_back_counts_aga
             status, _ = client.poll(0)
             assert status["lost"] == {} and [event[1] for event in status["events"]] == ["worker lost", "worker joined"]
             with pytest.raises(Refused, match="replaced by another process"):
-                seated(addresses, 1, "first life")
+                joined(addresses, 1, "first life")
             client.stop()
         again.join(10)
 
@@ -162,7 +162,7 @@ def test_a_worker_that_dies_is_not_waited_for_and_one_that_comes_back_counts_aga
 def test_without_any_worker_training_ends_and_says_so(monkeypatch):
     monkeypatch.setattr("course.training.server.coordinator.NO_WORKER_LEFT", 0.5)
     with shards(limit=FOREVER) as (addresses, _), connected(addresses) as client:
-        seated(addresses, 0).close()
+        joined(addresses, 0).close()
         told = ended(client)
     assert told["ended"]["why"] == "lost" and "0" in told["lost"]
 

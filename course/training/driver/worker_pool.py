@@ -136,7 +136,7 @@ def tasks_present(
 
     A task that died has no address; one that is frozen or cut off has one and does not answer. With none of them there
     it waits for `alone` seconds and then returns an empty list. A frozen task of a local cluster is ended, so that its
-    successor comes at once; elsewhere it is left to those who started it.
+    successor comes at once; elsewhere it is left alone.
     """
     began, ended = time.monotonic(), set()
     while True:

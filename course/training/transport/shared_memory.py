@@ -2,7 +2,7 @@
 
 The worker makes the memory as an anonymous file (Linux's memfd), whose size it seals, and offers it when it joins; the
 shard opens it through /proc. It has no name in any folder, so nothing is left of it after a kill. Its pages are open to
-processes of the same user, as all their memory is; over the connection, with its TLS, goes who offers what. Where
+processes of the same user, as all their memory is; the offer goes over the connection, with its TLS. Where
 sharing is not possible (another host or user, another system), tensors are sent.
 """
 
@@ -21,7 +21,7 @@ except ImportError:  # macOS, Windows
 
 LEAST = 1 << 14  # bytes of tensors; fewer go with their header in one record of TLS
 _NAME = "course-training"
-_SECRET = 64  # bytes at the start, of which 16 are told: whoever finds them has the memory that was meant
+_SECRET = 64  # bytes at the start, of which 16 are in the offer: memory that begins with them is the one that was meant
 
 
 class Halves(NamedTuple):

@@ -146,7 +146,7 @@ def test_a_worker_that_dies_is_not_waited_for_and_one_that_comes_back_counts_aga
         with working(addresses):
             until(client, lambda status: len(status["live"]) == 2)
             dying.close()
-            status = until(client, lambda status: status["version"] > 20)
+            status = until(client, lambda status: status["version"] > 20 and status["lost"])
             assert "connection lost" in status["lost"]["1"]
             again = threading.Thread(target=run_worker, args=(PROBLEM, 1, addresses))
             again.start()

@@ -28,7 +28,7 @@ LOST_CLIENT_CLOSES = 1.0
 #: A lost scheduler is noticed by a client in so long, all in all.
 SCHEDULER_LOSS_NOTICED = 10.0
 
-# --- a lease, of which there is one holder at a time (course/cluster/multihost/lease.py) -----------------------------
+# --- a lease, of which there is one holder at a time (course/cluster/lease.py) -----------------------------
 
 #: A lease holds so long after it was last renewed, at most: a scheduler that starts anew gives nothing away for as
 #: long, because a lease that its predecessor gave may still hold.

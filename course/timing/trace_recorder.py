@@ -12,7 +12,7 @@ from course.devices import list_devices
 from course.timing.copies import measure_copies
 from course.timing.device_lookup import find_device
 from course.timing.elementwise import OPS, measure_ops
-from course.timing.life import measure_life
+from course.timing.life_engines import measure_life
 from course.timing.matmul import measure_matmul
 from course.timing.precision import TF32, multiplying
 from course.traces import Trace, validate

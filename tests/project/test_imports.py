@@ -1,4 +1,4 @@
-"""Who imports whom, functions' own imports included: the contracts of pyproject.toml, and what packages may stand on."""
+"""Who imports whom, functions' own imports included: the contracts of pyproject.toml, and what a package stands on."""
 
 import sys
 import tomllib

@@ -30,8 +30,8 @@ class LifePlayer(anywidget.AnyWidget):
     once the page or the widget is closed. Messages may arrive in any thread.
     """
 
-    _esm = _file("life.js")
-    _css = css() + _file("life.css")
+    _esm = _file("life_player.js")
+    _css = css() + _file("life_player.css")
 
     height = traitlets.Int(32).tag(sync=True)
     width = traitlets.Int(48).tag(sync=True)

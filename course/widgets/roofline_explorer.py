@@ -28,7 +28,7 @@ SOURCES = {
 
 @cache
 def _script():
-    return (files("course.widgets") / "roofline.js").read_text(encoding="utf-8")
+    return (files("course.widgets") / "roofline_explorer.js").read_text(encoding="utf-8")
 
 
 class _Draggable(anywidget.AnyWidget):

@@ -1,5 +1,7 @@
 """Scrambled Sobol darts: each fills the largest gap left by those before it, so the error falls faster than n^-1/2.
 
+Not SciPy's `qmc.Sobol`, which these equal before scrambling: it reaches point n by counting up to n (8 s at 2³²), where
+a part of a run must begin anywhere at once; and its scrambling would throw other darts than those published.
 Source: I. M. Sobol (1967); scrambling by a random triangular matrix and a random shift, as J. Matoušek (1998).
 """
 

@@ -8,20 +8,22 @@ import hashlib
 import io
 import json
 import math
+from collections.abc import Sequence
 from functools import cache
 from html import escape
 from importlib.resources import files
+from typing import Any
 
 import numpy as np
 
 from course.draw.colours import ROLES
-from course.draw.picture import html
+from course.draw.picture import Picture, html
 
 _WIDEST, _TALLEST, _LARGEST_CELL = 600, 400, 16  # CSS pixels: a notebook's column, a laptop's screen
 _GAP = 1  # transparent pixels between frames, so that none shows its neighbour at a fractional zoom
 
 
-def film(frames, seconds=0.08, first=0):
+def film(frames: Sequence[Any], seconds: float = 0.08, first: int = 0) -> Picture:
     """Return a `Picture` that plays `frames`, (H, W) arrays of 0 and 1, `seconds` apart, numbered from `first`."""
     stack = np.stack([np.asarray(frame, dtype=np.uint8) for frame in frames])
     count, height, width = stack.shape

@@ -12,7 +12,7 @@ from course.pi.pseudo import BLOCK
 _BITS = 32
 
 
-def points(seed, replicate, size, first, last):
+def points(seed: int, replicate: int, size: int, first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
     """Return points `first` ≤ i < `last` of scrambled Sobol sequence number `replicate`: float64 arrays (x, y) in 0…1.
 
     `first` begins a block. `size`, the length of the sequence, doesn't matter: a longer one begins with a shorter one.

@@ -1,5 +1,6 @@
 """`measure(fn, *args)`: the right stopwatch. Warm first, wait for the device, repeat, give a median with its spread."""
 
+from collections.abc import Callable
 from contextlib import contextmanager
 
 import torch
@@ -13,7 +14,15 @@ _SHORT = 100e-6  # seconds; below it, what the host does between two calls would
 _CALLS = 10
 
 
-def measure(fn, *args, device=None, threads=None, seconds=0.3, at_least=3, watch=None):
+def measure(
+    fn: Callable,
+    *args: object,
+    device: str | torch.device | None = None,
+    threads: int | None = None,
+    seconds: float = 0.3,
+    at_least: int = 3,
+    watch: Callable[[float], object] | None = None,
+) -> Timing:
     """Time `fn(*args)` in its steady state and return a `Timing`.
 
     - `device`: what to wait for, by name (`/gpu:0`, "cuda") or as a `torch.device`; by default where the first tensor
@@ -42,7 +51,8 @@ def measure(fn, *args, device=None, threads=None, seconds=0.3, at_least=3, watch
         timer = Timer("fn(*args)", timer=clock, globals={"fn": fn, "args": args}, num_threads=count)
         # a later call is rarely slower than the first, so one round of this many seconds mostly holds at_least repeats
         enough = max(seconds, (at_least - 0.5) * first_call)
-        report, times = _reporter(watch, enough), []
+        report = _reporter(watch, enough)
+        times: list[float] = []
         while len(times) < at_least:
             times += timer.blocked_autorange(report, min_run_time=enough).times
     return Timing(tuple(sorted(times)), first_call, count, where.name)

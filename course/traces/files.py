@@ -11,7 +11,7 @@ from course.traces.trace import SCHEMA, Trace
 _FOLDER = Path(__file__).parent / "data"
 
 
-def names():
+def names() -> list[str]:
     """Return the names of the traces and data sheets that come with the course.
 
     >>> "h200-data-sheet" in names()
@@ -20,7 +20,7 @@ def names():
     return sorted(path.stem for path in _FOLDER.glob("*.json"))
 
 
-def load_trace(name):
+def load_trace(name: str | Path) -> Trace | DataSheet:
     """Return the `Trace` (recorded) or `DataSheet` called `name`; a path to a JSON file of your own works too.
 
     Raises ValueError when there is none by that name, when the file is not what `validate` accepts, or when a file of
@@ -42,7 +42,7 @@ def load_trace(name):
     return (Trace if document["kind"] == "recorded" else DataSheet).from_document(document)
 
 
-def validate(document, today=None):
+def validate(document: object, today: str | None = None) -> None:
     """Return None when `document` (parsed JSON) is a trace or a data sheet; else raise ValueError naming the field.
 
     The rules stand in schema.json (JSON Schema, draft 2020-12), beside this file; an older schema is legal, a newer one

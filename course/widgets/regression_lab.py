@@ -1,11 +1,13 @@
 """Chapter 06's widget: workers, rule, learning rate, a slow worker; each change trains again on real processes."""
 
 from functools import partial
+from typing import Any
 
 import ipywidgets
 import traitlets
 
 from course import draw
+from course.draw.picture import Picture
 from course.training import Hook, StopOnNaN, linear_regression, slowed, train
 from course.widgets.explorer import Explorer
 from course.widgets.own_cluster import Processes
@@ -29,12 +31,12 @@ class RegressionLab(Explorer):
     steps = traitlets.Int(1000, min=1, max=100_000).tag(state=True)
     slow = traitlets.Bool(False).tag(state=True)
 
-    def __init__(self, **state):
+    def __init__(self, **state: object) -> None:
         self.problem = linear_regression()
         self._processes = Processes("RegressionLab")
         super().__init__(**state)
 
-    def controls(self):
+    def controls(self) -> list[ipywidgets.Widget]:
         """Return the controls: workers, rule, learning rate, updates, and whether one worker is slow."""
         rate = self.slider(
             "learning_rate",
@@ -58,7 +60,7 @@ class RegressionLab(Explorer):
             self.choice("slow", [("all alike", False), ("the last one is slow", True)], "workers' speed"),
         ]
 
-    def compute(self):
+    def compute(self) -> Any:
         """Train once on the processes; the state is read at the start."""
         steps = self.steps
         problem = slowed(self.problem, self.workers - 1, _SLOW) if self.slow else self.problem
@@ -74,7 +76,7 @@ class RegressionLab(Explorer):
             hooks=[_Progress(self, steps), StopOnNaN()],
         )
 
-    def draw(self, result):
+    def draw(self, result: Any) -> Picture:
         """Return the fitted line, the losses and the staleness, with the distance to the best line on top."""
         best = self.problem.least_squares()
         slope, intercept = (result.parameters[name].item() for name in ("slope", "intercept"))
@@ -98,7 +100,7 @@ class RegressionLab(Explorer):
         number = f'<div class="figure">{distance}</div><p class="note">{note}</p>'
         return draw.html(shown.html + number, f"{title}. {said}.{stopped}")
 
-    def close(self):
+    def close(self) -> None:
         """Stop training, end the processes, and remove the widget. Idempotent."""
         super().close()
         self._processes.close()

@@ -4,7 +4,6 @@ import signal
 import sys
 from contextlib import contextmanager, suppress
 from functools import partial
-from importlib import import_module
 from typing import Any
 
 import click
@@ -48,14 +47,16 @@ def check(notebook: str, lab: str | None) -> None:
 
     Exits with 0 when everything is right.
     """
-    grader = import_module("grader.at_home")  # the package above, found by its name when it is asked for
+    from importlib.metadata import entry_points
 
-    try:
-        raise SystemExit(grader.report(notebook, lab, click.echo))
-    except (grader.Unreadable, grader.TooLarge) as error:
-        raise click.ClickException(f"{notebook}: {error}") from error
-    except (grader.LabError, OSError) as error:
-        raise click.ClickException(str(error)) from error
+    # whoever marks brings the command along: the course knows its name only
+    found = list(entry_points(group="course.commands", name="check"))
+    if not found:
+        raise click.ClickException(
+            "what marks labs is not installed here. In a checkout of the course run `make lab`, or "
+            "`python -m pip install -e .`, then this again; in a notebook check(answer) works without it."
+        )
+    found[0].load()(notebook, lab)
 
 
 @main.command()

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import torch
 
 from course.devices import DeviceName, SimulatedGPUs, list_devices
+from simgpu import active
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,4 @@ def find_device(device: str | torch.device | DeviceName | None = None, args: Ite
 def _simulation_of(device):
     if not device.simulated:
         return None
-    from simgpu.session import active
-
     return active()

@@ -51,7 +51,8 @@ def gpus_for(count: int) -> AbstractContextManager:
     They are the machine's own or the active simulation's where those suffice. Otherwise a simulation lives as long as
     the context. Raises RuntimeError when a simulation with fewer GPUs is active.
     """
-    from simgpu.session import active, simulated_gpus
+    from course.devices import simulated_gpus
+    from simgpu import active
 
     running = active()
     if running is None:
@@ -67,7 +68,8 @@ def gpus_for(count: int) -> AbstractContextManager:
 @contextmanager
 def modelled_gpu() -> Iterator["SimulatedGPUs"]:
     """Within the `with`, simulated GPUs are active, whatever the machine has; yields them, modelled clock and all."""
-    from simgpu.session import active, simulated_gpus
+    from course.devices import simulated_gpus
+    from simgpu import active
 
     running = active()
     if running is not None:

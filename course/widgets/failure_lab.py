@@ -2,6 +2,7 @@
 
 import threading
 import weakref
+from collections.abc import Callable
 from functools import partial
 from html import escape
 from typing import Any
@@ -10,8 +11,9 @@ import ipywidgets
 import traitlets
 
 from course import draw
+from course.draw.picture import Picture
 from course.training import linear_regression
-from course.training.driver.rehearsal import ACTIONS, Rehearsal, Story
+from course.training.driver.rehearsal import ACTIONS, Rehearsal
 from course.training.records.aftermath import aftermath
 from course.widgets.explorer import Explorer
 from course.widgets.own_cluster import Processes
@@ -37,14 +39,14 @@ class FailureLab(Explorer):
     workers = traitlets.Int(3, min=2, max=3).tag(state=True)
     mode = traitlets.Enum(["async", "sync"], "async").tag(state=True)
     seconds = traitlets.Float(20.0, min=1.0, max=120.0).tag(state=True)
-    plan = traitlets.List().tag(state=True)
+    plan: traitlets.List = traitlets.List().tag(state=True)
     target = traitlets.Unicode("/job:worker/task:1")
-    _open = staticmethod(lambda: None)  # a weak reference to the lab that is open
+    _open: Callable[[], "FailureLab | None"] = staticmethod(lambda: None)  # a weak reference to the lab that is open
 
-    def __init__(self, **state: Any):
+    def __init__(self, **state: object) -> None:
         self.problem = linear_regression()
         self._processes = Processes("FailureLab")
-        self._rehearsal = None  # the training that runs, to be hit
+        self._rehearsal: Rehearsal | None = None  # the training that runs, to be hit
         super().__init__(**state)
         before, FailureLab._open = FailureLab._open, weakref.ref(self)
         if (lab := before()) is not None:
@@ -62,7 +64,7 @@ class FailureLab(Explorer):
                 )
         return plan
 
-    def controls(self) -> list:
+    def controls(self) -> list[ipywidgets.Widget]:
         """Return the controls: how to train, which worker is meant, and what to do to it."""
         rules = [("asynchronous: nobody waits", "async"), ("synchronous: everybody waits", "sync")]
         targets = [(f"worker {k}", f"/job:worker/task:{k}") for k in range(3)]
@@ -95,11 +97,11 @@ class FailureLab(Explorer):
             raise RuntimeError(f"act({action!r}, {task!r}): no training runs. Start one by refresh(), or Train again.")
         rehearsal.act(action, task)
 
-    def wait(self, timeout: float | None = None) -> None:
+    def wait(self, timeout: float | None = None) -> "FailureLab":
         """Return when the training has ended; raises TimeoutError after `timeout` seconds (default: its own + 120)."""
         return super().wait(self.seconds + 120 if timeout is None else timeout)
 
-    def compute(self) -> Story:
+    def compute(self) -> Any:
         """Train for `seconds` on the processes, drawing now and then; return the `Story`."""
         import torch
 
@@ -116,7 +118,7 @@ class FailureLab(Explorer):
             over.set()
             drawing.join()
 
-    def draw(self, result: Story) -> "draw.Picture":
+    def draw(self, result: Any) -> Picture:
         """Return the timeline of a `Story`, and below it a line for each hit: noticed, back, paused, undone."""
         return self._picture_of(result, until=None)
 

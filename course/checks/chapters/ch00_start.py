@@ -3,7 +3,7 @@
 from course.checks.exercise import Exercise
 
 
-def count_bytes(rows, columns):
+def count_bytes(rows: int, columns: int) -> int:
     """Count the bytes of a float32 matrix, number by number: the definition, as loops."""
     count = 0
     for _ in range(rows):

@@ -109,7 +109,7 @@ def test_every_control_has_a_label(widget):
 
 def test_the_best_placement_is_a_button_away(widget, monkeypatch):
     runs = []
-    monkeypatch.setattr("course.widgets.placement.explore", lambda *a: runs.append(a) or explore(*a))
+    monkeypatch.setattr("course.widgets.placement_explorer.explore", lambda *a: runs.append(a) or explore(*a))
     button = next(c for c in widget.children[1].children if c.description == "Best placement")
     button.click()
     assert widget.placement == best(64).placement and "No placement takes less." in widget.static().alt

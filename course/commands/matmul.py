@@ -1,5 +1,6 @@
 """What `python -m course matmul cpu 1500` prints: one line a size, each with where its figures come from."""
 
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 
 from course.devices import DeviceName, list_devices
@@ -8,7 +9,9 @@ from course.traces import Trace, load_trace, names
 from course.units import in_words
 
 
-def report(device, sizes, budget=20.0, simulate=None, trace=None):
+def report(
+    device: str, sizes: Sequence[int], budget: float = 20.0, simulate: str | None = None, trace: str | None = None
+) -> Iterator[str]:
     """Yield the lines of the command: one a size, then the sizes that are left out, and why.
 
     `simulate` names the model of a simulated GPU (modelled seconds), `trace` a trace (recorded) or data sheet

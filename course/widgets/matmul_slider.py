@@ -7,6 +7,7 @@ import ipywidgets
 import traitlets
 
 from course.draw import ROLES, figure, html, picture
+from course.draw.picture import Picture
 from course.traces import MatmulTiming, load_trace
 from course.widgets.explorer import Explorer
 
@@ -37,14 +38,14 @@ class MatmulSlider(Explorer):
     size = traitlets.Enum(SIZES, 1500).tag(state=True)
     gpu = traitlets.Enum(["h200", "t4", "cuda"], "h200").tag(state=True)
 
-    def controls(self):
+    def controls(self) -> list[ipywidgets.Widget]:
         """Return the size slider and the choice of GPU."""
         slider = self.choice("size", SIZES, "matrix size n", kind=ipywidgets.SelectionSlider)
         slider.continuous_update = False  # each stop of the slider is a measurement
         slider.layout = {"width": "100%", "max_width": "640px"}
         return [slider, self.choice("gpu", _gpus(), "GPU")]
 
-    def compute(self):
+    def compute(self) -> Duel | None:
         """Measure the product on this CPU (and on CUDA, if that is chosen); None when stopped."""
         from course.timing import measure_matmul
 
@@ -60,7 +61,7 @@ class MatmulSlider(Explorer):
             raise _Stopped
         self.progress(fraction)
 
-    def draw(self, result):
+    def draw(self, result: Duel) -> Picture:
         """Return the verdict as a large number above two bars."""
         cpu, gpu = result.cpu, result.gpu
         faster, ratio = _verdict(cpu.compute, gpu.total)
@@ -77,9 +78,9 @@ class MatmulSlider(Explorer):
         )
         return html(body, f"{verdict}. {sentence}")
 
-    def static(self):
+    def static(self) -> Picture:
         """Return the picture with a recorded CPU, and no kernel behind it."""
-        return self.draw(Duel(load_trace(RECORDED).at(self.size), _modelled(self.gpu, self.size)))
+        return self.draw(Duel(_recorded(self.size), _modelled(self.gpu, self.size)))
 
 
 def _gpus():
@@ -88,6 +89,10 @@ def _gpus():
 
     sheets = [("H200 (data sheet)", "h200"), ("T4 (data sheet)", "t4")]
     return sheets + ([("this machine's", "cuda")] if torch.cuda.is_available() else [])
+
+
+def _recorded(size):
+    return load_trace(RECORDED).at(size)
 
 
 def _modelled(gpu, size):

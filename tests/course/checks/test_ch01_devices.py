@@ -3,7 +3,7 @@
 import pytest
 
 from course.checks import check
-from course.checks.chapters import devices as oracles
+from course.checks.chapters import ch01_devices as oracles
 
 
 def named(name, function):

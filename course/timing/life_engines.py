@@ -1,5 +1,7 @@
 """`measure_life`: generations of the Game of Life, by engine and board."""
 
+from collections.abc import Sequence
+
 import torch
 
 from course import life
@@ -10,7 +12,12 @@ from course.traces import LifeTiming
 GENERATIONS = 8  # in one call: the packed engine's own number, so that it doesn't pack for less
 
 
-def measure_life(sides, device="/cpu:0", engines=None, seconds=0.1):
+def measure_life(
+    sides: Sequence[int],
+    device: str | torch.device = "/cpu:0",
+    engines: Sequence[str] | None = None,
+    seconds: float = 0.1,
+) -> list[LifeTiming]:
     """Time `GENERATIONS` of a half-full square board of each of `sides`, by engine; return a list of `LifeTiming`.
 
     `engines` are names of `life.ENGINES`, by default all those that run on the device: the packed one is for the CPU

@@ -1,5 +1,6 @@
 """Exercises of chapter 02: counting operations, a right stopwatch, when copying pays, what moves a crossover."""
 
+from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import replace
 from statistics import median
@@ -10,7 +11,7 @@ from course.timing.crossover import crossover
 from course.traces import load_trace
 
 
-def count_flops(rows, inner, columns):
+def count_flops(rows: int, inner: int, columns: int) -> int:
     """Count a product's multiplications and additions one by one: the definition, as loops."""
     count = 0
     for _ in range(rows):
@@ -26,10 +27,10 @@ class Queued:
     It returns at once, as every op on a GPU does.
     """
 
-    def __init__(self, seconds, set_up):
+    def __init__(self, seconds: float, set_up: float) -> None:
         self.seconds, self.set_up, self.calls = seconds, set_up, 0
 
-    def __call__(self):
+    def __call__(self) -> None:
         from simgpu import Work, active
 
         clock = active().clock
@@ -53,7 +54,7 @@ class _Now:
         return "now"
 
 
-def watched_seconds(work, now, repeats):
+def watched_seconds(work: Callable[[], object], now: Callable[[], float], repeats: int) -> float:
     """Return the median seconds of `repeats` calls of `work`, each waited for, none of them the first."""
     import torch
 
@@ -74,7 +75,7 @@ def _on_a_clock():
         yield lambda answer, arguments: (answer(*arguments),)
 
 
-def products_needed(cpu, copies, gpu, limit=10_000):
+def products_needed(cpu: float, copies: float, gpu: float, limit: int = 10_000) -> int:
     """Return the fewest products for which copying once pays, by trying 1, 2, 3, …; -1 if none up to `limit` does."""
     for products in range(1, limit + 1):
         if copies + products * gpu < products * cpu:

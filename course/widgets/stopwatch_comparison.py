@@ -7,9 +7,10 @@ import traitlets
 
 from course import draw
 from course.devices.models import model_for
+from course.draw.picture import Picture
 from course.units import in_words
 from course.widgets.explorer import Explorer, headline
-from simgpu.clock.five_stopwatches import NAMES, stopwatches
+from simgpu.clock.five_stopwatches import NAMES, Stopwatches, stopwatches
 
 SIZES = [16, 64, 256, 512, 1024, 1500, 2048, 3000, 4096, 8192]
 MODELS = ["H200", "T4"]
@@ -26,7 +27,7 @@ class StopwatchComparison(Explorer):
     model = traitlets.Enum(MODELS, "H200").tag(state=True)
     watch = traitlets.Enum(NAMES, NAMES[0]).tag(state=True)
 
-    def controls(self):
+    def controls(self) -> list[ipywidgets.Widget]:
         """Return the size slider, the choice of stopwatch and of the GPU's model."""
         slider = self.choice("size", SIZES, "matrix size n", kind=ipywidgets.SelectionSlider)
         slider.layout = {"width": "100%", "max_width": "640px"}
@@ -36,11 +37,11 @@ class StopwatchComparison(Explorer):
         model.layout.width = "180px"
         return [slider, watch, model]
 
-    def compute(self):
+    def compute(self) -> Stopwatches:
         """Return the `Stopwatches` of the present size."""
         return stopwatches(self.size, model_for(self.model))
 
-    def draw(self, result):
+    def draw(self, result: Stopwatches) -> Picture:
         """Return the chosen reading in large, all readings as bars, and the chosen one's lanes."""
         chosen = result.of(self.watch)
         verdict = f"{chosen.name}: {in_words(chosen.seconds)} modelled, {_compared(chosen, result.true)}"

@@ -3,8 +3,9 @@
 import ipywidgets
 import traitlets
 
-from course.chapter_times import LIMIT, outlook
+from course.chapter_times import LIMIT, Outlook, outlook
 from course.draw import ROLES, figure, html, picture
+from course.draw.picture import Picture
 from course.widgets.explorer import Explorer
 
 
@@ -15,7 +16,7 @@ class ChapterOutlook(Explorer):
     memory = traitlets.Int(8).tag(state=True)
     slower = traitlets.Float(1.0).tag(state=True)
 
-    def controls(self):
+    def controls(self) -> list[ipywidgets.Widget]:
         """Return three sliders."""
         return [
             self.slider("cores", 1, 64, "cores"),
@@ -23,11 +24,11 @@ class ChapterOutlook(Explorer):
             self.slider("slower", 0.25, 8.0, "times as slow a core", step=0.25, kind=ipywidgets.FloatSlider),
         ]
 
-    def compute(self):
+    def compute(self) -> list[Outlook]:
         """Ask for the outlook: a formula, at once."""
         return outlook(self.cores, self.memory, self.slower)
 
-    def draw(self, result):
+    def draw(self, result: list[Outlook]) -> Picture:
         """Return bars of seconds, one a chapter, beside the limit each chapter promises."""
         slow = [o for o in result if o.why]
         words = "; ".join(f"{o.chapter.name}: {o.why}" for o in slow) or "No chapter should pass its 30 seconds."

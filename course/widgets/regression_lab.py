@@ -7,7 +7,8 @@ import ipywidgets
 import traitlets
 
 from course import draw
-from course.training import Hook, StopOnNaN, TrainingResult, linear_regression, slowed, train
+from course.draw.picture import Picture
+from course.training import Hook, StopOnNaN, linear_regression, slowed, train
 from course.widgets.explorer import Explorer
 from course.widgets.own_cluster import Processes
 
@@ -30,12 +31,12 @@ class RegressionLab(Explorer):
     steps = traitlets.Int(1000, min=1, max=100_000).tag(state=True)
     slow = traitlets.Bool(False).tag(state=True)
 
-    def __init__(self, **state: Any):
+    def __init__(self, **state: object) -> None:
         self.problem = linear_regression()
         self._processes = Processes("RegressionLab")
         super().__init__(**state)
 
-    def controls(self) -> list:
+    def controls(self) -> list[ipywidgets.Widget]:
         """Return the controls: workers, rule, learning rate, updates, and whether one worker is slow."""
         rate = self.slider(
             "learning_rate",
@@ -59,7 +60,7 @@ class RegressionLab(Explorer):
             self.choice("slow", [("all alike", False), ("the last one is slow", True)], "workers' speed"),
         ]
 
-    def compute(self) -> TrainingResult:
+    def compute(self) -> Any:
         """Train once on the processes; the state is read at the start."""
         steps = self.steps
         problem = slowed(self.problem, self.workers - 1, _SLOW) if self.slow else self.problem
@@ -75,7 +76,7 @@ class RegressionLab(Explorer):
             hooks=[_Progress(self, steps), StopOnNaN()],
         )
 
-    def draw(self, result: TrainingResult) -> "draw.Picture":
+    def draw(self, result: Any) -> Picture:
         """Return the fitted line, the losses and the staleness, with the distance to the best line on top."""
         best = self.problem.least_squares()
         slope, intercept = (result.parameters[name].item() for name in ("slope", "intercept"))

@@ -1,5 +1,6 @@
 """The placement explorer: choose each op's device, see what moves, who waits, and how far it is from the best."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
@@ -9,6 +10,7 @@ import traitlets
 from course import draw
 from course.devices.explore import CPU, DEVICES, PROGRAM, READ, Exploration, best, explore, gpus_here
 from course.draw.graph import Edge, Node, graph, short_bytes
+from course.draw.picture import Picture
 from course.units import in_words
 from course.widgets.explorer import Explorer, headline
 
@@ -41,19 +43,19 @@ class PlacementExplorer(Explorer):
     width = traitlets.Enum(WIDTHS, 1024).tag(state=True)
     model = traitlets.Enum(MODELS, "H200").tag(state=True)
 
-    def __init__(self, placement=None, **state):
+    def __init__(self, placement: Sequence[str] | None = None, **state: object) -> None:
         """Show `placement`, six names of devices (by default all on the CPU), and the other `state`."""
-        self._found = {}  # (width, model, gpus) -> the best `Exploration`
+        self._found: dict[tuple, Exploration] = {}  # (width, model, gpus) -> the best `Exploration`
         self._several = False  # several traits are being set: one run at the end of them
         super().__init__(**dict(zip(_MAKES, placement or (), strict=False)), **state)
 
     @property
-    def placement(self):
+    def placement(self) -> tuple[str, ...]:
         """The six devices, in the order of the ops; set it to change them together."""
         return tuple(getattr(self, name) for name in _MAKES)
 
     @placement.setter
-    def placement(self, devices):
+    def placement(self, devices: Sequence[str]) -> None:
         if len(devices) != len(_MAKES):
             raise ValueError(f"placement={devices!r}: give {len(_MAKES)} devices, one for each of {', '.join(_MAKES)}.")
         self._several = True
@@ -64,12 +66,12 @@ class PlacementExplorer(Explorer):
             self._several = False
             self.refresh()
 
-    def find_best(self):
+    def find_best(self) -> "PlacementExplorer":
         """Choose the placement that takes the least modelled time; returns the explorer."""
         self.placement = self._best().placement
         return self
 
-    def controls(self):
+    def controls(self) -> list[ipywidgets.Widget]:
         """Return a device for each op, three placements to begin from, size and model."""
         places = [self.choice(step.makes, DEVICES, f"{step.makes} = {step.code}") for step in PROGRAM]
         for place in places:
@@ -89,16 +91,16 @@ class PlacementExplorer(Explorer):
             ipywidgets.Box([*starts, size, model], layout=wrap),
         ]
 
-    def refresh(self):
+    def refresh(self) -> None:
         """Run and draw the present placement; not between the parts of a change of several."""
         if not self._several:
             super().refresh()
 
-    def compute(self):
+    def compute(self) -> Placed:
         """Return the `Placed` of the present state: one run on simulated GPUs, one look at all placements."""
         return Placed(explore(self.placement, self.width, self.model), self._best(), gpus_here())
 
-    def draw(self, result):
+    def draw(self, result: Placed) -> Picture:
         """Return the modelled seconds in large, the graph of the ops, and below it who was busy when."""
         run = result.run
         words = in_words(run.seconds)

@@ -11,6 +11,7 @@ import traitlets
 
 from course import life
 from course.draw import css, film
+from course.draw.picture import Picture
 
 _NEXT = 60  # generations in the static twin
 _LARGEST = 512  # rows or columns that can still be seen, and sent to the page as often as it asks
@@ -30,8 +31,8 @@ class LifePlayer(anywidget.AnyWidget):
     once the page or the widget is closed. Messages may arrive in any thread.
     """
 
-    _esm = _file("life.js")
-    _css = css() + _file("life.css")
+    _esm = _file("life_player.js")
+    _css = css() + _file("life_player.css")
 
     height = traitlets.Int(32).tag(sync=True)
     width = traitlets.Int(48).tag(sync=True)
@@ -46,7 +47,16 @@ class LifePlayer(anywidget.AnyWidget):
     wrap = traitlets.Bool(True)
     message = traitlets.Unicode("").tag(sync=True)
 
-    def __init__(self, board=None, pattern="glider", height=32, width=48, rule="B3/S23", wrap=True, speed=8.0):
+    def __init__(
+        self,
+        board: torch.Tensor | None = None,
+        pattern: str = "glider",
+        height: int = 32,
+        width: int = 48,
+        rule: str = "B3/S23",
+        wrap: bool = True,
+        speed: float = 8.0,
+    ) -> None:
         """Show `board` (uint8 (H, W)), or `pattern` in the middle of an empty board of `height` × `width`."""
         self._lock = threading.RLock()
         super().__init__(rule=str(life.Rule.parse(rule)), wrap=wrap, speed=speed, patterns=life.pattern_names())
@@ -59,13 +69,13 @@ class LifePlayer(anywidget.AnyWidget):
         self.on_msg(self._on_page)
 
     @property
-    def board(self):
+    def board(self) -> torch.Tensor:
         """The board as a `torch.uint8` tensor (H, W); set it to any board to start from there, at generation 0."""
         bits = np.unpackbits(np.frombuffer(self.cells, dtype=np.uint8), count=self.height * self.width)
         return torch.from_numpy(bits.reshape(self.height, self.width))
 
     @board.setter
-    def board(self, board):
+    def board(self, board: torch.Tensor) -> None:
         board = life.run(board, 0)  # names what is wrong with it
         if max(board.shape) > _LARGEST:
             raise ValueError(
@@ -74,24 +84,24 @@ class LifePlayer(anywidget.AnyWidget):
             )
         self._show(board, generation=0)
 
-    def step(self, generations=1):
+    def step(self, generations: int = 1) -> "LifePlayer":
         """Advance by `generations`, computed by `course.life.run`; returns the player."""
         with self._lock:
             following = life.run(self.board, generations, rule=self.rule, wrap=self.wrap)
             self._show(following, self.generation + generations)
         return self
 
-    def play(self):
+    def play(self) -> "LifePlayer":
         """Start playing, in every page that shows the player; returns it."""
         self.playing = True
         return self
 
-    def pause(self):
+    def pause(self) -> "LifePlayer":
         """Stop playing; returns the player."""
         self.playing = False
         return self
 
-    def load(self, name):
+    def load(self, name: str) -> "LifePlayer":
         """Clear the board and put the pattern called `name` in its middle; returns the player."""
         with self._lock:
             cells = life.pattern(name)
@@ -101,7 +111,7 @@ class LifePlayer(anywidget.AnyWidget):
             self.pattern = name
         return self
 
-    def toggle(self, row, column):
+    def toggle(self, row: int, column: int) -> "LifePlayer":
         """Let the cell at (`row`, `column`) live if it is dead, die if it lives; returns the player."""
         if not (0 <= row < self.height and 0 <= column < self.width):
             raise ValueError(
@@ -113,17 +123,17 @@ class LifePlayer(anywidget.AnyWidget):
             self._show(board, self.generation)
         return self
 
-    def clear(self):
+    def clear(self) -> "LifePlayer":
         """Let every cell die and start again at generation 0; returns the player."""
         self.board = life.empty(self.height, self.width)
         return self
 
-    def static(self):
+    def static(self) -> Picture:
         """Return the board, and the generations that follow, as a `Picture` that needs no kernel."""
         with self._lock:
             return film(list(life.frames(self.board, _NEXT, self.rule, self.wrap)), first=self.generation)
 
-    def close(self):
+    def close(self) -> None:
         """Stop playing and remove the widget from its pages. Idempotent."""
         self.playing = False
         super().close()

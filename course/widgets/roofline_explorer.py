@@ -10,9 +10,10 @@ import ipywidgets
 import traitlets
 
 from course.draw import html
+from course.draw.picture import Picture
 from course.draw.track import short, track
 from course.timing import track as tracks
-from course.timing.roofline import roofline
+from course.timing.roofline import Roofline, roofline
 from course.timing.track import OPS, SIZES, Track
 from course.widgets.explorer import Explorer, headline
 
@@ -28,7 +29,7 @@ SOURCES = {
 
 @cache
 def _script():
-    return (files("course.widgets") / "roofline.js").read_text(encoding="utf-8")
+    return (files("course.widgets") / "roofline_explorer.js").read_text(encoding="utf-8")
 
 
 class _Draggable(anywidget.AnyWidget):
@@ -60,12 +61,12 @@ class RooflineExplorer(Explorer):
     size = traitlets.Enum(SIZES, 256).tag(state=True)
     source = traitlets.Enum(list(SOURCES), "h200").tag(state=True)
 
-    def __init__(self, **state):
-        self._roof = None  # measured
-        self._speeds = {}  # (op, size) -> operations a second, measured
+    def __init__(self, **state: object) -> None:
+        self._roof: Roofline | None = None  # measured
+        self._speeds: dict[tuple[str, int], float | None] = {}  # (op, size) -> operations a second, measured
         super().__init__(**state)
 
-    def measure(self):
+    def measure(self) -> "RooflineExplorer":
         """Measure this CPU's roof and the present op on it, forgetting what was measured before; returns the widget."""
         self._roof, self._speeds = None, {}
         if self.source == "measured":
@@ -73,7 +74,7 @@ class RooflineExplorer(Explorer):
         self.source = "measured"
         return self
 
-    def controls(self):
+    def controls(self) -> list[ipywidgets.Widget]:
         """Return the op, whose roof, the measure button and the size slider."""
         slider = self.choice("size", SIZES, "matrix size n", kind=ipywidgets.SelectionSlider)
         slider.layout = {"width": "100%", "max_width": "640px"}
@@ -86,13 +87,13 @@ class RooflineExplorer(Explorer):
         row[0].layout.width, row[1].layout.width = "190px", "270px"
         return [ipywidgets.Box(row, layout={"flex_flow": "row wrap", "grid_gap": "0 12px"}), slider]
 
-    def canvas(self):
+    def canvas(self) -> ipywidgets.Widget:
         """Return the picture that can be dragged."""
         canvas = _Draggable(size=self.size)
         traitlets.link((self, "size"), (canvas, "size"))
         return canvas
 
-    def compute(self):
+    def compute(self) -> Look | None:
         """Return the `Look` of the present state; measures what is not measured yet; None when stopped."""
         op, size, source = self.op, self.size, self.source
         if source == "recorded":
@@ -110,7 +111,7 @@ class RooflineExplorer(Explorer):
         speeds = {n: speed for (name, n), speed in self._speeds.items() if name == op}
         return Look(tracks.track_of(op, self._roof, speeds), size)
 
-    def draw(self, result):
+    def draw(self, result: Look) -> Picture:
         """Return what is reached in large, what holds it back in a sentence, and the picture."""
         found, stop = result.track, result.track.at(result.size)
         kind = found.roof.kind

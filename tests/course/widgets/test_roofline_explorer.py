@@ -26,7 +26,7 @@ def widget():
 def measuring(monkeypatch):
     """Stands in for measuring: it takes no time, and notes what was asked for."""
     asked = []
-    monkeypatch.setattr("course.widgets.roofline.roofline", lambda device: asked.append(device) or ROOF)
+    monkeypatch.setattr("course.widgets.roofline_explorer.roofline", lambda device: asked.append(device) or ROOF)
     monkeypatch.setattr(tracks, "measured_speed", lambda op, size: asked.append((op, size)) or 25e9)
     return asked
 
@@ -133,7 +133,7 @@ def test_a_stopped_measurement_leaves_the_last_picture_and_no_thread(widget, mea
         assert go_on.wait(10)
         return ROOF
 
-    monkeypatch.setattr("course.widgets.roofline.roofline", slow)
+    monkeypatch.setattr("course.widgets.roofline_explorer.roofline", slow)
     widget.measure()
     assert reached.wait(10) and widget._stop.layout.visibility == "visible"
     widget.stop()

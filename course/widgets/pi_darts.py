@@ -7,6 +7,7 @@ import numpy as np
 import traitlets
 
 from course import draw
+from course.draw.picture import Picture
 from course.pi import METHODS, PiEstimate, darts, estimate_pi
 from course.widgets.explorer import Explorer
 
@@ -23,7 +24,7 @@ class Thrown:
     running: list[PiEstimate]
 
     @property
-    def estimate(self):
+    def estimate(self) -> PiEstimate:
         """The `PiEstimate` of all darts."""
         return self.running[-1]
 
@@ -40,7 +41,7 @@ class PiDarts(Explorer):
     seed = traitlets.Int(0, min=0, max=2**31 - 1).tag(state=True)
     method = traitlets.Enum(list(METHODS), "pseudo").tag(state=True)
 
-    def controls(self):
+    def controls(self) -> list[ipywidgets.Widget]:
         """Return the slider of samples (in powers of ten), the seed and the method."""
         label = {"style": {"description_width": "initial"}}
         many = ipywidgets.FloatLogSlider(
@@ -58,7 +59,7 @@ class PiDarts(Explorer):
         traitlets.link((self, "seed"), (seed, "value"))
         return [many, ipywidgets.HBox([seed, self.choice("method", list(METHODS), "Method")])]
 
-    def compute(self):
+    def compute(self) -> Thrown | None:
         """Return `Thrown`; the estimates come from few darts to all, and stop when asked."""
         samples, seed, method = self.samples, self.seed, self.method
         steps = np.unique(np.geomspace(_FEWEST, samples, 25).round().astype(int)).tolist()
@@ -70,7 +71,7 @@ class PiDarts(Explorer):
             self.progress(step / samples)
         return Thrown(*darts(min(samples, _SHOWN), seed, method), running)
 
-    def draw(self, result):
+    def draw(self, result: Thrown) -> Picture:
         """Return the darts beside the band of two standard errors."""
         return draw.darts(result.x, result.y, result.running)
 

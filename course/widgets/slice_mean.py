@@ -1,8 +1,10 @@
 """Where you cut decides whether two means may be averaged: move the cut and see the gap."""
 
+import ipywidgets
 import traitlets
 
 from course import draw
+from course.draw.picture import Picture
 from course.mapreduce import mean, part_sum, slices
 from course.widgets.explorer import Explorer
 
@@ -19,7 +21,7 @@ class SliceMean(Explorer):
     values = traitlets.List(traitlets.Float(), _SECONDS, minlen=1, maxlen=1000).tag(state=True)
     cut = traitlets.Int(10, min=0).tag(state=True)
 
-    def controls(self):
+    def controls(self) -> list[ipywidgets.Widget]:
         """Return one slider: the cut."""
         self._slider = self.slider("cut", 0, len(self.values), "Cut before number")
         return [self._slider]
@@ -37,12 +39,12 @@ class SliceMean(Explorer):
         if hasattr(self, "_slider"):
             self._slider.max = len(self.values)
 
-    def compute(self):
+    def compute(self) -> draw.SliceMeans:
         """Return the two slices' means and both ways to join them."""
         sizes = [self.cut, len(self.values) - self.cut]
         means = [part_sum(part).mean for part in slices(self.values, sizes)]
         return draw.SliceMeans(tuple(self.values), tuple(sizes), tuple(means), mean(self.values, sizes))
 
-    def draw(self, result):
+    def draw(self, result: draw.SliceMeans) -> Picture:
         """Return the slices as bars with both levels across them."""
         return draw.slice_means(result)

@@ -8,7 +8,7 @@ import traitlets
 
 from course import simulated_gpus
 from course.widgets import StopwatchComparison
-from course.widgets.stopwatch import SIZES
+from course.widgets.stopwatch_comparison import SIZES
 from simgpu.clock.five_stopwatches import IN_A_ROW, NAMES, SET_UP, stopwatches
 
 AT_ONCE, FIRST, COPIES, WAITED, EVENTS = NAMES

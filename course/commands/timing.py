@@ -53,7 +53,7 @@ def _with_a_gpu():
 def _simulation(model):
     if model is None:
         return nullcontext()
-    from simgpu.session import simulated_gpus
+    from course.devices import simulated_gpus
 
     return simulated_gpus(1, model)
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import torch
 
 from course.devices import DeviceName, list_devices
+from simgpu import active
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,4 @@ def find_device(device=None, args=()):
 def _simulation_of(device):
     if not device.simulated:
         return None
-    from simgpu.session import active
-
     return active()

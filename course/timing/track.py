@@ -4,10 +4,11 @@ from dataclasses import dataclass
 
 import torch
 
+from course.devices.models import model_for
 from course.timing.roofline import Roofline, roofline
 from course.timing.stopwatch import measure
 from course.traces import load_trace
-from simgpu.models import Work, model_for
+from simgpu import Work
 
 SIZES = (16, 32, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1500, 2048, 3000, 4500)
 MEASURED_UP_TO = 2048  # a larger product takes a small CPU seconds

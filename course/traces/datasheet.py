@@ -3,13 +3,7 @@
 from dataclasses import dataclass
 
 from course.traces.figures import MatmulTiming
-
-#: dtype name -> bytes a number. "tfloat32" is float32 multiplied by tensor cores, stored like float32.
-BYTES = {"float64": 8, "float32": 4, "tfloat32": 4, "bfloat16": 2, "float16": 2}
-
-# Bytes a second at which one core copies what lies in ordinary (pageable) memory into the driver's pinned buffer, from
-# where it goes on to the device. No data sheet states it; measured machines lie between 5 and 15 GB/s.
-STAGING = 12e9
+from simgpu.models.device_model import BYTES, staged
 
 
 @dataclass(frozen=True)
@@ -42,7 +36,7 @@ class DataSheet:
     @property
     def copy_bandwidth_pageable(self):
         """Bytes a second of a copy from or to ordinary memory: staged by the host first, then sent."""
-        return 1 / (1 / self.copy_bandwidth + 1 / STAGING)
+        return staged(self.copy_bandwidth)
 
     def matmul(self, size, dtype="float32"):
         """Return the modelled `MatmulTiming` of one `size` × `size` product among many, as a stopwatch sees it.

@@ -1,4 +1,7 @@
-"""Trace files: JSON beside this file; `load_trace(name)` reads one, `validate` says what is wrong with one."""
+"""Trace files: `load_trace(name)` reads one, `validate` says what is wrong with one.
+
+Recorded traces lie beside this file; data sheets lie with simgpu, which models GPUs after them.
+"""
 
 import json
 from datetime import date, timedelta
@@ -7,6 +10,7 @@ from pathlib import Path
 from course.traces.datasheet import DataSheet
 from course.traces.schema import problem
 from course.traces.trace import SCHEMA, Trace
+from simgpu.models.catalogue import DATA
 
 _FOLDER = Path(__file__).parent / "data"
 
@@ -17,7 +21,11 @@ def names():
     >>> "h200-data-sheet" in names()
     True
     """
-    return sorted(path.stem for path in _FOLDER.glob("*.json"))
+    return sorted(_files())
+
+
+def _files() -> dict[str, Path]:
+    return {path.stem: path for folder in (_FOLDER, DATA) for path in folder.glob("*.json")}
 
 
 def load_trace(name):
@@ -27,8 +35,8 @@ def load_trace(name):
     your own was recorded on a day that has not come yet.
     """
     own = str(name).endswith(".json")
-    path = Path(name) if own else _FOLDER / f"{name}.json"
-    if not path.is_file():
+    path = Path(name) if own else _files().get(str(name))
+    if path is None or not path.is_file():
         legal = ", ".join(names())
         raise ValueError(
             f"load_trace({str(name)!r}): no such trace. There are {legal}; a path that ends in .json works too."

@@ -6,9 +6,10 @@ import ipywidgets
 import traitlets
 
 from course import draw
+from course.devices.models import model_for
 from course.units import in_words
 from course.widgets.explorer import Explorer, headline
-from simgpu.stopwatches import NAMES, stopwatches
+from simgpu.clock.five_stopwatches import NAMES, stopwatches
 
 SIZES = [16, 64, 256, 512, 1024, 1500, 2048, 3000, 4096, 8192]
 MODELS = ["H200", "T4"]
@@ -37,7 +38,7 @@ class StopwatchComparison(Explorer):
 
     def compute(self):
         """Return the `Stopwatches` of the present size."""
-        return stopwatches(self.size, self.model)
+        return stopwatches(self.size, model_for(self.model))
 
     def draw(self, result):
         """Return the chosen reading in large, all readings as bars, and the chosen one's lanes."""

@@ -30,8 +30,7 @@ class Queued:
         self.seconds, self.set_up, self.calls = seconds, set_up, 0
 
     def __call__(self):
-        from simgpu.models import Work
-        from simgpu.session import active
+        from simgpu import Work, active
 
         clock = active().clock
         if self.calls == 0:
@@ -46,7 +45,7 @@ class Queued:
 
 class _Now:
     def __call__(self):
-        from simgpu.session import active
+        from simgpu import active
 
         return active().clock.host
 

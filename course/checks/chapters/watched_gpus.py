@@ -46,7 +46,8 @@ def gpus_for(count):
     They are the machine's own or the active simulation's where those suffice. Otherwise a simulation lives as long as
     the context. Raises RuntimeError when a simulation with fewer GPUs is active.
     """
-    from simgpu.session import active, simulated_gpus
+    from course.devices import simulated_gpus
+    from simgpu import active
 
     running = active()
     if running is None:
@@ -62,7 +63,8 @@ def gpus_for(count):
 @contextmanager
 def modelled_gpu():
     """Within the `with`, simulated GPUs are active, whatever the machine has; yields them, modelled clock and all."""
-    from simgpu.session import active, simulated_gpus
+    from course.devices import simulated_gpus
+    from simgpu import active
 
     running = active()
     if running is not None:

@@ -6,7 +6,8 @@ import torch
 from course import place
 from course.checks import check
 from course.checks.chapters.watched_gpus import gpus_for
-from simgpu.session import active, simulated_gpus
+from course.devices import simulated_gpus
+from simgpu import active
 
 GPUS = ["cuda:0", "cuda:1", "cuda:2", "cuda:3"]
 

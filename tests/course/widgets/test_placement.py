@@ -13,7 +13,7 @@ from course import simulated_gpus
 from course.devices import log_placement
 from course.devices.explore import CPU, DEVICES, PROGRAM, best, explore, replay
 from course.widgets import PlacementExplorer
-from simgpu.session import active
+from simgpu import active
 
 MIXED = ("/gpu:0", "/gpu:1", "/gpu:1", "/gpu:0", "/cpu:0", "/cpu:0")
 placements = some.tuples(*[some.sampled_from(DEVICES)] * len(PROGRAM))

@@ -9,7 +9,7 @@ import traitlets
 from course import simulated_gpus
 from course.widgets import StopwatchComparison
 from course.widgets.stopwatch import SIZES
-from simgpu.stopwatches import IN_A_ROW, NAMES, SET_UP, stopwatches
+from simgpu.clock.five_stopwatches import IN_A_ROW, NAMES, SET_UP, stopwatches
 
 AT_ONCE, FIRST, COPIES, WAITED, EVENTS = NAMES
 

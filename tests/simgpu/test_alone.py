@@ -1,4 +1,4 @@
-"""simgpu stands on torch and the standard library alone: it works where nothing else of this checkout can be imported."""
+"""simgpu stands on torch and the standard library alone: it works where the course and its libraries are not."""
 
 import subprocess
 import sys

@@ -108,7 +108,7 @@ def recorded(machine):
     )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(MACHINES)
 def test_a_machine_of_the_models_form_is_found_again_within_a_quarter(machine):
     true, trace = recorded(machine)

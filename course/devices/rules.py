@@ -1,7 +1,9 @@
 """How each function of torch is placed: it moves to the device, follows its target, is told the device, or stays."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum, auto
+from typing import Any
 
 import torch
 
@@ -39,7 +41,7 @@ class CallPlan:
     written: tuple[int, str] | None = None
 
 
-def plan_for(func):
+def plan_for(func: Callable) -> CallPlan:
     """Return the `CallPlan` of a function as `__torch_function__` gets it."""
     name = getattr(func, "__name__", str(func))
     if isinstance(func, (torch._ops.OpOverload, torch._ops.OpOverloadPacket)):
@@ -51,7 +53,7 @@ def plan_for(func):
     return CallPlan(_by_name(name), name)
 
 
-def target(plan, args, kwargs):
+def target(plan: CallPlan, args: tuple, kwargs: dict) -> Any:
     """Return the tensor that the call writes to, or None: the first argument of `add_`, `out=`, `inplace=True`."""
     if kwargs.get("out") is not None:
         return kwargs["out"]

@@ -7,7 +7,9 @@ import functools
 import importlib
 import sys
 import warnings
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING
 
 import torch
 
@@ -15,6 +17,10 @@ from simgpu.cuda import streams
 from simgpu.cuda.driver import Driver, c_functions, runtime
 from simgpu.cuda.generators import Generator
 from simgpu.memory import host
+
+if TYPE_CHECKING:
+    from simgpu.session import SimulatedGPUs
+
 
 _ABSENT = object()
 
@@ -29,7 +35,7 @@ _REFUSED = (
 
 
 @contextmanager
-def patched(gpus):
+def patched(gpus: "SimulatedGPUs") -> Iterator[Driver]:
     """Within the `with`, torch.cuda and torch.accelerator answer for `gpus` (a `SimulatedGPUs`), in every thread.
 
     What torch.cuda's Python asks of its C library is answered by a simulated driver; `Event`, `Stream`, `Generator`,
@@ -167,7 +173,7 @@ class _Ranges:
 
 
 @contextmanager
-def uncompiled():
+def uncompiled() -> Iterator[None]:
     """Within the `with`, functions from `torch.compile` run uncompiled; DataParallel and `torch.export` are refused.
 
     The compiler is told so once it is loaded, which takes a second: who doesn't compile doesn't wait for it.

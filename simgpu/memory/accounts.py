@@ -149,7 +149,7 @@ class Account:
         if self._used[pool] > self._most[pool]:
             self._most[pool] = self._used[pool]
 
-    def give(self, block):
+    def give(self, block: "_Block") -> None:
         """Give `block` back; its bytes stay reserved."""
         self.allocated -= block.nbytes
         self.blocks -= 1

@@ -2,8 +2,11 @@
 
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 import torch
+from torch._C import FunctionSchema
+from torch._ops import OpOverload
 
 #: Results that lie in an input's memory although the declaration does not say so.
 _SHARING = {"aten::_unsafe_view", "aten::_reshape_alias", "aten::lift_fresh", "aten::lift"}
@@ -52,7 +55,7 @@ class OpPlan:
 
 
 @cache
-def plan_of(func):
+def plan_of(func: OpOverload) -> OpPlan:
     """Return the `OpPlan` of an `OpOverload`."""
     schema, tags = func._schema, func.tags
     space, _, name = schema.name.partition("::")
@@ -104,7 +107,7 @@ class Traits:
 
 
 @cache
-def traits_of(func):
+def traits_of(func: Any) -> Traits:
     """Return the `Traits` of an op as torch dispatches it (an `OpOverload`, or a higher-order operator)."""
     schema = getattr(func, "_schema", None)
     if schema is None:
@@ -118,33 +121,33 @@ def traits_of(func):
     )
 
 
-def makes_views(schema):
+def makes_views(schema: FunctionSchema) -> bool:
     """Return whether every result shares memory with an input and the op writes to none: `t`, `view`, `split`."""
     return bool(schema.returns) and all(r.alias_info is not None and not r.alias_info.is_write for r in schema.returns)
 
 
-def takes_shape_only(name):
+def takes_shape_only(name: str) -> bool:
     """Return whether the op `name` makes a tensor shaped like its input without reading it: `zeros_like`,
     `new_empty`."""
     return name.endswith("_like") or name.startswith("new_")
 
 
-def makes_tensors(schema):
+def makes_tensors(schema: FunctionSchema) -> bool:
     """Return whether a tensor, or a list of tensors, is among the results."""
     return any("Tensor" in str(r.type) for r in schema.returns)
 
 
-def tensor_inputs(schema):
+def tensor_inputs(schema: FunctionSchema) -> int:
     """Return how many arguments are tensors or lists of tensors."""
     return sum("Tensor" in str(a.type) for a in schema.arguments)
 
 
-def takes_device(schema):
+def takes_device(schema: FunctionSchema) -> bool:
     """Return whether the op has a `device` argument."""
     return any(a.name == "device" for a in schema.arguments)
 
 
-def written(schema):
+def written(schema: FunctionSchema) -> tuple[int, str] | None:
     """Return position and name of the first argument that the op writes to, or None."""
     for position, argument in enumerate(schema.arguments):
         if argument.alias_info is not None and argument.alias_info.is_write:

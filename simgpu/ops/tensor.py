@@ -1,6 +1,7 @@
 """A tensor on a simulated GPU: its numbers lie in a plain CPU tensor, to Python it is on `cuda:k`."""
 
 import copy
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -39,39 +40,39 @@ class SimulatedTensor(Tensor):
     __torch_dispatch__ = classmethod(run_op)
 
     @property
-    def device(self):
+    def device(self) -> torch.device:
         return self.where
 
     @property
-    def is_cuda(self):
+    def is_cuda(self) -> bool:
         return self.where.type == "cuda"
 
     @property
-    def is_cpu(self):
+    def is_cpu(self) -> bool:
         return self.where.type == "cpu"
 
-    def get_device(self):
+    def get_device(self) -> int:
         return self.where.index
 
-    def data_ptr(self):
+    def data_ptr(self) -> int:
         return read(self).data_ptr()
 
-    def untyped_storage(self):
+    def untyped_storage(self) -> torch.UntypedStorage:
         return read(self).untyped_storage()
 
-    def numpy(self, *, force=False):
+    def numpy(self, *, force: bool = False) -> Any:
         read(self)
         if not force:
             raise TypeError(not_numpy(self.where))
         return self.detach().cpu().resolve_conj().resolve_neg().numpy()
 
-    def tolist(self):
+    def tolist(self) -> Any:
         return self.detach().cpu().tolist()
 
-    def is_shared(self):
+    def is_shared(self) -> bool:
         return True  # CUDA's memory always is
 
-    def share_memory_(self):
+    def share_memory_(self) -> "SimulatedTensor":
         return self
 
     def __array__(self, dtype=None, copy=None):
@@ -126,7 +127,7 @@ def _said(tensor):
     return {name: value for name, value in tensor.__dict__.items() if name not in OWN}
 
 
-def read(tensor):
+def read(tensor: SimulatedTensor) -> Tensor:
     """Return the plain CPU tensor inside `tensor`, or raise if its simulation is closed."""
     if tensor.simulation.closed:
         raise RuntimeError(closed(tensor.simulation))

@@ -3,8 +3,7 @@
 import threading
 from collections.abc import Sequence
 
-from course.devices import dataflow
-from course.devices import overhead
+from course.devices import dataflow, overhead
 from course.devices.names import DeviceName
 from course.devices.record import OpRecord, as_lines, as_text, sources
 from course.devices.recorder import Kept, recorder

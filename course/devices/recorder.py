@@ -12,11 +12,11 @@ import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from course.devices.declarations import Traits, traits_of
 from course.devices.moves import NOTES
 from course.devices.names import name_of
 from course.devices.record import OpRecord
 from simgpu import active
-from simgpu.ops.declarations import Traits, traits_of
 
 #: -1 outside a backward pass; the autograd engine numbers its passes from 0, on every thread that it uses.
 _pass_number = torch._C._current_graph_task_id

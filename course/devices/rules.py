@@ -7,7 +7,8 @@ from typing import Any
 
 import torch
 
-from simgpu.ops import declarations
+from course.devices import declarations
+from simgpu.ops.declarations import makes_views
 
 #: Functions that compare two tensors and answer in Python; the other functions that make no tensor only look at one.
 _COMPARISONS = {"equal", "allclose"}
@@ -104,7 +105,7 @@ def _by_schemas(name, every):
     on_tensors = [schema for schema in every if declarations.tensor_inputs(schema)]
     if not on_tensors:
         return Rule.MAKES if any(map(declarations.takes_device, every)) else Rule.MOVES
-    if any(map(declarations.makes_views, on_tensors)):
+    if any(map(makes_views, on_tensors)):
         return Rule.STAYS
     if not any(map(declarations.makes_tensors, on_tensors)):
         return Rule.MOVES if name in _COMPARISONS else Rule.STAYS

@@ -13,6 +13,7 @@ from simgpu.ops.tensor import SimulatedTensor, read
 
 _quiet = torch._C.DisableTorchFunctionSubclass
 _KIND = "torch.cuda."
+_PRESERVE = torch.preserve_format
 
 
 def to(tensor: Tensor, *args: Any, copy: bool = False, **kwargs: Any) -> Tensor:
@@ -49,17 +50,12 @@ def _without_copy(args, copy):
     return (args[:-1], args[-1]) if flags == 2 else (args, copy)
 
 
-def cuda(
-    tensor: Tensor,
-    device: Any = None,
-    non_blocking: bool = False,
-    memory_format: torch.memory_format = torch.preserve_format,
-) -> Tensor:
+def cuda(tensor: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = _PRESERVE) -> Tensor:
     """`Tensor.cuda`."""
     return to(tensor, "cuda" if device is None else device, non_blocking=non_blocking, memory_format=memory_format)
 
 
-def cpu(tensor: Tensor, memory_format: torch.memory_format = torch.preserve_format) -> Tensor:
+def cpu(tensor: Tensor, memory_format: Any = _PRESERVE) -> Tensor:
     """`Tensor.cpu`."""
     return to(tensor, "cpu", memory_format=memory_format)
 
@@ -84,12 +80,7 @@ def type_as(tensor: Tensor, other: Tensor) -> Tensor:
 
 
 def new_tensor(
-    tensor: Tensor,
-    data: Any,
-    dtype: torch.dtype | None = None,
-    device: Any = None,
-    requires_grad: bool = False,
-    **kwargs: Any,
+    tensor: Tensor, data: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False, **kwargs: Any
 ) -> Tensor:
     """`Tensor.new_tensor`: Python's numbers, by default where `tensor` is."""
     if isinstance(tensor, SimulatedTensor):

@@ -14,11 +14,7 @@ _quiet = torch._C.DisableTorchFunctionSubclass
 
 
 def move(
-    tensor: Tensor,
-    device: torch.device,
-    dtype: torch.dtype | None = None,
-    non_blocking: bool = False,
-    memory_format: torch.memory_format | None = None,
+    tensor: Tensor, device: torch.device, dtype: Any = None, non_blocking: bool = False, memory_format: Any = None
 ) -> Tensor:
     """Return a copy of `tensor` on `device`, of `dtype` if given. Differentiable."""
     if torch.is_grad_enabled() and tensor.requires_grad:

@@ -61,10 +61,6 @@ class Driver:
         """Return the memory account of a device, the current one for -1."""
         return self.gpus.memory.account(self.legal(self.current() if index < 0 else index))
 
-    def every_account(self) -> list[Account]:
-        """Return the accounts of all devices."""
-        return [self.account(index) for index in range(self.gpus.count)]
-
     def free_and_total(self, index: int) -> tuple[int, int]:
         """Return the bytes that no one reserves and all bytes: what cudaMemGetInfo tells."""
         account = self.account(index)
@@ -81,17 +77,13 @@ class Driver:
 
     def empty_cache(self) -> None:
         """Give back what is reserved and unused on every device."""
-        for account in self.every_account():
-            account.empty_cache()
+        for index in range(self.gpus.count):
+            self.account(index).empty_cache()
 
 
 def c_functions(driver: Driver) -> dict[str, Callable]:
     """Return torch._C's functions for CUDA and for accelerators as name -> function of the simulated driver."""
     gpus = driver.gpus
-    memory = {
-        "emptyCache": driver.empty_cache,
-        "resetAccumulatedStats": lambda index: None,
-    }
     cuda = {
         "init": lambda: None,
         "isInBadFork": lambda: False,
@@ -106,8 +98,8 @@ def c_functions(driver: Driver) -> dict[str, Callable]:
         "getAllocatorBackend": lambda: "native",
         "memoryStats": lambda index: driver.account(index).stats(),
         "resetPeakMemoryStats": lambda index: driver.account(index).reset_peak(),
-        "resetAccumulatedMemoryStats": memory["resetAccumulatedStats"],
-        "emptyCache": memory["emptyCache"],
+        "resetAccumulatedMemoryStats": lambda index: None,
+        "emptyCache": driver.empty_cache,
         "setMemoryFraction": driver.limit,
         "getMemoryFraction": lambda index: driver.account(index).limit / driver.account(index).total,
         "isCurrentStreamCapturing": lambda: False,
@@ -116,7 +108,8 @@ def c_functions(driver: Driver) -> dict[str, Callable]:
         "get_sync_debug_mode": lambda: 0,
     }
     accelerator = {
-        **memory,
+        "emptyCache": driver.empty_cache,
+        "resetAccumulatedStats": lambda index: None,
         "getAccelerator": lambda: torch.device("cuda"),
         "getDeviceIndex": driver.current,
         "setDeviceIndex": driver.use,

@@ -29,6 +29,7 @@ class DeviceGenerator(_ORIGINAL):
 
     @property
     def device(self) -> torch.device:
+        """The simulated device it belongs to."""
         return self._where
 
     def clone_state(self) -> "DeviceGenerator":

@@ -9,6 +9,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import torch
@@ -23,6 +24,14 @@ if TYPE_CHECKING:
 
 
 _ABSENT = object()
+#: NVTX marks, by the names of its C library, for a profiler that isn't there: taken and dropped.
+_RANGES = SimpleNamespace(
+    rangePushA=lambda message: 0,
+    rangePop=lambda: 0,
+    rangeStartA=lambda message: 0,
+    rangeEnd=lambda index: None,
+    markA=lambda message: None,
+)
 
 #: What simulated GPUs don't do: sensors, captured graphs, raw memory, copies by one call to several.
 _REFUSED = (
@@ -74,7 +83,7 @@ def _replacements(driver):
     yield torch.Tensor, "pin_memory", host.pin
     yield torch.Tensor, "is_pinned", host.is_pinned
     yield torch.Tensor, "record_stream", _record_stream
-    yield torch.cuda.nvtx, "_nvtx", _Ranges
+    yield torch.cuda.nvtx, "_nvtx", _RANGES
     yield torch.autograd.profiler.profile, "__init__", _without_hardware(torch.autograd.profiler.profile.__init__)
     # Layers ask it before they lay out their weights for a library that no simulation calls.
     yield torch.backends.cudnn, "is_acceptable", lambda tensor: False
@@ -146,30 +155,6 @@ def _without_hardware(start):
         return start(profiler, *args, use_device=use_device, **kwargs)
 
     return begin
-
-
-class _Ranges:
-    """NVTX marks, by the names of its C library, for a profiler that isn't there: taken and dropped."""
-
-    @staticmethod
-    def rangePushA(message):
-        return 0
-
-    @staticmethod
-    def rangePop():
-        return 0
-
-    @staticmethod
-    def rangeStartA(message):
-        return 0
-
-    @staticmethod
-    def rangeEnd(index):
-        return None
-
-    @staticmethod
-    def markA(message):
-        return None
 
 
 @contextmanager

@@ -66,6 +66,7 @@ class RestoredStorage(UntypedStorage):
 
     @property
     def device(self) -> torch.device:
+        """The simulated device that the numbers go to."""
         return self.where
 
 

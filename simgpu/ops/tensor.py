@@ -41,38 +41,48 @@ class SimulatedTensor(Tensor):
 
     @property
     def device(self) -> torch.device:
+        """The simulated device it is on."""
         return self.where
 
     @property
     def is_cuda(self) -> bool:
+        """Whether it is on a simulated GPU."""
         return self.where.type == "cuda"
 
     @property
     def is_cpu(self) -> bool:
+        """Whether it is on the CPU."""
         return self.where.type == "cpu"
 
     def get_device(self) -> int:
+        """Return the index of its device."""
         return self.where.index
 
     def data_ptr(self) -> int:
+        """Return the address of its numbers in the host's memory."""
         return read(self).data_ptr()
 
     def untyped_storage(self) -> torch.UntypedStorage:
+        """Return the storage of its numbers."""
         return read(self).untyped_storage()
 
     def numpy(self, *, force: bool = False) -> Any:
+        """Raise CUDA's TypeError; with `force`, return a NumPy array of a copy."""
         read(self)
         if not force:
             raise TypeError(not_numpy(self.where))
         return self.detach().cpu().resolve_conj().resolve_neg().numpy()
 
     def tolist(self) -> Any:
+        """Return its values as nested lists, or one number."""
         return self.detach().cpu().tolist()
 
     def is_shared(self) -> bool:
-        return True  # CUDA's memory always is
+        """Return True: CUDA's memory always is."""
+        return True
 
     def share_memory_(self) -> "SimulatedTensor":
+        """Return itself: it is shared already."""
         return self
 
     def __array__(self, dtype=None, copy=None):

@@ -28,7 +28,7 @@ LOST_CLIENT_CLOSES = 1.0
 #: A lost scheduler is noticed by a client in so long, all in all.
 SCHEDULER_LOSS_NOTICED = 10.0
 
-# --- a lease, of which there is one holder at a time (course/cluster/multihost/lease.py) -----------------------------
+# --- a lease, of which there is one holder at a time (course/cluster/lease.py) -----------------------------
 
 #: A lease holds so long after it was last renewed, at most: a scheduler that starts anew gives nothing away for as
 #: long, because a lease that its predecessor gave may still hold.
@@ -105,6 +105,10 @@ GPUS_COUNTED = 10.0
 
 #: For all ranks to find each other: a busy laptop, not a hang.
 RANKS_MEET = 30.0
+#: For gloo to connect one rank to another, once; it tries five times.
+RANKS_CONNECT = 5.0
+#: For all ranks to be connected: gloo's five tries.
+RANKS_CONNECTED = 25.0
 #: For a rank to wait for another one in a reduction, unless told otherwise.
 RANK_SILENCE = 10.0
 #: For the other ranks to say what they saw, once one has failed.
@@ -222,6 +226,9 @@ ORDER = {
     "OWNER_LOOK_EVERY < FORK_SERVER_ENDS": "the fork server sees that its owner is gone before it is killed",
     "SCHEDULER_FOUND < TASK_JOINS": "a task says itself why it cannot join, before its supervisor gives it up",
     "SOON_EVERY < SUPERVISOR_LOOKS_EVERY < TASK_FROZEN": "who looks, looks often enough to see it",
+    "5 * RANKS_CONNECT <= RANKS_CONNECTED < RANKS_MEET": (
+        "ranks whose neighbour died while they connected are free again before the next run gives them up"
+    ),
     "RANKS_SAY_WHY < RANK_SILENCE < RANKS_MEET < RANKS_END": (
         "a silent rank is named by its neighbours before the time for all is up"
     ),

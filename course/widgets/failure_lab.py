@@ -2,6 +2,7 @@
 
 import threading
 import weakref
+from collections.abc import Callable
 from functools import partial
 from html import escape
 from typing import Any
@@ -10,6 +11,7 @@ import ipywidgets
 import traitlets
 
 from course import draw
+from course.draw.picture import Picture
 from course.training import linear_regression
 from course.training.driver.rehearsal import ACTIONS, Rehearsal, RehearsalRecord
 from course.training.records.aftermath import aftermath
@@ -28,8 +30,8 @@ class FailureLab(Explorer):
     State: `workers` (2 or 3), `mode` ("async" or "sync"), `seconds` (how long a training lasts), `plan`: what is done
     by itself, a list of `(second, action, task)` with the actions "kill", "freeze", "thaw", "slow" and "quick".
     While a training runs, `act(action, task)` does one at once, as the buttons do to the worker chosen in `target`;
-    `refresh()` trains again. `result` is the `RehearsalRecord` of the last training. The processes start with the first training
-    and live until `close()`, or until there is another lab, as when a cell is run again.
+    `refresh()` trains again. `result` is the `RehearsalRecord` of the last training. The processes start with the
+    first training and live until `close()`, or until there is another lab, as when a cell is run again.
     """
 
     background = True
@@ -37,14 +39,14 @@ class FailureLab(Explorer):
     workers = traitlets.Int(3, min=2, max=3).tag(state=True)
     mode = traitlets.Enum(["async", "sync"], "async").tag(state=True)
     seconds = traitlets.Float(20.0, min=1.0, max=120.0).tag(state=True)
-    plan = traitlets.List().tag(state=True)
+    plan: traitlets.List = traitlets.List().tag(state=True)
     target = traitlets.Unicode("/job:worker/task:1")
-    _open = staticmethod(lambda: None)  # a weak reference to the lab that is open
+    _open: Callable[[], "FailureLab | None"] = staticmethod(lambda: None)  # a weak reference to the lab that is open
 
-    def __init__(self, **state: Any):
+    def __init__(self, **state: object) -> None:
         self.problem = linear_regression()
         self._processes = Processes("FailureLab")
-        self._rehearsal = None  # the training that runs, to be hit
+        self._rehearsal: Rehearsal | None = None  # the training that runs, to be hit
         super().__init__(**state)
         before, FailureLab._open = FailureLab._open, weakref.ref(self)
         if (lab := before()) is not None:
@@ -62,7 +64,7 @@ class FailureLab(Explorer):
                 )
         return plan
 
-    def controls(self) -> list:
+    def controls(self) -> list[ipywidgets.Widget]:
         """Return the controls: how to train, which worker is meant, and what to do to it."""
         rules = [("asynchronous: nobody waits", "async"), ("synchronous: everybody waits", "sync")]
         targets = [(f"worker {k}", f"/job:worker/task:{k}") for k in range(3)]
@@ -95,7 +97,7 @@ class FailureLab(Explorer):
             raise RuntimeError(f"act({action!r}, {task!r}): no training runs. Start one by refresh(), or Train again.")
         rehearsal.act(action, task)
 
-    def wait(self, timeout: float | None = None) -> None:
+    def wait(self, timeout: float | None = None) -> "FailureLab":
         """Return when the training has ended; raises TimeoutError after `timeout` seconds (default: its own + 120)."""
         return super().wait(self.seconds + 120 if timeout is None else timeout)
 
@@ -116,8 +118,8 @@ class FailureLab(Explorer):
             over.set()
             drawing.join()
 
-    def draw(self, result: RehearsalRecord) -> "draw.Picture":
-        """Return the timeline of a `RehearsalRecord`, and below it a line for each hit: noticed, back, paused, undone."""
+    def draw(self, result: Any) -> Picture:
+        """Return the timeline of a `RehearsalRecord`, and below it a line for each hit: noticed, back, paused."""
         return self._picture_of(result, until=None)
 
     def close(self) -> None:

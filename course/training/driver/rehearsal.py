@@ -72,7 +72,7 @@ class Rehearsal:
         self._over = threading.Event()
 
     def run(self) -> RehearsalRecord:
-        """Train, do what the plan says, and return the `RehearsalRecord`; a training that can't go on says so in `ended`."""
+        """Train, do what the plan says, and return the record; a training that can't go on says so in `ended`."""
         following = threading.Thread(target=self._follow_plan, name="rehearsal", daemon=True)
         following.start()
         try:

@@ -1,4 +1,4 @@
-"""Where a shard puts its answers to workers: a reply slot for each worker, one lock, one way to wake the threads that wait."""
+"""Where a shard puts its answers to workers: a reply slot for each worker, one lock, one way to wake threads."""
 
 import threading
 from collections.abc import Callable

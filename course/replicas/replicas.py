@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import torch
 
-from course.devices.missing import resolve
+from course.devices.fallback import resolve
 from course.devices.names import name_of
 from course.replicas.shares import shares
 

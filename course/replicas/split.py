@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import torch
 
-from course.devices.missing import resolve
+from course.devices.fallback import resolve
 from course.replicas.shares import shares
 
 _WAYS = ("rows", "columns", "inner")

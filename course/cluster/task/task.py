@@ -167,7 +167,7 @@ def _simulation(settings):
     """Return the task's simulated GPUs as a context manager, one that gives None where it has none."""
     if settings.simulated_gpus is None:
         return nullcontext()
-    from simgpu import simulated_gpus
+    from course.devices import simulated_gpus
 
     return simulated_gpus(*settings.simulated_gpus)
 

@@ -1,0 +1,127 @@
+"""What an op has made on the CPU, put on the simulated device: wrapped, counted in its memory, bounded beforehand."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+from torch._ops import OpOverload
+from torch.utils._pytree import tree_flatten, tree_map
+
+from simgpu.ops.declarations import OpPlan
+
+if TYPE_CHECKING:
+    from simgpu.ops.dispatch import Call
+    from simgpu.session import SimulatedGPUs
+
+
+_LARGE = 2**28  # elements; below, a result is made without asking whether there is room for it
+
+
+def put(cls: type, numbers: Tensor, where: torch.device, simulation: "SimulatedGPUs", shares: bool = False) -> Tensor:
+    """Return `numbers` as a tensor on `where`, which takes memory of the device unless it `shares` another's."""
+    if not shares:
+        storage = numbers.untyped_storage()
+        simulation.memory.took(where.index, storage.nbytes(), storage)
+        return cls(numbers, where, simulation)
+    if torch.is_inference_mode_enabled() and not numbers.is_inference():  # a view of a tensor made outside
+        with torch.inference_mode(False):
+            made = cls(numbers, where, simulation)
+    else:
+        made = cls(numbers, where, simulation)
+    if numbers.is_conj() or numbers.is_neg():  # `x.conj()`, `x.conj().imag`: lazy, as their numbers are
+        torch._C._set_conj(made, numbers.is_conj())
+        torch._C._set_neg(made, numbers.is_neg())
+    return made
+
+
+def put_all(cls: type, plan: OpPlan, made: Any, where: torch.device, simulation: "SimulatedGPUs") -> Any:
+    """Return what an op made, each tensor in it on `where`."""
+    if isinstance(made, Tensor):
+        return put(cls, made, where, simulation, plan.sharing)
+    if isinstance(made, (list, tuple)):
+        return type(made)(
+            put(cls, one, where, simulation, plan.sharing) if isinstance(one, Tensor) else one for one in made
+        )
+    return made
+
+
+def written(call: "Call", plan: OpPlan, args: tuple, kwargs: dict, made: Any) -> Any:
+    """Return the results of an op that writes: its own arguments, where a result is one."""
+    if not plan.returned:
+        return made
+    several = made if isinstance(made, (list, tuple)) else (made,)
+    results = []
+    for place, numbers in zip(plan.returned, several, strict=True):
+        if place is None:
+            results.append(put(call.cls, numbers, call.where, call.simulation))
+            continue
+        position, name = place
+        target = args[position] if position < len(args) else kwargs[name]
+        if plan.reshapes and type(target) is call.cls:
+            _reshape(target)
+        results.append(target)
+    return type(made)(results) if isinstance(made, (list, tuple)) else results[0]
+
+
+def _reshape(tensor):
+    """Give the wrapper the shape that its numbers have now."""
+    numbers = tensor.numbers
+    if tensor.shape != numbers.shape or tensor.stride() != numbers.stride():
+        fresh = put(type(tensor), numbers, tensor.where, tensor.simulation)
+        with torch._C.DisableTorchFunctionSubclass():
+            Tensor.data.__set__(tensor, fresh)
+
+
+def make_room(
+    func: OpOverload, plan: OpPlan, args: Sequence, kwargs: dict, where: torch.device, simulation: "SimulatedGPUs"
+) -> bool:
+    """Raise before an op makes more than the device, or this computer, has room for: the numbers would be written
+    before anybody could count them. Return whether it makes so little that nobody need ask."""
+    sizes = _sizes(args)
+    if plan.scalars and len(set(sizes[0])) == 1 and not sizes[1]:
+        bound = sizes[0][0].numel()
+    else:
+        bound = 1
+        for size in sizes[0]:
+            bound *= size.numel() or 1
+        for number in sizes[1]:
+            bound *= number
+    if bound > _LARGE:
+        simulation.memory.check_room(where.index, _bytes_made(func, args, kwargs))
+    return bound <= _LARGE
+
+
+def _sizes(args):
+    """Return the shapes of the tensors among `args`, and the integers above 1."""
+    shapes, numbers = [], []
+    for value in args:
+        kind = type(value)
+        if kind is Tensor:
+            shapes.append(value.shape)
+        elif kind is int:
+            if value > 1:
+                numbers.append(value)
+        elif kind is list or kind is tuple:
+            inner = _sizes(value)
+            shapes += inner[0]
+            numbers += inner[1]
+    return shapes, numbers
+
+
+def _bytes_made(func, args, kwargs):
+    """Return the bytes of an op's results, asked of torch's shapes alone; 0 where torch can't tell."""
+
+    def shape_of(value):
+        if not isinstance(value, Tensor):
+            return value
+        return torch.empty_strided(value.shape, value.stride(), dtype=value.dtype, device="meta")
+
+    options = {name: value for name, value in kwargs.items() if name != "generator"}
+    if "device" in options:
+        options["device"] = torch.device("meta")
+    try:
+        made = func(*tree_map(shape_of, args), **tree_map(shape_of, options))
+    except (RuntimeError, NotImplementedError, IndexError, ValueError):
+        return 0  # the op itself will say what is wrong, or makes what depends on the numbers
+    return sum(one.nbytes for one in tree_flatten(made)[0] if isinstance(one, Tensor))

@@ -221,9 +221,8 @@ def test_a_task_that_waits_long_for_its_scheduler_says_once_which_role_to_start(
     ps, worker = [port for port in free_ports(12) if port < 60000][:2]
     spec = ClusterSpec.from_flags(ps_hosts=f"127.0.0.1:{ps}", worker_hosts=f"127.0.0.1:{worker}")
     said = []
-    waiting = handshake.request_handshake(
-        member(spec, "worker", 0, certificate, 0.7), True, lambda line, **_: said.append(line)
-    )
+    me = member(spec, "worker", 0, certificate, 0.7)
+    waiting = handshake.request_handshake(me, True, lambda line, **_: said.append(line))
     with pytest.raises(OSError, match="Connect call failed"):
         asyncio.run(waiting)
     assert len(said) == 1 and said[0].endswith("Start /job:ps/task:0"), said

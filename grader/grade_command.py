@@ -4,11 +4,17 @@ A place that can't be written costs that place only: what went wrong is told at 
 """
 
 from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
 
 from grader.classroom import atomic
-from grader.classroom.folders import ClassError
+from grader.classroom.class_file import ClassFile
+from grader.classroom.folders import ClassError, CourseFolder
 from grader.classroom.history import report
 from grader.classroom.marks_csv import write_marks
+from grader.intake.roster import Person
+from grader.lab.spec import Lab
 from grader.reports.autograded import write_autograded
 from grader.reports.gradebook import write_gradebook
 from grader.reports.progress import Progress
@@ -17,7 +23,18 @@ from grader.sandbox import Profile, Sandbox, SandboxUnavailable
 from grader.sandbox.unsafe import WARNING, UnsafeSandbox
 
 
-def run(course, lab, rules, people, say, students=(), jobs=1, marks=None, again=False, **switches):
+def run(
+    course: CourseFolder,
+    lab: Lab,
+    rules: ClassFile,
+    people: Sequence[Person],
+    say: Callable[[str], object],
+    students: Sequence[str] = (),
+    jobs: int = 1,
+    marks: Path | None = None,
+    again: bool = False,
+    **switches: Any,
+) -> list[str]:
     """Grade `lab` for the class, `say` what came of it, and return the problems, sentences; [] when there is none.
 
     `switches`: `no_gradebook`, `unsafe_no_sandbox`, as on the command line.

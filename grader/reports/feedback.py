@@ -7,12 +7,16 @@ the solution is on it but what a counterexample says: the value that was expecte
 
 import base64
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from html import escape
 from importlib.resources import files
+from pathlib import Path
 
 from grader.classroom import atomic
-from grader.classroom.folders import not_a_student, refuse_links
+from grader.classroom.class_file import ClassFile
+from grader.classroom.folders import CourseFolder, not_a_student, refuse_links
+from grader.intake.roster import Person
+from grader.lab.spec import Lab
 from grader.marking.mark import ExerciseMark, Marks
 from grader.marking.plain_text import CELL, PAGE, plain
 from grader.reports.gradebook import Manual, read_gradebook
@@ -34,7 +38,9 @@ WORDS = {
 }
 
 
-def write_feedback(course, lab, rules, people=(), students=()):
+def write_feedback(
+    course: CourseFolder, lab: Lab, rules: ClassFile, people: Sequence[Person] = (), students: Collection[str] = ()
+) -> tuple[list[Path], list[str]]:
     """Write the pages of `lab` (as `load_lab` gives it); return the paths, and the students who aren't marked yet."""
     graded, waiting = standing(course, lab, rules, people)
     book = read_gradebook(course, lab)
@@ -53,7 +59,9 @@ def write_feedback(course, lab, rules, people=(), students=()):
     return written, [student for student in waiting if not students or student in students]
 
 
-def feedback_page(marks, student, remarks: Mapping[str, Manual] | None = None, notes=()):
+def feedback_page(
+    marks: Marks, student: str, remarks: Mapping[str, Manual] | None = None, notes: Sequence[str] = ()
+) -> str:
     """Return the page, HTML text, for `marks` (`mark.Marks`) of `student` (a name).
 
     `remarks`: exercise -> what a person entered, as `read_gradebook` gives it. `notes`: lines above the table, such as

@@ -4,15 +4,20 @@ Whatever happens to one submission, the others are marked; whatever happens to t
 kept, and the same command goes on from there. Marking again what has not changed changes nothing.
 """
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from grader.classroom import atomic, history
-from grader.classroom.folders import ClassError, class_secret, not_a_student, shown, students_of
+from grader.classroom.class_file import ClassFile
+from grader.classroom.folders import ClassError, CourseFolder, class_secret, not_a_student, shown, students_of
 from grader.classroom.marks_csv import Row, rows_of, rows_without
 from grader.intake.attempts import attempts_of, counted, note_attempt, read_attempt
 from grader.intake.handed_in import read_handed_in
+from grader.intake.roster import Person
 from grader.lab.secret_draw import draw_secret
+from grader.lab.spec import Lab
 from grader.marking.mark import mark_submission
 from grader.runs import results
 from grader.runs.workers import Task, mark_all
@@ -38,7 +43,7 @@ class Graded:
 class Grading:
     """What one run of `grade` gave. `marked`: submissions that were marked now, the others were already.
 
-    `unknown`: students whose notebook was put into submitted/ by hand, so that nobody said when it arrived.
+    `unknown`: students whose notebook was put into submitted/ without an import, so that when it arrived is unknown.
     """
 
     graded: tuple[Graded, ...]
@@ -48,11 +53,23 @@ class Grading:
     unknown: tuple[str, ...] = ()
 
     @property
-    def rows(self):
+    def rows(self) -> list[Row]:
+        """The rows of all students."""
         return [row for one in self.graded for row in one.rows]
 
 
-def grade(course, lab, rules, roster=(), students=None, jobs=1, again=False, sandbox=Sandbox, safe=True, **more):
+def grade(
+    course: CourseFolder,
+    lab: Lab,
+    rules: ClassFile,
+    roster: Sequence[Person] = (),
+    students: Sequence[str] | None = None,
+    jobs: int = 1,
+    again: bool = False,
+    sandbox: Callable = Sandbox,
+    safe: bool = True,
+    **more: Any,
+) -> Grading:
     """Mark `lab` (as `load_lab` gives it) for the class; return a `Grading`.
 
     `rules`: the `ClassFile`. `roster`: `Person`s; who is in it and handed in nothing gets `missing`. `students`: only
@@ -83,7 +100,9 @@ def grade(course, lab, rules, roster=(), students=None, jobs=1, again=False, san
     return Grading(tuple(graded), tuple(changes), done, finished, unknown)
 
 
-def standing(course, lab, rules, roster=()):
+def standing(
+    course: CourseFolder, lab: Lab, rules: ClassFile, roster: Sequence[Person] = ()
+) -> tuple[list[Graded], list[str]]:
     """Return the `Graded`s as they stand, and the names of students whose mark isn't made yet; nothing is marked."""
     plans = [_Plan.of(course, lab, rules, name) for name in _whom(course, roster, None)[0]]
     keeper = _Keeper(course, lab, True, None, b"")

@@ -2,8 +2,9 @@
 
 Winnowing (Schleimer, Wilkerson, Aiken 2003): an answer becomes a row of words in which every name, number and text of
 the student's own is one sign; of its runs of `RUN` words some are kept as fingerprints. What the release gives, and
-what much of the class shares, counts for nothing. Comments, layout and names don't matter. Weighed: JPlag wants Java and compare50 a parser for each
-language; these pages need neither, and read what does not parse.
+what much of the class shares, counts for nothing. Comments, layout and names don't matter.
+
+JPlag does the same and more, and wants Java on the machine that grades: eighty lines here want nothing.
 """
 
 import hashlib

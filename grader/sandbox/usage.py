@@ -44,7 +44,7 @@ def usage(root: int, limit: float, count_shared: bool = True) -> Usage:
 
 @dataclass(frozen=True)
 class Look:
-    """Seconds up to now: `used` by the whole group, `ran` and `queued` by thread, `own`: queued by the calling thread."""
+    """Seconds up to now: `used` by the group, `ran` and `queued` by thread, `own`: queued by the calling thread."""
 
     used: float
     ran: dict = field(default_factory=dict)

@@ -60,9 +60,9 @@ def release(course_dir: Path, lab: str, new: bool) -> None:
     with _sentences():
         if new:
             (course_dir / "submitted").mkdir(parents=True, exist_ok=True)
-        course, rules, _ = _class(course_dir)
-        found = _lab(course, rules, lab)
-        click.echo(write_release(found, course.release(lab)))
+        found = _assignment(course_dir, lab)
+        course = found.course
+        click.echo(write_release(found.lab, course.release(lab)))
         course.source(lab).mkdir(parents=True, exist_ok=True)  # formgrader lists the labs that it finds there
         write_config(course)
 
@@ -81,8 +81,7 @@ def grade(course_dir: Path, lab: str, **options: Any) -> None:
     from grader.grade_command import run
 
     with _sentences():
-        course, rules, people = _class(course_dir)
-        problems = run(course, _lab(course, rules, lab), rules, people, click.echo, **options)
+        problems = run(_assignment(course_dir, lab), click.echo, **options)
         for problem in problems:
             click.echo(f"Error: {problem}", err=True)
         sys.exit(1 if problems else 0)
@@ -97,9 +96,9 @@ def feedback(course_dir: Path, lab: str, students: tuple[str, ...]) -> None:
     from grader.reports.feedback import write_feedback
 
     with _sentences():
-        course, rules, people = _class(course_dir)
-        written, waiting = write_feedback(course, _lab(course, rules, lab), rules, people, students)
-        click.echo(f"{len(written)} pages in {course.root / 'feedback'}.")
+        assignment = _assignment(course_dir, lab)
+        written, waiting = write_feedback(assignment, students)
+        click.echo(f"{len(written)} pages in {assignment.course.root / 'feedback'}.")
         if waiting:
             click.echo(f"{len(waiting)} are not marked yet: {', '.join(waiting[:5])}. Run `grade` first.", err=True)
             sys.exit(1)
@@ -118,8 +117,7 @@ def export(course_dir: Path, lab: str, canvas: Path | None, moodle: Path | None,
     with _sentences():
         if not (canvas or moodle):
             raise ClassError("say what to write: --canvas FILE, --moodle FILE, or both.")
-        course, rules, people = _class(course_dir)
-        for line in write_exports(course, _lab(course, rules, lab), rules, people, canvas, moodle, worksheet):
+        for line in write_exports(_assignment(course_dir, lab), canvas, moodle, worksheet):
             click.echo(line)
 
 
@@ -147,8 +145,7 @@ def similarity(course_dir: Path, lab: str, least: float) -> None:
     from grader.reports.similarity import lines
 
     with _sentences():
-        course, rules, people = _class(course_dir)
-        for line in lines(course, _lab(course, rules, lab), rules, people, least):
+        for line in lines(_assignment(course_dir, lab), least):
             click.echo(line)
 
 
@@ -201,11 +198,10 @@ def _class(course_dir, roster=None):
     return course, read_course_file(course), read_roster(course, roster)
 
 
-def _lab(course, rules, name):
-    from grader.classroom.folders import find_lab
-    from grader.lab.source import load_lab
+def _assignment(course_dir, lab):
+    from grader.classroom.assignment import open_assignment
 
-    return load_lab(find_lab(course, name, rules.labs))
+    return open_assignment(course_dir, lab)
 
 
 def _time(text, rules):

@@ -7,29 +7,23 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from grader.classroom import atomic
-from grader.classroom.class_file import ClassFile
+from grader.classroom.assignment import Assignment
 from grader.classroom.csv_cells import plain_csv
-from grader.classroom.folders import ClassError, CourseFolder
+from grader.classroom.folders import ClassError
 from grader.intake.moodle import filled_worksheet, read_worksheet
 from grader.intake.owners import entry_of
 from grader.intake.roster import Person
-from grader.lab.spec import Lab
 from grader.reports.gradebook import read_gradebook
 from grader.reports.totals import Total, totals_of
 from grader.runs.grade import standing
 
 
 def write_exports(
-    course: CourseFolder,
-    lab: Lab,
-    rules: ClassFile,
-    people: Sequence[Person] = (),
-    canvas: Path | None = None,
-    moodle: Path | None = None,
-    worksheet: Path | None = None,
+    assignment: Assignment, canvas: Path | None = None, moodle: Path | None = None, worksheet: Path | None = None
 ) -> list[str]:
     """Write the files asked for (paths, or None); return lines on what is in them and what isn't."""
-    graded, waiting = standing(course, lab, rules, people)
+    course, lab, rules, people = assignment.course, assignment.lab, assignment.rules, assignment.people
+    graded, waiting = standing(assignment)
     totals = totals_of(lab, rules, graded, waiting, read_gradebook(course, lab))
     most = totals[0].most if totals else lab.points
     lines = []

@@ -13,10 +13,8 @@ from importlib.resources import files
 from pathlib import Path
 
 from grader.classroom import atomic
-from grader.classroom.class_file import ClassFile
-from grader.classroom.folders import CourseFolder, not_a_student, refuse_links
-from grader.intake.roster import Person
-from grader.lab.spec import Lab
+from grader.classroom.assignment import Assignment
+from grader.classroom.folders import not_a_student, refuse_links
 from grader.marking.mark import ExerciseMark, Marks
 from grader.marking.plain_text import CELL, PAGE, plain
 from grader.reports.gradebook import Manual, read_gradebook
@@ -38,11 +36,10 @@ WORDS = {
 }
 
 
-def write_feedback(
-    course: CourseFolder, lab: Lab, rules: ClassFile, people: Sequence[Person] = (), students: Collection[str] = ()
-) -> tuple[list[Path], list[str]]:
-    """Write the pages of `lab` (as `load_lab` gives it); return the paths, and the students who aren't marked yet."""
-    graded, waiting = standing(course, lab, rules, people)
+def write_feedback(assignment: Assignment, students: Collection[str] = ()) -> tuple[list[Path], list[str]]:
+    """Write the pages, of these `students` or all; return their paths, and the students who aren't marked yet."""
+    course, lab = assignment.course, assignment.lab
+    graded, waiting = standing(assignment)
     book = read_gradebook(course, lab)
     written = []
     for one in graded:

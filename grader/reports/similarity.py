@@ -15,10 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from grader.classroom.class_file import ClassFile
-from grader.classroom.folders import CourseFolder
-from grader.intake.roster import Person
-from grader.lab.spec import Lab
+from grader.classroom.assignment import Assignment
 from grader.runs.grade import standing
 from grader.runs.results import read_result
 
@@ -43,11 +40,10 @@ class Pair:
     common: int
 
 
-def lines(
-    course: CourseFolder, lab: Lab, rules: ClassFile, people: Sequence[Person] = (), least: float = 0.5
-) -> list[str]:
-    """Return the report on `lab` (as `load_lab` gives it) as lines."""
-    graded, _ = standing(course, lab, rules, people)
+def lines(assignment: Assignment, least: float = 0.5) -> list[str]:
+    """Return the report on the answers that count as lines; `least`: the share from which on two are alike."""
+    course, lab = assignment.course, assignment.lab
+    graded, _ = standing(assignment)
     answers = {}
     for one in graded:
         result = read_result(course, lab.name, one.student, one.sha)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from grader.classroom.assignment import Assignment
 from grader.classroom.class_file import ClassFile, LabRules, Late
 from grader.classroom.folders import ClassError
 from grader.intake.roster import Person
@@ -309,7 +310,7 @@ def test_feedback_pages_have_a_person_s_marks(course, small, book):
         found.find_grade("words", "small", "small", "ada").manual_score = 3.5
         found.find_comment("words", "small", "small", "ada").manual_comment = "a <b>fine</b> text"
         found.db.commit()
-    written, waiting = write_feedback(course, small, RULES)
+    written, waiting = write_feedback(Assignment(course, small, RULES))
     assert (written, waiting) == ([course.feedback("ada", "small")], [])
     page = written[0].read_text()
     assert "3.5" in page

@@ -199,7 +199,7 @@ def _class(course_dir, roster=None):
 
 
 def _assignment(course_dir, lab):
-    from grader.classroom.assignment import open_assignment
+    from grader.runs.assignment import open_assignment
 
     return open_assignment(course_dir, lab)
 

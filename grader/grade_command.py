@@ -8,13 +8,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from grader.classroom import atomic
-from grader.classroom.assignment import Assignment
 from grader.classroom.folders import ClassError
 from grader.classroom.history import report
 from grader.classroom.marks_csv import write_marks
 from grader.reports.autograded import write_autograded
 from grader.reports.gradebook import write_gradebook
 from grader.reports.progress import Progress
+from grader.runs.assignment import Assignment
 from grader.runs.grade import grade
 from grader.sandbox import Profile, Sandbox, SandboxUnavailable
 from grader.sandbox.unsafe import WARNING, UnsafeSandbox

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from grader.classroom import atomic
-from grader.classroom.assignment import Assignment
 from grader.classroom.csv_cells import plain_csv
 from grader.classroom.folders import ClassError
 from grader.intake.moodle import filled_worksheet, read_worksheet
@@ -15,6 +14,7 @@ from grader.intake.owners import entry_of
 from grader.intake.roster import Person
 from grader.reports.gradebook import read_gradebook
 from grader.reports.totals import Total, totals_of
+from grader.runs.assignment import Assignment
 from grader.runs.grade import standing
 
 

@@ -13,11 +13,11 @@ from importlib.resources import files
 from pathlib import Path
 
 from grader.classroom import atomic
-from grader.classroom.assignment import Assignment
 from grader.classroom.folders import not_a_student, refuse_links
 from grader.marking.mark import ExerciseMark, Marks
 from grader.marking.plain_text import CELL, PAGE, plain
 from grader.reports.gradebook import Manual, read_gradebook
+from grader.runs.assignment import Assignment
 from grader.runs.grade import standing
 from grader.runs.results import read_result
 from grader.submission.pictures import NotAPicture, clean_png

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from grader.classroom.assignment import Assignment
+from grader.runs.assignment import Assignment
 from grader.runs.grade import standing
 from grader.runs.results import read_result
 

@@ -10,7 +10,6 @@ from datetime import datetime
 from typing import Any
 
 from grader.classroom import atomic, history
-from grader.classroom.assignment import Assignment
 from grader.classroom.folders import ClassError, class_secret, not_a_student, shown, students_of
 from grader.classroom.marks_csv import Row, rows_of, rows_without
 from grader.intake.attempts import attempts_of, counted, note_attempt, read_attempt
@@ -18,6 +17,7 @@ from grader.intake.handed_in import read_handed_in
 from grader.lab.secret_draw import draw_secret
 from grader.marking.mark import mark_submission
 from grader.runs import results
+from grader.runs.assignment import Assignment
 from grader.runs.workers import Task, mark_all
 from grader.sandbox import Sandbox
 

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from grader.classroom.assignment import Assignment
 from grader.classroom.class_file import ClassFile, LabRules, Late
 from grader.classroom.folders import ClassError
 from grader.intake.roster import Person
@@ -16,6 +15,7 @@ from grader.reports import nbgrader_db as gradebook_file
 from grader.reports.autograded import write_autograded
 from grader.reports.feedback import write_feedback
 from grader.reports.gradebook import read_gradebook, write_gradebook
+from grader.runs.assignment import Assignment
 from tests.helpers.class_here import graded, hand_in
 
 pytest.importorskip("nbgrader", reason="NOT TESTED HERE: nbgrader is not installed (pip install 'course[grading]')")

@@ -57,8 +57,8 @@ def running_lab(folder, deadline=60):
             server.wait(30)
         except subprocess.TimeoutExpired:
             server.kill()
-            server.wait(10)
-        reader.join(10)
+            server.wait(60)
+        reader.join(60)
         server.stdout.close()
 
 

@@ -46,14 +46,16 @@ def check(notebook, lab):
 
     Exits with 0 when everything is right.
     """
-    from grader.at_home import LabError, TooLarge, Unreadable, report
+    from importlib.metadata import entry_points
 
-    try:
-        raise SystemExit(report(notebook, lab, click.echo))
-    except (Unreadable, TooLarge) as error:
-        raise click.ClickException(f"{notebook}: {error}") from error
-    except (LabError, OSError) as error:
-        raise click.ClickException(str(error)) from error
+    # whoever marks brings the command along: the course knows its name only
+    found = list(entry_points(group="course.commands", name="check"))
+    if not found:
+        raise click.ClickException(
+            "what marks labs is not installed here. In a checkout of the course run `make lab`, or "
+            "`python -m pip install -e .`, then this again; in a notebook check(answer) works without it."
+        )
+    found[0].load()(notebook, lab)
 
 
 @main.command()

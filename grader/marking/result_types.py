@@ -1,7 +1,7 @@
 """Kinds of evidence: what may come back from the sandbox, fixed by the grader before it reads a byte.
 
 What an answer gives crosses one pipe as raw bytes. The grader states the kind first; the side in the sandbox
-(`inside/wire.py`) turns the value into exactly that, or says in a sentence why it can't. Reading is bounded: every
+(`inside/values.py`) turns the value into exactly that, or says in a sentence why it can't. Reading is bounded: every
 size is known or checked before its bytes are read, nothing is unpickled, and text is text. After the status byte of an
 answer the bytes of a kind are, little-endian:
 
@@ -28,7 +28,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from grader.inside import wire
+from grader.inside import values
 
 #: The most that one answer may hold, in bytes, unless a kind states its own.
 LIMIT = 64 * 1024 * 1024
@@ -245,7 +245,7 @@ def fits(value, schema):
     >>> fits([{"op": "mm", "bytes": 4}], [{"op": str, "bytes": int}]), fits([1, True], [int])
     (True, False)
     """
-    return wire.fits(value, _spelled(schema))
+    return values.fits(value, _spelled(schema))
 
 
 def _spelled(schema):

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from grader.inside.wire import pack
+from grader.inside.values import pack
 from grader.lab.spec import Race
 
 REASON = 2000  # characters

@@ -8,9 +8,13 @@ below each answer stands the mark's reason.
 """
 
 import re
+from datetime import UTC
 
+from grader.classroom import atomic
+from grader.classroom.folders import refuse_links
 from grader.lab.source import check_id
 from grader.marking.plain_text import plain
+from grader.runs.results import read_result
 from grader.submission.pictures import NotAPicture, clean_png
 
 SCHEMA = 3  # nbgrader's, since 0.6
@@ -18,6 +22,28 @@ METADATA = {
     "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
     "language_info": {"name": "python", "pygments_lexer": "ipython3"},
 }
+
+
+def write_autograded(course, lab, one):
+    """Write the notebook that formgrader shows of `one` (`grade.Graded`), in safe form; none where nothing was read.
+
+    `autograded/STUDENT/LAB/LAB.ipynb` is left alone where it is of the same result already.
+    """
+    path = course.autograded(one.student, lab.name)
+    refuse_links(path)
+    result = read_result(course, lab.name, one.student, one.sha)
+    if result is None:
+        path.unlink(missing_ok=True)
+        return
+    _write_timestamp(course.submitted(one.student, lab.name), one.arrived)
+    stamp = {"sha": result.sha, "at": result.at.isoformat()}
+    if ((atomic.read_json(path) or {}).get("metadata") or {}).get("course") == stamp:
+        return
+    import nbformat
+
+    notebook = safe_notebook(lab, result.marks)
+    notebook.metadata["course"] = stamp
+    atomic.write(path, nbformat.writes(notebook, version=4) + "\n")
 
 
 def safe_notebook(lab, marks):
@@ -112,3 +138,16 @@ def _words(text):
     from nbformat.v4 import new_output
 
     return new_output("stream", name="stdout", text=plain(text))
+
+
+def _write_timestamp(folder, arrived):
+    """Leave nbgrader's note of when it arrived: where it differs from the gradebook's, formgrader says "not graded".
+
+    It is written for nbgrader and never read here: a student could have handed in one of their own.
+    """
+    if folder.is_symlink() or folder.parent.is_symlink() or not folder.is_dir():
+        return
+    text = f"{arrived.astimezone(UTC).replace(tzinfo=None)} UTC"
+    path = folder / "timestamp.txt"
+    if path.is_symlink() or not path.is_file() or path.read_bytes()[:100] != text.encode():
+        atomic.write(path, text)

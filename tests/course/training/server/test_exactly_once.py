@@ -14,8 +14,8 @@ from course.training.driver.shard_client import ShardLost, Talk
 from course.training.transport import shared_memory
 from course.training.transport.wire import Refused, connect
 from course.training.worker.worker_loop import work
+from tests.helpers.proxy import Proxy
 from tests.helpers.shards_here import FOREVER, ONE, PROBLEM, SGD, Counting, ended, shards, talking, until, working
-from tests.slow.faults.proxy import Proxy
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 `from course.life import step` would be the answer to a lab. So the sandbox has no `course` but these few files: each
 allowed module's text, its imports from modules that aren't there taken out, every masked name replaced by one that
 says why it is not there. `course.check` is there and does nothing: it holds oracles, and marks are made elsewhere.
-What is not allowed can still be imported (`inside/absent.py`): one line too many costs only what it is used for.
+What is not allowed can still be imported (`inside/stand_ins.py`): one line too many costs only what it is used for.
 """
 
 import ast
@@ -13,7 +13,7 @@ from pathlib import Path
 #: Where the files stand in the sandbox; it comes first on `sys.path`.
 ROOT = "/visible"
 COURSE = Path(__file__).resolve().parents[2] / "course"
-ABSENT = Path(__file__).parents[1] / "inside" / "absent.py"
+STAND_INS = Path(__file__).parents[1] / "inside" / "stand_ins.py"
 
 _MISSING = """
 def _not_here(name):
@@ -64,7 +64,8 @@ def visible_files(modules, masked=()):
         if "/" in name:
             files.update(_data(name))
     files[f"{ROOT}/course/checks/__init__.py"] = _CHECKS.encode()
-    files[f"{ROOT}/course/__init__.py"] += b"\n\n" + ABSENT.read_bytes()
+    # in its text, so that processes that an answer starts anew have it too
+    files[f"{ROOT}/course/__init__.py"] += b"\n\n" + STAND_INS.read_bytes() + b"\n\ninstall()\n"
     return files
 
 

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from grader.sandbox.visible import ROOT, visible_files
+from grader.submission.visible_course import ROOT, visible_files
 
 LIFE = ("course.life", "course.life.board", "course.life.patterns", "course.life.rule", "course.life.files")
 

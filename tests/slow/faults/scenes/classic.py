@@ -12,9 +12,9 @@ from pathlib import Path
 from course.cluster.certificates import write_certificate
 from course.training.checkpoint.checkpoints import Checkpoints
 from tests.slow.faults.counting import counted
-from tests.slow.faults.members import free_ports
 from tests.slow.faults.outcome import Outcome
-from tests.slow.faults.role import play, standstill
+from tests.slow.faults.processes.members import free_ports
+from tests.slow.faults.processes.role import play, standstill
 
 _START, _END = 150.0, 70.0  # seconds until the first gradient (the first trial loads torch), and for all roles to end
 _PATIENCE = 40  # seconds for which a role waits for the others, or for the scheduler: within _END
@@ -23,7 +23,7 @@ _STEPS = {"async": 900, "sync": 400}
 WORKERS = 3
 #: Roles are forked from a process that has loaded PyTorch once: a trial then takes seconds, not half a minute.
 _FORKED = multiprocessing.get_context("forkserver")
-_FORKED.set_forkserver_preload(["tests.slow.faults.role", "tests.slow.faults.lane"])
+_FORKED.set_forkserver_preload(["tests.slow.faults.processes.role", "tests.slow.faults.lane"])
 
 
 class ClassicScene:

@@ -1,7 +1,7 @@
 """A session in a process of its own: trains the counting problem as a JSON line says, and tells how it goes.
 
-`python -m tests.slow.faults.driver '{"local": {"ps": 1, "worker": 2}, …}'` prints a line of JSON for the start, for
-steps as they are told, and one for the end: a result, judged here, or an error.
+`python -m tests.slow.faults.processes.driver '{"local": {"ps": 1, "worker": 2}, …}'` prints a line of JSON for the
+start, for steps as they are told, and one for the end: a result, judged here, or an error.
 """
 
 import json

@@ -5,7 +5,7 @@ from dataclasses import replace
 from unittest import mock
 
 from course.training.driver import shard_client as talk
-from tests.slow.faults.proxy import Proxy
+from tests.helpers.proxy import Proxy
 
 
 @contextmanager

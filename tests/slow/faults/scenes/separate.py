@@ -5,15 +5,15 @@ import subprocess
 import time
 
 from course.cluster import connect
-from tests.slow.faults.left import left_here, left_in_folder, left_in_tasks, open_here
-from tests.slow.faults.local import folder_of_its_own
-from tests.slow.faults.members import Members
 from tests.slow.faults.outcome import Outcome
-from tests.slow.faults.stage import Stage
+from tests.slow.faults.processes.left import left_here, left_in_folder, left_in_tasks, open_here
+from tests.slow.faults.processes.members import Members
+from tests.slow.faults.scenes.local import folder_of_its_own
+from tests.slow.faults.scenes.stage import Stage
 from tests.slow.faults.trial import tried
 
 
-class HandScene:
+class SeparateScene:
     """A scheduler, two parameter servers and three workers, each a process; kept over trials and mended after each."""
 
     def __init__(self):
@@ -31,7 +31,7 @@ class HandScene:
             with self._connected() as cluster:
                 began = time.monotonic()
                 stage = Stage(cluster, plan, folder, members)
-                end, said, found, standstill = tried(stage, HAND_STRIKES[plan.kind.name])
+                end, said, found, standstill = tried(stage, SEPARATE_STRIKES[plan.kind.name])
                 seconds = time.monotonic() - began
             members.mend()
             with self._connected() as cluster:
@@ -114,7 +114,7 @@ def _freeze(stage, name):
     stage.later(stage.plan.seconds + 3, stage.signal, name, signal.SIGCONT)
 
 
-HAND_STRIKES = {
+SEPARATE_STRIKES = {
     "worker killed by hand": worker_killed,
     "worker frozen by hand": worker_frozen,
     "ps killed by hand": ps_killed,

@@ -1,7 +1,9 @@
-"""Packages that only show something, where they aren't installed: a bar passes its items on, a picture does nothing.
+"""What stands in, when marks are made, for packages that only show something and for rooms that a lab does not show.
 
-`from tqdm.auto import tqdm` in the cell of an answer must not cost the answer because the grader's machine has no tqdm.
-What is installed is found first; any other package that is missing is missing.
+`from tqdm.auto import tqdm` in the cell of an answer must not cost the answer because the grader's machine has no tqdm:
+a bar passes its items on, a picture does nothing. `from course import check, life` must not cost it either where the
+lab has `from course import check`: what is not visible of `course` can be imported, and says why not when it is used.
+What is there is found first; any other package that is missing is missing.
 """
 
 import importlib.abc
@@ -11,6 +13,7 @@ import types
 
 _BARS = ("tqdm", "rich.progress")
 _PACKAGES = ("tqdm", "rich", "seaborn", "plotly", "bokeh", "altair", "alive_progress")
+_PICTURES = ("course.draw", "course.widgets")  # not looked at when marks are made
 
 
 class Nothing:
@@ -37,6 +40,13 @@ class Nothing:
         return False
 
 
+class Figure(Nothing):
+    """A picture of `course.draw`: `with draw.figure() as (figure, axes):`."""
+
+    def __enter__(self):
+        return self, self
+
+
 class Bar(Nothing):
     """A progress bar without a bar: it goes through its items."""
 
@@ -54,20 +64,31 @@ def _range(*arguments, **_):
     return Bar(range(*arguments))
 
 
+def _absent(name):
+    def absent(*_, **__):
+        raise NotImplementedError(f"{name} is not there when this lab is marked: an answer can't build on it.")
+
+    absent.__name__ = name.rpartition(".")[2]
+    return absent
+
+
 class _Module(types.ModuleType):
     def __getattr__(self, name):
         if name.startswith("__"):
             raise AttributeError(name)
+        whole = f"{self.__name__}.{name}"
+        if whole.startswith("course."):
+            return Figure() if whole.startswith(_PICTURES) else _absent(whole)
         if self.__name__.startswith(_BARS):
             return {"tqdm": Bar, "track": Bar, "trange": _range}.get(name, Nothing())
         return Nothing()
 
 
-class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Last on the path: it finds what nothing else did."""
 
     def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in _PACKAGES:
+        if name.startswith("course.") or name.partition(".")[0] in _PACKAGES:
             return importlib.machinery.ModuleSpec(name, self, is_package=True)
         return None
 
@@ -78,6 +99,6 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         module.__path__ = []
 
 
-def install():
-    """Let such packages be found from here on."""
-    sys.meta_path.append(Finder())
+def install() -> None:
+    """Let what stands in be found from here on."""
+    sys.meta_path.append(_Finder())

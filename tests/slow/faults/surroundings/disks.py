@@ -6,7 +6,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.slow.faults.namespaces import NotHereError
+from tests.helpers.namespaces import NotHereError
 
 _PREFIX = "course-disk-"
 

@@ -5,10 +5,10 @@ import threading
 import time
 from contextlib import ExitStack, nullcontext
 
-from tests.slow.faults.clocks import clock
-from tests.slow.faults.local import folder_of_its_own
 from tests.slow.faults.outcome import Outcome
-from tests.slow.faults.session import SessionProcess
+from tests.slow.faults.processes.session import SessionProcess
+from tests.slow.faults.scenes.local import folder_of_its_own
+from tests.slow.faults.surroundings.clocks import clock
 
 PATIENCE = 45.0  # seconds for the rest of a training, a recovery included
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from course.cluster import ClusterSpec
 from course.cluster.certificates import write_certificate
 
-REPOSITORY = Path(__file__).parents[3]
+REPOSITORY = Path(__file__).parents[4]
 
 
 class Members:

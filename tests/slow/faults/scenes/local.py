@@ -10,13 +10,13 @@ import torch
 
 from course.cluster import local_cluster
 from tests.slow.faults.counting import SGD_1
-from tests.slow.faults.disks import small_disk
-from tests.slow.faults.left import left_here, left_in_folder, left_in_tasks, open_here
 from tests.slow.faults.outcome import Outcome
-from tests.slow.faults.stage import Stage
-from tests.slow.faults.strikes import STRIKES
+from tests.slow.faults.processes.left import left_here, left_in_folder, left_in_tasks, open_here
+from tests.slow.faults.scenes.stage import Stage
+from tests.slow.faults.scenes.strikes import STRIKES
+from tests.slow.faults.surroundings.disks import small_disk
+from tests.slow.faults.surroundings.wires import WIRE_STRIKES, proxied
 from tests.slow.faults.trial import tried
-from tests.slow.faults.wires import WIRE_STRIKES, proxied
 
 
 class LocalScene:

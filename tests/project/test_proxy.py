@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from tests.slow.faults.proxy import Proxy
+from tests.helpers.proxy import Proxy
 
 pytestmark = pytest.mark.faults
 

@@ -10,7 +10,7 @@ import time
 
 import psutil
 
-from tests.slow.faults.members import REPOSITORY
+from tests.slow.faults.processes.members import REPOSITORY
 
 _START = 150.0  # seconds until the first step, on a busy machine
 
@@ -19,7 +19,7 @@ class SessionProcess:
     """Runs the driver on `told`; `start` is how to start a command, here or on another host."""
 
     def __init__(self, told, start=subprocess.Popen, environment=None):
-        command = [sys.executable, "-m", "tests.slow.faults.driver", json.dumps(told)]
+        command = [sys.executable, "-m", "tests.slow.faults.processes.driver", json.dumps(told)]
         self._process = start(
             command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=REPOSITORY, env=environment
         )

@@ -2,7 +2,7 @@
 
 A request is a JSON text and the raw bytes of its arrays and byte strings behind it; the grader packs it (`pack`), this
 side unpacks it. Evidence is what `encode` makes of an answer, for the kind that the request names; the table of bytes
-is in `evidence.py`.
+is in `marking/result_types.py`.
 """
 
 import json
@@ -96,7 +96,7 @@ def encode(plan, value):
 def fits(value, schema):
     """Return whether `value`, as JSON gives it, is of the shape that `schema` says.
 
-    `schema` is that of `evidence.Json` as plain data: types by name, and None in the place of a key that may be any.
+    `schema` is that of `result_types.Json` as plain data: types by name, None for a key that may be any.
     """
     if schema == "object":
         return True

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from tests.slow.faults.namespaces import missing, two_hosts
+from tests.helpers.namespaces import missing, two_hosts
 
 pytestmark = [pytest.mark.faults, pytest.mark.skipif(bool(missing()), reason=str(missing()))]
 

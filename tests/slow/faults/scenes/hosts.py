@@ -4,12 +4,12 @@ import threading
 import time
 from contextlib import ExitStack
 
-from tests.slow.faults.driven import PATIENCE, judged, told_of
-from tests.slow.faults.local import folder_of_its_own
-from tests.slow.faults.members import Members
-from tests.slow.faults.namespaces import two_hosts
+from tests.helpers.namespaces import two_hosts
 from tests.slow.faults.outcome import Outcome
-from tests.slow.faults.session import SessionProcess
+from tests.slow.faults.processes.members import Members
+from tests.slow.faults.processes.session import SessionProcess
+from tests.slow.faults.scenes.driven import PATIENCE, judged, told_of
+from tests.slow.faults.scenes.local import folder_of_its_own
 
 
 class HostsScene:

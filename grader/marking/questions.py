@@ -1,7 +1,7 @@
-"""Talking with a submission in its sandbox: set it up, let it run its cells, ask it, and read evidence of one kind.
+"""Asking a submission in its sandbox: set it up, let it run its cells, ask it, and read evidence of one kind.
 
-One question at a time, each with a deadline for the whole answer. What can't be read as the evidence asked for ends the
-talk: from then on nobody knows where in the bytes we are.
+One question at a time, each with a deadline for the whole answer. What can't be read as the evidence asked for is the
+last that is read: from then on it is unknown where in the bytes an answer begins.
 """
 
 import json
@@ -14,19 +14,18 @@ from pathlib import Path
 
 import numpy as np
 
-from grader.inside.wire import pack
+from grader.inside.values import pack
 from grader.lab.spec import Beside, Drive, Race, TensorCall
-from grader.marking.companion import Neighbour
+from grader.marking.companion import Companion
+from grader.marking.messages import Messages
 from grader.marking.result_types import Malformed
 from grader.sandbox import Profile, SandboxStopped
-from grader.sandbox.effort import effort
 from grader.sandbox.errors import SENTENCES
-from grader.sandbox.visible import ROOT, visible_files
+from grader.sandbox.usage import effort
+from grader.submission.visible_course import ROOT, visible_files
 
 IMPORTS = 60.0  # seconds for the lab's imports on a busy machine; torch takes two on an idle one
-TEXT = 4096
 REPORT = 65536
-MOST = 128 * 1024 * 1024  # bytes of one answer, whatever its kinds allow together
 INSIDE = Path(__file__).parents[1] / "inside"
 
 
@@ -47,7 +46,7 @@ class Answer:
     """What came back: `value` when `kind` is "value", else `text` says what was wrong.
 
     `kind`: "value", "raised", "other kind" or "absent". `seconds` from the question to the last byte, for a race
-    without what the machine's other work made it queue (`sandbox.effort`).
+    without what the machine's other work made it queue (`sandbox.usage`).
     """
 
     kind: str
@@ -56,15 +55,16 @@ class Answer:
     seconds: float = 0.0
 
 
-class Talk:
+class SandboxedSubmission:
     """A submission in its sandbox. Use it in a `with`; `errors` holds its cells' errors, by number, once they ran."""
 
     def __init__(self, lab, cells, sandbox, seconds):
-        """`cells`: texts to run; `sandbox`: `Sandbox`, or the like; `seconds`: the most for the whole talk."""
+        """`cells`: texts to run; `sandbox`: `Sandbox`, or the like; `seconds`: the most for all that is asked."""
         self._lab, self._patience = lab, patience()
         seconds *= self._patience
-        self._running = sandbox(_profile(lab, seconds)).start(_program("wire", "cells", "shown_only", "serve"))
-        self._beside = Neighbour(sandbox, _program("wire", "cells", "shown_only", "serve", "host"), seconds)
+        self._running = sandbox(_profile(lab, seconds)).start(_program("values", "cells", "stand_ins", "serve"))
+        self._messages = Messages(self._running)
+        self._companion = Companion(sandbox, _program("values", "cells", "stand_ins", "serve", "host"), seconds)
         self._cells = list(cells)
         self.errors = {}
 
@@ -73,7 +73,7 @@ class Talk:
 
     def __exit__(self, *_):
         try:
-            self._beside.close()
+            self._companion.close()
         finally:
             self._running.close()
 
@@ -88,16 +88,16 @@ class Talk:
         setup = {"cells": self._cells, "files": files, "imports": list(self._lab.imports)}
         current, deadline = None, time.monotonic() + IMPORTS
         try:
-            self._send(pack(setup), deadline)
-            while (event := self._receive(1, deadline)) == b"c":
+            self._messages.send(pack(setup), deadline)
+            while (event := self._messages.receive(1, deadline)) == b"c":
                 if current is None:
                     deadline = time.monotonic() + self._lab.seconds * self._patience
-                current = struct.unpack("<I", self._receive(4, deadline))[0]
+                current = struct.unpack("<I", self._messages.receive(4, deadline))[0]
             if event == b"i" and current is None:
-                raise SetUpFailed(self._text(TEXT, deadline))
+                raise SetUpFailed(self._messages.text(deadline))
             if event != b"r":
                 raise Malformed(f"{event!r} where a cell was to begin")
-            self.errors = _report(self._text(REPORT, deadline))
+            self.errors = _report(self._messages.text(deadline, REPORT))
         except SandboxStopped as stopped:
             if current is None and self._cells:
                 raise SetUpFailed(f"{stopped.ended}: {stopped.ended.stderr.strip()[-500:]}") from None
@@ -109,7 +109,7 @@ class Talk:
         """Return the `Answer` of `exercise` to `case`; raises Stopped when none can come any more."""
         if isinstance(exercise.witness, Beside):
             try:
-                return self._beside.ask(exercise, case, self._running, self._ask)
+                return self._companion.ask(exercise, case, self._running, self._ask)
             except SandboxStopped as stopped:
                 raise self._stopped(stopped) from None
         return self._ask(exercise, case, exercise.kind(case))
@@ -119,25 +119,19 @@ class Talk:
         before, started = looks(), time.monotonic()
         deadline = started + exercise.seconds * self._patience
         try:
-            self._send(_request(exercise, case, kind), deadline)
-            status = self._receive(1, deadline)
+            self._messages.send(_request(exercise, case, kind), deadline)
+            status = self._messages.receive(1, deadline)
             if status == b"v":
-                value = self._read(kind, deadline)
+                value = self._messages.value(kind, deadline)
                 seconds = time.monotonic() - started
                 return Answer("value", value, seconds=effort(before, looks(), seconds))
             if status not in KINDS:
                 raise Malformed(f"{status!r} where an answer was to begin")
-            return Answer(KINDS[status], text=self._text(TEXT, deadline), seconds=time.monotonic() - started)
+            return Answer(KINDS[status], text=self._messages.text(deadline), seconds=time.monotonic() - started)
         except SandboxStopped as stopped:
             raise self._stopped(stopped) from None
         except Malformed as problem:
             raise Stopped("crashed", f"it gave {problem}, where {kind.describe()} was asked for") from None
-
-    def _read(self, kind, deadline):
-        try:
-            return kind.read(_bounded(lambda count: self._receive(count, deadline)))
-        except (ValueError, OverflowError, MemoryError) as problem:
-            raise Malformed(str(problem) or "more than can be held") from None
 
     def _stopped(self, stopped, cell=None):
         ended = stopped.ended
@@ -147,21 +141,6 @@ class Talk:
         ended_itself = ended.limit in (None, "silent", "closed")
         why = "it ended the Python that ran it" if ended_itself else SENTENCES[ended.limit]
         return Stopped("crashed", why, cell)
-
-    def _send(self, message, deadline):
-        self._running.send(struct.pack("<Q", len(message)) + message, _left(deadline))
-
-    def _receive(self, count, deadline):
-        if time.monotonic() > deadline:  # who writes without end is always ready to be read
-            self._running.stop("time")
-            raise SandboxStopped(self._running.close())
-        return self._running.receive(count, _left(deadline)) if count else b""
-
-    def _text(self, limit, deadline):
-        (length,) = struct.unpack("<I", self._receive(4, deadline))
-        if length > limit:
-            raise Malformed(f"a text of {length} bytes; the limit is {limit}")
-        return self._receive(length, deadline).decode("utf-8", "replace")
 
 
 #: The first byte of an answer that isn't evidence.
@@ -175,24 +154,6 @@ def _not_looked():
 def patience():
     """Return by what deadlines are stretched, 1 to 4: a machine that does other things is no reason to lose marks."""
     return min(4.0, max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))) if hasattr(os, "getloadavg") else 1.0
-
-
-def _bounded(read, most=MOST):
-    """Return `read` with a budget: lists of arrays may each keep to their limit and be too much together."""
-    left = most
-
-    def within(count):
-        nonlocal left
-        left -= count
-        if left < 0:
-            raise Malformed(f"more than {most} bytes in all")
-        return read(count)
-
-    return within
-
-
-def _left(deadline):
-    return max(0.0, deadline - time.monotonic())
 
 
 def _profile(lab, seconds):

@@ -3,7 +3,7 @@
 import pytest
 
 from grader.sandbox import Profile, Sandbox
-from grader.sandbox.effort import Look, effort
+from grader.sandbox.usage import Look, effort
 from tests.helpers.sandboxes import need_sandboxes
 
 

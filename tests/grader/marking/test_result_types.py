@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
-from grader.inside.wire import NotThat, encode, pack, unpack
+from grader.inside.values import NotThat, encode, pack, unpack
 from grader.marking.result_types import (
     DTYPES,
     Array,

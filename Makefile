@@ -25,6 +25,7 @@ test:  ## set up, then check everything that the chapters claim (so many files o
 	$(INSTALL) --test
 	@$(VENV) -m ruff check .
 	@$(VENV) -m ruff format --check .
+	@$(VENV) -m mypy
 	@$(VENV) -m pytest -n $(LANES) --durations=25
 
 faults:  ## set up, then break trainings in two hundred ways, each drawn from its seed (COUNT=20: fewer; 20 minutes)
@@ -55,5 +56,5 @@ env:  ## set up only: .venv with the course in it
 	$(INSTALL)
 
 clean:  ## remove .venv and what tests and builds left
-	rm -rf .venv build dist .pytest_cache .hypothesis .ruff_cache
+	rm -rf .venv build dist .pytest_cache .hypothesis .ruff_cache .mypy_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -29,16 +29,16 @@ class DataSheet:
     sources: tuple
 
     @property
-    def origin(self):
+    def origin(self) -> str:
         """The device and where the figures come from, as shown beside every modelled figure."""
         return f"{self.hardware} data sheet, not measured"
 
     @property
-    def copy_bandwidth_pageable(self):
+    def copy_bandwidth_pageable(self) -> float:
         """Bytes a second of a copy from or to ordinary memory: staged by the host first, then sent."""
         return staged(self.copy_bandwidth)
 
-    def matmul(self, size, dtype="float32"):
+    def matmul(self, size: int, dtype: str = "float32") -> MatmulTiming:
         """Return the modelled `MatmulTiming` of one `size` × `size` product among many, as a stopwatch sees it.
 
         The product takes the longest of three: the host's `launch` of the next one, its arithmetic at `peak`, its reads
@@ -64,7 +64,7 @@ class DataSheet:
         )
 
     @classmethod
-    def from_document(cls, document):
+    def from_document(cls, document: dict) -> "DataSheet":
         """Build a data sheet from JSON data that `validate` has passed."""
         fields = {k: v for k, v in document.items() if k not in ("schema", "kind", "assumed", "sources")}
         return cls(**fields, assumed=tuple(document["assumed"]), sources=tuple(document["sources"]))

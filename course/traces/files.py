@@ -15,7 +15,7 @@ from simgpu.models.catalogue import DATA
 _FOLDER = Path(__file__).parent / "data"
 
 
-def names():
+def names() -> list[str]:
     """Return the names of the traces and data sheets that come with the course.
 
     >>> "h200-data-sheet" in names()
@@ -28,7 +28,7 @@ def _files() -> dict[str, Path]:
     return {path.stem: path for folder in (_FOLDER, DATA) for path in folder.glob("*.json")}
 
 
-def load_trace(name):
+def load_trace(name: str | Path) -> Trace | DataSheet:
     """Return the `Trace` (recorded) or `DataSheet` called `name`; a path to a JSON file of your own works too.
 
     Raises ValueError when there is none by that name, when the file is not what `validate` accepts, or when a file of
@@ -50,7 +50,7 @@ def load_trace(name):
     return (Trace if document["kind"] == "recorded" else DataSheet).from_document(document)
 
 
-def validate(document, today=None):
+def validate(document: object, today: str | None = None) -> None:
     """Return None when `document` (parsed JSON) is a trace or a data sheet; else raise ValueError naming the field.
 
     The rules stand in schema.json (JSON Schema, draft 2020-12), beside this file; an older schema is legal, a newer one

@@ -204,7 +204,7 @@ def train(**settings: Any) -> None:
     in any order, with the same flags.
     """
     from course.commands.train import run
-    from course.training.driver.train import TrainingError
+    from course.training.records.errors import TrainingError
 
     try:
         raise SystemExit(run(partial(print, flush=True), **settings))

@@ -86,7 +86,7 @@ def _unpacked(node, blobs):
 def encode(plan, value):
     """Return `value` as the bytes of the kind that `plan` describes; raises NotThat where it isn't of that kind."""
     try:
-        return KINDS[plan["kind"]](plan, value)
+        return KINDS[plan["is"]](plan, value)
     except (OverflowError, struct.error):
         raise NotThat(f"{named(value)}, too large") from None
     except (TypeError, ValueError):
@@ -179,7 +179,7 @@ def _array(plan, value):
     if len(shape) != found.ndim or any(n is not None and n != m for n, m in zip(shape, found.shape)):  # noqa: B905
         raise NotThat(f"an array of shape {found.shape}")
     if found.dtype != wanted:
-        if plan["exact"] or found.dtype.kind not in "biufc":
+        if plan["exact_dtype"] or found.dtype.kind not in "biufc":
             raise NotThat(f"an array of {found.dtype}")
         found = _cast(found, wanted)
     if math.prod(found.shape) * wanted.itemsize > plan["limit"]:
@@ -191,15 +191,15 @@ def _array(plan, value):
 
 @_kind
 def _optional(plan, value):
-    return b"\0" if value is None else b"\1" + encode(plan["of"], value)
+    return b"\0" if value is None else b"\1" + encode(plan["kind"], value)
 
 
 @_kind
 def _tuple(plan, value):
     items = list(value)
-    if len(items) != len(plan["of"]):
+    if len(items) != len(plan["kinds"]):
         raise NotThat(f"{named(value)} of {len(items)}")
-    return b"".join(encode(one, item) for one, item in zip(plan["of"], items))  # noqa: B905
+    return b"".join(encode(one, item) for one, item in zip(plan["kinds"], items))  # noqa: B905
 
 
 @_kind
@@ -210,7 +210,7 @@ def _list(plan, value):
     for item in value:
         if len(items) == plan["limit"]:
             raise NotThat(f"more than {plan['limit']} items")
-        items.append(encode(plan["of"], item))
+        items.append(encode(plan["kind"], item))
     return struct.pack("<I", len(items)) + b"".join(items)
 
 

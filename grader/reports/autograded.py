@@ -12,12 +12,11 @@ from datetime import UTC
 
 from grader.classroom import atomic
 from grader.classroom.folders import refuse_links
-from grader.lab.source import check_id
+from grader.lab.release import nbgrader_metadata
 from grader.marking.plain_text import plain
 from grader.runs.results import read_result
 from grader.submission.pictures import NotAPicture, clean_png
 
-SCHEMA = 3  # nbgrader's, since 0.6
 METADATA = {
     "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
     "language_info": {"name": "python", "pygments_lexer": "ipython3"},
@@ -60,14 +59,16 @@ def safe_notebook(lab, marks):
         if shown["given"] and exercise is not None:
             continue  # the lab's own check: it stands below the answer
         answer = exercise is not None and exercise not in placed
-        cells.append(_as_handed_in(shown, number, _solution(lab, exercise) if answer else None))
+        cells.append(
+            _as_handed_in(shown, number, nbgrader_metadata(lab.source.cell(exercise), lab) if answer else None)
+        )
         if answer:
             placed.add(exercise)
             cells += _check(lab, marks, exercise)
     for number, exercise in enumerate(lab.exercises, start=len(marks.cells) + 1):
         if exercise.name not in placed:
             made = {"type": "code", "text": "# not in this notebook", "pictures": ()}
-            cells.append(_as_handed_in(made, number, _solution(lab, exercise.name)))
+            cells.append(_as_handed_in(made, number, nbgrader_metadata(lab.source.cell(exercise.name), lab)))
             cells += _check(lab, marks, exercise.name)
     notebook = nbformat.v4.new_notebook(cells=cells, metadata=METADATA)
     nbformat.validate(notebook)
@@ -111,8 +112,8 @@ def _check(lab, marks, exercise):
 
     if lab.exercise(exercise).manual:
         return []
-    points = lab.source.cell(exercise).points
-    nbgrader = _metadata(check_id(exercise), grade=True, locked=True, points=points)
+    cell = next(cell for cell in lab.source.cells if cell.role == "check" and cell.exercise == exercise)
+    nbgrader = nbgrader_metadata(cell, lab)
     mark = marks.exercise(exercise)
     told = f"{mark.state}, {mark.score:g} of {mark.max_score:g}\n{plain(mark.reason)}\n"
     return [
@@ -120,18 +121,6 @@ def _check(lab, marks, exercise):
             f"check({exercise})", id=f"check-{exercise}", metadata={"nbgrader": nbgrader}, outputs=[_words(told)]
         )
     ]
-
-
-def _solution(lab, exercise):
-    # a person's marks hang on the answer itself; all others on the check below it
-    if lab.exercise(exercise).manual:
-        return _metadata(exercise, grade=True, solution=True, points=lab.source.cell(exercise).points)
-    return _metadata(exercise, solution=True)
-
-
-def _metadata(grade_id, grade=False, solution=False, locked=False, **points):
-    kind = {"grade": grade, "solution": solution, "locked": locked, "task": False}
-    return {"schema_version": SCHEMA, "grade_id": grade_id, **kind, **points}
 
 
 def _words(text):

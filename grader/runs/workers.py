@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import wait
 
 from grader.lab.source import load_lab
-from grader.marking.mark import ExerciseMark, Marks, mark_submission
+from grader.marking.mark import mark_submission, unasked
 from grader.sandbox import Profile, Sandbox, SandboxUnavailable
 
 #: Submissions after which a worker is replaced: whatever a library keeps, memory stays flat.
@@ -76,11 +76,7 @@ def longest(lab):
 
 def failed(lab, why):
     """Return the `Marks` of a submission for which our side failed: no mark, never a zero."""
-    reason = f"Our side failed, mark it again: {why}."
-    return Marks(
-        lab.name,
-        tuple(ExerciseMark(e.name, "grader_failed", 0.0, e.points or 0, reason, (), e.manual) for e in lab.exercises),
-    )
+    return unasked(lab, "grader_failed", f"Our side failed, mark it again: {why}.")
 
 
 def _answered(workers):

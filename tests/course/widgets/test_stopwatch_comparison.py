@@ -1,6 +1,7 @@
 """StopwatchComparison: its stopwatches read what a program's would on simulated GPUs; wrong is told from right."""
 
 import threading
+from contextlib import closing
 
 import pytest
 import torch
@@ -92,10 +93,10 @@ def test_what_is_shown_is_what_the_engine_read_and_says_that_it_is_modelled(widg
 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("watch", NAMES)
-def test_every_stopwatch_has_a_picture_at_every_size(widget, size, watch):
-    widget.size, widget.watch = size, watch
-    right = watch in (WAITED, EVENTS)
-    assert f'class="{"ok" if right else "wrong"}"' in widget.static().html
+def test_every_stopwatch_has_a_picture_at_every_size(size, watch):
+    with closing(StopwatchComparison(size=size, watch=watch)) as widget:
+        right = watch in (WAITED, EVENTS)
+        assert f'class="{"ok" if right else "wrong"}"' in widget.children[-1].value
 
 
 def test_at_a_small_size_a_reading_is_right_by_accident_and_says_so(widget):

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import torch
 
+import course.training.multihost.roles  # noqa: F401 (loads what a role needs, once for all)
 from course.__main__ import main
-from course.training.multihost.roles import TrainingError  # noqa: F401 (loads what a role needs, once for all)
-from course.training.problems.named import PROBLEMS, Known
+from course.training.problems.named import PROBLEMS, NamedProblem
 from tests.slow.faults.counting import SGD_1, Counting, counted
 
 
@@ -58,7 +58,7 @@ def play(arguments, traces=".", log=None):
             os.dup2(file.fileno(), 2)
         faulthandler.enable()
     made = partial(Traced, 3, 0.01, 0, str(traces))
-    PROBLEMS["counting"] = {"usual": Known(made, "sgd", 1.0, 500, _say)}
+    PROBLEMS["counting"] = {"usual": NamedProblem(made, "sgd", 1.0, 500, _say)}
     for option in main.commands["train"].params:
         if option.name == "problem":
             option.type = type(option.type)(list(PROBLEMS))

@@ -4,7 +4,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from unittest import mock
 
-from course.training.driver import shard_client as talk
+from course.training.driver import shard_client
 from tests.helpers.proxy import Proxy
 
 
@@ -12,21 +12,21 @@ from tests.helpers.proxy import Proxy
 def proxied():
     """Within the `with`, workers reach every shard through a proxy; yields the list of proxies, oldest first.
 
-    The session tells workers, and shard 0, where the shards are (`Talk.where`), so that is where other addresses are
-    put in: the link between shards goes through a proxy too, and losing it costs an incarnation. What the session
+    The session tells workers, and shard 0, where the shards are (`ShardClient.addresses`): other addresses are put in
+    there, so the link between shards goes through a proxy too, and losing it costs an incarnation. What the session
     itself says goes directly. A new incarnation gets new proxies.
     """
-    proxies, real = [], talk.Talk
+    proxies, real = [], shard_client.ShardClient
     with ExitStack() as stack:
 
         class Behind(real):
-            def __init__(self, where, *arguments, **settings):
-                super().__init__(where, *arguments, **settings)
-                made = [stack.enter_context(Proxy(address)) for address in where.addresses]
+            def __init__(self, addresses, *arguments, **settings):
+                super().__init__(addresses, *arguments, **settings)
+                made = [stack.enter_context(Proxy(address)) for address in addresses.endpoints]
                 proxies.extend(made)
-                self.where = replace(self.where, addresses=tuple(proxy.address for proxy in made))
+                self.addresses = replace(self.addresses, endpoints=tuple(proxy.address for proxy in made))
 
-        stack.enter_context(mock.patch.object(talk, "Talk", Behind))
+        stack.enter_context(mock.patch.object(shard_client, "ShardClient", Behind))
         yield proxies
 
 

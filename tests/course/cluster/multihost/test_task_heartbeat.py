@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import pytest
 from distributed.core import Status
 
-from course.cluster.multihost import worker_heartbeat as beat
-from course.cluster.multihost.worker_heartbeat import Watch
+from course.cluster.multihost import task_heartbeat
+from course.cluster.multihost.task_heartbeat import Watch
 
 
 class FakeScheduler:
@@ -33,9 +33,9 @@ class FakeScheduler:
 
 @pytest.fixture
 def quick(monkeypatch):
-    monkeypatch.setattr(beat, "TASK_SILENCE", 0.6)
-    monkeypatch.setattr(beat, "SCHEDULER_LOOKS_EVERY", 0.02)
-    monkeypatch.setattr(beat, "HEARTBEAT_EVERY", 0.02)
+    monkeypatch.setattr(task_heartbeat, "TASK_SILENCE", 0.6)
+    monkeypatch.setattr(task_heartbeat, "SCHEDULER_LOOKS_EVERY", 0.02)
+    monkeypatch.setattr(task_heartbeat, "HEARTBEAT_EVERY", 0.02)
 
 
 def watched(scheduler, doing):
@@ -53,7 +53,7 @@ def watched(scheduler, doing):
 async def beats(scheduler, name, seconds):
     end = time.monotonic() + seconds
     while time.monotonic() < end:
-        assert scheduler.watch.beat(name, f"id of {name}") == {"known": True}
+        assert scheduler.watch.heartbeat(name, f"id of {name}") == {"known": True}
         await asyncio.sleep(0.02)
 
 
@@ -62,13 +62,13 @@ def test_a_silent_task_is_counted_out_and_one_that_beats_stays(quick):
     watched(scheduler, beats(scheduler, "a", 1.5))
     assert list(scheduler.aliases) == ["a"]
     assert len(scheduler.removed) == 1 and scheduler.removed[0].startswith("b has been silent for 0.6 s")
-    assert scheduler.watch.beat("b", "id of b") == {"known": False}
+    assert scheduler.watch.heartbeat("b", "id of b") == {"known": False}
 
 
 def test_another_process_under_the_same_name_is_not_known(quick):
     scheduler = FakeScheduler()
-    assert scheduler.watch.beat("a", "id of its predecessor") == {"known": False}
-    assert scheduler.watch.beat("never seen", "id") == {"known": False}
+    assert scheduler.watch.heartbeat("a", "id of its predecessor") == {"known": False}
+    assert scheduler.watch.heartbeat("never seen", "id") == {"known": False}
 
 
 def test_a_scheduler_that_was_frozen_itself_counts_nobody_out(quick):
@@ -87,25 +87,25 @@ def test_a_scheduler_that_was_frozen_itself_counts_nobody_out(quick):
 def test_how_long_a_task_has_been_silent(quick):
     scheduler = FakeScheduler()
     time.sleep(0.2)
-    scheduler.watch.beat("a", "id of a")
+    scheduler.watch.heartbeat("a", "id of a")
     assert scheduler.watch.silence("tls://a:1") < 0.15 < scheduler.watch.silence("tls://b:1")
     assert scheduler.watch.silence("tls://unknown:1") < 0.15
 
 
 def worker_whose_scheduler(answers):
-    """A Dask worker's stand-in; `answers(number)` is what the scheduler does with each beat."""
+    """A Dask worker's stand-in; `answers(number)` is what the scheduler does with each heartbeat."""
     calls = iter(range(10**6))
 
     async def asked(name, id):
         assert (name, id) == ("a", "id of a")
         return await answers(next(calls))
 
-    return SimpleNamespace(name="a", id="id of a", scheduler=SimpleNamespace(beat=asked))
+    return SimpleNamespace(name="a", id="id of a", scheduler=SimpleNamespace(task_heartbeat=asked))
 
 
 @pytest.mark.parametrize("trouble", ["silence", "refused"])
 def test_a_task_counts_its_scheduler_as_lost_after_a_while_and_not_before(quick, monkeypatch, trouble):
-    monkeypatch.setattr(beat, "SCHEDULER_SILENCE", 0.5)
+    monkeypatch.setattr(task_heartbeat, "SCHEDULER_SILENCE", 0.5)
 
     async def answers(number):
         if number in (1, 2, 4):  # a hiccup
@@ -117,7 +117,10 @@ def test_a_task_counts_its_scheduler_as_lost_after_a_while_and_not_before(quick,
         return {"known": True}
 
     began = time.monotonic()
-    assert asyncio.run(beat.beat(worker_whose_scheduler(answers))) == "has not heard from its scheduler for 0 s"
+    assert (
+        asyncio.run(task_heartbeat.send_heartbeats(worker_whose_scheduler(answers)))
+        == "has not heard from its scheduler for 0 s"
+    )
     assert time.monotonic() - began >= 1.3
 
 
@@ -125,7 +128,7 @@ def test_a_task_hears_that_it_was_counted_out(quick):
     async def answers(number):
         return {"known": number < 3}
 
-    assert "counted out" in asyncio.run(beat.beat(worker_whose_scheduler(answers)))
+    assert "counted out" in asyncio.run(task_heartbeat.send_heartbeats(worker_whose_scheduler(answers)))
 
 
 def beating(status):
@@ -134,8 +137,8 @@ def beating(status):
     async def closed(**_):
         raise RuntimeError("ConnectionPool is closed")
 
-    worker = SimpleNamespace(name="a", id="id of a", status=status, scheduler=SimpleNamespace(beat=closed))
-    return asyncio.run(beat.beat(worker))
+    worker = SimpleNamespace(name="a", id="id of a", status=status, scheduler=SimpleNamespace(task_heartbeat=closed))
+    return asyncio.run(task_heartbeat.send_heartbeats(worker))
 
 
 def test_a_worker_that_closes_already_has_lost_its_scheduler():

@@ -1,4 +1,4 @@
-"""Beats between tasks that were started by hand and their scheduler: a frozen or cut-off one is noticed on both sides.
+"""Heartbeats of a task that was started by hand: frozen, or cut off from its scheduler, it is noticed on both sides.
 
 Dask waits for the end of a connection, which never comes from a process that is stopped or a cable that is out. Its own
 heartbeats grow rarer as a cluster grows, and it looks at them after five minutes.
@@ -14,12 +14,12 @@ from distributed.diagnostics.plugin import SchedulerPlugin
 from course.deadlines import HEARTBEAT_EVERY, SCHEDULER_LOOKS_EVERY, SCHEDULER_SILENCE, TASK_SILENCE
 
 
-async def beat(worker):
-    """Beat for the Dask `worker` until its scheduler is lost or doesn't know it any more; return which, as text."""
+async def send_heartbeats(worker):
+    """Send heartbeats for the Dask `worker` until its scheduler is lost or has counted it out; return which, as text."""
     heard = time.monotonic()
     while (left := heard + SCHEDULER_SILENCE - time.monotonic()) > 0:
         try:
-            answer = await asyncio.wait_for(worker.scheduler.beat(name=worker.name, id=worker.id), left)
+            answer = await asyncio.wait_for(worker.scheduler.task_heartbeat(name=worker.name, id=worker.id), left)
         except (OSError, TimeoutError):
             await asyncio.sleep(HEARTBEAT_EVERY)
             continue
@@ -41,7 +41,7 @@ class Watch(SchedulerPlugin):
 
     def __init__(self, scheduler, say):
         self._scheduler, self._say = scheduler, say
-        self._heard = {}  # address -> when it was last heard, by our monotonic clock
+        self._heard = {}  # address -> when it was last heard, by this process's monotonic clock
 
     def add_worker(self, scheduler, worker):
         self._heard[worker] = time.monotonic()
@@ -49,8 +49,8 @@ class Watch(SchedulerPlugin):
     def remove_worker(self, scheduler, worker, **_):
         self._heard.pop(worker, None)
 
-    def beat(self, name, id):
-        """Note a beat; say whether the task `name` is on the list as the process that calls itself `id`."""
+    def heartbeat(self, name, id):
+        """Note a heartbeat; say whether the task `name` is on the list as the process that calls itself `id`."""
         there = self._scheduler.workers.get(self._scheduler.aliases.get(name))
         known = there is not None and there.server_id == id
         if known:
@@ -67,7 +67,7 @@ class Watch(SchedulerPlugin):
         while True:
             await asyncio.sleep(SCHEDULER_LOOKS_EVERY)
             now = time.monotonic()
-            if now - last > 4 * SCHEDULER_LOOKS_EVERY:  # we were frozen or busy ourselves, and nobody could be heard
+            if now - last > 4 * SCHEDULER_LOOKS_EVERY:  # this process was frozen or busy, and could hear no task
                 self._heard = dict.fromkeys(self._heard, now)
             last = now
             for address in [one for one, heard in self._heard.items() if now - heard > TASK_SILENCE]:

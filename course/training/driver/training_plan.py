@@ -1,46 +1,58 @@
 """What a training is to do, decided before anything starts: data that all its incarnations share."""
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from course.training.problems.problem import Problem
-from course.training.records.settings import Settings
+from course.training.problems.problem import MakeOptimizer, Problem
+from course.training.records.errors import NonFiniteError
+from course.training.records.settings import TrainingSettings
 from course.training.server.rules import make_rule
-from course.training.server.store import NonFiniteError, ParameterServer
+from course.training.server.store import ParameterServer
 
 PLACEMENTS = ("by_size", "round_robin")
 
 
 @dataclass(frozen=True)
-class Plan:
+class TrainingPlan:
     """The arguments of `train`, checked: `ps` and `workers` are tasks' names, `settings` what every shard is told.
 
     `optimizer`: from a list of tensors to a `torch.optim` optimiser; `kind`: the name of its class.
     """
 
     problem: Problem
-    optimizer: Callable
+    optimizer: MakeOptimizer
     kind: str
-    settings: Settings
+    settings: TrainingSettings
     ps: tuple[str, ...]
     workers: tuple[str, ...]
     seed: int = 0
 
 
-def make_plan(problem, tasks, optimizer, mode, workers, total_steps, max_staleness, aggregate, seed, placement):
-    """Return the `Plan` of these arguments of `train`, the cluster having `tasks`; ValueError for a wrong one."""
-    ps, chosen = taking_part(tasks, workers)
+def make_plan(
+    problem: Problem,
+    tasks: Sequence[str],
+    optimizer: MakeOptimizer,
+    mode: str,
+    workers: int | None,
+    total_steps: int,
+    max_staleness: int | None,
+    aggregate: int | None,
+    seed: int,
+    placement: str,
+) -> TrainingPlan:
+    """Return the plan of these arguments of `train`, the cluster having `tasks`; ValueError for a wrong one."""
+    ps, chosen = participants(tasks, workers)
     _check_problem(problem)
     if isinstance(total_steps, bool) or not isinstance(total_steps, int) or total_steps < 0:
         raise ValueError(f"train(total_steps={total_steps!r}): give a whole number of updates from 0 up.")
     if placement not in PLACEMENTS:
         raise ValueError(f"train(placement={placement!r}): choose one of {', '.join(PLACEMENTS)}.")
     make_rule(mode, None, len(chosen), max_staleness, aggregate)
-    settings = Settings(mode, len(chosen), total_steps, max_staleness, aggregate, placement, seed=seed)
-    return Plan(problem, optimizer, _kind(problem.initial(), optimizer), settings, ps, chosen, seed)
+    settings = TrainingSettings(mode, len(chosen), total_steps, max_staleness, aggregate, placement, seed=seed)
+    return TrainingPlan(problem, optimizer, _kind(problem.initial(), optimizer), settings, ps, chosen, seed)
 
 
-def taking_part(tasks, workers=None):
+def participants(tasks: Sequence[str], workers: int | None = None) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return (ps tasks, worker tasks) of a training: all of the first, `workers` of the second (None: all).
 
     Raises ValueError where there are none, or not so many.

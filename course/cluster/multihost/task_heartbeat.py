@@ -15,7 +15,7 @@ from course.deadlines import HEARTBEAT_EVERY, SCHEDULER_LOOKS_EVERY, SCHEDULER_S
 
 
 async def send_heartbeats(worker):
-    """Send heartbeats for the Dask `worker` until its scheduler is lost or has counted it out; return which, as text."""
+    """Send heartbeats for the Dask `worker` until its scheduler is lost or has counted it out; say which, as text."""
     heard = time.monotonic()
     while (left := heard + SCHEDULER_SILENCE - time.monotonic()) > 0:
         try:

@@ -60,6 +60,9 @@ class Kind:
         """Return the value whose bytes come next; `take(count)` gives them. Raises Malformed for others."""
         return self._read(take)
 
+    def _read(self, take):
+        raise NotImplementedError
+
 
 @dataclass(frozen=True)
 class Flag(Kind):

@@ -7,7 +7,7 @@ the solution is on it but what a counterexample says: the value that was expecte
 
 import base64
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from html import escape
 from importlib.resources import files
 
@@ -53,7 +53,9 @@ def write_feedback(course, lab, rules, people=(), students=()):
     return written, [student for student in waiting if not students or student in students]
 
 
-def feedback_page(marks, student, remarks: Mapping[str, Manual] | None = None, notes=()):
+def feedback_page(
+    marks: Marks, student: str, remarks: Mapping[str, Manual] | None = None, notes: Iterable[str] = ()
+) -> str:
     """Return the page, HTML text, for `marks` (`mark.Marks`) of `student` (a name).
 
     `remarks`: exercise -> what a person entered, as `read_gradebook` gives it. `notes`: lines above the table, such as

@@ -15,8 +15,8 @@ class Pipes:
     monotonic clock), and says how the program is ended: `stop`, `close` and `_stopped`.
     """
 
-    _requests: int | None
-    _evidence: int | None
+    _requests: int
+    _evidence: int
     _deadline: float
 
     def send(self, data: bytes, seconds: float | None = None) -> None:
@@ -58,7 +58,11 @@ class Pipes:
         if not is_ready(descriptor, event, deadline - time.monotonic()):
             self._stopped("time")
 
-    def _stopped(self, limit) -> NoReturn:
+    def close(self) -> None:
+        """End the program, and close the pipes."""
+        raise NotImplementedError
+
+    def _stopped(self, limit: str) -> NoReturn:
         raise NotImplementedError
 
 

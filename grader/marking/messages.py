@@ -5,7 +5,7 @@ import time
 
 from grader.marking.result_types import Kind, Malformed
 from grader.sandbox import SandboxStopped
-from grader.sandbox.running import Running
+from grader.sandbox.pipes import Pipes
 
 TEXT = 4096  # bytes of text in an answer
 MOST = 128 * 1024 * 1024  # bytes of one answer, whatever its kinds allow together
@@ -17,7 +17,7 @@ class Messages:
     Each method raises SandboxStopped once the sandbox has ended or the deadline has passed.
     """
 
-    def __init__(self, running: Running) -> None:
+    def __init__(self, running: Pipes) -> None:
         """`running`: as `Sandbox.start` gives it."""
         self.running = running
 

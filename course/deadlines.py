@@ -1,9 +1,9 @@
 """How long anything may wait: every limit in seconds, why it is as long as it is, and the order that they must keep.
 
-A limit is a promise to whoever waits behind it. So where one wait surrounds another, the outer one is longer, and where
-two sides watch each other, the side that knows more notices first. `ORDER` says so in one line each, and
-`tests/course/test_deadlines.py` holds the numbers to it. Nothing here decides how fast a healthy cluster is: all of
-these are the times after which something counts as broken, or the pauses between two looks for it.
+Where one wait surrounds another, the outer one is longer; where two sides watch each other, the side that knows more
+notices first. `ORDER` says so in one line each, and `tests/course/test_deadlines.py` holds the numbers to it. None of
+them decides how fast a healthy cluster is: they are the times after which something counts as broken, and the pauses
+between two looks for it.
 """
 
 # --- a task started by hand and its scheduler: heartbeats (course/cluster/multihost/) --------------------------------
@@ -14,7 +14,7 @@ HEARTBEAT_EVERY = 0.5
 TASK_HEARD_LATELY = 1.5
 #: Without a heartbeat for so long, the scheduler counts a task out: four are missing, and a garbage collection is over.
 TASK_SILENCE = 2.5
-#: Between two looks of the scheduler at its tasks. Four times as late, it stood still itself, and nobody is to blame.
+#: Between two looks of the scheduler at its tasks. Four times as late, it stood still itself, and blames none.
 SCHEDULER_LOOKS_EVERY = 0.25
 #: Without an answer for so long, a task counts its scheduler as lost, and a client does: a scheduler that reads a large
 #: graph is silent for some seconds, and its loss costs more than a task's.
@@ -23,7 +23,7 @@ SCHEDULER_SILENCE = 8.0
 CLIENT_ASKS_EVERY = 1.0
 #: A client whose own wait ended so much later than asked for was frozen itself, and knows nothing about the scheduler.
 CLIENT_STOOD_STILL = 1.0
-#: For a client whose scheduler is lost to close: nobody answers its goodbye.
+#: For a client whose scheduler is lost to close: its goodbye has no answer.
 LOST_CLIENT_CLOSES = 1.0
 #: A lost scheduler is noticed by a client in so long, all in all.
 SCHEDULER_LOSS_NOTICED = 10.0
@@ -58,11 +58,11 @@ JOIN_AGAIN_EVERY = 0.2
 WAITING_IS_SAID = 3.0
 #: `connect` waits so long for the scheduler and for all tasks of the spec, unless told otherwise.
 CONNECT = 30.0
-#: A task started by hand waits so long for its scheduler, unless told otherwise: whoever starts tasks types slowly.
+#: A task started by hand waits so long for its scheduler, unless told otherwise: a person types slowly.
 TASK_WAITS = 60.0
 #: Work that is pinned to a task waits so long for it to come back.
 PINNED_WORK_WAITS = 30.0
-#: What is refused is told again of the same host only after so long: whoever is refused tries again and again.
+#: What is refused is told again of the same host only after so long: a refused task tries again and again.
 REFUSAL_IS_REPEATED = 10.0
 #: For a task that is told to stop.
 TASK_LEAVES = 10.0
@@ -213,7 +213,7 @@ ORDER = {
     ),
     "PLAIN_GREETING < HOST_ANSWER < REACH": "a step of a look ends within its whole",
     "WAITING_IS_SAID < HOST_ANSWER <= HANDSHAKE_ANSWER < REACH < CONNECT < TASK_WAITS": (
-        "a line for the reader comes first, then a reason, and only then the end of somebody's patience"
+        "a line for the reader comes first, then a reason, and only then the patience ends"
     ),
     "TASK_SILENCE + SCHEDULER_LOOKS_EVERY < CONNECT": (
         "a task that takes the place of a dead one waits until that one is counted out, and then still joins in time"

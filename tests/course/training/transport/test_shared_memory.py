@@ -177,7 +177,7 @@ def test_a_killed_worker_leaves_no_memory_behind():
             told = json.loads(process.stdout.readline())
             halves = open_offer(told, 1 << 20)
             process.kill()
-            process.wait(10)
+            process.wait(60)
             halves.out[:3] = b"abc"  # what the shard holds stays whole, and goes with the shard
             assert bytes(halves.out[:3]) == b"abc" and open_offer(told, 1 << 20) is None
     assert len(mappings()) == 1

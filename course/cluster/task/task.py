@@ -108,7 +108,9 @@ class TaskWorker(Worker):
         super().__init__(*args, **settings)
         self.executors = Executors(self.executors, gpus)
 
-    def start_http_server(self, routes, dashboard_address, default_port=0, ssl_options=None) -> None:
+    def start_http_server(
+        self, routes: Any, dashboard_address: str | None, default_port: int = 0, ssl_options: Any = None
+    ) -> None:
         """Open no page."""
         self.http_server = None
 

@@ -126,7 +126,7 @@ WIRE_HEARTBEAT_EVERY = 0.5
 WIRE_SILENCE = 3.0
 #: For TLS and the handshake of a connection to a shard together, however slowly the bytes come.
 SHARD_HANDSHAKE = 5.0
-#: Between two looks of a shard's listener whether it is closed, or a session is overdue.
+#: Between two looks of a shard's listener whether it is closed, or a driver is overdue.
 LISTENER_LOOKS_EVERY = 0.2
 #: A worker whose connections broke tries again for so long: longer than a shard needs to count the old ones out.
 WORKER_RECONNECTS = 6.0
@@ -140,19 +140,19 @@ ALL_WORKERS_JOIN = 30.0
 WORKERS_REJOIN = 2.0
 #: A training without any live worker ends after so long.
 NO_WORKER_LEFT = 10.0
-#: For the session to come to a shard that has just opened.
-FIRST_SESSION_COMES = 30.0
-#: Between two requests of a session: its hooks may take their time, and a notebook's kernel may be busy.
-SESSION_SILENCE = 30.0
+#: For the driver to come to a shard that has just opened.
+DRIVER_COMES = 30.0
+#: Between two requests of a driver: its hooks may take their time, and a notebook's kernel may be busy.
+DRIVER_SILENCE = 30.0
 #: For a process that ends to finish the optimiser's steps it is in.
 STEPS_END_AT_EXIT = 3.0
 
-# --- a training: the session (course/training/driver/) ---------------------------------------------------------------
+# --- a training: the driver (course/training/driver/) ---------------------------------------------------------------
 
 #: For a ps task to open its shard: a first optimiser imports a lot, and laptops are busy.
 SHARD_OPENS = 60.0
-#: Between two polls of shard 0 by the session.
-SESSION_POLLS_EVERY = 0.02
+#: Between two polls of shard 0 by the driver.
+DRIVER_POLLS_EVERY = 0.02
 #: Between two polls of the other shards.
 FOLLOWERS_POLLED_EVERY = 0.25
 #: For a ps task to say that it is there; its event loop does nothing else.
@@ -245,11 +245,11 @@ ORDER = {
         "workers that lost a ps have their loops again when the next incarnation counts who is there"
     ),
     "ALL_WORKERS_JOIN < SHARD_OPENS": "a shard says which worker is missing before its own opening counts as failed",
-    "SESSION_POLLS_EVERY < FOLLOWERS_POLLED_EVERY < WIRE_HEARTBEAT_EVERY": (
-        "the session sees the loss of any shard before the shards' heartbeats would be missed"
+    "DRIVER_POLLS_EVERY < FOLLOWERS_POLLED_EVERY < WIRE_HEARTBEAT_EVERY": (
+        "the driver sees the loss of any shard before the shards' heartbeats would be missed"
     ),
-    "SESSION_POLLS_EVERY < LOOP_SENT_AGAIN": "a loop that ended with its training is not sent again",
-    "WIRE_SILENCE < SESSION_SILENCE": "a session may be busy for longer than a worker may be silent: hooks run in it",
+    "DRIVER_POLLS_EVERY < LOOP_SENT_AGAIN": "a loop that ended with its training is not sent again",
+    "WIRE_SILENCE < DRIVER_SILENCE": "a driver may be busy for longer than a worker may be silent: hooks run in it",
     "PS_ANSWER < LOST_PS_SUCCESSOR < ANY_PS_COMES": "a ps task that lives has answered before another takes its part",
     "CHIEF_ASKS_EVERY <= LEASE_ASKED_EVERY": "a chief asks for its lease as often as a lease wants",
     "LEASE_LASTS + LEASE_SETTLES + ROLE_LOOKS_EVERY < CHIEF_SUCCESSOR": (

@@ -152,7 +152,7 @@ async def serve_task(
             ends = [_told(stop), _lost(worker)] + ([alongside(worker)] if alongside else [])
             return await first_of(*ends)
         finally:
-            # a function that still runs must not hold us up
+            # a function that still runs must not hold this up
             await worker.close(timeout=WORKER_CLOSES, executor_wait=False)
 
 

@@ -3,7 +3,7 @@
 import hashlib
 import os
 import warnings
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 import torch
 

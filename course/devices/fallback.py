@@ -83,7 +83,7 @@ def resolve(device: "str | DeviceName | Device | torch.device", soft: bool = Fal
     raise ValueError(
         f"place(device={str(name.local)!r}): this machine has {', '.join(map(_named, here))}.\n"
         f"Use one of these, pass soft=True to run on the CPU instead"
-        f"{f', or practise with simulated_gpus({name.index + 1})' if name.kind == 'gpu' else ''}."
+        f"{f', or practise with simulated_gpus({(name.index or 0) + 1})' if name.kind == 'gpu' else ''}."
     )
 
 

@@ -98,7 +98,8 @@ def as_lines(records: Iterable[OpRecord], task: DeviceName) -> list[str]:
     The name of an op is unique in the log, counted as TensorFlow counts (`mm`, `mm_1`), and that of a backward op
     stands in `gradients/`.
     """
-    counts, lines = {}, []
+    counts: dict[str, int] = {}
+    lines = []
     for record in records:
         plain = f"gradients/{record.op}" if record.backward else record.op
         number = counts[plain] = counts.get(plain, -1) + 1

@@ -8,12 +8,14 @@ import json
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 from grader.inside.values import pack
 from grader.lab.spec import Case, Exercise, Witnessed
 from grader.marking.messages import Messages
 from grader.marking.result_types import Malformed
 from grader.sandbox import Profile, SandboxStopped
+from grader.sandbox.pipes import Pipes
 
 START = 60.0  # seconds on a busy machine
 LAST_WORDS = 20.0  # seconds to say what it saw
@@ -28,7 +30,7 @@ class Companion:
         self._sandbox, self._program, self._seconds = sandbox, program, seconds
         self._messages = None
 
-    def ask(self, exercise: Exercise, case: Case, first, ask: Callable):
+    def ask(self, exercise: Exercise, case: Case, first: Pipes, ask: Callable) -> Any:
         """Return the answer of `ask(exercise, case, kind)` with what the host saw beside it, as `Witnessed`.
 
         `first`: the submission's sandbox, running. RuntimeError when the host does not come up: the grader's mistake.

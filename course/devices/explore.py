@@ -62,7 +62,7 @@ class Move:
 class Exploration:
     """What one placement comes to: its `moves`, and modelled `seconds` with the clock's `spans` that they consist of.
 
-    `placement` names a device for each step; `loss` is the program's result, None where only the clock was kept;
+    `placement` names a device for each step; `loss` is the program's result, None where only the clock ran;
     `label` says what the seconds are.
     """
 
@@ -162,11 +162,11 @@ def _gpus(model):
             yield gpus
         return
     with active().entered() as gpus:
-        kept, gpus.clock = gpus.clock, ModelledClock(model, gpus.count)  # a lesson's own clock stands still
+        own, gpus.clock = gpus.clock, ModelledClock(model, gpus.count)  # a lesson's own clock stands still
         try:
             yield gpus
         finally:
-            gpus.clock = kept
+            gpus.clock = own
 
 
 def _shapes(width):
@@ -181,7 +181,7 @@ def _shapes(width):
 
 @lru_cache(maxsize=1)
 def _drawn(width):
-    """Return the inputs' numbers; kept for the next run of the same width, as drawing them takes longer than it."""
+    """Return the inputs' numbers, stored for the next run of the same width, as drawing them takes longer than it."""
     return _inputs(width)
 
 

@@ -125,7 +125,7 @@ class Placement(TorchFunctionMode):
         # An outer placement sees the ops of an inner one too, after it: they are placed already.
         if plan.rule is _STAYS or _ENTERED.innermost is not self:
             return func(*args, **kwargs) if kwargs else func(*args)
-        # The common case, kept short: an op whose inputs are here already.
+        # The common case in short: an op whose inputs are here already.
         kwargs = kwargs or _NOTHING
         if (
             self._quick

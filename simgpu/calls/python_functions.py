@@ -1,7 +1,7 @@
 """Functions that torch wrote in Python, run so that what they call inside is seen again.
 
-Such a function first asks whether somebody overrides it and, if so, hands itself over. We are that somebody: calling it
-again would hand it over again, and leaving our mode first, as torch advises, would hide from us the
+Such a function first asks whether it is overridden and, if so, hands itself over. It is, by the simulation: calling it
+again would hand it over again, and leaving the mode first, as torch advises, would hide from it the
 `torch.zeros(…, device=query.device)` inside it. So a copy of the function is called, for which no override is found.
 """
 

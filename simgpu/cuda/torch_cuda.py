@@ -126,7 +126,7 @@ def _refusal(name):
     def refused(*args, **kwargs):
         raise RuntimeError(
             f"torch.cuda.{name}: simulated GPUs do not do this. It needs a real one; "
-            "help(course.simulated_gpus) says what works here."
+            "help(simulated_gpus) says what works here."
         )
 
     return refused

@@ -4,11 +4,12 @@
 hundred times as fast, so `best` can try every placement. A test holds the two together.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import product
+from typing import Any
 
 import torch
 from torch.nn.functional import mse_loss
@@ -33,7 +34,7 @@ class Step:
     makes: str
     code: str
     reads: tuple[str, ...]
-    function: object
+    function: Callable[..., Any]
 
 
 #: A gated layer, a product and a loss. `x`, `w`, `v`, `u` and `t` lie on the CPU, and the loss is read there.
@@ -104,7 +105,7 @@ def explore(placement: Sequence[str], width: int, model: "str | DeviceModel" = "
 
 
 #: The end of the program: the loss is read into Python.
-READ = Step("read", "item()", ("loss",), None)
+READ = Step("read", "item()", ("loss",), torch.Tensor.item)
 
 
 def replay(placement: Sequence[str], width: int, model: "str | DeviceModel" = "H200") -> Exploration:
@@ -141,7 +142,8 @@ def best(width: int, model: "str | DeviceModel" = "H200", gpus: int = 2) -> Expl
 
 def gpus_here() -> int:
     """Return how many of `DEVICES` are GPUs that `explore` can use now: two, unless fewer simulated ones are active."""
-    return min(active().count, 2) if active() is not None else 2
+    running = active()
+    return 2 if running is None else min(running.count, 2)
 
 
 def _check(placement, gpus=2):

@@ -89,7 +89,7 @@ class DeviceName:
         127."""
         import torch
 
-        if self.kind is None:
+        if self.kind is None or self.index is None:
             raise ValueError(f"DeviceName({str(self)!r}).torch: a task, not a device; add one, as in '{self}/cpu:0'.")
         if self.index > 127:  # torch keeps the index in 8 bits and wraps: torch.device("cuda", 300) is cuda:44
             raise ValueError(f"DeviceName({str(self)!r}).torch: torch counts the devices of a kind from 0 to 127.")

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from course.devices.declarations import Traits, traits_of
+from course.devices.declarations import traits_of
 from course.devices.moves import NOTES
 from course.devices.names import name_of
 from course.devices.record import OpRecord
@@ -232,7 +232,7 @@ def _as_record(func, backward, note, timing, inputs, outputs):
     )
 
 
-def _moved(traits: Traits, inputs, outputs, device):
+def _moved(traits, inputs, outputs, device):
     """Return the bytes of inputs that lay elsewhere than `device`, and where the first of them lay."""
     if traits.reads_to_python:  # `.item()`: one element goes to the CPU
         return (inputs[0].dtype.itemsize, inputs[0].device) if device.type != "cpu" else (0, None)

@@ -55,7 +55,7 @@ class _Mine(threading.local):
     """What a thread has of a clock: its current stream of each device where that isn't the default, what it booked."""
 
     streams = {}  # replaced, never changed
-    last = None
+    last: Booked | None = None
 
 
 class Queue:

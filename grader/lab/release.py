@@ -11,6 +11,7 @@ from pathlib import Path
 
 import nbformat
 
+from grader.lab.published import beside
 from grader.lab.source import LabError, check_id, load_lab
 from grader.lab.version_stamp import marked_by
 
@@ -53,17 +54,6 @@ def write_release(lab, folder):
         if (folder / name).resolve() != source:
             shutil.copyfile(source, folder / name)
     return path
-
-
-def beside(lab):
-    """Return (path, published name) of what goes with the notebook: the lab's files, and its own checks.
-
-    A lab of the course has its checks in `course.checks`; one that a class keeps elsewhere may have a `checks.py` in
-    its folder, published as LAB_checks.py: `check` finds it beside the notebook; it never enters a sandbox.
-    """
-    found = [(lab.folder / name, name) for name in lab.files]
-    own = lab.folder / "checks.py"
-    return [*found, (own, f"{lab.name}_checks.py")] if own.is_file() else found
 
 
 def write_solution(lab, folder):

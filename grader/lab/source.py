@@ -7,11 +7,12 @@ code cell tagged `notebook-only` (pictures, timings, files of the reader's own) 
 
 import dataclasses
 import hashlib
-import importlib.util
 import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+
+from course.checks.discovery import load_part
 
 BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
 #: The first line of every exercise's cell: an editor that rewrites ids and metadata keeps it.
@@ -197,9 +198,7 @@ def _run(folder, stem, name):
     path = folder / f"{stem}.py"
     if not path.is_file():
         raise LabError(f"{folder} has no {path.name}: it is the teacher's half of a lab, beside lab.py.")
-    spec = importlib.util.spec_from_file_location(f"{stem}_of_{folder.name}", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = load_part(folder, stem)
     if not hasattr(module, name):
         raise LabError(f"{path} defines no {name}.")
     return getattr(module, name)

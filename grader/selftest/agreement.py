@@ -11,7 +11,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from grader.lab.release import beside
+from grader.lab.published import beside
 
 #: For one answer, its check included. A check compares with slow references, and imports torch the first time.
 SECONDS = 120
@@ -19,7 +19,7 @@ SECONDS = 120
 PROGRAM = """
 import contextlib, io, json, sys
 
-from course.checks import smaller
+from course.checks import shrink as smaller
 
 job = json.load(sys.stdin)
 said, out = [], sys.stdout

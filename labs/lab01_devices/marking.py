@@ -7,8 +7,12 @@ a right answer, written down.
 
 from pathlib import Path
 
-import course.checks.traced as traced
-from course.checks.lab01 import (
+from grader.lab.spec import Drive, Exercise, Lab, asking
+from grader.marking.result_types import Integer, List_, Text, Tuple_
+
+from . import traced
+from .cases import layer_shapes, logs, ops, placed_programs, product_shapes, requests
+from .checks import (
     asked_device,
     bytes_between,
     largest_mover,
@@ -16,9 +20,6 @@ from course.checks.lab01 import (
     product_complaint,
     where_it_runs,
 )
-from course.checks.lab01_cases import layer_shapes, logs, ops, placed_programs, product_shapes, requests
-from grader.lab.spec import Drive, Exercise, Lab, asking
-from grader.marking.result_types import Integer, List_, Text, Tuple_
 
 #: Tensors without numbers, and how to call an answer with them; the lines that it leaves behind are the evidence.
 TRACED = Drive(Path(traced.__file__).read_text(encoding="utf-8"))

@@ -6,11 +6,12 @@ what it did together with its number: both must follow from the device that the 
 
 from pathlib import Path
 
-import course.checks.clocked as clocked
-from course.checks.lab02 import crossing, first_that_pays, foretold, stopwatch_complaint, taken_apart
-from course.checks.lab02_cases import measured_rows, pay_times, sheets_and_shapes, stopwatches, timelines
 from grader.lab.spec import Drive, Exercise, Lab, asking
 from grader.marking.result_types import Integer, Json, List_, Number, Text, Tuple_
+
+from . import driver as clocked
+from .cases import measured_rows, pay_times, sheets_and_shapes, stopwatches, timelines
+from .checks import crossing, first_that_pays, foretold, stopwatch_complaint, taken_apart
 
 STOPWATCH = Exercise(
     "stopwatch",

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
-from course.checks.lab03 import AROUND, by_rule, first_repeat, fixed_boards, one_generation, pattern_texts
 from grader.lab.spec import Case, Drive, Exercise, Lab, Race, fixed_and_drawn
 from grader.marking.result_types import Array, Integer, Tuple_
+
+from .checks import AROUND, by_rule, first_repeat, fixed_boards, one_generation, pattern_texts
 
 #: An odd number of the four nearest: not Life, and linear, so that it repeats after many different periods.
 PARITY = """

@@ -3,11 +3,12 @@
 Nothing here starts a cluster: where work runs is asked as a function of a spec or of a record that the grader supplies.
 """
 
-from course.checks import lab04 as numbers
-from course.checks import lab04_places as places
 from course.checks.exercise import show
 from grader.lab.spec import Case, Drive, Exercise, Lab, fixed_and_drawn
 from grader.marking.result_types import Flag, Integer, Json, List_, Number, Optional_, Text, Tuple_
+
+from . import checks as numbers
+from . import places
 
 #: What a student's answer is given; neither is an answer to anything.
 BRACKETS = """

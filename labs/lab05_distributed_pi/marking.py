@@ -6,9 +6,10 @@ supplies; no cluster runs.
 
 import numpy as np
 
-from course.checks import lab05 as darts
 from grader.lab.spec import Drive, Exercise, Lab, fixed_and_drawn
 from grader.marking.result_types import Integer, Json, Number, Optional_, Tuple_
+
+from . import checks as darts
 
 #: Servers whose counts are made up from the range: nobody's darts, so no answer to exercise 1 either.
 SERVERS = """

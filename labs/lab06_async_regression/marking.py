@@ -8,10 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
-from course.checks import lab06_drive
-from course.checks import lab06_oracles as oracles
 from grader.lab.spec import Beside, Case, Drive, Exercise, Lab, asking
 from grader.marking.result_types import Array, Flag, Integer, List_, Number, Optional_, Tuple_
+
+from . import driver as lab06_drive
+from . import oracles
 
 DRIVERS = Path(lab06_drive.__file__).read_text(encoding="utf-8")
 PAIR = Array("float64", (2,))

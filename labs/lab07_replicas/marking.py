@@ -9,10 +9,11 @@ from pathlib import Path
 
 import numpy as np
 
-from course.checks import lab07_drive
-from course.checks import lab07_oracles as oracles
 from grader.lab.spec import Beside, Case, Drive, Exercise, Lab, TensorCall, asking
 from grader.marking.result_types import Array, Flag, Integer, List_, Number, Text, Tuple_
+
+from . import driver as lab07_drive
+from . import oracles
 
 DRIVERS = Path(lab07_drive.__file__).read_text(encoding="utf-8")
 

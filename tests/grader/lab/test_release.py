@@ -81,7 +81,7 @@ def test_a_lab_states_minutes_points_and_an_oracle_for_each_exercise(folder, lab
     for exercise in lab.exercises:
         assert f"| `{exercise.name}` |" in text
         assert exercise.manual or f"Oracle: {exercise.oracle}." in text
-    assert (ROOT / "tests" / f"test_labs_{lab.name.split('_')[0]}.py").exists(), "it has no self-test in make test"
+    assert (ROOT / "tests" / "labs" / f"test_{lab.name.split('_')[0]}.py").exists(), "it has no self-test in make test"
 
 
 @every_lab

@@ -5,7 +5,7 @@ Loaded when a check draws, since Hypothesis takes a while.
 
 from hypothesis import strategies as st
 
-from course.checks.lab05 import Submit, cluster_of
+from .checks import Submit, cluster_of
 
 FEW = st.integers(0, 20)
 

@@ -8,7 +8,8 @@ from itertools import pairwise
 import numpy as np
 
 from course.checks.exercise import same, show
-from course.checks.lab07_drive import slope
+
+from .driver import slope
 
 # ---- a split product -------------------------------------------------------------------------------------------------
 

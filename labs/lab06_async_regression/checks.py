@@ -9,10 +9,11 @@ from types import FunctionType
 
 import numpy as np
 
-from course.checks import lab06_oracles as oracles
-from course.checks.dying_store import DyingStore, Plan
 from course.checks.exercise import Exercise, same, show, strategy
-from course.checks.lab06_drive import drive_log, drive_stop, drive_store, drive_train, tanh_gradient
+
+from . import oracles
+from .driver import drive_log, drive_stop, drive_store, drive_train, tanh_gradient
+from .dying_store import DyingStore, Plan
 
 
 def _driven(drive):
@@ -63,7 +64,7 @@ def _as(kind, oracle):
     return accepts
 
 
-_drawn = partial(strategy, "course.checks.lab06_drawn")
+_drawn = partial(strategy, f"{__package__}.strategies")
 
 
 def _draw():

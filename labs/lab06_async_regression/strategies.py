@@ -3,7 +3,7 @@
 import numpy as np
 from hypothesis import strategies as st
 
-from course.checks.dying_store import Plan
+from .dying_store import Plan
 
 WHOLE = st.integers(-4, 4)
 PAIR = st.tuples(WHOLE, WHOLE).map(lambda pair: np.array(pair, float))

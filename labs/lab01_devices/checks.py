@@ -10,9 +10,10 @@ from functools import partial
 import numpy as np
 
 from course.checks.exercise import Exercise, strategy
-from course.checks.lab01_cases import layer_shapes, logs, ops, placed_programs, product_shapes, requests
-from course.checks.programs import program_complaint
-from course.checks.traced import Traced, inputs, program_of
+
+from .cases import layer_shapes, logs, ops, placed_programs, product_shapes, requests
+from .programs import program_complaint
+from .traced import Traced, inputs, program_of
 
 MILLION = 1_000_000
 
@@ -141,7 +142,7 @@ def _both(make):
     return fixed + drawn
 
 
-_drawn = partial(strategy, "course.checks.lab01_drawn")
+_drawn = partial(strategy, f"{__package__}.strategies")
 
 EXERCISES = {
     exercise.name: exercise

@@ -2,8 +2,8 @@
 
 from hypothesis import strategies as st
 
-from course.checks.lab01_cases import GPUS, log_of, op_of, tensor_of
-from course.checks.traced import inputs
+from .cases import GPUS, log_of, op_of, tensor_of
+from .traced import inputs
 
 LENGTH = st.integers(1, 4)
 PLACE = st.sampled_from(["/cpu:0", *GPUS])

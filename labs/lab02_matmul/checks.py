@@ -10,9 +10,10 @@ from statistics import median
 
 import numpy as np
 
-from course.checks.clocked import Device
 from course.checks.exercise import Exercise, same, show, strategy
-from course.checks.lab02_cases import measured_rows, pay_times, sheets_and_shapes, stopwatches, timelines
+
+from .cases import measured_rows, pay_times, sheets_and_shapes, stopwatches, timelines
+from .driver import Device
 
 PARTS = ("products", "to_device", "from_device", "hidden", "idle")
 
@@ -163,7 +164,7 @@ def _both(make):
     return fixed + drawn
 
 
-_drawn = partial(strategy, "course.checks.lab02_drawn")
+_drawn = partial(strategy, f"{__package__}.strategies")
 
 EXERCISES = {
     exercise.name: exercise

@@ -8,8 +8,8 @@ import math
 import numpy as np
 from hypothesis import strategies as st
 
-from course.checks.lab04 import Brackets, Initials, Once, sliced
-from course.checks.lab04_places import CLUSTER, SMALL, op
+from .checks import Brackets, Initials, Once, sliced
+from .places import CLUSTER, SMALL, op
 
 WHOLE = st.integers(-4, 4).map(float)
 WORDS = st.text("abc", min_size=1, max_size=2)

@@ -4,9 +4,16 @@ import contextlib
 import socket
 
 import pytest
+from hypothesis import settings
 
 from tests.helpers.leaks import check_leaks, leftovers
 from tests.helpers.longest import LONGEST
+
+# Examples are drawn from each test's own text, and none has a time limit: the same commit gets the same verdict, on any
+# machine and under any load. `pytest --hypothesis-profile=explore` draws new ones.
+settings.register_profile("same verdict", deadline=None, derandomize=True)
+settings.register_profile("explore", deadline=None)
+settings.load_profile("same verdict")
 
 
 def pytest_collection_modifyitems(items):

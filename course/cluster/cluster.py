@@ -4,9 +4,10 @@ import threading
 import weakref
 
 from course.cluster.executor import ClusterExecutor, OpenWork
-from course.cluster.multihost.lease import DURATION, Lease
+from course.cluster.multihost.lease import Lease
 from course.cluster.pin import check_task, parse_pin, pinned
 from course.cluster.spec import ClusterSpec
+from course.deadlines import CLIENT_CLOSES, LEASE_ANSWER, LEASE_LASTS
 
 
 class Cluster:
@@ -81,11 +82,12 @@ class Cluster:
 
         return devices(self)
 
-    def lease(self, name, task, seconds=DURATION):
+    def lease(self, name, task, seconds=LEASE_LASTS):
         """Return a `Lease`: the task `task` as a candidate for `name`, which at most one has at any time.
 
         The scheduler keeps it. Call `renew()` twice a second or more often: it takes a free lease (among candidates
-        the lowest task wins) and keeps a held one; without that it is lost after `seconds`.
+        the lowest task wins) and keeps a held one; without that it is lost after `seconds`, at most 3 (else
+        ValueError): a scheduler that starts anew gives nothing away for as long.
         """
         self._work.check("cluster.lease")
         return Lease(self._asked("lease"), self._asked("release_lease"), name, task, seconds)
@@ -93,8 +95,8 @@ class Cluster:
     def _asked(self, handler):
         def ask(**arguments):
             self._work.check(f"cluster.{handler}")
-            # two seconds: a scheduler that needs longer is no help to a lease of three
-            return self._client.sync(getattr(self._client.scheduler, handler), callback_timeout=2, **arguments)
+            handled = getattr(self._client.scheduler, handler)
+            return self._client.sync(handled, callback_timeout=LEASE_ANSWER, **arguments)
 
         return ask
 
@@ -179,6 +181,6 @@ def _close(client, runtime, unwatch, work):
 
 def _shut(client, runtime):
     try:
-        client.close(timeout=2)
+        client.close(timeout=CLIENT_CLOSES)
     finally:
         runtime.close()

@@ -4,9 +4,9 @@ from distributed import Client
 
 from course.cluster.cluster import Cluster
 from course.cluster.local_runtime.runtime import LocalRuntime
-from course.cluster.local_runtime.supervisor import PATIENCE
 from course.cluster.spec import ClusterSpec, check_job
 from course.cluster.task.quiet import quiet
+from course.deadlines import TASK_JOINS
 
 _LOOPBACK = ("localhost", "127.0.0.1")
 
@@ -28,7 +28,7 @@ def local_cluster(spec=None, /, *, dashboard=False, simulated_gpus=0, **jobs):
     runtime = LocalRuntime(ports, dashboard, simulated)
     try:
         runtime.start()
-        client = Client(runtime.session_target, security=runtime.security, loop=runtime.loop, timeout=PATIENCE)
+        client = Client(runtime.session_target, security=runtime.security, loop=runtime.loop, timeout=TASK_JOINS)
     except BaseException:
         runtime.close()
         raise

@@ -5,12 +5,13 @@ from pathlib import Path
 from course.cluster.certificates import read_certificate
 from course.cluster.multihost.serve import serve
 from course.cluster.spec import ClusterSpec
+from course.deadlines import TASK_WAITS
 
 #: The certificate's file where neither it nor a spec's file is named.
 CERTIFICATE = "cluster.pem"
 
 
-def run(job, index, *, insecure=False, certificate=None, patience=60.0, simulated_gpus=0, **where):
+def run(job, index, *, insecure=False, certificate=None, patience=TASK_WAITS, simulated_gpus=0, **where):
     """Run the task that the command line names; return the process's exit code. `where`: as for `spec_of`."""
     spec = spec_of(**where)
     spec.task_address(job, index)  # a wrong name is told before a missing certificate

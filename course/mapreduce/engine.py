@@ -4,6 +4,8 @@ import reprlib
 from concurrent.futures import FIRST_EXCEPTION, CancelledError, wait
 from functools import reduce
 
+from course.deadlines import PART_ENDS
+
 
 class PartError(RuntimeError):
     """A part whose mapper or reducer failed: `part` is its index, `__cause__` what was raised."""
@@ -11,7 +13,7 @@ class PartError(RuntimeError):
     part = None
 
 
-def map_reduce(mapper, reducer, parts, executor=None, associative=False, timeout=600.0):
+def map_reduce(mapper, reducer, parts, executor=None, associative=False, timeout=PART_ENDS):
     """Return `mapper` of every part, joined two at a time by `reducer(left, right)`.
 
     `parts` is an iterable of anything that `mapper` takes. With an `executor` (any `concurrent.futures.Executor`:

@@ -7,8 +7,8 @@ from concurrent.futures import wait
 from datetime import timedelta
 from pathlib import Path
 
-_START = 30.0  # seconds for all ranks to find each other: a busy laptop, not a hang
-_GRACE = 1.0  # seconds that the other ranks get to say what they saw, once one has failed
+from course.deadlines import RANK_SILENCE, RANKS_END, RANKS_MEET, RANKS_SAY_WHY
+
 _LOOPBACK = "127.0.0.1"
 
 
@@ -20,7 +20,7 @@ class PeerError(RuntimeError):
     """A reduction failed in one rank because of another one."""
 
 
-def run_ranks(function, cluster, *arguments, workers=None, silence=10.0, deadline=300.0):
+def run_ranks(function, cluster, *arguments, workers=None, silence=RANK_SILENCE, deadline=RANKS_END):
     """Run `function(rank, size, *arguments)` on `size` worker tasks at once; return their results in rank order.
 
     Inside, `torch.distributed` is ready: `all_reduce(tensor)` adds up over the ranks, in place, by gloo.
@@ -76,7 +76,7 @@ def _wait(futures, deadline):
     """Wait until all ranks are done, one has failed and the others had a moment to say so too, or the time is up."""
     wait(futures, deadline - time.monotonic(), return_when="FIRST_EXCEPTION")
     if any(future.done() and future.exception() for future in futures):
-        wait(futures, _GRACE)
+        wait(futures, RANKS_SAY_WHY)
 
 
 def _results(futures, tasks):
@@ -118,7 +118,7 @@ def _join(distributed, rank, size, folder, silence):
     """Wait for all ranks to be there, then make the group: a task may be slow to start, but not to answer."""
     store = distributed.FileStore(str(Path(folder, "store")), size)
     store.set(f"here-{rank}", "yes")
-    store.wait([f"here-{other}" for other in range(size)], timedelta(seconds=_START))
+    store.wait([f"here-{other}" for other in range(size)], timedelta(seconds=RANKS_MEET))
     distributed.init_process_group("gloo", store=store, rank=rank, world_size=size, timeout=silence)
 
 

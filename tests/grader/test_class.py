@@ -1,4 +1,3 @@
-# ruff: noqa: F811
 """Grading a class: one bad submission costs itself, marking again changes nothing, and what was marked is kept."""
 
 import os
@@ -14,7 +13,7 @@ from grader.intake.attempts import IMPORTED, TEACHER, attempts_of, note_attempt
 from grader.intake.roster import Person
 from grader.runs import results
 from grader.sandbox import SandboxUnavailable
-from tests.helpers.class_here import course, graded, hand_in, scores, small, stand_in, states  # noqa: F401
+from tests.helpers.class_here import graded, hand_in, scores, stand_in, states
 
 FULL = 6  # of the exercises that no person marks
 

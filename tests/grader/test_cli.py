@@ -1,4 +1,3 @@
-# ruff: noqa: F811
 """The commands as a teacher types them, with real submissions; a kill in the middle, and going on from there."""
 
 import csv
@@ -14,7 +13,7 @@ from click.testing import CliRunner
 
 from grader.cli import main
 from grader.sandbox import Sandbox, SandboxUnavailable
-from tests.helpers.class_here import answers, course, hand_in  # noqa: F401
+from tests.helpers.class_here import answers, hand_in
 from tests.helpers.small_lab import write_small_lab
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::sqlalchemy.exc.SAWarning")

@@ -8,28 +8,12 @@ import os
 import time
 from pathlib import Path
 
-import pytest
-
 from grader.classroom.class_file import ClassFile
-from grader.classroom.folders import open_course
 from grader.marking.mark import ExerciseMark, Marks
 from grader.runs.grade import grade
-from tests.helpers.small_lab import cells_of, code, notebook, write_small_lab
+from tests.helpers.small_lab import cells_of, code, notebook
 
 STATES_OF = {b"CRASH": "crashed"}
-
-
-@pytest.fixture(scope="module")
-def small(tmp_path_factory):
-    """The small lab, as `load_lab` gives it."""
-    return write_small_lab(tmp_path_factory.mktemp("labs"))
-
-
-@pytest.fixture
-def course(tmp_path):
-    """An empty class."""
-    (tmp_path / "submitted").mkdir()
-    return open_course(tmp_path)
 
 
 def hand_in(course, student, text="FULL", lab="small", name=None):

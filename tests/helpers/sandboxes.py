@@ -1,4 +1,4 @@
-"""Real sandboxes for tests: skipped aloud where the machine can't make one, and nothing may stay behind."""
+"""Real sandboxes for tests: skipped aloud where the machine can't make one; what they left on the machine."""
 
 import fcntl
 import os
@@ -60,12 +60,3 @@ def _user_of(pid):
 def _is_free(locks, user):
     question = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, user, 1, 0)
     return struct.unpack("hhqqi4x", fcntl.fcntl(locks, fcntl.F_OFD_GETLK, question))[0] == fcntl.F_UNLCK
-
-
-@pytest.fixture
-def nothing_left():
-    """Fail when the test leaves a mount, a control group, a process of a sandbox's user or a file."""
-    before = outside()
-    yield
-    left = [now - then for now, then in zip(outside(), before, strict=True)]
-    assert not any(left), f"left behind: {left}"

@@ -74,7 +74,7 @@ def host():
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="marks are made on Linux")
-@settings(max_examples=8, deadline=None, derandomize=True)
+@settings(max_examples=8)
 @given(
     st.integers(1, 6),
     st.integers(1, 3),

@@ -89,7 +89,7 @@ def test_what_is_no_request_is_not_noted_and_gets_no_answer(host, sent):
     assert tasks.seen() == []
 
 
-@settings(max_examples=30, deadline=None, derandomize=True)
+@settings(max_examples=30)
 @given(st.integers(1, 12), st.floats(0.5, 20))
 def test_the_stable_rate_is_the_one_that_theory_knows(delay, curvature):
     # 2 sin(pi / (4 delay + 2)) / curvature: where a root of the recursion crosses the unit circle

@@ -225,7 +225,7 @@ JOBS = st.lists(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(JOBS)
 def test_nothing_is_done_twice_at_once_out_of_order_or_before_it_was_handed_over(jobs):
     clock = clock_of()
@@ -250,7 +250,7 @@ def test_nothing_is_done_twice_at_once_out_of_order_or_before_it_was_handed_over
     assert clock.host >= max((span.stop for span in clock.spans), default=0.0)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(st.tuples(st.integers(0, 60), st.integers(1, 9)), max_size=20))
 def test_an_engine_finds_the_first_gap_that_a_slow_search_finds(wishes):
     engine, busy = Engine("x"), set()
@@ -382,7 +382,7 @@ def recorded(machine):
     )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(MACHINES)
 def test_a_machine_of_the_models_form_is_found_again_within_a_quarter(machine):
     true, trace = recorded(machine)

@@ -149,7 +149,7 @@ def test_an_lstm_counts_its_products_whichever_kernel_the_cpu_has_for_it():
     assert products <= sum(large) <= 3.5 * products  # backward: twice as many, and what is elementwise
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.tuples(*[st.integers(1, 9)] * 3), st.sampled_from([torch.float32, torch.float64, torch.bfloat16]))
 def test_more_of_everything_never_costs_less(shape, dtype):
     m, k, n = shape

@@ -60,7 +60,7 @@ def test_a_storage_that_resize_has_changed_is_counted_anew():
     assert kept.account(0).allocated == 0
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 3 * MIB), st.booleans()), max_size=20))
 def test_the_account_is_the_sum_of_the_living_storages(program):
     kept, living, peak = accounts(100), [], [0, 0]

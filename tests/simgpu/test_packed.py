@@ -18,7 +18,7 @@ def program(device, lengths, batch_first, total):
     return packed.data, packed.batch_sizes, padded, found, values.grad
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.lists(st.integers(1, 5), min_size=1, max_size=4), st.booleans(), st.sampled_from([None, 6]))
 def test_packing_and_padding_give_the_cpus_numbers_and_keep_lengths_on_the_cpu(lengths, batch_first, total):
     expected = program("cpu", lengths, batch_first, total)

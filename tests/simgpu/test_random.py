@@ -153,7 +153,7 @@ def test_a_cpu_generator_is_torchs_own_and_torch_generator_is_put_back():
     assert torch.Generator is original
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(0, 2**63 - 1), st.lists(st.sampled_from(["rand", "randn", "randperm"]), min_size=1, max_size=5))
 def test_the_same_seed_gives_the_cpus_draws_in_any_order_of_devices(seed, draws):
     def program(device):

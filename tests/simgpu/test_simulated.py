@@ -181,7 +181,7 @@ OPS = {
 }
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.tuples(st.sampled_from(sorted(OPS)), st.integers(0, 9), st.integers(0, 9)), max_size=12))
 def test_a_random_program_gives_the_cpus_values(program):
     there, here = pools("cuda:1", program), pools("cpu", program)

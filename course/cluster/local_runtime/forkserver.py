@@ -14,6 +14,8 @@ import shutil
 import signal
 import sys
 
+from course.deadlines import OWNER_LOOK_EVERY
+
 _PR_SET_PDEATHSIG = 1  # from linux/prctl.h: "signal me when my parent dies"
 
 
@@ -30,7 +32,7 @@ def main():
     complete = False
     try:
         while os.getppid() == owner:
-            if not select.select([0], [], [], 1.0)[0]:
+            if not select.select([0], [], [], OWNER_LOOK_EVERY)[0]:
                 if not complete:
                     _import_the_rest()
                     complete = True

@@ -6,6 +6,7 @@ import threading
 from tornado.ioloop import IOLoop
 
 from course.cluster.task.quiet import forget_abandoned_gathers
+from course.deadlines import LOOP_THREAD
 
 
 class LoopThread:
@@ -18,8 +19,8 @@ class LoopThread:
         self._started = threading.Event()
         self._thread = threading.Thread(target=self._run, name="cluster's event loop", daemon=True)
         self._thread.start()
-        if not self._started.wait(10):
-            raise RuntimeError("the cluster's event loop did not start within 10 s")
+        if not self._started.wait(LOOP_THREAD):
+            raise RuntimeError(f"the cluster's event loop did not start within {LOOP_THREAD:.0f} s")
 
     def _run(self):
         asyncio.run(self._until_stopped())
@@ -46,4 +47,4 @@ class LoopThread:
         """Cancel what still runs in the loop and end it; may be called again."""
         if self._thread.is_alive():
             self.loop.asyncio_loop.call_soon_threadsafe(self._end.set)
-            self._thread.join(10)
+            self._thread.join(LOOP_THREAD)

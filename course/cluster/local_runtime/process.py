@@ -11,7 +11,8 @@ import weakref
 from contextlib import suppress
 from dataclasses import asdict
 
-_PATIENCE = 60.0  # seconds for a fresh Python to import torch on a slow disk
+from course.deadlines import FORK_SERVER_ANSWER, FORK_SERVER_ENDS
+
 _ENDED = "the fork server has ended; the next local_cluster() starts a new one"
 #: One thread each: tasks are the parallel part, and an idle pool in the fork server would not survive the fork.
 _ONE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
@@ -70,10 +71,10 @@ class ForkServer:
     def _read_answer(self):
         output = self._process.stdout.fileno()
         while b"\n" not in self._answers:
-            if not select.select([output], [], [], _PATIENCE)[0]:
+            if not select.select([output], [], [], FORK_SERVER_ANSWER)[0]:
                 self._process.kill()  # a late answer would be taken for the next one's
                 raise RuntimeError(
-                    f"the fork server gave no answer in {_PATIENCE:.0f} s; the next start makes a new one"
+                    f"the fork server gave no answer in {FORK_SERVER_ANSWER:.0f} s; the next start makes a new one"
                 )
             chunk = os.read(output, 1 << 16)
             if not chunk:
@@ -90,10 +91,10 @@ def _end_server(process, owner):
     with suppress(BrokenPipeError):  # a request that it did not live to read may still be in the buffer
         process.stdin.close()
     try:
-        process.wait(5)
+        process.wait(FORK_SERVER_ENDS)
     except subprocess.TimeoutExpired:
         process.kill()
-        process.wait(5)
+        process.wait(FORK_SERVER_ENDS)
     process.stdout.close()
 
 

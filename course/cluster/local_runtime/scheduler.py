@@ -8,12 +8,11 @@ from distributed import Scheduler
 from course.cluster.multihost.handshake import answer_hello, versions
 from course.cluster.multihost.lease import Leases
 from course.cluster.multihost.worker_heartbeat import Watch
+from course.deadlines import PINNED_WORK_WAITS
 
 LOOPBACK = "127.0.0.1"
 #: How many processes may die under one function before Dask gives it up; by default 3, few where killing is a lesson.
 _DEATHS_OF_WORK = 10
-#: Seconds that work waits for the task that it is pinned to.
-AWAY = 30.0
 
 
 class LocalScheduler(Scheduler):
@@ -44,7 +43,7 @@ class TaskScheduler(LocalScheduler):
     """
 
     def __init__(self, spec, say, **settings):
-        with dask.config.set({"distributed.scheduler.no-workers-timeout": AWAY}):
+        with dask.config.set({"distributed.scheduler.no-workers-timeout": PINNED_WORK_WAITS}):
             super().__init__(False, **settings)
         self.spec, self.say = spec, say
         self.watch, self._watching = Watch(self, say), None

@@ -11,10 +11,8 @@ import psutil
 from distributed.diagnostics.plugin import SchedulerPlugin
 
 from course.cluster.local_runtime.process import launch
+from course.deadlines import KILLED_PROCESS_ENDS, SOON_EVERY, SUPERVISOR_LOOKS_EVERY, TASK_FROZEN, TASK_JOINS
 
-PATIENCE = 60.0  # seconds for a task to join, a first import of torch from a slow disk included
-_LOOK = 0.1  # seconds between two looks at the tasks
-_FROZEN = 2.5  # seconds that a task may be stopped (SIGSTOP) before it counts as dead
 _DEATHS = 5  # deaths in a row before joining, after which a task is given up
 
 
@@ -73,13 +71,15 @@ class Supervisor:
         await self._ends(*self._processes.values())
 
     async def _joined(self, names):
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + TASK_JOINS
         while missing := [name for name in names if not self._is_joined(name)]:
             if reasons := [self._given_up[name] for name in missing if name in self._given_up]:
                 raise RuntimeError(reasons[0])
             if time.monotonic() > deadline:
-                raise RuntimeError(f"{missing[0]} did not join within {PATIENCE:.0f} s; {self._last_words(missing[0])}")
-            await asyncio.sleep(0.005)
+                raise RuntimeError(
+                    f"{missing[0]} did not join within {TASK_JOINS:.0f} s; {self._last_words(missing[0])}"
+                )
+            await asyncio.sleep(SOON_EVERY)
         for name in names:
             self._keep_port(name)
 
@@ -90,7 +90,7 @@ class Supervisor:
 
     async def _watch(self):
         while True:
-            await asyncio.sleep(_LOOK)
+            await asyncio.sleep(SUPERVISOR_LOOKS_EVERY)
             for name in self.settings:
                 if self._is_joined(name):
                     self._end_if_frozen(name)
@@ -110,7 +110,7 @@ class Supervisor:
         """End a task that has been stopped for long: its connection stays open, so Dask would wait for ever."""
         if not _is_stopped(self._processes[name].pid):
             self._stopped_since.pop(name, None)
-        elif time.monotonic() - self._stopped_since.setdefault(name, time.monotonic()) > _FROZEN:
+        elif time.monotonic() - self._stopped_since.setdefault(name, time.monotonic()) > TASK_FROZEN:
             self._processes[name].signal(signal.SIGKILL)
 
     async def _replace(self, name):
@@ -137,11 +137,12 @@ class Supervisor:
             self._processes[name].signal(signal.SIGKILL)
 
     async def _ends(self, *processes):
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + KILLED_PROCESS_ENDS
         while any(process.exit_code() is None for process in processes):
             if time.monotonic() > deadline:
-                raise RuntimeError("a task's process is still there 10 s after it was killed; the system holds it back")
-            await asyncio.sleep(0.005)
+                since = f"{KILLED_PROCESS_ENDS:.0f} s after it was killed"
+                raise RuntimeError(f"a task's process is still there {since}; the system holds it back")
+            await asyncio.sleep(SOON_EVERY)
 
     def _last_words(self, name):
         log = Path(self.settings[name].log)

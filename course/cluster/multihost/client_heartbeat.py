@@ -3,10 +3,7 @@
 import asyncio
 import time
 
-SILENCE = 8.0  # seconds without an answer after which the scheduler counts as lost: noticed in ten, all in all
-_EVERY = 1.0  # seconds between two questions to the scheduler
-_STILL = 1.0  # seconds later than asked for that a wait may end while this process runs
-_GOODBYE = 1.0  # seconds for the client to close
+from course.deadlines import CLIENT_ASKS_EVERY, CLIENT_STOOD_STILL, LOST_CLIENT_CLOSES, SCHEDULER_SILENCE
 
 
 async def watch_scheduler(client, work, address):
@@ -15,14 +12,15 @@ async def watch_scheduler(client, work, address):
     `work`, the cluster's `OpenWork`, is closed with the reason; Dask's own futures are cancelled with it.
     """
     heard = time.monotonic()
-    while (left := heard + SILENCE - time.monotonic()) > 0:
-        asked, pause = time.monotonic(), min(_EVERY, SILENCE / 4)
+    while (left := heard + SCHEDULER_SILENCE - time.monotonic()) > 0:
+        asked, pause = time.monotonic(), min(CLIENT_ASKS_EVERY, SCHEDULER_SILENCE / 4)
         answered = await _answers(client, left)
         await asyncio.sleep(pause)
-        we_stood_still = time.monotonic() - asked > left + pause + _STILL  # frozen and thawed: then nothing is known
+        # frozen and thawed: then nothing is known
+        we_stood_still = time.monotonic() - asked > left + pause + CLIENT_STOOD_STILL
         if answered or we_stood_still:
             heard = time.monotonic()
-    reason = f"the scheduler at {address} has not answered for {SILENCE:g} s; connect again when it is back"
+    reason = f"the scheduler at {address} has not answered for {SCHEDULER_SILENCE:g} s; connect again when it is back"
     work.close(reason)
     await _abandon(client, reason)
 
@@ -40,4 +38,4 @@ async def _abandon(client, reason):
     for state in list(client.futures.values()):
         state.cancel(reason="scheduler-lost", msg=reason)
     closing = asyncio.ensure_future(client._close(fast=True))
-    await asyncio.wait([closing], timeout=_GOODBYE)
+    await asyncio.wait([closing], timeout=LOST_CLIENT_CLOSES)

@@ -11,14 +11,15 @@ from course.cluster.certificates import Certificate, read_certificate
 from course.cluster.certificates import security as dask_security
 from course.cluster.cluster import Cluster
 from course.cluster.local_runtime.loop import LoopThread
-from course.cluster.multihost.client_heartbeat import SILENCE, watch_scheduler
+from course.cluster.multihost.client_heartbeat import watch_scheduler
 from course.cluster.multihost.handshake import other_versions
 from course.cluster.multihost.reachability import Refused, reach_within
 from course.cluster.spec import ClusterSpec
 from course.cluster.task.quiet import quiet
+from course.deadlines import CLIENT_CLOSES, CONNECT, SCHEDULER_SILENCE
 
 
-def connect(target, *, security=None, insecure=False, timeout=30.0, wait=True):
+def connect(target, *, security=None, insecure=False, timeout=CONNECT, wait=True):
     """Join a running cluster and return its `Cluster`; closing that leaves the tasks running.
 
     `target`: a `ClusterSpec` with a scheduler, or the scheduler's address (`tls://localhost:8786`). `security`: the
@@ -61,7 +62,7 @@ def _joined(address, security, spec, timeout, thread, wait):
                 )
             time.sleep(0.05)
     except BaseException:
-        client.close(timeout=2)
+        client.close(timeout=CLIENT_CLOSES)
         raise
     return client, runtime
 
@@ -127,7 +128,9 @@ class RemoteRuntime:
 
     def _identity(self, workers):
         try:
-            return self._client.sync(self._client.scheduler.identity, n_workers=workers, callback_timeout=SILENCE)
+            return self._client.sync(
+                self._client.scheduler.identity, n_workers=workers, callback_timeout=SCHEDULER_SILENCE
+            )
         except OSError as error:
             raise RuntimeError(f"the scheduler at {self.session_target} doesn't answer: {error}") from None
 

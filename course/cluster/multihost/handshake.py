@@ -11,9 +11,7 @@ from distributed.core import rpc
 import course
 from course.cluster.certificates import security
 from course.cluster.multihost.reachability import Refused, reach_within
-
-_ANSWER = 4.0  # seconds for the scheduler to answer a hello
-_FRESH = 1.5  # seconds since a member's last beat: one that was heard later than that is alive
+from course.deadlines import HANDSHAKE_ANSWER, JOIN_AGAIN_EVERY, TASK_HEARD_LATELY
 
 
 @functools.cache  # reading a package's metadata takes a scheduler's time, and `identity` is asked for often
@@ -42,19 +40,19 @@ async def say_hello(me, first, say):
         left = max(0.0, deadline - time.monotonic())
         await reach_within(left, me.spec.scheduler, connection, first, waiting if first else None)
         try:
-            reason = await asyncio.wait_for(_asked(me, connection), _ANSWER)
+            reason = await asyncio.wait_for(_asked(me, connection), HANDSHAKE_ANSWER)
         except (OSError, TimeoutError) as error:
-            reason = f"the scheduler has not answered for {_ANSWER:.0f} s ({error or type(error).__name__})"
+            reason = f"the scheduler has not answered for {HANDSHAKE_ANSWER:.0f} s ({error or type(error).__name__})"
         if reason is None:
             return
         if time.monotonic() > deadline:
             raise OSError(reason)
-        await asyncio.sleep(0.2)
+        await asyncio.sleep(JOIN_AGAIN_EVERY)
 
 
 async def _asked(me, connection):
     """Return None where we may join, or why it is worth asking again; raise Refused where it isn't."""
-    async with rpc(me.session_target, connection_args=connection, timeout=_ANSWER) as scheduler:
+    async with rpc(me.session_target, connection_args=connection, timeout=HANDSHAKE_ANSWER) as scheduler:
         theirs = (await scheduler.identity(n_workers=0)).get("course")
         if theirs is None:
             raise Refused(f"{me.spec.scheduler} is a scheduler, but none that `python -m course task` started")
@@ -114,4 +112,4 @@ def _taken(scheduler, name):
         f"{name} is already a member, process {there.pid} at {there.address}. Stop that one first, or start this one "
         "with another --index"
     )
-    return text, scheduler.watch.silence(there.address) < _FRESH
+    return text, scheduler.watch.silence(there.address) < TASK_HEARD_LATELY

@@ -1,4 +1,4 @@
-"""A lease: at most one has it at any time, it ends when it is not renewed, and every new holder's epoch is higher.
+"""A lease: at most one has it at any time, it ends when it is not renewed, and every new holder's term is higher.
 
 The scheduler keeps the leases (`Leases`) on its own monotonic clock; whoever wants one asks again and again (`Lease`).
 After C. Gray and D. Cheriton, "Leases: an efficient fault-tolerant mechanism", SOSP 1989.
@@ -9,17 +9,15 @@ import time
 import uuid
 from dataclasses import dataclass, field
 
-DURATION = 3.0  # seconds that a lease holds after it was last renewed
-SETTLE = 0.5  # seconds from the first question on in which a candidate with a lower index may still turn up
-RECENT = 1.0  # seconds after its last question in which a candidate counts as live; ask at least twice as often
+from course.deadlines import LEASE_CANDIDATE_LIVES, LEASE_LASTS, LEASE_SETTLES
 
 
 @dataclass
 class _State:
-    """One lease: who has it until when, the highest epoch ever heard of, candidate -> (first, last time it asked)."""
+    """One lease: who has it until when, the highest term ever heard of, candidate -> (first, last time it asked)."""
 
     holder: str | None = None
-    epoch: int = 0
+    term: int = 0
     highest: int = 0
     until: float = 0.0
     candidates: dict = field(default_factory=dict)
@@ -29,35 +27,37 @@ class Leases:
     """The scheduler's side; every method answers at once. `clock`: seconds that never go back.
 
     A scheduler that has just started gives nothing away for `grace` seconds: somebody may still hold a lease that its
-    predecessor gave. Its epochs begin at `first`, by default the wall clock's milliseconds: higher than its
+    predecessor gave. Its terms begin at `first`, by default the wall clock's milliseconds: higher than its
     predecessor's, unless the clock was set back, and then candidates that remember a later one set it right.
     """
 
-    def __init__(self, clock=time.monotonic, grace=DURATION, first=None):
+    def __init__(self, clock=time.monotonic, grace=LEASE_LASTS, first=None):
         self._clock, self._leases = clock, {}
         self._opens = clock() + grace
         self._first = int(time.time() * 1000) if first is None else first
 
-    def ask(self, name, holder, epoch=0, seconds=DURATION):
-        """Renew or take the lease `name` for `holder`, if it is its; return {"holder", "epoch", "left"} as it is then.
+    def ask(self, name, holder, term=0, seconds=LEASE_LASTS):
+        """Renew or take the lease `name` for `holder`, if it is its; return {"holder", "term", "left"} as it is then.
 
-        `holder`: begins with a task's name; among those who want a free lease the lowest wins. `epoch`: the highest
+        `holder`: begins with a task's name; among those who want a free lease the lowest wins. `term`: the highest
         that the holder knows of (a scheduler that was started again knows none). `left`: seconds; 0 where it is free.
         """
         now, lease = self._clock(), self._lease(name)
         first = lease.candidates.get(holder, (now, now))[0]
-        lease.candidates = {who: when for who, when in lease.candidates.items() if now - when[1] <= RECENT}
+        lease.candidates = {
+            who: when for who, when in lease.candidates.items() if now - when[1] <= LEASE_CANDIDATE_LIVES
+        }
         lease.candidates[holder] = (first, now)
-        lease.highest = max(lease.highest, epoch)
+        lease.highest = max(lease.highest, term)
         renews = now < lease.until and holder == lease.holder
         takes = now >= lease.until and now >= self._opens and self._wins(lease, holder, now)
-        if takes or (renews and lease.epoch < lease.highest):  # somebody had a later epoch from a scheduler before us
-            lease.holder, lease.epoch = holder, lease.highest + 1
-            lease.highest = lease.epoch
+        if takes or (renews and lease.term < lease.highest):  # somebody had a later term from a scheduler before us
+            lease.holder, lease.term = holder, lease.highest + 1
+            lease.highest = lease.term
         if takes or renews:
             lease.until = now + seconds
         held = now < lease.until
-        return {"holder": lease.holder if held else None, "epoch": lease.highest, "left": max(0.0, lease.until - now)}
+        return {"holder": lease.holder if held else None, "term": lease.highest, "left": max(0.0, lease.until - now)}
 
     def release(self, name, holder):
         """Give the lease back, where `holder` has it, and stand for it no more."""
@@ -70,7 +70,7 @@ class Leases:
         return self._leases.setdefault(name, _State(highest=self._first))
 
     def _wins(self, lease, holder, now):
-        settled = now - min(first for first, _ in lease.candidates.values()) >= SETTLE
+        settled = now - min(first for first, _ in lease.candidates.values()) >= LEASE_SETTLES
         return settled and holder == min(lease.candidates, key=_rank)
 
 
@@ -82,18 +82,20 @@ def _rank(holder):
 class Lease:
     """One candidate's side: call `renew` at least every half second, and act only while `mine`.
 
-    `ask(name=, holder=, epoch=, seconds=)` and `give(name=, holder=)` reach the scheduler's `Leases`. Not for several
+    `ask(name=, holder=, term=, seconds=)` and `give(name=, holder=)` reach the scheduler's `Leases`. Not for several
     threads at once. A new object is a new candidate, also for the same task: a process that was restarted does not
-    inherit what its predecessor held.
+    inherit what its predecessor held. Raises ValueError for `seconds` longer than `LEASE_LASTS`.
     """
 
-    def __init__(self, ask, give, name, task, seconds=DURATION, clock=time.monotonic):
+    def __init__(self, ask, give, name, task, seconds=LEASE_LASTS, clock=time.monotonic):
+        if not 0 < seconds <= LEASE_LASTS:  # a scheduler that starts anew waits only so long for old leases to end
+            raise ValueError(f"lease(seconds={seconds!r}): more than 0 and at most {LEASE_LASTS:g} seconds")
         self._ask, self._give, self._clock = ask, give, clock
         self.name, self.seconds = name, seconds
         self._me = f"{task}#{uuid.uuid4().hex}"
         self._until = 0.0
-        #: The highest epoch heard of; ours while `mine`.
-        self.epoch = 0
+        #: The highest term heard of; ours while `mine`.
+        self.term = 0
         #: The task that had the lease when the scheduler was last asked, None where nobody had.
         self.holder = None
 
@@ -110,8 +112,8 @@ class Lease:
     def renew(self):
         """Ask for the lease, or for more time; return `mine`. Raises OSError when the scheduler does not answer."""
         asked = self._clock()  # before the question: the scheduler's time begins later, so ours ends first
-        answer = self._ask(name=self.name, holder=self._me, epoch=self.epoch, seconds=self.seconds)
-        self.epoch = max(self.epoch, answer["epoch"])
+        answer = self._ask(name=self.name, holder=self._me, term=self.term, seconds=self.seconds)
+        self.term = max(self.term, answer["term"])
         self.holder = answer["holder"] and answer["holder"].partition("#")[0]
         self._until = asked + answer["left"] if answer["holder"] == self._me else 0.0
         return self.mine

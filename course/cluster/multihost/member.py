@@ -20,6 +20,7 @@ from course.cluster.multihost.worker_heartbeat import beat
 from course.cluster.spec import ClusterSpec
 from course.cluster.task.gpu_share import VARIABLE, share_gpus
 from course.cluster.task.task import TaskSettings, root, serve_task, stopped_before
+from course.deadlines import TASK_WAITS
 
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 
@@ -36,7 +37,7 @@ class Member:
     job: str
     index: int
     certificate: Certificate | None
-    patience: float = 60.0
+    patience: float = TASK_WAITS
     with_scheduler: bool = False
     simulated_gpus: tuple[int, str] | None = None
 
@@ -57,7 +58,7 @@ class Member:
         return f"{self.protocol}://{self.spec.scheduler}"
 
 
-def member(spec, job, index, certificate, patience=60.0, *, with_scheduler=None, simulated_gpus=None):
+def member(spec, job, index, certificate, patience=TASK_WAITS, *, with_scheduler=None, simulated_gpus=None):
     """Return the `Member` that these describe; raise ValueError or IndexError for one that the spec doesn't have.
 
     `with_scheduler`: None for "where the spec says so", as a spec from flags does of its first ps task.

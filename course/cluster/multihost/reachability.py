@@ -6,9 +6,8 @@ import socket
 import ssl
 import time
 
-ANSWER = 4.0  # seconds for a host to answer: a retransmitted first packet included
-_GREETING = 1.5  # seconds for Dask's first bytes on a connection without TLS, which both ends write at once
-_LONG = 3.0  # seconds of waiting for a scheduler after which it is said
+from course.deadlines import HOST_ANSWER, JOIN_AGAIN_EVERY, PLAIN_GREETING, REACH, WAITING_IS_SAID
+
 _ABSENT = {errno.EHOSTUNREACH, errno.ENETUNREACH, errno.EHOSTDOWN, errno.ENETDOWN}
 
 
@@ -28,11 +27,12 @@ async def reach(address, connection):
     """
     host, _, port = address.rpartition(":")
     host, context = host.strip("[]"), connection.get("ssl_context")
-    await _check_host(host, int(port))
-    if context is None:
-        await _check_plain(host, int(port))
-    else:
-        await _check_tls(host, int(port), context)
+    async with asyncio.timeout(REACH):  # its steps could take longer, each within its own time
+        await _check_host(host, int(port))
+        if context is None:
+            await _check_plain(host, int(port))
+        else:
+            await _check_tls(host, int(port), context)
 
 
 async def _check_host(host, port):
@@ -43,7 +43,7 @@ async def _check_host(host, port):
             f"no host is called {host!r} here ({error.strerror}). Correct the spec, or use its address in numbers"
         ) from None
     except TimeoutError:
-        raise Unreachable(_gone(host, f"has not answered for {ANSWER:.0f} s")) from None
+        raise Unreachable(_gone(host, f"has not answered for {HOST_ANSWER:.0f} s")) from None
     except OSError as error:
         if error.errno in _ABSENT:
             raise Unreachable(_gone(host, f"can't be reached ({error.strerror})")) from None
@@ -56,7 +56,7 @@ def _gone(host, what):
 
 async def _check_tls(host, port, context):
     try:
-        await _greet(host, port, context, ANSWER)
+        await _greet(host, port, context, HOST_ANSWER)
     except ssl.SSLCertVerificationError as error:
         raise Refused(_bad_certificate(error)) from None
     except ssl.SSLError as error:
@@ -81,7 +81,7 @@ def _bad_certificate(error):
 async def _check_plain(host, port):
     reader, writer = await _connect(host, port)
     try:
-        greeted = await asyncio.wait_for(reader.read(1), _GREETING)
+        greeted = await asyncio.wait_for(reader.read(1), PLAIN_GREETING)
     except TimeoutError:
         greeted = None
     finally:
@@ -94,7 +94,7 @@ async def _speaks_tls(host, port):
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE  # nothing is sent: only "is this TLS?"
     try:
-        await _greet(host, port, context, _GREETING)
+        await _greet(host, port, context, PLAIN_GREETING)
     except ssl.SSLError:
         return True
     except (OSError, TimeoutError):
@@ -133,7 +133,7 @@ def _shaken(tls, outgoing, writer):
 
 
 async def _connect(host, port):
-    return await asyncio.wait_for(asyncio.open_connection(host, port), ANSWER)
+    return await asyncio.wait_for(asyncio.open_connection(host, port), HOST_ANSWER)
 
 
 async def _close(connection):
@@ -160,7 +160,7 @@ async def reach_within(patience, address, connection, first=True, waiting=None):
             reason = error
         if time.monotonic() > deadline:
             raise OSError(str(reason) or "no answer") from None
-        if waiting is not None and time.monotonic() > began + _LONG:
+        if waiting is not None and time.monotonic() > began + WAITING_IS_SAID:
             waiting(str(reason) or "no answer")
             waiting = None
-        await asyncio.sleep(0.2)
+        await asyncio.sleep(JOIN_AGAIN_EVERY)

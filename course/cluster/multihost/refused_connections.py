@@ -5,9 +5,10 @@ import sys
 import time
 from contextlib import contextmanager
 
+from course.deadlines import REFUSAL_IS_REPEATED
+
 _LOG = "distributed.comm.tcp"
 _BEGINS = "Listener on %r: TLS handshake failed"
-_AGAIN = 10.0  # seconds until the same is said again of the same host: whoever is refused tries again and again
 #: What OpenSSL says -> what it means.
 _MEANINGS = {
     "CERTIFICATE_EXPIRED": "the cluster's certificate has expired: make a new one for all members",
@@ -49,5 +50,5 @@ class _Teller(logging.Handler):
         now = time.monotonic()
         if meaning is None or now < self._said.get((host, meaning), 0.0):  # our own first looks end without a word
             return
-        self._said[host, meaning] = now + _AGAIN
+        self._said[host, meaning] = now + REFUSAL_IS_REPEATED
         self._say(f"refused a connection from {caller} to {listener}: {meaning}", file=sys.stderr, flush=True)

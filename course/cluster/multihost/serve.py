@@ -8,11 +8,10 @@ from course.cluster.local_runtime.loop import LoopThread
 from course.cluster.multihost.member import member, run_member
 from course.cluster.task.quiet import quiet
 from course.cluster.task.task import stop_signal
+from course.deadlines import TASK_LEAVES, TASK_WAITS
 
-_LEAVING = 10.0  # seconds for a member that is told to stop
 
-
-def serve(spec, job, index, certificate, patience=60.0, say=print, **more):
+def serve(spec, job, index, certificate, patience=TASK_WAITS, say=print, **more):
     """Run task `index` of `job` in this process until SIGTERM or Ctrl-C; return the process's exit code, 0 then.
 
     `spec`: a `ClusterSpec` with a scheduler; `job="scheduler"` runs that, unless the spec comes from flags: then it
@@ -34,7 +33,7 @@ async def _until_signalled(me, say):
 
 
 @contextmanager
-def joined(spec, job, index, certificate, patience=60.0, say=print, **more):
+def joined(spec, job, index, certificate, patience=TASK_WAITS, say=print, **more):
     """Within the `with`, this process is the task too, in a thread of its own; gives its `Membership`.
 
     Arguments as for `serve`. Returns when the task has joined; raises RuntimeError when it could not, with what it
@@ -83,7 +82,7 @@ class Membership:
         if self._thread.is_alive():
             self._thread.loop.asyncio_loop.call_soon_threadsafe(self._stop.set)
             try:
-                self._running.result(_LEAVING)
+                self._running.result(TASK_LEAVES)
             finally:
                 self._thread.stop()
 

@@ -11,20 +11,17 @@ import time
 from distributed.core import Status
 from distributed.diagnostics.plugin import SchedulerPlugin
 
-EVERY = 0.5  # seconds between two beats of a task
-SILENCE = 2.5  # seconds without a beat after which the scheduler counts a task out
-LOST = 8.0  # seconds without an answer after which a task counts its scheduler as lost
-_LOOK = 0.25  # seconds between two looks of the scheduler at its tasks
+from course.deadlines import HEARTBEAT_EVERY, SCHEDULER_LOOKS_EVERY, SCHEDULER_SILENCE, TASK_SILENCE
 
 
 async def beat(worker):
     """Beat for the Dask `worker` until its scheduler is lost or doesn't know it any more; return which, as text."""
     heard = time.monotonic()
-    while (left := heard + LOST - time.monotonic()) > 0:
+    while (left := heard + SCHEDULER_SILENCE - time.monotonic()) > 0:
         try:
             answer = await asyncio.wait_for(worker.scheduler.beat(name=worker.name, id=worker.id), left)
         except (OSError, TimeoutError):
-            await asyncio.sleep(EVERY)
+            await asyncio.sleep(HEARTBEAT_EVERY)
             continue
         except RuntimeError:
             if worker.status == Status.running:
@@ -33,8 +30,8 @@ async def beat(worker):
         heard = time.monotonic()
         if not answer["known"]:
             return "was counted out by its scheduler: it had been silent"
-        await asyncio.sleep(EVERY)
-    return f"has not heard from its scheduler for {LOST:.0f} s"
+        await asyncio.sleep(HEARTBEAT_EVERY)
+    return f"has not heard from its scheduler for {SCHEDULER_SILENCE:.0f} s"
 
 
 class Watch(SchedulerPlugin):
@@ -68,12 +65,12 @@ class Watch(SchedulerPlugin):
         """Look at the tasks for ever."""
         last = time.monotonic()
         while True:
-            await asyncio.sleep(_LOOK)
+            await asyncio.sleep(SCHEDULER_LOOKS_EVERY)
             now = time.monotonic()
-            if now - last > 4 * _LOOK:  # we were frozen or busy ourselves, and nobody could be heard
+            if now - last > 4 * SCHEDULER_LOOKS_EVERY:  # we were frozen or busy ourselves, and nobody could be heard
                 self._heard = dict.fromkeys(self._heard, now)
             last = now
-            for address in [one for one, heard in self._heard.items() if now - heard > SILENCE]:
+            for address in [one for one, heard in self._heard.items() if now - heard > TASK_SILENCE]:
                 await self._count_out(address, now - self._heard[address])
 
     async def _count_out(self, address, seconds):

@@ -9,9 +9,10 @@ import os
 import subprocess
 from pathlib import Path
 
+from course.deadlines import GPUS_COUNTED
+
 VARIABLE = "CUDA_VISIBLE_DEVICES"
 _DRIVER = Path("/proc/driver/nvidia/gpus")  # a folder for each GPU (Linux)
-_PATIENCE = 10.0  # seconds for nvidia-smi
 
 
 def share_gpus(spec, job, index, environment=os.environ):
@@ -38,7 +39,7 @@ def count():
     if _DRIVER.is_dir():
         return sum(1 for _ in _DRIVER.iterdir())
     try:
-        listed = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True, timeout=_PATIENCE)
+        listed = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True, timeout=GPUS_COUNTED)
     except (OSError, subprocess.TimeoutExpired):
         return 0
     return sum(line.startswith("GPU ") for line in listed.stdout.splitlines())

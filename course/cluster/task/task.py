@@ -14,6 +14,7 @@ from distributed import Worker
 from course.cluster.certificates import Certificate, security
 from course.cluster.task.placement import Executors
 from course.cluster.task.quiet import quiet
+from course.deadlines import SCHEDULER_FOUND, WORKER_CLOSES
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ class TaskSettings:
     port: int
     threads: int
     scratch: str
-    patience: float = 30.0
+    patience: float = SCHEDULER_FOUND
     certificate: Certificate | None = None
     simulated_gpus: tuple[int, str] | None = None
     log: str | None = None
@@ -127,7 +128,8 @@ async def serve_task(settings, stop, ready=None, alongside=None):
             ends = [_told(stop), _lost(worker)] + ([alongside(worker)] if alongside else [])
             return await first_of(*ends)
         finally:
-            await worker.close(timeout=2, executor_wait=False)  # a function that still runs must not hold us up
+            # a function that still runs must not hold us up
+            await worker.close(timeout=WORKER_CLOSES, executor_wait=False)
 
 
 async def _told(stop):

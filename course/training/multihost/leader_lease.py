@@ -30,7 +30,7 @@ class Tenure:
 
     @property
     def epoch(self):
-        return self._lease.epoch
+        return self._lease.term
 
     def check(self):
         """Raise Deposed unless this process is the chief."""

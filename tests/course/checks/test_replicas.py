@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from course.checks import check, find_exercise
@@ -87,7 +87,6 @@ gradients_and_sizes = st.lists(st.tuples(st.integers(-9, 9), st.integers(0, 9)),
 )
 
 
-@settings(deadline=None)
 @given(gradients_and_sizes)
 def test_the_mean_by_shares_is_the_oracles_mean_over_rows(found):
     gradients, sizes = [torch.tensor([g], dtype=torch.float64) for g, _ in found], [size for _, size in found]
@@ -95,7 +94,6 @@ def test_the_mean_by_shares_is_the_oracles_mean_over_rows(found):
     torch.testing.assert_close(mean_gradient(gradients, sizes), wanted, rtol=1e-9, atol=1e-9)
 
 
-@settings(deadline=None)
 @given(st.floats(-5, 5), st.lists(st.integers(-3, 3)), st.integers(0, 3), st.data())
 def test_pushes_within_a_limit_are_the_oracles(w, gradients, limit, data):
     pushes = [(data.draw(st.integers(0, place)), float(gradient)) for place, gradient in enumerate(gradients)]

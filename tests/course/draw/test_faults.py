@@ -37,7 +37,7 @@ def test_words_say_the_short_name_once():
     assert words_of(Event(0.0, "chief took over", "", 1)) == "chief took over"
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.tuples(st.floats(0, 60), st.sampled_from(["killed", "worker lost", "restored"])), max_size=12))
 def test_words_in_one_row_never_overlap_and_never_leave_the_picture(drawn):
     events = sorted((Event(at, what, WORKER, 7) for at, what in drawn), key=lambda event: event.seconds)

@@ -17,7 +17,7 @@ def first_return(board, limit, rule, wrap):
     return None
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(board=boards(largest=7), rule=RULES)
 def test_the_cycle_found_is_the_first_return(board, rule):
     if board.numel() > 64:

@@ -32,7 +32,7 @@ def reference(board, generations, rule="B3/S23", wrap=True):
 
 
 @pytest.mark.parametrize("engine", life.ENGINES)
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(board=boards(), generations=st.integers(0, 6), rule=st.just("B3/S23") | RULES, wrap=st.booleans())
 def test_every_engine_equals_counting_one_by_one(engine, board, generations, rule, wrap):
     before = board.clone()
@@ -88,7 +88,7 @@ def test_the_op_is_registered_correctly_and_compiles_into_one_graph():
     assert torch.equal(compiled(board), life.step(board))
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(board=boards(), rule=st.just("B3/S23") | RULES, wrap=st.booleans())
 def test_the_gpus_kernel_gives_the_cells_of_the_cpus(board, rule, wrap):
     before = board.clone()

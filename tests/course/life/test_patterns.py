@@ -48,7 +48,7 @@ def test_the_replicator_copies_itself_in_highlife():
 
 
 @pytest.mark.parametrize("ending", ["rle", "cells"])
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(board=boards())
 def test_a_board_reads_back_as_it_was_written(tmp_path_factory, ending, board):
     path = tmp_path_factory.mktemp("pattern") / f"board.{ending}"
@@ -57,7 +57,7 @@ def test_a_board_reads_back_as_it_was_written(tmp_path_factory, ending, board):
     assert max(map(len, path.read_text().splitlines())) <= (70 if ending == "rle" else 130)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(board=boards())
 def test_life_106_keeps_the_living_cells(tmp_path_factory, board):
     path = tmp_path_factory.mktemp("pattern") / "board.lif"

@@ -20,7 +20,7 @@ every_method = pytest.mark.parametrize("method", METHODS)
 SEVERAL_BLOCKS = {"pseudo": 7 * BLOCK + 12_345, "sobol": 16 * BLOCK + 5, "stratified": 16 * BLOCK + 5}
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(st.integers(0, 2**70), st.integers(0, 3), st.integers(1, 3000))
 def test_the_fast_count_equals_plain_python(seed, block, length):
     first = block * BLOCK
@@ -105,7 +105,7 @@ def test_darts_fill_the_square_evenly(method):
     assert np.abs(counts - 400).max() < 5 * math.sqrt(400)  # 5 standard errors of a cell, for chance
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(1, 2000), st.integers(0, 100))
 def test_stratified_darts_are_one_a_cell_of_equal_area(size, seed):
     x, y = stratified.points(seed, 0, size, 0, size)

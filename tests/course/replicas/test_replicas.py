@@ -34,7 +34,6 @@ def whole(rows, columns, start=0):
 # --- shares -----------------------------------------------------------------------------------------------------------
 
 
-@settings(deadline=None)
 @given(st.integers(0, 50), weights_of)
 def test_shares_cover_everything_once_in_order_and_are_as_large_as_their_weights(length, weights):
     parts = shares(length, len(weights), weights)
@@ -43,7 +42,6 @@ def test_shares_cover_everything_once_in_order_and_are_as_large_as_their_weights
         assert abs((part.stop - part.start) - length * weight / sum(weights)) < 1
 
 
-@settings(deadline=None)
 @given(st.integers(0, 50), st.integers(1, 8))
 def test_shares_without_weights_differ_by_one_at_most(length, parts):
     sizes = [part.stop - part.start for part in shares(length, parts)]
@@ -69,7 +67,7 @@ def test_shares_refuse_no_parts():
 # --- split_matmul -----------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(0, 7), st.integers(0, 7), st.integers(0, 7), weights_of, st.sampled_from(WAYS))
 def test_a_split_product_is_the_product_bit_for_bit_on_whole_numbers(n, k, m, weights, by):
     a, b = whole(n, k), whole(k, m, start=3)
@@ -150,7 +148,7 @@ OPTIMIZERS = [
 ]
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(1, 9), weights_of, st.sampled_from(OPTIMIZERS), st.integers(0, 99))
 def test_steps_on_replicas_are_those_of_one_device_to_rounding(rows, weights, optimizer, seed):
     alone, model = network(), network()
@@ -290,7 +288,7 @@ def around(values):
     return given
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(1, 5), st.integers(0, 23))
 def test_after_the_ring_every_rank_has_the_sum(size, length):
     values = [whole(1, length, start=rank)[0] for rank in range(size)]

@@ -197,7 +197,7 @@ def test_a_crossover_of_two_dtypes_two_gpus_or_a_size_twice_is_refused():
         crossover([cpu, gpu, gpu])
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.integers(1, 12), st.sampled_from(["h200-data-sheet", "t4-data-sheet"]))
 def test_more_work_never_takes_a_modelled_gpu_less_time(n, name):
     sheet = load_trace(name)

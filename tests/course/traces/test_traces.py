@@ -95,7 +95,7 @@ _VALUES = st.sampled_from(
 ) | st.sampled_from([[], {}, [1], ["a"], {"a": 1}, {"float32": 1}, 1e300, "x" * 5])
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(st.sampled_from(_PLACES), _VALUES, st.none() | st.sampled_from(["extra", "notes", "copies"]))
 def test_the_validator_and_the_json_schema_accept_and_refuse_the_same_documents(place, value, extra):
     document, path = place

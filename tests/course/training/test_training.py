@@ -238,7 +238,7 @@ def test_one_asynchronous_worker_is_the_plain_loop_bit_for_bit(name):
     assert all(torch.equal(result.parameters[key], wanted[key]) for key in wanted)
 
 
-@settings(deadline=None, max_examples=10)
+@settings(max_examples=10)
 @given(workers=st.integers(1, 5), seed=st.integers(0, 2**40))
 def test_k_synchronous_workers_are_one_process_with_the_k_fold_batch_to_rounding(workers, seed):
     result = train_in_turns(PROBLEM, optimizer=SGD, mode="sync", workers=workers, total_steps=30, seed=seed)

@@ -70,7 +70,7 @@ def test_the_stored_picture_needs_no_kernel_and_says_the_finding_in_words(widget
     assert bundle["text/plain"] == "SliceMean(cut=3, values=[1.0, 2.0, 3.0, 10.0])"
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=20), st.floats(0, 1))
 def test_any_data_and_any_cut_can_be_drawn(values, share):
     cut = round(share * len(values))

@@ -30,7 +30,7 @@ def widget():
 
 
 @given(placement=placements, width=some.sampled_from([16, 64]), model=some.sampled_from(["H200", "T4"]))
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 def test_a_run_on_simulated_gpus_takes_what_the_replay_of_its_clock_takes(placement, width, model):
     ran, replayed = explore(placement, width, model), replay(placement, width, model)
     assert ran.moves == replayed.moves and ran.label == replayed.label
@@ -52,7 +52,7 @@ def test_the_loss_is_the_same_wherever_the_ops_run():
 
 
 @given(placement=placements)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_no_placement_takes_less_than_the_best(placement):
     for model in ("H200", "T4"):
         assert replay(placement, 128, model).seconds >= BEST[model].seconds

@@ -1,4 +1,3 @@
-# ruff: noqa: F811
 """The files around a class: its own, the roster, marks.csv, those for Canvas and Moodle; each wrong one is told."""
 
 import csv
@@ -20,7 +19,7 @@ from grader.reports.export import Total, canvas_file, moodle_file, plain_cell
 from grader.reports.gradebook import InGradebook, Manual
 from grader.reports.progress import Progress
 from grader.reports.totals import totals_of
-from tests.helpers.class_here import course, graded, hand_in, small  # noqa: F401
+from tests.helpers.class_here import graded, hand_in
 
 
 def rows(*students, lab="small", score=1.0, reason="because"):

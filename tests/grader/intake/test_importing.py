@@ -1,4 +1,3 @@
-# ruff: noqa: F811
 """Import: a file goes to whom it belongs, or to nobody; a download can't reach outside, fill the disk or set a time."""
 
 import os
@@ -17,7 +16,7 @@ from grader.intake.filenames import CANVAS, MOODLE, readings
 from grader.intake.importing import import_download
 from grader.intake.moodle import read_time, read_worksheet
 from grader.intake.roster import Person
-from tests.helpers.class_here import course, hand_in  # noqa: F401
+from tests.helpers.class_here import hand_in
 
 ADA = Person("ada", name="Lovelace, Ada", email="ada@school.edu", canvas_id="12", sis_id="s1")
 BOB = Person("bob", first="Bob", last="O'Brien", email="bob@school.edu", canvas_id="13", sis_id="s2")
@@ -87,7 +86,7 @@ def test_other_names_are_nobody_s(name):
     assert readings(name) == []
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.text(max_size=60))
 def test_whatever_a_name_is_it_can_be_read_or_not(name):
     for one in readings(name):

@@ -101,7 +101,7 @@ def test_the_same_cells_unchanged_would_come_alive(lab):
     assert "script" in Alive(page).found
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.text(alphabet=st.sampled_from("`~<>&$\\[]()!#* \n\tab:/-{}%|\"'"), max_size=60))
 def test_no_text_gets_out_of_its_block(text):
     from nbconvert.filters import markdown2html

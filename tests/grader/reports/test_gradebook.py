@@ -1,4 +1,3 @@
-# ruff: noqa: F811
 """nbgrader's gradebook: marks get there by its API, a person's are never touched, and its troubles have sentences."""
 
 import os
@@ -16,7 +15,7 @@ from grader.reports import nbgrader_db as gradebook_file
 from grader.reports.autograded_files import write_autograded
 from grader.reports.feedback_files import write_feedback
 from grader.reports.gradebook import read_gradebook, write_gradebook
-from tests.helpers.class_here import course, graded, hand_in, small  # noqa: F401
+from tests.helpers.class_here import graded, hand_in
 
 pytest.importorskip("nbgrader", reason="NOT TESTED HERE: nbgrader is not installed (pip install 'course[grading]')")
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::sqlalchemy.exc.SAWarning")

@@ -1,4 +1,3 @@
-# ruff: noqa: F811
 """Several processes of the grader's: one that dies or hangs costs one mark, and none outlives the grading."""
 
 import multiprocessing
@@ -11,7 +10,7 @@ from grader.runs import workers
 from grader.runs.workers import Task, mark_all
 from grader.sandbox import SandboxUnavailable
 from grader.sandbox.unsafe import UnsafeSandbox
-from tests.helpers.class_here import course, graded, hand_in, scores, small, stand_in, states  # noqa: F401
+from tests.helpers.class_here import graded, hand_in, scores, stand_in, states
 
 FULL = 6
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from grader.sandbox import Profile, Sandbox
-from tests.helpers.sandboxes import AS_ROOT, need_sandboxes, nothing_left  # noqa: F401
+from tests.helpers.sandboxes import AS_ROOT, need_sandboxes
 
 need_sandboxes()
 pytestmark = pytest.mark.usefixtures("nothing_left")

@@ -13,7 +13,7 @@ from grader.sandbox import Profile, Sandbox, SandboxUnavailable
 from grader.sandbox import identity as module
 from grader.sandbox.cgroup import PREFIX
 from grader.sandbox.identity import FIRST_USER, USERS, identity
-from tests.helpers.sandboxes import AS_ROOT, need_sandboxes, nothing_left  # noqa: F401
+from tests.helpers.sandboxes import AS_ROOT, need_sandboxes
 
 need_sandboxes()
 pytestmark = [

@@ -10,7 +10,7 @@ from grader.sandbox import Profile, Sandbox
 from grader.sandbox import sandbox as module
 from grader.sandbox.cgroup import ControlGroup
 from grader.sandbox.profile import MIB
-from tests.helpers.sandboxes import need_sandboxes, nothing_left  # noqa: F401
+from tests.helpers.sandboxes import need_sandboxes
 
 need_sandboxes()
 pytestmark = pytest.mark.usefixtures("nothing_left")

@@ -5,13 +5,13 @@ import threading
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.sandbox import Profile, Sandbox, SandboxStopped, SandboxUnavailable, running
 from grader.sandbox.bounded_log import Kept
 from grader.sandbox.watch import Usage
-from tests.helpers.sandboxes import AS_ROOT, need_sandboxes, nothing_left  # noqa: F401
+from tests.helpers.sandboxes import AS_ROOT, need_sandboxes
 
 need_sandboxes()
 pytestmark = pytest.mark.usefixtures("nothing_left")
@@ -233,7 +233,6 @@ def test_a_bubblewrap_that_may_not_is_said_in_its_own_words(tmp_path, monkeypatc
 
 
 @given(st.lists(st.binary(max_size=40)), st.integers(2, 60))
-@settings(deadline=None)
 def test_of_an_endless_text_the_beginning_and_the_end_are_kept(pieces, limit):
     kept, whole = Kept(limit), b"".join(pieces)
     for piece in pieces:

@@ -99,7 +99,7 @@ def test_a_small_file_that_unpacks_to_a_large_one_is_not_unpacked():
     assert most < 2_000_000
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.integers(0, len(made()) - 1), st.binary(max_size=4), st.integers(0, 4))
 def test_whatever_bytes_are_changed_it_is_a_picture_or_refused(place, more, less):
     data = made()[:place] + more + made()[place + less :]

@@ -53,7 +53,7 @@ def said(outcome, name):
     assert "closed" in str(outcome) and "simulated" in str(outcome), str(outcome)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(names=st.lists(st.sampled_from(sorted(USES)), min_size=1, max_size=5), count=st.integers(1, 4))
 def test_any_uses_in_any_order_fail(names, count):
     gpus = simulated_gpus(count)

@@ -10,7 +10,7 @@ from tests.slow.conformance.random_programs import MISMATCH, Step, inputs, make,
 
 LEAF = "a leaf Variable that requires grad is being used in an in-place operation"
 
-quick = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+quick = settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
 
 
 @pytest.fixture(scope="module")

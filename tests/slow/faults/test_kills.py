@@ -96,7 +96,7 @@ def test_a_function_that_ends_its_process_is_given_up_by_name(cluster):
 
 
 def test_a_stopped_task_is_replaced_and_its_work_done(cluster, monkeypatch):
-    monkeypatch.setattr(supervisor, "_FROZEN", 0.5)
+    monkeypatch.setattr(supervisor, "TASK_FROZEN", 0.5)
     pid = pid_of(cluster, VICTIM)
     os.kill(pid, signal.SIGSTOP)
     with cluster.at(VICTIM):

@@ -37,14 +37,14 @@ def changed(result, worker, by, names):
     return replace(result, parameters=parameters)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(worker=st.integers(0, 2), by=st.sampled_from([-1, 1, 2]), mode=st.sampled_from(["async", "sync"]))
 def test_a_lost_or_doubled_update_is_seen(worker, by, mode):
     result = right(mode)
     assert complaints(changed(result, worker, by, result.parameters), STEPS)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(worker=st.integers(0, 2), name=st.sampled_from(sorted(Counting(3).initial())))
 def test_an_update_that_one_shard_has_and_another_has_not_is_seen(worker, name):
     assert "torn" in complaints(changed(right(), worker, 1, [name]), STEPS)[0]

@@ -1,4 +1,4 @@
-"""Leases: never two holders at a time, a lease that is not renewed is lost, later epochs are higher."""
+"""Leases: never two holders at a time, a lease that is not renewed is lost, later terms are higher."""
 
 import time
 
@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from course.cluster import local_cluster
-from course.cluster.multihost.lease import DURATION, RECENT, SETTLE, Lease, Leases
+from course.cluster.multihost.lease import Lease, Leases
+from course.deadlines import LEASE_CANDIDATE_LIVES, LEASE_LASTS, LEASE_SETTLES
 
 TASKS = [f"/job:worker/task:{index}" for index in (0, 2, 10)]
 
@@ -52,9 +53,9 @@ def leases(clock):
 
 def test_the_lowest_task_that_is_there_wins_whoever_asks_first(leases, clock):
     ten, two, zero = (candidate(leases, task, clock) for task in reversed(TASKS))
-    clock.now += DURATION
+    clock.now += LEASE_LASTS
     assert not ten.renew()
-    clock.now += SETTLE / 2
+    clock.now += LEASE_SETTLES / 2
     assert until_somebody_has_it([ten, two, zero], clock) == [zero]
     assert (ten.holder, ten.mine, ten.renew()) == (None, False, False)
     assert ten.holder == TASKS[0]
@@ -76,17 +77,19 @@ def test_a_lease_that_is_held_is_not_taken_by_a_lower_task(leases, clock):
     assert until_somebody_has_it([two, zero], clock) == [zero]
 
 
-def test_a_holder_that_was_frozen_has_lost_it_by_its_own_clock_and_by_the_epoch(leases, clock):
+def test_a_holder_that_was_frozen_has_lost_it_by_its_own_clock_and_by_the_term(leases, clock):
     frozen, other = candidate(leases, TASKS[0], clock), candidate(leases, TASKS[1], clock)
     until_somebody_has_it([frozen, other], clock)
-    first = frozen.epoch
+    first = frozen.term
     for _ in range(20):
         clock.now += 0.25
         if other.renew():
             break
-    assert clock.now - 1000 < DURATION + SETTLE + DURATION + 1  # the grace at the start, and the lease's own time
-    assert other.epoch > first and not frozen.mine
-    assert not frozen.renew() and frozen.epoch == other.epoch and frozen.holder == TASKS[1]
+    assert (
+        clock.now - 1000 < LEASE_LASTS + LEASE_SETTLES + LEASE_LASTS + 1
+    )  # the grace at the start, and the lease's own time
+    assert other.term > first and not frozen.mine
+    assert not frozen.renew() and frozen.term == other.term and frozen.holder == TASKS[1]
 
 
 def test_a_process_that_was_started_again_does_not_inherit_its_predecessors_lease(leases, clock):
@@ -100,28 +103,28 @@ def test_a_process_that_was_started_again_does_not_inherit_its_predecessors_leas
 def test_a_scheduler_that_was_started_again_gives_nothing_away_while_an_older_lease_may_hold(leases, clock):
     holder = candidate(leases, TASKS[1], clock)
     until_somebody_has_it([holder], clock)
-    epoch = holder.epoch
+    term = holder.term
     began, again = clock.now, scheduler(clock)
     newcomer = candidate(again, TASKS[0], clock)
     while not newcomer.renew():
-        assert clock.now < began + DURATION + SETTLE + 1
+        assert clock.now < began + LEASE_LASTS + LEASE_SETTLES + 1
         clock.now += 0.25
     assert not holder.mine  # its own clock says so, though it has heard of nothing
     holder._ask = again.ask
     assert not holder.renew()
-    assert newcomer.renew() and newcomer.epoch > epoch
+    assert newcomer.renew() and newcomer.term > term
 
 
-def test_a_later_epoch_that_somebody_remembers_is_passed_even_where_the_clock_was_set_back(leases, clock):
+def test_a_later_term_that_somebody_remembers_is_passed_even_where_the_clock_was_set_back(leases, clock):
     holder = candidate(leases, TASKS[1], clock)
     until_somebody_has_it([holder], clock)
-    epoch, again = holder.epoch, Leases(clock, first=0)
+    term, again = holder.term, Leases(clock, first=0)
     newcomer = candidate(again, TASKS[0], clock)
     until_somebody_has_it([newcomer], clock)
-    assert newcomer.epoch < epoch
+    assert newcomer.term < term
     holder._ask = again.ask
-    assert not holder.renew() and holder.epoch == epoch
-    assert newcomer.renew() and newcomer.epoch > epoch
+    assert not holder.renew() and holder.term == term
+    assert newcomer.renew() and newcomer.term > term
 
 
 def test_leases_of_other_names_are_apart(leases, clock):
@@ -138,7 +141,7 @@ class AnyHistory(RuleBasedStateMachine):
         self.clock = Clock()
         self.leases = scheduler(self.clock)
         self.all = [self.new(task) for task in TASKS]
-        self.epochs = {}  # epoch -> the candidate that had it
+        self.terms = {}  # term -> the candidate that had it
 
     def new(self, task):
         return Lease(
@@ -173,17 +176,17 @@ class AnyHistory(RuleBasedStateMachine):
         holders = [one for one in self.all if one.mine]
         assert len(holders) <= 1
         for one in holders:
-            assert self.epochs.setdefault(one.epoch, one) is one  # an epoch belongs to one holder for ever
+            assert self.terms.setdefault(one.term, one) is one  # a term belongs to one holder for ever
 
     @invariant()
-    def the_holder_has_the_highest_epoch(self):
+    def the_holder_has_the_highest_term(self):
         for one in self.all:
             if one.mine and one.renew():
-                assert one.epoch == max(self.epochs | {one.epoch: one})
+                assert one.term == max(self.terms | {one.term: one})
 
 
 TestAnyHistory = AnyHistory.TestCase
-TestAnyHistory.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+TestAnyHistory.settings = settings(max_examples=60, stateful_step_count=40)
 
 
 def test_a_cluster_keeps_leases():
@@ -192,8 +195,14 @@ def test_a_cluster_keeps_leases():
         deadline = time.monotonic() + 20
         while not (other.renew() or one.renew()):
             assert time.monotonic() < deadline
-            time.sleep(RECENT / 10)
+            time.sleep(LEASE_CANDIDATE_LIVES / 10)
         assert other.mine and not one.renew() and one.holder == cluster.tasks[0]
-        assert 0 < other.seconds_left <= DURATION
+        assert 0 < other.seconds_left <= LEASE_LASTS
     with pytest.raises(RuntimeError, match="this cluster is closed"):
         other.renew()
+
+
+@pytest.mark.parametrize("seconds", [0, -1.0, LEASE_LASTS + 0.1])
+def test_a_lease_cannot_last_longer_than_a_new_scheduler_waits_for_it(leases, seconds):
+    with pytest.raises(ValueError, match="more than 0 and at most 3 seconds"):
+        Lease(leases.ask, leases.release, "chief", TASKS[0], seconds)

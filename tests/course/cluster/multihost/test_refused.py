@@ -218,7 +218,7 @@ def test_a_task_that_waits_long_for_its_scheduler_says_once_which_role_to_start(
     from course.cluster.multihost import reachability as module
     from course.cluster.multihost.member import member
 
-    monkeypatch.setattr(module, "_LONG", 0.1)
+    monkeypatch.setattr(module, "WAITING_IS_SAID", 0.1)
     ps, worker = [port for port in free_ports(12) if port < 60000][:2]
     spec = ClusterSpec.from_flags(ps_hosts=f"127.0.0.1:{ps}", worker_hosts=f"127.0.0.1:{worker}")
     said = []
@@ -272,7 +272,7 @@ def test_a_plain_dask_scheduler_is_told_from_ours(free_ports):
 
 
 def test_work_pinned_to_a_task_that_stays_away_fails_in_time(certificate, free_ports, monkeypatch):
-    monkeypatch.setattr(scheduler, "AWAY", 0.5)
+    monkeypatch.setattr(scheduler, "PINNED_WORK_WAITS", 0.5)
     ps, worker = (f"127.0.0.1:{port}" for port in free_ports(2))
     spec = ClusterSpec.from_flags(ps_hosts=ps, worker_hosts=worker)
     with joined(spec, "ps", 0, certificate, say=Said()):

@@ -22,7 +22,7 @@ def test_a_frozen_worker_leaves_the_list_in_three_seconds_and_joins_again_when_i
             with cluster.at("/job:worker/task:0"):
                 waiting = cluster.executor.submit(os.getpid)
             said = ps.says("/job:worker/task:0 has been silent for ")
-            assert beat.SILENCE <= float(said.split("for ")[1].split(" s")[0]) < 3
+            assert beat.TASK_SILENCE <= float(said.split("for ")[1].split(" s")[0]) < 3
             eventually(lambda: cluster.missing() == ["/job:worker/task:0"])
             assert repr(cluster) == "Cluster(ps=1, worker=1; missing: /job:worker/task:0)"
             assert "/job:worker/task:0: missing" in cluster._repr_mimebundle_()["text/html"]

@@ -54,7 +54,7 @@ def write_spec(folder, free_ports, protocol="tls"):
 
 
 def test_a_cluster_started_by_hand_works_and_stops_cleanly(folder, members, free_ports, monkeypatch):
-    monkeypatch.setattr(pulse, "SILENCE", 1.0)
+    monkeypatch.setattr(pulse, "SCHEDULER_SILENCE", 1.0)
     spec = write_spec(folder, free_ports)
     made = CliRunner().invoke(main, ["certificate", str(folder / "cluster.pem")])
     assert made.exit_code == 0 and "readable by you only" in made.output

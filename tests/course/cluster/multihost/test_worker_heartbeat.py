@@ -33,9 +33,9 @@ class FakeScheduler:
 
 @pytest.fixture
 def quick(monkeypatch):
-    monkeypatch.setattr(beat, "SILENCE", 0.6)
-    monkeypatch.setattr(beat, "_LOOK", 0.02)
-    monkeypatch.setattr(beat, "EVERY", 0.02)
+    monkeypatch.setattr(beat, "TASK_SILENCE", 0.6)
+    monkeypatch.setattr(beat, "SCHEDULER_LOOKS_EVERY", 0.02)
+    monkeypatch.setattr(beat, "HEARTBEAT_EVERY", 0.02)
 
 
 def watched(scheduler, doing):
@@ -105,7 +105,7 @@ def worker_whose_scheduler(answers):
 
 @pytest.mark.parametrize("trouble", ["silence", "refused"])
 def test_a_task_counts_its_scheduler_as_lost_after_a_while_and_not_before(quick, monkeypatch, trouble):
-    monkeypatch.setattr(beat, "LOST", 0.5)
+    monkeypatch.setattr(beat, "SCHEDULER_SILENCE", 0.5)
 
     async def answers(number):
         if number in (1, 2, 4):  # a hiccup

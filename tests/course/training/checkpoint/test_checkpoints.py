@@ -163,7 +163,7 @@ def test_another_model_s_checkpoint_is_refused_and_nothing_saved_is_touched(tmp_
 # --- writing and reading ---------------------------------------------------------------------------------------------
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(
     shape=st.lists(st.integers(0, 4), max_size=3),
     dtype=st.sampled_from([torch.float32, torch.float64, torch.bfloat16, torch.int64]),
@@ -379,7 +379,7 @@ def test_where_only_foreign_files_are_they_are_named(tmp_path):
     assert files(tmp_path) == ["model.pkl"]
 
 
-@settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data(), which=st.sampled_from([".json", ".pt"]), way=st.sampled_from(["cut", "flip", "fill", "drop"]))
 def test_a_file_damaged_anywhere_never_gives_wrong_numbers(data, which, way, pair):
     folder, names = pair

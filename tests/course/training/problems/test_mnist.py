@@ -81,7 +81,7 @@ def test_the_split_is_fixed_by_its_seed_alone(digits):
     assert not torch.equal(mnist(data_seed=1).test_images, digits.test_images)
 
 
-@settings(deadline=None, max_examples=5)
+@settings(max_examples=5)
 @given(data_seed=st.integers(0, 2**40))
 def test_no_held_out_digit_is_trained_on_whatever_the_seed(data_seed):
     problem = mnist(data_seed=data_seed)
@@ -91,7 +91,7 @@ def test_no_held_out_digit_is_trained_on_whatever_the_seed(data_seed):
 
 
 @given(worker=st.integers(0, 9), version=st.integers(0, 10**6))
-@settings(deadline=None, max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_a_batch_is_drawn_from_the_training_digits_and_the_same_everywhere(digits, worker, version):
     images, labels = digits.batch(worker, version, batch_generator(3, worker, version))
     again, _ = pickle.loads(pickle.dumps(digits)).batch(worker, version, batch_generator(3, worker, version))

@@ -218,7 +218,7 @@ RULES = st.sampled_from(
 MOVES = ["receive", "send", "deliver", "deliver", "step", "step", "drain", "reconnect", "leave", "again", "late", "cut"]
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(count=st.integers(1, 3), workers=st.integers(2, 3), rule=RULES, seed=st.integers(0, 2**32))
 def test_whatever_the_order_of_arrival_all_shards_are_one_store(count, workers, rule, seed):
     play, dice = Play(count, workers, **rule), random.Random(seed)

@@ -1,0 +1,159 @@
+"""How long anything may wait: every limit in seconds, why it is as long as it is, and the order that they must keep.
+
+A limit is a promise to whoever waits behind it. So where one wait surrounds another, the outer one is longer, and where
+two sides watch each other, the side that knows more notices first. `ORDER` says so in one line each, and
+`tests/course/test_deadlines.py` holds the numbers to it. Nothing here decides how fast a healthy cluster is: all of
+these are the times after which something counts as broken, or the pauses between two looks for it.
+"""
+
+# --- a task started by hand and its scheduler: heartbeats (course/cluster/multihost/) --------------------------------
+
+#: Between two heartbeats of a task; a packet lost and sent again (0.2 s and more) costs no heartbeat.
+HEARTBEAT_EVERY = 0.5
+#: A task heard this lately is alive: another process that wants its name is refused, not asked to wait.
+TASK_HEARD_LATELY = 1.5
+#: Without a heartbeat for so long, the scheduler counts a task out: four are missing, and a garbage collection is over.
+TASK_SILENCE = 2.5
+#: Between two looks of the scheduler at its tasks. Four times as late, it stood still itself, and nobody is to blame.
+SCHEDULER_LOOKS_EVERY = 0.25
+#: Without an answer for so long, a task counts its scheduler as lost, and a client does: a scheduler that reads a large
+#: graph is silent for some seconds, and its loss costs more than a task's.
+SCHEDULER_SILENCE = 8.0
+#: Between two questions of a client to its scheduler.
+CLIENT_ASKS_EVERY = 1.0
+#: A client whose own wait ended so much later than asked for was frozen itself, and knows nothing about the scheduler.
+CLIENT_STOOD_STILL = 1.0
+#: For a client whose scheduler is lost to close: nobody answers its goodbye.
+LOST_CLIENT_CLOSES = 1.0
+#: A lost scheduler is noticed by a client in so long, all in all.
+SCHEDULER_LOSS_NOTICED = 10.0
+
+# --- a lease, of which there is one holder at a time (course/cluster/multihost/lease.py) -----------------------------
+
+#: A lease holds so long after it was last renewed, at most: a scheduler that starts anew gives nothing away for as
+#: long, because a lease that its predecessor gave may still hold.
+LEASE_LASTS = 3.0
+#: A candidate must ask at least so often.
+LEASE_ASKED_EVERY = 0.5
+#: A candidate that asked so lately is live, and may win a free lease.
+LEASE_CANDIDATE_LIVES = 1.0
+#: From the first question on, a candidate of a lower index may still turn up and win.
+LEASE_SETTLES = 0.5
+#: For the scheduler to answer one question about a lease; slower than this, the answer would come too late to act on.
+LEASE_ANSWER = 2.0
+
+# --- joining (course/cluster/multihost/) -----------------------------------------------------------------------------
+
+#: For a host to accept a connection, and for a TLS handshake: first packets that are sent again included.
+HOST_ANSWER = 4.0
+#: For Dask's first bytes on a connection without TLS, which both ends write at once.
+PLAIN_GREETING = 1.5
+#: For one look whether a scheduler can be reached, its steps together.
+REACH = 10.0
+#: For the scheduler to answer a handshake.
+HANDSHAKE_ANSWER = 4.0
+#: Between two attempts to reach a scheduler, or to be let in.
+JOIN_AGAIN_EVERY = 0.2
+#: A task says that it waits for its scheduler when it has waited so long: tasks started together need a second or two.
+WAITING_IS_SAID = 3.0
+#: `connect` waits so long for the scheduler and for all tasks of the spec, unless told otherwise.
+CONNECT = 30.0
+#: A task started by hand waits so long for its scheduler, unless told otherwise: whoever starts tasks types slowly.
+TASK_WAITS = 60.0
+#: Work that is pinned to a task waits so long for it to come back.
+PINNED_WORK_WAITS = 30.0
+#: What is refused is told again of the same host only after so long: whoever is refused tries again and again.
+REFUSAL_IS_REPEATED = 10.0
+#: For a task that is told to stop.
+TASK_LEAVES = 10.0
+
+# --- a cluster on this machine (course/cluster/local_runtime/) -------------------------------------------------------
+
+#: For the fork server, or a fresh Python, to import torch from a slow disk and answer.
+FORK_SERVER_ANSWER = 60.0
+#: For the fork server to end when its owner closes it; after that it is killed.
+FORK_SERVER_ENDS = 5.0
+#: Between two looks of the fork server whether its owner still lives.
+OWNER_LOOK_EVERY = 1.0
+#: For a task to find its scheduler, once its process runs.
+SCHEDULER_FOUND = 30.0
+#: For a task to join, once its process is started.
+TASK_JOINS = 60.0
+#: Between two looks of the supervisor at the tasks' processes.
+SUPERVISOR_LOOKS_EVERY = 0.1
+#: Between two looks at something that is about to happen, such as a process that was just killed: as good as at once.
+SOON_EVERY = 0.005
+#: A task that is stopped (SIGSTOP) for so long counts as dead, as one of several hosts does that is silent.
+TASK_FROZEN = 2.5
+#: For the kernel to end a process that was killed: a machine that swaps is slow.
+KILLED_PROCESS_ENDS = 10.0
+#: For an event loop's thread to start, and to end.
+LOOP_THREAD = 10.0
+
+# --- work on a task (course/cluster/task/, course/cluster/cluster.py) ------------------------------------------------
+
+#: For a task's Dask worker to close; a function that still runs is not waited for.
+WORKER_CLOSES = 2.0
+#: For a client to say goodbye to its scheduler.
+CLIENT_CLOSES = 2.0
+#: For every task to say which devices it has: it may be busy, and a task does one thing at a time.
+DEVICES_ANSWER = 35.0
+#: For `nvidia-smi` to count GPUs.
+GPUS_COUNTED = 10.0
+
+# --- ranks and parts (course/replicas/, course/mapreduce/) -----------------------------------------------------------
+
+#: For all ranks to find each other: a busy laptop, not a hang.
+RANKS_MEET = 30.0
+#: For a rank to wait for another one in a reduction, unless told otherwise.
+RANK_SILENCE = 10.0
+#: For the other ranks to say what they saw, once one has failed.
+RANKS_SAY_WHY = 1.0
+#: For all ranks together, unless told otherwise.
+RANKS_END = 300.0
+#: `map_reduce` waits so long for a part to end after another one, unless told otherwise.
+PART_ENDS = 600.0
+
+
+#: What must hold between these, each line a chain of comparisons, and why.
+ORDER = {
+    "HEARTBEAT_EVERY < TASK_HEARD_LATELY < TASK_SILENCE": (
+        "a live task has been heard lately, with one heartbeat lost too; one that has not waits to be counted out"
+    ),
+    "4 * HEARTBEAT_EVERY < TASK_SILENCE": "several heartbeats in a row must be missing before a task is counted out",
+    "SCHEDULER_LOOKS_EVERY < HEARTBEAT_EVERY": "the scheduler looks more often than tasks speak: it adds little",
+    "TASK_SILENCE + SCHEDULER_LOOKS_EVERY < LEASE_LASTS": (
+        "a frozen task is counted out before the lease that it holds may go to another one"
+    ),
+    "TASK_FROZEN + SUPERVISOR_LOOKS_EVERY < LEASE_LASTS": "and replaced before, where its supervisor sees it frozen",
+    "LEASE_LASTS < SCHEDULER_SILENCE": "who loses its scheduler has lost its leases before it does anything about it",
+    "TASK_SILENCE + SCHEDULER_LOOKS_EVERY < SCHEDULER_SILENCE": (
+        "a task that is cut off is counted out by its scheduler before it gives its scheduler up and joins anew"
+    ),
+    "SCHEDULER_SILENCE + CLIENT_ASKS_EVERY + LOST_CLIENT_CLOSES <= SCHEDULER_LOSS_NOTICED": (
+        "a client's last question, and its goodbye, belong to the time in which it notices"
+    ),
+    "LEASE_ASKED_EVERY + LEASE_ANSWER < LEASE_LASTS": "a holder whose last question is answered late still holds it",
+    "2 * LEASE_ASKED_EVERY <= LEASE_CANDIDATE_LIVES": "a live candidate stays one when one of its questions is late",
+    "LEASE_SETTLES < LEASE_CANDIDATE_LIVES < LEASE_LASTS": (
+        "candidates are known before a free lease is given, and are forgotten before the lease is free again"
+    ),
+    "PLAIN_GREETING < HOST_ANSWER < REACH": "a step of a look ends within its whole",
+    "WAITING_IS_SAID < HOST_ANSWER <= HANDSHAKE_ANSWER < REACH < CONNECT < TASK_WAITS": (
+        "a line for the reader comes first, then a reason, and only then the end of somebody's patience"
+    ),
+    "TASK_SILENCE + SCHEDULER_LOOKS_EVERY < CONNECT": (
+        "a task that takes the place of a dead one waits until that one is counted out, and then still joins in time"
+    ),
+    "SCHEDULER_SILENCE < PINNED_WORK_WAITS < DEVICES_ANSWER": (
+        "what the scheduler knows (this task is away) comes before the client's own patience, which knows less"
+    ),
+    "PINNED_WORK_WAITS < TASK_WAITS": "a task goes on trying to join when the work that waited for it has failed",
+    "WORKER_CLOSES + CLIENT_CLOSES < TASK_LEAVES": "a task leaves properly within the time that it gets to leave",
+    "OWNER_LOOK_EVERY < FORK_SERVER_ENDS": "the fork server sees that its owner is gone before it is killed",
+    "SCHEDULER_FOUND < TASK_JOINS": "a task says itself why it cannot join, before its supervisor gives it up",
+    "SOON_EVERY < SUPERVISOR_LOOKS_EVERY < TASK_FROZEN": "who looks, looks often enough to see it",
+    "RANKS_SAY_WHY < RANK_SILENCE < RANKS_MEET < RANKS_END": (
+        "a silent rank is named by its neighbours before the time for all is up"
+    ),
+}

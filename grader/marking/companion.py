@@ -1,6 +1,6 @@
 """What a submission works against, in a second sandbox of the grader's: a parameter server that is killed, tasks.
 
-A witness in the student's own process can be talked into anything. This one is another process, of another user, with
+What watches from the student's own process can be talked into anything. This is another process, of another user, with
 files of its own; the two share a network that has one address, 127.0.0.1. What the second one saw is evidence.
 """
 
@@ -9,8 +9,8 @@ import struct
 import time
 from dataclasses import replace
 
+from course.checks.exercise import Observed
 from grader.inside.wire import pack
-from grader.lab.spec import Witnessed
 from grader.marking.result_types import Malformed
 from grader.sandbox import Profile, SandboxStopped
 
@@ -29,7 +29,7 @@ class Neighbour:
         self._running = None
 
     def ask(self, exercise, case, first, ask):
-        """Return the answer of `ask(exercise, case, kind)` with what the host saw beside it, as `Witnessed`.
+        """Return the answer of `ask(exercise, case, kind)` with what the host saw beside it, as `Observed`.
 
         `first`: the submission's sandbox. RuntimeError when the host does not come up: our side's mistake. One that
         ends twice while a submission works against it was brought to that: the answer says so. SandboxStopped when
@@ -41,14 +41,14 @@ class Neighbour:
         return replace(answer, kind="raised") if answer.kind == "broke down" else answer
 
     def _ask_once(self, exercise, case, first, ask):
-        address = self._begin(exercise.witness, case, first)
+        address = self._begin(exercise.host, case, first)
         answer = ask(exercise, replace(case, arguments=(address, *case.arguments)), exercise.kind(case))
         try:
-            seen = self._end(exercise.witness.seen)
+            seen = self._end(exercise.host.seen)
         except (SandboxStopped, Malformed, ValueError, struct.error) as problem:
             self.close()
             return replace(answer, kind="broke down", value=None, text=f"what it worked against broke down: {problem}")
-        return replace(answer, value=Witnessed(answer.value, seen)) if answer.kind == "value" else answer
+        return replace(answer, value=Observed(answer.value, seen)) if answer.kind == "value" else answer
 
     def close(self):
         """End the sandbox, if it runs."""
@@ -56,8 +56,8 @@ class Neighbour:
             self._running.close()
             self._running = None
 
-    def _begin(self, witness, case, first):
-        request = {"host": witness.host, "plan": case.plan, "evidence": witness.seen.plan()}
+    def _begin(self, host, case, first):
+        request = {"host": host.source, "plan": case.plan, "evidence": host.seen.plan()}
         try:
             if self._running is None:
                 profile = Profile(seconds=self._seconds, memory=MEMORY, network="loopback")

@@ -10,10 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
-from course.checks.exercise import show
+from course.checks.compare import show
 from grader.inside.wire import pack
 from grader.lab.secret_draw import drawing
-from grader.lab.spec import Race
 from grader.marking.session import SetUpFailed, Stopped, Talk
 from grader.marking.speed_test import race
 from grader.sandbox import SandboxUnavailable
@@ -57,7 +56,7 @@ class Asked:
             return True
         if None in self.results[name]:
             return False
-        racing = isinstance(exercise.witness, Race) and not any(r.problem for r in self.results[name])
+        racing = exercise.race is not None and not any(r.problem for r in self.results[name])
         return not racing or name in self.races
 
 
@@ -143,7 +142,8 @@ def _ask_open(lab, steps, open_, asked, talk):
 
 
 def _judge_of(exercise):
-    kind, judge = ("oracle", exercise.expected) if exercise.judge is None else ("judge", exercise.judge)
+    stated = exercise.statement
+    kind, judge = ("oracle", stated.expected) if stated.judge is None else ("judge", stated.judge)
     return f"its {kind} {getattr(judge, '__name__', '')}".rstrip()
 
 

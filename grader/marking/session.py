@@ -15,7 +15,6 @@ from pathlib import Path
 import numpy as np
 
 from grader.inside.wire import pack
-from grader.lab.spec import Beside, Drive, Race, TensorCall
 from grader.marking.companion import Neighbour
 from grader.marking.result_types import Malformed
 from grader.sandbox import Profile, SandboxStopped
@@ -107,7 +106,7 @@ class Talk:
 
     def ask(self, exercise, case):
         """Return the `Answer` of `exercise` to `case`; raises Stopped when none can come any more."""
-        if isinstance(exercise.witness, Beside):
+        if exercise.host is not None:
             try:
                 return self._beside.ask(exercise, case, self._running, self._ask)
             except SandboxStopped as stopped:
@@ -115,7 +114,7 @@ class Talk:
         return self._ask(exercise, case, exercise.kind(case))
 
     def _ask(self, exercise, case, kind):
-        looks = self._running.look if isinstance(exercise.witness, Race) else _not_looked
+        looks = self._running.look if exercise.race is not None else _not_looked
         before, started = looks(), time.monotonic()
         deadline = started + exercise.seconds * self._patience
         try:
@@ -197,7 +196,7 @@ def _left(deadline):
 
 def _profile(lab, seconds):
     files = visible_files(tuple(lab.modules), tuple(lab.masked))
-    network = "loopback" if any(isinstance(e.witness, Beside) for e in lab.exercises) else "none"
+    network = "loopback" if any(e.host is not None for e in lab.exercises) else "none"
     return Profile(seconds=seconds, memory=lab.memory, files=files, path=(ROOT,), network=network)
 
 
@@ -218,12 +217,12 @@ module.main(REQUESTS, EVIDENCE)
 
 
 def _request(exercise, case, kind):
-    witness, arguments = exercise.witness, tuple(case.arguments)
+    arguments = tuple(case.arguments)
     return pack(
         {
             "entry": exercise.entry,
-            "arguments": _tensors(arguments) if isinstance(witness, TensorCall) else arguments,
-            "drive": witness.source if isinstance(witness, Drive) else None,
+            "arguments": _tensors(arguments) if exercise.tensors else arguments,
+            "drive": exercise.call,
             "files": dict(case.files),
             "evidence": kind.plan(),
         }

@@ -7,8 +7,8 @@ after, never while the submission's sandbox is there: one that keeps the machine
 
 from dataclasses import replace
 
-from course.checks.exercise import show
-from grader.lab.spec import Case, equal
+from course.checks.compare import equal, show
+from course.checks.exercise import Case
 from grader.marking.session import Stopped, Talk
 
 TRIES = 3  # a machine that is busy with other things must not decide: the quickest laps of all tries count
@@ -37,19 +37,19 @@ def race(lab, cells, exercise, case, sandbox, draw):
         laps = _reference(lab, exercise, case, sandbox, draw)
         ours += [wanted.seconds for _, wanted in laps]
         ratio = min(ours) / min(theirs)
-        if ratio >= exercise.witness.times:
+        if ratio >= exercise.race.times:
             return None
-    return f"it is {ratio:.2g} times as fast as the reference; {exercise.witness.times:g} times is asked for"
+    return f"it is {ratio:.2g} times as fast as the reference; {exercise.race.times:g} times is asked for"
 
 
 def _reference(lab, exercise, case, sandbox, draw):
     """Return the questions of one race, each with the reference's `Answer`."""
     laps = []
-    with Talk(replace(lab, files=()), [exercise.witness.reference], sandbox, _seconds(lab, exercise)) as talk:
+    with Talk(replace(lab, files=()), [exercise.race.reference], sandbox, _seconds(lab, exercise)) as talk:
         _or_ours(talk.run_cells)
-        for _ in range(exercise.witness.rounds):
+        for _ in range(exercise.race.rounds):
             laps.append((case, _or_ours(talk.ask, exercise, case)))
-            made = exercise.witness.chain(draw, laps[-1][1].value)
+            made = exercise.race.chain(draw, laps[-1][1].value)
             case = made if isinstance(made, Case) else replace(case, arguments=tuple(made))
     return laps
 
@@ -57,14 +57,14 @@ def _reference(lab, exercise, case, sandbox, draw):
 def _complaint(exercise, case, got, wanted):
     if got.kind != "value":
         return got.text
-    if exercise.judge is not None:
-        return exercise.judge(case, got.value)
+    if exercise.statement.judge is not None:
+        return exercise.complaint(case, got.value)
     # no student's line ran where the reference did: its answer is as good as the oracle's, and sooner there
-    return None if equal(got.value, wanted.value, exercise.tolerance) else f"expected {show(wanted.value)}"
+    return None if equal(got.value, wanted.value, exercise.statement.tolerance) else f"expected {show(wanted.value)}"
 
 
 def _seconds(lab, exercise):
-    return lab.seconds + 60 + 2 * exercise.witness.rounds * exercise.seconds
+    return lab.seconds + 60 + 2 * exercise.race.rounds * exercise.seconds
 
 
 def _or_ours(call, *arguments):

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from grader.lab.release import difference, notebook_with, text_of
 from grader.lab.source import LabError, load_lab, solved
-from grader.lab.spec import Edit, Race, Wrong
+from grader.lab.spec import Edit, Wrong
 from grader.marking.mark import mark_submission
 from grader.sandbox import Sandbox, SandboxUnavailable
 from grader.sandbox.unsafe import WARNING, UnsafeSandbox
@@ -70,7 +70,7 @@ def selftest(lab, short=False, sandbox=Sandbox, tell=lambda line: None, checks=T
     # beside each other: both sides mostly wait for wrong answers, or load torch; but nothing runs beside a race
     with ThreadPoolExecutor(1) as process:
         said = process.submit(_disagreements, lab, answers, not short) if checks else None
-        if said is not None and any(isinstance(e.witness, Race) for e in lab.exercises):
+        if said is not None and any(e.race for e in lab.exercises):
             said.result()
         problems += _of_wrong_answers(marker, answers, short)
         problems += said.result() if said is not None else []
@@ -185,7 +185,7 @@ def _disagreements(lab, answers, smaller):
 
 def _checkable(exercise):
     # a check in the notebook can't race, so what is right and slow passes there
-    fast = exercise.groups.get(exercise.witness.group, 0.0) if isinstance(exercise.witness, Race) else 0.0
+    fast = exercise.groups.get(exercise.race.group, 0.0) if exercise.race else 0.0
     return 1.0 - fast
 
 

@@ -215,8 +215,6 @@ def test_the_oracles_agree_with_numpy_where_numpy_is_right():
     assert numbers.without_rounding(blocks) == np.concatenate(blocks).astype(np.float64).mean()
     for cut in numbers.CUTS:
         assert numbers.sliced(cut).numbers == [n for one in cut for n in one]
-        [n for one in cut for n in one] for cut in numbers.CUTS
-    ]
 
 
 def test_places_that_begin_alike_are_told_apart():

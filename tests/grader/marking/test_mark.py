@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from grader.lab.secret_draw import draw_secret, drawing
-from grader.lab.spec import Case, Exercise, Race
+from grader.lab.spec import Case, Exercise, Marking, Race
 from grader.marking.mark import mark_submission
 from grader.marking.result_types import Integer, Json
 from grader.marking.session import Answer
@@ -353,8 +353,8 @@ class Timed:
 
 def test_a_race_is_won_by_the_ratio_and_lost_by_a_wrong_answer(lab, monkeypatch):
     asked = []
-    witness = Race("reference", times=4, chain=lambda draw, answer: asked.append(answer) or (answer + 1,))
-    exercise = Exercise("fast", cases=list, evidence=Integer(), expected=lambda n: n, witness=witness)
+    ratio = Race("reference", times=4, chain=lambda draw, answer: asked.append(answer) or (answer + 1,))
+    exercise = Marking(Exercise("fast", list, lambda n: n), Integer(), race=ratio)
     start, draw = Case((0,)), np.random.default_rng(0)
 
     def run(seconds, value=lambda n: n):

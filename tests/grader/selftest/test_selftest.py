@@ -33,7 +33,7 @@ check(matrix_bytes)
 MARKING = '''
 from course.checks.chapters.start import count_bytes
 from grader.marking.result_types import Integer
-from grader.lab.spec import Case, Edit, Exercise, Lab
+from grader.lab.spec import Case, Edit, Exercise, Lab, Marking
 
 
 def cases(draw):
@@ -43,12 +43,9 @@ def cases(draw):
 LAB = Lab(
     "lab98_bytes",
     [
-        Exercise(
-            "matrix_bytes",
-            cases,
+        Marking(
+            Exercise("matrix_bytes", cases, count_bytes, oracle="every number counted"),
             Integer(),
-            expected=count_bytes,
-            oracle="every number counted",
             specification="""
 def matrix_bytes(rows, columns):
     return sum(4 for _ in range(rows) for _ in range(columns))
@@ -141,7 +138,7 @@ def test_an_edit_that_no_longer_fits_the_solution_is_refused(tested):
 
 
 def test_a_judge_that_fails_is_our_sides_failure(tested):
-    found = problem(tested("expected=count_bytes", "expected=lambda rows, columns: 1 / 0"))
+    found = problem(tested("cases, count_bytes", "cases, lambda rows, columns: 1 / 0"))
     assert "ZeroDivisionError" in found
 
 
@@ -159,7 +156,7 @@ def test_a_lab_kept_elsewhere_brings_its_own_checks(tmp_path):
         (folder / name).write_text(text.replace("matrix_bytes", "kept_elsewhere"), encoding="utf-8")
     lab = load_lab(folder)
     write_release(lab, tmp_path / "release")
-    assert (tmp_path / "release" / "lab98_bytes_checks.py").read_text(encoding="utf-8") == CHECKS
+    assert (tmp_path / "release" / "checks.py").read_text(encoding="utf-8") == CHECKS
     right, wrong = (lab.source.cell("kept_elsewhere").solution.replace("4", factor) for factor in ("4", "5"))
     assert verdicts(lab, [("kept_elsewhere", right), ("kept_elsewhere", wrong)]) == ["passed", "wrong"]
 

@@ -10,8 +10,8 @@ from grader.sandbox.unsafe import UnsafeSandbox
 from grader.selftest.selftest import selftest_here
 from grader.submission.lent import lent_imports
 
-checks, programs, traced = (load_part("labs/lab01_devices", part) for part in ("checks", "programs", "traced"))
-layers_complaint, product_complaint = checks.layers_complaint, checks.product_complaint
+oracles, programs, traced = (load_part("labs/lab01_devices", part) for part in ("oracles", "programs", "traced"))
+layers_complaint, product_complaint = oracles.layers_complaint, oracles.product_complaint
 Run, drive, inputs = programs.Run, traced.drive, traced.inputs
 SHAPES = {"a": (2, 3), "b": (3, 2)}
 RIGHT = ["t1 = a.to(cuda:0)", "t2 = b.to(cuda:0)", "t3 = t1 @ t2", "t4 = t3.to(cpu)", "return t4"]

@@ -11,7 +11,7 @@ from grader.selftest.selftest import selftest_here
 
 driver = load_part("labs/lab02_matmul", "driver")
 Device, drive = driver.Device, driver.drive
-stopwatch_complaint = load_part("labs/lab02_matmul", "checks").stopwatch_complaint
+stopwatch_complaint = load_part("labs/lab02_matmul", "oracles").stopwatch_complaint
 DEVICE = ([100, 300, 200, 500], 10, 5000, 3)  # its three calls that count take 310, 210 and 510 µs
 ORDER = ["work", "wait", *["now", "work", "wait", "now"] * 3]
 

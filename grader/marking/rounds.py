@@ -143,7 +143,8 @@ def _ask_open(lab, steps, open_, asked, talk):
 
 def _judge_of(exercise):
     stated = exercise.statement
-    kind, judge = ("oracle", stated.expected) if stated.judge is None else ("judge", stated.judge)
+    judge = stated.judge or stated.accepts
+    kind, judge = ("judge", judge) if judge else ("oracle", stated.expected)
     return f"its {kind} {getattr(judge, '__name__', '')}".rstrip()
 
 

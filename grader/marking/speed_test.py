@@ -57,7 +57,7 @@ def _reference(lab, exercise, case, sandbox, draw):
 def _complaint(exercise, case, got, wanted):
     if got.kind != "value":
         return got.text
-    if exercise.statement.judge is not None:
+    if exercise.statement.judge or exercise.statement.accepts:
         return exercise.complaint(case, got.value)
     # no student's line ran where the reference did: its answer is as good as the oracle's, and sooner there
     return None if equal(got.value, wanted.value, exercise.statement.tolerance) else f"expected {show(wanted.value)}"

@@ -1,43 +1,29 @@
-"""Lab 06's exercises in the notebook: stores and hooks are driven, and a worker's store dies by plan.
+"""Lab 06's exercises: a gradient, a store, late gradients, hooks, and a worker whose store dies by plan."""
 
-Plain numpy; the oracles stand in `lab06_oracles`.
-"""
-
-from contextlib import contextmanager
 from functools import partial
 from types import FunctionType
 
 import numpy as np
 
-from course.checks.exercise import Exercise, same, show, strategy
+from course.checks.exercise import Exercise, Observed, asking, by_name, strategy
 
-from . import oracles
+from . import cases, oracles
 from .driver import drive_log, drive_stop, drive_store, drive_train, tanh_gradient
-from .dying_store import DyingStore, Plan
+from .dying_store import DyingStore
+
+_drawn = partial(strategy, f"{__package__}.strategies")
 
 
-def _driven(drive):
-    @contextmanager
-    def watch():
-        yield lambda answer, arguments: (drive(answer, *arguments),)
-
-    return watch
-
-
-@contextmanager
-def _against_a_store():
-    def run(answer, arguments):
-        plan, x, y = arguments
-        store = DyingStore(plan, len(x))
-        return answer(store.connect, tanh_gradient, x, y), store
-
-    yield run
+def _against_a_store(answer, case):
+    x, y = case.arguments
+    store = DyingStore(case.plan, len(x))
+    gave = answer(store.connect, tanh_gradient, x, y)
+    return Observed(gave, ([[at, *held, *gradient] for at, held, gradient in store.applied], store.version, store.w))
 
 
-@contextmanager
-def _stopping():
+def _stopping(answer, case):
     # a hook that is still to write and one that never stops tell the same: the methods' own code tells them apart
-    yield lambda answer, arguments: (None if _does_nothing(answer) else drive_stop(answer, *arguments),)
+    return None if _does_nothing(answer) else drive_stop(answer, *case.arguments)
 
 
 def _does_nothing(kind):
@@ -47,97 +33,66 @@ def _does_nothing(kind):
     return isinstance(kind, type) and all(method.__code__.co_code == nothing for method in methods)
 
 
-def _record_accepted(got, store, plan, x, y):
-    return oracles.judge_record(got, store.applied, store.version, store.w, x, y) or True
-
-
-def _as(kind, oracle):
-    """Return what accepts an answer that, made of that `kind`, is the oracle's."""
-
-    def accepts(got, *arguments):
-        wanted = oracle(*arguments)
-        try:
-            return same(kind(got), wanted) or f"expected {show(wanted)}"
-        except (TypeError, ValueError):  # not of that kind at all
-            return f"expected {show(wanted)}"
-
-    return accepts
-
-
-_drawn = partial(strategy, f"{__package__}.strategies")
-
-
-def _draw():
-    return np.random.default_rng(6)
-
-
-def _stores():
-    for group in oracles.fixed_stores().values():
-        yield from group
-    for max_staleness in (None, 2):
-        yield np.array([0.5, -1.0]), 0.1, max_staleness, oracles.store_calls(_draw(), 12, max_staleness), ""
-
-
-EXERCISES = {
-    exercise.name: exercise
-    for exercise in [
-        Exercise(
-            "loss_gradient",
-            lambda: [one for part in oracles.lines(_draw()) for one in part],
-            oracles.difference_gradient,
-            hint="the derivative of a mean of squares is a mean too, of twice the distance times its derivative.",
-            inputs=_drawn("lines"),
-        ),
-        Exercise(
-            "store",
-            _stores,
-            accepts=lambda got, *arguments: oracles.judge_store(got, *arguments) or True,
-            hint="the staleness is the store's version less the push's; a store keeps arrays that nobody else holds.",
-            inputs=_drawn("stores"),
-            watch=_driven(drive_store),
-        ),
-        Exercise(
-            "train_async",
-            lambda: oracles.trainings(_draw()),
-            accepts=_as(lambda got: np.asarray(got, float), oracles.all_versions),
-            hint="at turn k the points are those of the turn, the parameters those of the worker's last pull.",
-            inputs=_drawn("trainings"),
-            watch=_driven(drive_train),
-        ),
-        Exercise(
-            "step_log",
-            lambda: [one for group in oracles.logs(_draw()).values() for one in group],
-            accepts=_as(lambda got: [tuple(one) for one in got], oracles.log_records),
-            hint="the block of a step is (step.step - 1) // every, whatever was told before it.",
-            inputs=_drawn("logs"),
-            watch=_driven(drive_log),
-        ),
-        Exercise(
-            "stop_at_step",
-            lambda: [one for part in oracles.stops(_draw()) for one in part],
-            accepts=lambda got, *arguments: _stopped_right(got, oracles.stop_step(*arguments)),
-            hint="begin knows the step to count from; numbers have gaps, so the last step itself may never be told.",
-            inputs=_drawn("stops"),
-            watch=_stopping,
-        ),
-        Exercise(
-            "train_through",
-            lambda: [(Plan(*rest), x, y) for x, y, *rest in oracles.lives(_draw())],
-            accepts=_record_accepted,
-            hint="after a death connect again and pull: the version says which row is due, and w is what it is due at.",
-            inputs=_drawn("lives"),
-            watch=_against_a_store,
-        ),
-    ]
-}
-
-
-def _stopped_right(got, wanted):
-    if tuple(got) == wanted:
-        return True
-    refused, step = wanted
-    if refused:
-        return "expected a ValueError: exactly one of the two numbers is to be given"
-    words = {None: "never"}.get(step, f"first at step {step}")
-    given = "it raised ValueError" if got[0] else {None: "it never did"}.get(got[1], f"it did at step {got[1]}")
-    return f"expected it to ask for a stop {words}; {given}"
+EXERCISES = by_name(
+    Exercise(
+        "loss_gradient",
+        asking(cases.lines),
+        oracles.difference_gradient,
+        inputs=_drawn("lines"),
+        oracle="half the difference of the losses one to either side, in exact fractions",
+        hint="the derivative of a mean of squares is a mean too, of twice the distance times its derivative.",
+    ),
+    Exercise(
+        "store",
+        cases.stores,
+        judge=lambda case, got: oracles.judge_store(got, *case.arguments),
+        entry="Store",
+        call=drive_store,
+        inputs=_drawn("stores"),
+        oracle="the first parameters less the rate times the sum of the gradients applied, after every call",
+        hint="the staleness is the store's version less the push's; a store keeps arrays that nobody else holds.",
+    ),
+    Exercise(
+        "train_async",
+        cases.trainings,
+        oracles.all_versions,
+        call=drive_train,
+        adds=("gradient",),
+        read=lambda got: np.asarray(got, float),
+        inputs=_drawn("trainings"),
+        oracle="for each turn, the version that its worker made last, looked up; by another loss than yours",
+        hint="at turn k the points are those of the turn, the parameters those of the worker's last pull.",
+    ),
+    Exercise(
+        "step_log",
+        cases.logs,
+        oracles.log_records,
+        entry="StepLog",
+        call=drive_log,
+        read=lambda got: [tuple(one) for one in got],
+        inputs=_drawn("logs"),
+        oracle="for each number, the telling of it that nothing undid; then block by block",
+        hint="the block of a step is (step.step - 1) // every, whatever was told before it.",
+    ),
+    Exercise(
+        "stop_at_step",
+        asking(cases.stops),
+        judge=oracles.judge_stop,
+        entry="StopAtStep",
+        call=drive_stop,
+        in_kernel=_stopping,
+        inputs=_drawn("stops"),
+        oracle="the first step told that is as large as the number asked for",
+        hint="begin knows the step to count from; numbers have gaps, so the last step itself may never be told.",
+    ),
+    Exercise(
+        "train_through",
+        cases.lives,
+        judge=oracles.judge_training,
+        adds=("connect", "gradient"),
+        in_kernel=_against_a_store,
+        inputs=_drawn("lives"),
+        oracle="the record that the store kept: each gradient against the one due at its version",
+        hint="after a death connect again and pull: the version says which row is due, and w is what it is due at.",
+    ),
+)

@@ -1,13 +1,10 @@
-"""What lab 06's answers must be: a gradient by differences, a store by sums, late gradients by looking up versions.
-
-Each part has its oracle, and the cases that the check and the marks begin with; what is drawn is drawn anew for each.
-"""
+"""What lab 06's answers must be: a gradient by differences, a store by sums, late gradients by looking up versions."""
 
 from fractions import Fraction
 
 import numpy as np
 
-from course.checks.exercise import same, show
+from course.checks.compare import same, show
 
 from .driver import tanh_gradient
 
@@ -21,20 +18,6 @@ def difference_gradient(w, x, y):
 
     slope = (loss(w[0] + 1, w[1]) - loss(w[0] - 1, w[1])) / 2
     return np.array([float(slope), float((loss(w[0], w[1] + 1) - loss(w[0], w[1] - 1)) / 2)])
-
-
-def points(draw, *shape):
-    """Return x and y of a line that is drawn, with noise."""
-    slope, intercept = draw.uniform(-3, 3, 2)
-    x = np.round(draw.uniform(-1, 1, shape), 2)
-    return x, np.round(slope * x + intercept + 0.33 * draw.normal(size=shape), 2)
-
-
-def lines(draw):
-    """Return (w, x, y) for the gradient of a line fit: fixed ones of one and two points, then three drawn."""
-    fixed = [([0, 0], [1], [1]), ([1, 0], [2], [5]), ([0, 2], [-1], [0]), ([1, 1], [0, 2], [1, 0])]
-    drawn = [(np.round(draw.normal(size=2), 2), *points(draw, count)) for count in (3, 7, 20)]
-    return [tuple(np.array(part, float) for part in one) for one in fixed], drawn
 
 
 # ---- the store -------------------------------------------------------------------------------------------------------
@@ -68,45 +51,6 @@ def judge_store(got, *arguments):
     return None
 
 
-def store_calls(draw, count, max_staleness):
-    """Return calls of workers that pull, and push gradients of versions that there have been."""
-    calls, version = [], 0
-    for _ in range(count):
-        if draw.random() < 0.4:
-            calls.append(("pull",))
-            continue
-        pulled = int(draw.integers(max(0, version - 3), version + 1))
-        calls.append(("push", np.round(draw.normal(size=2), 2), pulled))
-        version += max_staleness is None or version - pulled <= max_staleness
-    return [*calls, ("pull",)]
-
-
-def _push(slope, intercept, version):
-    return ("push", np.array([slope, intercept], float), version)
-
-
-def fixed_stores():
-    """Return group -> arguments of a store that is driven: the cases that everybody gets, the smallest first."""
-    w, pull = np.array([1.0, 2.0]), ("pull",)
-    twice = [_push(1, 0, 0), _push(0, 4, 0), pull]
-    return {
-        "plain": [
-            (w, 0.5, None, [pull], ""),
-            (w, 0.5, None, [_push(2, 4, 0), pull], ""),
-            (w, 0.25, None, [*twice, _push(1, 1, 1), pull], ""),
-        ],
-        "stale": [
-            (w, 0.5, 0, [*twice, _push(0, 2, 1), pull], ""),
-            (w, 0.5, 1, [*twice, _push(2, 2, 0), _push(4, 0, 2), pull], ""),
-        ],
-        "copies": [
-            (w, 0.5, None, [pull, _push(2, 2, 0), pull], "keep"),
-            (w, 0.5, None, [pull, pull], "scribble"),
-            (w, 0.5, None, [_push(1, 0, 0), pull, _push(0, 1, 0), pull, pull], "scribble"),
-        ],
-    }
-
-
 # ---- late gradients --------------------------------------------------------------------------------------------------
 
 
@@ -119,13 +63,6 @@ def all_versions(x, y, turns, learning_rate):
         sums = np.cumsum(np.square(found), axis=0)
         versions.append(-learning_rate * np.sum(np.array(found) / (np.sqrt(sums) + 1e-10), axis=0))
     return np.array(versions)
-
-
-def trainings(draw):
-    """Return (x, y, turns, learning rate): one turn, a worker twice, two that alternate, and drawn orders."""
-    orders = [[], [0], [0, 0], [0, 1], [0, 1, 1, 0]]
-    orders += [draw.integers(workers, size=count).tolist() for workers, count in ((2, 6), (3, 12), (5, 40))]
-    return [(*points(draw, len(turns), 3), turns, 0.8) for turns in orders]
 
 
 # ---- hooks -----------------------------------------------------------------------------------------------------------
@@ -148,32 +85,6 @@ def log_records(every, start, steps):
     return records
 
 
-def told_steps(draw, start, count, restored=()):
-    """Return steps from `start` + 1 on; after each `(after, to)` of `restored` the next number is `to` + 1."""
-    steps, number, left = [], start, dict(restored)
-    while len(steps) < count:
-        number += 1
-        loss = round(float(draw.uniform(0, 9)), 2)
-        steps.append((number, int(draw.integers(3)), int(draw.integers(6)), loss))
-        number = left.pop(len(steps), number)
-    return steps
-
-
-def logs(draw):
-    """Return group -> (every, start, steps) of trainings that a hook keeps a log of."""
-    told = [(2, 0, [(1, 0, 0, 4.0), (2, 1, 1, 2.0)]), (2, 0, [(1, 0, 0, 4.0), (2, 0, 0, 2.0), (3, 1, 2, 1.0)])]
-    told += [
-        (1, 0, told_steps(draw, 0, 2)),
-        (5, 0, []),
-        (3, 4, told_steps(draw, 4, 7)),
-        (10, 0, told_steps(draw, 0, 34)),
-    ]
-    back = [(2, 0, [(1, 0, 0, 4.0), (2, 0, 3, 2.0), (2, 0, 1, 6.0)])]
-    back += [(1, 0, [(1, 0, 0, 4.0), (2, 0, 1, 2.0), (1, 0, 0, 5.0)]), (4, 0, told_steps(draw, 0, 12, [(10, 3)]))]
-    back += [(2, 0, told_steps(draw, 0, 7, [(3, 1)])), (4, 6, told_steps(draw, 6, 30, [(10, 8), (11, 7), (20, 12)]))]
-    return {"told": told, "restored": back}
-
-
 def stop_step(settings, start, steps):
     """Whether the settings are refused, and the first step that reaches the number."""
     given = {name: value for name, value in settings.items() if value is not None}
@@ -183,31 +94,33 @@ def stop_step(settings, start, steps):
     return False, next((step for step in steps if step >= last), None)
 
 
-def stops(draw):
-    """Return (settings, step at the beginning, steps told)."""
-    fixed = [
-        ({"last_step": 2}, 0, [1, 2, 3]),
-        ({"last_step": 2}, 0, [1, 3, 4]),
-        ({"last_step": 9}, 0, [1, 2]),
-        ({"num_steps": 2}, 0, [1, 2, 3]),
-        ({"num_steps": 2}, 5, [6, 7, 8]),
-        ({"num_steps": 3}, 10, [12, 15, 16, 17]),
-        ({"last_step": 4}, 6, [7, 8]),
-        ({"last_step": 0}, 0, [1]),
-        ({"num_steps": 0}, 3, [4, 5]),
-        ({}, 0, [1]),
-        ({"num_steps": 2, "last_step": 2}, 0, [1, 2]),
-        ({"num_steps": 0, "last_step": 0}, 0, [1]),
-    ]
-    drawn = []
-    for name in ("last_step", "num_steps") * 3:
-        start = int(draw.integers(0, 50))
-        steps = (start + np.cumsum(draw.integers(1, 5, 20))).tolist()
-        drawn.append(({name: int(draw.integers(5, 40)) + (start if name == "last_step" else 0)}, start, steps))
-    return fixed, drawn
+def judge_stop(case, got):
+    """Return None, or what is wrong with (whether settings were refused, the step at which a stop was asked for)."""
+    refused, step = wanted = stop_step(*case.arguments)
+    if tuple(got) == wanted:
+        return None
+    if refused:
+        return "expected a ValueError: exactly one of the two numbers is to be given"
+    words = {None: "never"}.get(step, f"first at step {step}")
+    given = "it raised ValueError" if got[0] else {None: "it never did"}.get(got[1], f"it did at step {got[1]}")
+    return f"expected it to ask for a stop {words}; {given}"
 
 
 # ---- deaths ----------------------------------------------------------------------------------------------------------
+
+
+def judge_training(case, got):
+    """Return None, or what the record of a store that died by plan shows; `got.seen` is (applied, version, w).
+
+    `applied` has a row for each gradient: the version and the two parameters that it was applied to, and the gradient.
+    """
+    rows, version, w = got.seen
+    applied = [(int(row[0]), row[1:3], row[3:]) for row in rows]
+    complaint = judge_record(got.gave, applied, version, w, *case.arguments)
+    if complaint is None:
+        return None
+    ends = [f"at push {push} of a life, {'applied' if taken else 'not applied'}" for push, taken in case.plan["deaths"]]
+    return f"{complaint} (the store died {'; '.join(ends) or 'never'}; a checkpoint every {case.plan['every']})"
 
 
 def judge_record(got, applied, version, w, x, y):
@@ -226,12 +139,3 @@ def judge_record(got, applied, version, w, x, y):
         found = np.zeros(0)
     right = found.shape == (2,) and np.allclose(found, w, rtol=1e-6, atol=1e-9)
     return None if right else f"expected the store's parameters, {show(w)}"
-
-
-def lives(draw):
-    """Return (x, y, rate, every, deaths) of trainings whose store dies; a death is (push of that life, applied)."""
-    fixed = [(1, 1, []), (3, 2, []), (3, 1, [(1, False)]), (3, 1, [(2, True)]), (5, 2, [(4, True)])]
-    fixed += [(4, 4, [(4, True), (3, False)]), (6, 3, [(5, False), (1, True), (2, True)])]
-    deaths = [(int(draw.integers(1, 6)), bool(draw.random() < 0.5)) for _ in range(2)]
-    drawn = [(12, int(draw.integers(2, 5)), deaths)]
-    return [(*points(draw, count, 3), 0.25, every, tuple(deaths)) for count, every, deaths in [*fixed, *drawn]]

@@ -18,8 +18,8 @@ from grader.lab.source import load_lab, read_source
 from grader.selftest.selftest import selftest_here
 
 LAB = Path(__file__).parents[2] / "labs/lab06_async_regression"
-oracles = load_part(LAB, "oracles")
-DyingStore, Plan = load_part(LAB, "dying_store").DyingStore, load_part(LAB, "dying_store").Plan
+cases = load_part(LAB, "cases")
+DyingStore = load_part(LAB, "dying_store").DyingStore
 tanh_gradient = load_part(LAB, "driver").tanh_gradient
 
 
@@ -81,11 +81,11 @@ def host():
     st.lists(st.tuples(st.integers(1, 4), st.booleans()), max_size=2),
 )
 def test_the_killed_store_and_the_one_that_plays_dead_keep_the_same_record(total, every, deaths):
-    x, y = oracles.points(np.random.default_rng(total), total, 3)
+    x, y = cases.points(np.random.default_rng(total), total, 3)
     train = answers()["train_through"]
-    playing = DyingStore(Plan(0.25, every, tuple(deaths)), total)
-    found = train(playing.connect, tanh_gradient, x, y)
     plan = {"rate": 0.25, "every": every, "deaths": [list(death) for death in deaths], "down": 0.01}
+    playing = DyingStore(plan, total)
+    found = train(playing.connect, tanh_gradient, x, y)
     killed = module("store_host").Host(plan)
     try:
         also = train(connections(module("marking"), killed.address), tanh_gradient, x, y)

@@ -1,26 +1,15 @@
-"""What lab 07's answers must be: whole products, gradients row by row, sums looked up, roots of a polynomial.
+"""What lab 07's answers must be: whole products, gradients row by row, sums looked up, roots of a polynomial."""
 
-Each part has its oracle, and the cases that the check and the marks begin with; what is drawn is drawn anew for each.
-"""
-
+import hashlib
 from itertools import pairwise
 
 import numpy as np
 
-from course.checks.exercise import same, show
+from course.checks.compare import same, show
 
 from .driver import slope
 
 # ---- a split product -------------------------------------------------------------------------------------------------
-
-
-def products(draw):
-    """Return (a, b, number of tasks); whole numbers, so that a product is exact in whatever order it is added up."""
-    sizes = [(1, 1, 1, 1), (2, 1, 1, 2), (3, 2, 2, 2), (4, 3, 2, 3), (11, 5, 3, 4)]
-    return [
-        (draw.integers(-4, 5, (rows, inner)).astype(float), draw.integers(-4, 5, (inner, columns)).astype(float), tasks)
-        for rows, inner, columns, tasks in sizes
-    ]
 
 
 def shares_of(rows, tasks):
@@ -30,23 +19,38 @@ def shares_of(rows, tasks):
     return list(pairwise(ends))
 
 
-def judge_product(got, asked, a, b, tasks):
-    """Return None, or what is wrong with the product, or with what the tasks were `asked`: (task, left, right)."""
+def judge_split(case, got):
+    """Return None, or what is wrong with the product, or with what the tasks were asked.
+
+    `got.seen` has (task, rows, digest of its left side, digest of its right side, whether all were asked in time) for
+    each request.
+    """
+    a, b, tasks = case.arguments
     for task, (first, last) in enumerate(shares_of(len(a), tasks)):
-        given = [(left, right) for number, left, right in asked if number == task]
+        given = [one for one in got.seen if one[0] == task]
         if len(given) != 1:
             return f"task {task} was asked {len(given)} times, not once"
-        left, right = given[0]
-        if not np.array_equal(left, a[first:last]):
-            share = f"rows {first} to {last - 1} of a" if last - first > 1 else f"row {first} of a"
-            return f"task {task} was given {show(left)} as its left side; its share is {share}, {show(a[first:last])}"
-        if not np.array_equal(right, b):
-            return f"task {task} was given {show(right)} as its right side, not all of b"
+        _, rows, left, right, _ = given[0]
+        if left != digest(a[first:last]):
+            return f"task {task} was given {rows} rows; its share is rows {first} to {last - 1} of a"
+        if right != digest(b):
+            return f"task {task} was given another right side than all of b"
+    if len(got.seen) != tasks:
+        return f"{len(got.seen)} requests for {tasks} tasks"
     try:
-        right = np.array_equal(np.asarray(got, float), a @ b)
+        right = np.array_equal(np.asarray(got.gave, float), a @ b)
     except (TypeError, ValueError):
         right = False
-    return None if right else f"expected {show(a @ b)}"
+    if not right:
+        return f"expected {(a @ b).tolist()}"
+    waited = [task for task, *_, together in sorted(got.seen) if not together]
+    return f"task {waited[0]} was waited for before the others were asked" if waited else None
+
+
+def digest(array):
+    """Return a name for the shape and the bytes of an array."""
+    array = np.ascontiguousarray(array)
+    return hashlib.sha256(repr(array.shape).encode() + array.tobytes()).hexdigest()
 
 
 # ---- replicas --------------------------------------------------------------------------------------------------------
@@ -72,20 +76,15 @@ def every_gradient(parameters, x, labels, shares):
     return np.array([part.mean(axis=0) if len(part) else np.zeros(rows.shape[1]) for part in parts]), rows.mean(axis=0)
 
 
-def networks(draw):
-    """Return (parameters, x, labels, shares) as arrays: one replica, equal and unequal shares, one without rows."""
-    made = []
-    for sizes, shares in [((1, 1, 2), [1]), ((2, 1, 2), [1, 1]), ((2, 2, 2), [2, 1]), ((3, 2, 3), [1, 0, 3])]:
-        made.append((*network(draw, sizes, sum(shares)), shares))
-    return [*made, (*network(draw, (6, 4, 5), 20), [7, 2, 11])]
-
-
-def network(draw, sizes, rows):
-    """Return the parameters, rows and labels of a network of these sizes."""
-    inputs, hidden, classes = sizes
-    shapes = [(inputs, hidden), (hidden,), (hidden, classes), (classes,)]
-    parameters = [np.round(draw.normal(size=shape), 2) for shape in shapes]
-    return parameters, np.round(draw.normal(size=(rows, inputs)), 2), draw.integers(classes, size=rows)
+def judge_gradients(case, got):
+    """Return None, or which of the two arrays, the replicas' gradients and their mean, is not what it must be."""
+    dues = every_gradient(*case.arguments)
+    for found, due, name in zip(got, dues, ("the replicas' gradients", "their mean"), strict=True):
+        if found.shape != due.shape:
+            return f"expected {name} as a tensor of shape {due.shape}"
+        if not np.allclose(found, due, rtol=1e-6, atol=1e-9):
+            return f"expected {name} to be {due.round(6).tolist()}"
+    return None
 
 
 # ---- the store that waits --------------------------------------------------------------------------------------------
@@ -120,63 +119,7 @@ def judge_sync(got, *arguments):
     return None
 
 
-def fixed_sync():
-    """Return group -> (w, learning rate, needed, pushes), a push being (worker, version, gradient, rows)."""
-    w = np.array([1.0, 2.0])
-    mean = [
-        (w, 0.5, 1, [(0, 0, [2.0, 4.0], 1)]),
-        (w, 0.5, 2, [(0, 0, [2.0, 4.0], 1), (1, 0, [4.0, 0.0], 1)]),
-        (w, 0.5, 2, [(0, 0, [4.0, 0.0], 3), (1, 0, [0.0, 8.0], 1)]),
-        (w, 0.25, 2, [(2, 0, [4.0, 4.0], 1), (0, 0, [8.0, 0.0], 1), (0, 1, [1.0, 1.0], 2), (2, 1, [4.0, 1.0], 1)]),
-    ]
-    late = [
-        (w, 0.5, 1, [(0, 0, [2.0, 2.0], 1), (1, 0, [4.0, 4.0], 1)]),
-        (w, 0.5, 2, [(0, 0, [2.0, 2.0], 1), (0, 0, [6.0, 6.0], 1), (1, 0, [4.0, 0.0], 1)]),
-        (w, 0.5, 2, [(0, 0, [2.0, 2.0], 1), (2, 0, [4.0, 0.0], 1), (1, 0, [9.0, 9.0], 1), (1, 1, [2.0, 0.0], 1)]),
-    ]
-    # 1e16 and 1 more is 1e16: only in the order of the numbers does the 1 survive
-    large = {0: [1e16, 0.0], 1: [-1e16, 0.0], 2: [1.0, 3.0]}
-    order = [(w, 1.0, 3, [(k, 0, large[k], 1) for k in by]) for by in ((0, 1, 2), (2, 0, 1), (0, 2, 1))]
-    return {"mean": mean, "late": late, "order": order}
-
-
-def drawn_sync(draw):
-    """Return group -> arguments whose pushes are drawn: workers that are in time, and workers that are not."""
-    large, perhaps = float(draw.integers(1, 9)) * 1e16, [draw.permutation(3).tolist() for _ in range(2)]
-    small = draw.integers(1, 9, 4).astype(float)
-    gradients = {0: [large, small[0]], 1: [-large, small[1]], 2: [small[2], small[3]]}
-    order = [(np.zeros(2), 1.0, 3, [(k, 0, list(gradients[k]), 1) for k in by]) for by in perhaps]
-    drawn = {"mean": [], "late": [], "order": order}
-    for needed, count in ((2, 8), (3, 15)):
-        w, rate = np.round(draw.normal(size=2), 2), round(float(draw.uniform(0.1, 0.9)), 2)
-        orders = np.concatenate([draw.permutation(needed) for _ in range(count // needed)]).tolist()
-        good = [(worker, k // needed, *_gradient(draw)) for k, worker in enumerate(orders)]
-        drawn["mean"].append((w, rate, needed, good))
-        versions = sorted(draw.integers(0, 3, 2 * count).tolist())
-        wild = [(int(draw.integers(needed + 2)), version, *_gradient(draw)) for version in versions]
-        drawn["late"].append((w, rate, needed, wild))
-    return drawn
-
-
-def _gradient(draw):
-    return np.round(draw.normal(size=2), 2).tolist(), int(draw.integers(1, 9))
-
-
 # ---- stale gradients -------------------------------------------------------------------------------------------------
-
-
-def descents(draw):
-    """Return (w, rate, delay, steps)."""
-    fixed = [
-        (1.0, 0.5, 0, 0),
-        (1.0, 0.5, 0, 2),
-        (1.0, 0.5, 1, 1),
-        (1.0, 0.5, 1, 3),
-        (2.0, 0.25, 3, 6),
-        (1.0, 1.0, 9, 4),
-    ]
-    drawn = [(float(draw.normal()), float(draw.uniform(0.1, 1.5)), int(draw.integers(1, 7)), 40) for _ in range(4)]
-    return fixed, drawn
 
 
 def judge_descent(got, w, rate, delay, steps):
@@ -213,9 +156,3 @@ def judge_rate(got, curvature, delay):
     if largest_root(0.99 * rate * curvature, delay) > 1:
         return "with a rate 1 % smaller the versions still grow"
     return None if largest_root(1.01 * rate * curvature, delay) > 1 else "with a rate 1 % larger they still shrink"
-
-
-def parabolas(draw):
-    """Return (curvature, delay)."""
-    fixed = [(1.0, 0), (1.0, 1), (2.0, 0), (1.0, 2), (0.5, 1), (1.0, 12)]
-    return fixed, [(round(float(draw.uniform(0.2, 50)), 2), int(delay)) for delay in draw.permutation(11)[:4]]

@@ -49,15 +49,15 @@ def drive(port, a, b, count, entry):
 
 
 def test_tasks_note_what_they_are_asked_and_multiply(host):
-    marking, tasks = module("marking"), host(2)
+    tasks = host(2)
     a, b = np.arange(6.0).reshape(3, 2), np.array([[1.0, 2.0], [0.0, -1.0]])
     made = drive(
         tasks.address, a, b, 2, lambda a, b, tasks: np.concatenate([tasks[0](a[:2], b), tasks[1](a[2:].tolist(), b)])
     )
     assert np.array_equal(made, a @ b)
     first, second = tasks.seen()
-    assert first == [0, 2, marking.digest(a[:2]), marking.digest(b), True]
-    assert second == [1, 1, marking.digest(a[2:]), marking.digest(b), True]
+    assert first == [0, 2, oracles.digest(a[:2]), oracles.digest(b), True]
+    assert second == [1, 1, oracles.digest(a[2:]), oracles.digest(b), True]
 
 
 def test_a_task_that_is_alone_says_so_and_answers_all_the_same(host, monkeypatch):
@@ -103,7 +103,7 @@ def test_gradients_row_by_row_are_torchs():
     import torch
 
     draw = np.random.default_rng(0)
-    parameters, x, labels = oracles.network(draw, (4, 3, 5), 9)
+    parameters, x, labels = load_part(LAB, "cases").network(draw, (4, 3, 5), 9)
     tensors = [torch.tensor(one, requires_grad=True) for one in parameters]
     scores = torch.sigmoid(torch.tensor(x) @ tensors[0] + tensors[1]) @ tensors[2] + tensors[3]
     torch.nn.functional.cross_entropy(scores, torch.tensor(labels)).backward()

@@ -7,7 +7,7 @@ ifneq ($(origin PYTHON),file)
 CHOSEN := --chosen
 endif
 VENV := .venv/bin/python
-LANES ?= 2
+LANES ?= 3
 INSTALL = @command -v "$(PYTHON)" >/dev/null 2>&1 || { \
 	echo "There is no $(PYTHON) here. Install Python 3.11 or newer, or name yours: make lab PYTHON=python3.12"; exit 1; }; \
 	"$(PYTHON)" install.py $(CHOSEN)
@@ -25,7 +25,8 @@ test:  ## set up, then check everything that the chapters claim (so many files o
 	$(INSTALL) --test
 	@$(VENV) -m ruff check .
 	@$(VENV) -m ruff format --check .
-	@$(VENV) -m pytest -n $(LANES) --dist loadfile --no-loadscope-reorder --durations=25
+	@$(VENV) -m mypy
+	@$(VENV) -m pytest -n $(LANES) --durations=25
 
 faults:  ## set up, then break trainings in two hundred ways, each drawn from its seed (COUNT=20: fewer; 20 minutes)
 	$(INSTALL) --test
@@ -55,5 +56,5 @@ env:  ## set up only: .venv with the course in it
 	$(INSTALL)
 
 clean:  ## remove .venv and what tests and builds left
-	rm -rf .venv build dist .pytest_cache .hypothesis .ruff_cache
+	rm -rf .venv build dist .pytest_cache .hypothesis .ruff_cache .mypy_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

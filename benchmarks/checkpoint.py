@@ -11,7 +11,7 @@ import torch
 from benchmarks.report import Row
 from course.cluster import local_cluster
 from course.training import Hook, ParameterServer, train
-from course.training.problems import mnist
+from course.training.problems.mnist import mnist
 
 _SGD = partial(torch.optim.SGD, lr=0.5, momentum=0.9)  # momentum: state as large as the parameters
 

@@ -14,7 +14,7 @@ from benchmarks.peers.turns import Turns
 from benchmarks.report import Row
 from course.cluster import local_cluster
 from course.training import train
-from course.training.problems import mnist
+from course.training.problems.mnist import mnist
 
 _STEPS, _REPEATS = 1000, 5
 _RECORDED = {"async": TENSORFLOW_DIGITS_ASYNC, "sync": TENSORFLOW_DIGITS_SYNC}

@@ -71,7 +71,7 @@ def _for(seconds):
 
 
 def _runs(cluster, mode, strike, enough):
-    made, hits = problems.known("linear").made(), []
+    made, hits = problems.named_problem("linear").made(), []
     for seed in range(_REPEATS):
         hit = Hit(100, strike, enough)
         with tempfile.TemporaryDirectory() as folder:

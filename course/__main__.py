@@ -2,14 +2,15 @@
 
 import signal
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
+from typing import Any
 
 import click
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
-def main():
+def main() -> None:
     """From one CPU to a cluster. Start with `python -m course lab`."""
 
 
@@ -19,7 +20,7 @@ def main():
 @main.command()
 @click.option("--browser/--no-browser", default=None, help="Open a browser; by default where there is a display.")
 @click.option("--port", type=click.IntRange(0, 65535), help="8888 or the next free one by default; 0: any free one.")
-def lab(browser, port):
+def lab(browser: bool | None, port: int | None) -> None:
     """Open JupyterLab on the first chapter, on this machine only; Ctrl-C stops it."""
     from course.lab import LabError
     from course.lab import lab as open_lab
@@ -31,7 +32,7 @@ def lab(browser, port):
 
 
 @main.command()
-def devices():
+def devices() -> None:
     """List this machine's devices: name, memory, what it is."""
     from course.devices import list_devices
 
@@ -41,19 +42,21 @@ def devices():
 @main.command()
 @click.argument("notebook", type=click.Path(dir_okay=False))
 @click.option("--lab", metavar="FOLDER", help="The lab's sources; by default beside the notebook, or the course's own.")
-def check(notebook, lab):
+def check(notebook: str, lab: str | None) -> None:
     """Mark your own lab, LAB.ipynb, as your class would: points and the smallest counterexample, exercise by exercise.
 
     Exits with 0 when everything is right.
     """
-    from grader.at_home import LabError, TooLarge, Unreadable, report
+    from importlib.metadata import entry_points
 
-    try:
-        raise SystemExit(report(notebook, lab, click.echo))
-    except (Unreadable, TooLarge) as error:
-        raise click.ClickException(f"{notebook}: {error}") from error
-    except (LabError, OSError) as error:
-        raise click.ClickException(str(error)) from error
+    # whoever marks brings the command along: the course knows its name only
+    found = list(entry_points(group="course.commands", name="check"))
+    if not found:
+        raise click.ClickException(
+            "what marks labs is not installed here. In a checkout of the course run `make lab`, or "
+            "`python -m pip install -e .`, then this again; in a notebook check(answer) works without it."
+        )
+    found[0].load()(notebook, lab)
 
 
 @main.command()
@@ -66,7 +69,7 @@ def check(notebook, lab):
 @click.option("--width", default=72, show_default=True, type=click.IntRange(min=1))
 @click.option("--every", default=30, show_default=True, help="Generations between two lines.")
 @click.option("--show", is_flag=True, help="Print the board too, not only how many cells live.")
-def life(**arguments):
+def life(**arguments: Any) -> None:
     """Run a pattern of the Game of Life; print how many cells live, and the cells computed a second."""
     from course.commands.life import report
 
@@ -82,16 +85,13 @@ def life(**arguments):
 @click.option("--workers", default=1, show_default=True, type=click.IntRange(min=1), help="Processes that throw.")
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0))
 @click.option("--method", default="pseudo", show_default=True, type=click.Choice(["pseudo", "sobol", "stratified"]))
-def pi(samples, workers, seed, method):
+def pi(samples: str, workers: int, seed: int, method: str) -> None:
     """Estimate pi by throwing darts; print it, its standard error, the seconds and the samples a second."""
     from course.commands.pi import report
 
-    try:
-        number = float(samples)
-    except ValueError:
-        number = samples  # refused below, with the legal form
-    if samples.isdigit():
-        number = int(samples)  # a float has 53 bits
+    number: float | str = int(samples) if samples.isdigit() else samples  # a float has 53 bits
+    with suppress(ValueError):  # what is no number is refused below, with the legal form
+        number = number if isinstance(number, int) else float(number)
     try:
         for line in report(number, workers, seed, method):
             click.echo(line)
@@ -111,9 +111,9 @@ def pi(samples, workers, seed, method):
     help="Modelled seconds of a simulated GPU, an H200 by default; last on the line.",
 )
 @click.option("--trace", metavar="NAME", help="Figures of a trace or data sheet, or of your own .json file of one.")
-def matmul(device, sizes, **settings):
+def matmul(device: str, sizes: tuple[int, ...], **settings: Any) -> None:
     """Time products of SIZE by SIZE matrices: copies apart from the product, the first call apart from the rest."""
-    from course.commands.timing import report
+    from course.commands.matmul import report
 
     try:
         for line in report(device, sizes, **settings):
@@ -138,7 +138,7 @@ def matmul(device, sizes, **settings):
 )
 @click.option("--patience", default=60.0, show_default=True, help="Seconds to wait for the scheduler.")
 @click.option("--simulated-gpus", default=0, type=click.IntRange(0, 128), help="Simulated GPUs for the task.")
-def task(**settings):
+def task(**settings: Any) -> None:
     """Start one task of a cluster on this machine and join it; SIGTERM or Ctrl-C ends it."""
     try:
         with _ended_by_signals():
@@ -163,7 +163,7 @@ def _ended_by_signals():
 
 @main.command()
 @click.argument("file")
-def certificate(file):
+def certificate(file: str) -> None:
     """Write to the new FILE the certificate that every task of one cluster holds; give copies to nobody else."""
     from course.cluster.certificates import write_certificate
 
@@ -197,14 +197,14 @@ def certificate(file):
 @click.option("--certificate", metavar="FILE", help="What every role holds; cluster.pem by default.")
 @click.option("--insecure", is_flag=True, help="Plain TCP instead of TLS, on loopback only.")
 @click.option("--patience", default=60.0, show_default=True, help="Seconds to wait for the other roles.")
-def train(**settings):
+def train(**settings: Any) -> None:
     """Train a line, or digits, on parameter servers and workers, and print what was found.
 
     Alone, everything runs on this machine. With --job-name it is one role of many: start each in a shell of its own,
     in any order, with the same flags.
     """
     from course.commands.train import run
-    from course.training.driver.train import TrainingError
+    from course.training.records.errors import TrainingError
 
     try:
         raise SystemExit(run(partial(print, flush=True), **settings))

@@ -47,7 +47,7 @@ CHAPTERS = (
 )
 
 
-def outlook(cores, memory, slower=1.0):
+def outlook(cores: int, memory: float, slower: float = 1.0) -> list[Outlook]:
     """Return an `Outlook` for each chapter on a machine with `cores`, `memory` (GiB) and cores `slower` times as slow.
 
     A chapter that keeps many processes busy gains from more cores and loses from fewer. Raises ValueError for what no
@@ -72,7 +72,7 @@ def _one(chapter, cores, memory, slower):
     return Outlook(chapter, seconds, f"{chapter.waits_for}{f' on {cores} core' if crowd > 1 else ', on slow cores'}")
 
 
-def usable_cores(group=_GROUP):
+def usable_cores(group: Path = _GROUP) -> int:
     """Return how many cores this process may keep busy: a hosted notebook may see 64 and be allowed 1.
 
     >>> usable_cores() >= 1

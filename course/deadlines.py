@@ -28,7 +28,7 @@ LOST_CLIENT_CLOSES = 1.0
 #: A lost scheduler is noticed by a client in so long, all in all.
 SCHEDULER_LOSS_NOTICED = 10.0
 
-# --- a lease, of which there is one holder at a time (course/cluster/multihost/lease.py) -----------------------------
+# --- a lease, of which there is one holder at a time (course/cluster/lease.py) -----------------------------
 
 #: A lease holds so long after it was last renewed, at most: a scheduler that starts anew gives nothing away for as
 #: long, because a lease that its predecessor gave may still hold.
@@ -105,6 +105,10 @@ GPUS_COUNTED = 10.0
 
 #: For all ranks to find each other: a busy laptop, not a hang.
 RANKS_MEET = 30.0
+#: For gloo to connect one rank to another, once; it tries five times.
+RANKS_CONNECT = 5.0
+#: For all ranks to be connected: gloo's five tries.
+RANKS_CONNECTED = 25.0
 #: For a rank to wait for another one in a reduction, unless told otherwise.
 RANK_SILENCE = 10.0
 #: For the other ranks to say what they saw, once one has failed.
@@ -113,6 +117,75 @@ RANKS_SAY_WHY = 1.0
 RANKS_END = 300.0
 #: `map_reduce` waits so long for a part to end after another one, unless told otherwise.
 PART_ENDS = 600.0
+
+# --- a training's connections, its workers and shards (course/training/transport/, worker/, server/) ------------------
+
+#: Whoever has nothing to send on a connection of a training sends a heartbeat this often.
+WIRE_HEARTBEAT_EVERY = 0.5
+#: Without a byte for so long, the other end of a connection counts as gone: five heartbeats in a row are missing.
+WIRE_SILENCE = 3.0
+#: For TLS and the handshake of a connection to a shard together, however slowly the bytes come.
+SHARD_HANDSHAKE = 5.0
+#: Between two looks of a shard's listener whether it is closed, or a session is overdue.
+LISTENER_LOOKS_EVERY = 0.2
+#: A worker whose connections broke tries again for so long: longer than a shard needs to count the old ones out.
+WORKER_RECONNECTS = 6.0
+#: … where the connection is refused: no process listens there any more, and another shard is on its way.
+WORKER_RECONNECTS_REFUSED = 1.0
+#: Between two such attempts.
+WORKER_RECONNECTS_EVERY = 0.1
+#: For all workers to join at the start: their tasks import torch.
+ALL_WORKERS_JOIN = 30.0
+#: … after a shard was lost: the workers that are there by then go on.
+WORKERS_REJOIN = 2.0
+#: A training without any live worker ends after so long.
+NO_WORKER_LEFT = 10.0
+#: For the session to come to a shard that has just opened.
+FIRST_SESSION_COMES = 30.0
+#: Between two requests of a session: its hooks may take their time, and a notebook's kernel may be busy.
+SESSION_SILENCE = 30.0
+#: For a process that ends to finish the optimiser's steps it is in.
+STEPS_END_AT_EXIT = 3.0
+
+# --- a training: the session (course/training/driver/) ---------------------------------------------------------------
+
+#: For a ps task to open its shard: a first optimiser imports a lot, and laptops are busy.
+SHARD_OPENS = 60.0
+#: Between two polls of shard 0 by the session.
+SESSION_POLLS_EVERY = 0.02
+#: Between two polls of the other shards.
+FOLLOWERS_POLLED_EVERY = 0.25
+#: For a ps task to say that it is there; its event loop does nothing else.
+PS_ANSWER = 0.7
+#: The successor of a lost ps task is waited for so long, while others could take its part.
+LOST_PS_SUCCESSOR = 2.0
+#: … and so long when no ps task is left at all.
+ANY_PS_COMES = 30.0
+#: A worker's loop that ended while training goes on is sent again after so long: training may just have ended.
+LOOP_SENT_AGAIN = 1.0
+
+# --- a training whose roles are started by hand (course/training/multihost/) -----------------------------------------
+
+#: Between two questions of a candidate for the chief's lease, or of the chief.
+CHIEF_ASKS_EVERY = 0.3
+#: Shards whose chief is lost wait so long for the next one.
+CHIEF_SUCCESSOR = 10.0
+#: Between two looks of a role at the status board.
+ROLE_LOOKS_EVERY = 0.3
+#: Between two questions of a ps role to the scheduler about which tasks there are; they cost it more.
+ROLE_LISTS_TASKS_EVERY = 2.0
+#: For the scheduler to answer one question about the status board.
+BOARD_ANSWER = 2.0
+#: Without an answer about the status board for so long, a role says that its scheduler is lost, and ends.
+BOARD_SILENCE = 7.0
+#: For the workers' loops to hear from their shards that training has ended, before the chief closes these.
+END_HEARD = 1.0
+#: The scheduler's process stays for so long at the end, for the others to read the last notice.
+LAST_NOTICE_READ = 5.0
+#: Between two starts of a role's worker loop for the same shards.
+WORKER_LOOP_AGAIN = 0.5
+#: For a role that ends to finish the gradient it is in, or to give up shards that are gone.
+GRADIENT_ENDS = 5.0
 
 
 #: What must hold between these, each line a chain of comparisons, and why.
@@ -153,7 +226,40 @@ ORDER = {
     "OWNER_LOOK_EVERY < FORK_SERVER_ENDS": "the fork server sees that its owner is gone before it is killed",
     "SCHEDULER_FOUND < TASK_JOINS": "a task says itself why it cannot join, before its supervisor gives it up",
     "SOON_EVERY < SUPERVISOR_LOOKS_EVERY < TASK_FROZEN": "who looks, looks often enough to see it",
+    "5 * RANKS_CONNECT <= RANKS_CONNECTED < RANKS_MEET": (
+        "ranks whose neighbour died while they connected are free again before the next run gives them up"
+    ),
     "RANKS_SAY_WHY < RANK_SILENCE < RANKS_MEET < RANKS_END": (
         "a silent rank is named by its neighbours before the time for all is up"
     ),
+    "5 * WIRE_HEARTBEAT_EVERY < WIRE_SILENCE": "several heartbeats in a row are missing before an end counts as gone",
+    "LISTENER_LOOKS_EVERY < WIRE_HEARTBEAT_EVERY": "a shard that closes does so between two heartbeats",
+    "WIRE_SILENCE < SHARD_HANDSHAKE": "who calls a shard gives up before the shard cuts the handshake off",
+    "WORKER_RECONNECTS_EVERY < WORKER_RECONNECTS_REFUSED < WIRE_SILENCE < WORKER_RECONNECTS": (
+        "a worker that was cut off tries until its shard has counted its old connections out, and then comes in"
+    ),
+    "WORKERS_REJOIN < WORKER_RECONNECTS < NO_WORKER_LEFT < ALL_WORKERS_JOIN": (
+        "a worker that can come back has come before the training ends for want of workers"
+    ),
+    "WORKER_RECONNECTS_REFUSED + LOOP_SENT_AGAIN <= WORKERS_REJOIN": (
+        "workers that lost a ps have their loops again when the next incarnation counts who is there"
+    ),
+    "ALL_WORKERS_JOIN < SHARD_OPENS": "a shard says which worker is missing before its own opening counts as failed",
+    "SESSION_POLLS_EVERY < FOLLOWERS_POLLED_EVERY < WIRE_HEARTBEAT_EVERY": (
+        "the session sees the loss of any shard before the shards' heartbeats would be missed"
+    ),
+    "SESSION_POLLS_EVERY < LOOP_SENT_AGAIN": "a loop that ended with its training is not sent again",
+    "WIRE_SILENCE < SESSION_SILENCE": "a session may be busy for longer than a worker may be silent: hooks run in it",
+    "PS_ANSWER < LOST_PS_SUCCESSOR < ANY_PS_COMES": "a ps task that lives has answered before another takes its part",
+    "CHIEF_ASKS_EVERY <= LEASE_ASKED_EVERY": "a chief asks for its lease as often as a lease wants",
+    "LEASE_LASTS + LEASE_SETTLES + ROLE_LOOKS_EVERY < CHIEF_SUCCESSOR": (
+        "the shards of a lost chief wait until its lease has run out and the next chief has seen that it is one"
+    ),
+    "WORKER_RECONNECTS < CHIEF_SUCCESSOR": "shards outlast their workers' attempts while they wait for a chief",
+    "ROLE_LOOKS_EVERY < END_HEARD < LAST_NOTICE_READ": "every role reads the last notice while the scheduler is there",
+    "ROLE_LOOKS_EVERY < ROLE_LISTS_TASKS_EVERY": "the costlier question is asked less often",
+    "BOARD_ANSWER < LEASE_LASTS < BOARD_SILENCE < SCHEDULER_SILENCE": (
+        "a chief has lost its lease before its role gives the scheduler up, and says so before its client is closed"
+    ),
+    "WIRE_SILENCE < GRADIENT_ENDS": "a role that ends has seen that its shards are gone, if they are",
 }

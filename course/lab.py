@@ -20,7 +20,7 @@ class LabError(RuntimeError):
     """JupyterLab can't be opened: the text says why and what to do."""
 
 
-def lab(browser=None, port=None, root=ROOT):
+def lab(browser: bool | None = None, port: int | None = None, root: str | Path = ROOT) -> None:
     """Open JupyterLab on `root`/notebooks/00_start_here.ipynb and return when it is stopped (Ctrl-C, or SIGTERM).
 
     `browser`: open one? None means where there is a display; the address, with its token, is printed in any case.
@@ -42,7 +42,7 @@ def lab(browser=None, port=None, root=ROOT):
     server.start()
 
 
-def check_ready(root, port):
+def check_ready(root: Path, port: int | None) -> None:
     """Raise `LabError` for what would only fail later, and less plainly."""
     try:
         import jupyterlab  # noqa: F401
@@ -61,7 +61,7 @@ def check_ready(root, port):
         )
 
 
-def is_free(port):
+def is_free(port: int) -> bool:
     """Tell whether 127.0.0.1:`port` can be listened on, by the same means as the server."""
     with socket.socket() as trial:
         if os.name != "nt":  # on Windows the option would let us share a port that is in use
@@ -73,7 +73,7 @@ def is_free(port):
         return True
 
 
-def has_display():
+def has_display() -> bool:
     """Tell whether a browser opened here would be seen."""
     if os.environ.get("SSH_CONNECTION") and not os.environ.get("DISPLAY"):
         return False
@@ -82,7 +82,7 @@ def has_display():
     return any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"))
 
 
-def options(root, browser, port):
+def options(root: Path, browser: bool, port: int | None) -> list[str]:
     """Return JupyterLab's command line; what stands here wins over the reader's own configuration files."""
     import zmq
 
@@ -103,13 +103,13 @@ def options(root, browser, port):
     return [f"--{name}={value}" for name, value in chosen.items()]
 
 
-def use_course_config():
+def use_course_config() -> None:
     """Put the course's configuration before the reader's own, for this process and its kernels."""
     earlier = os.environ.get("JUPYTER_CONFIG_PATH")
     os.environ["JUPYTER_CONFIG_PATH"] = os.pathsep.join([str(CONFIG), *([earlier] if earlier else [])])
 
 
-def trust(root):
+def trust(root: Path) -> int:
     """Sign the published chapters as `jupyter trust` does, and return how many: JupyterLab strips others' HTML."""
     import nbformat
     from nbformat.sign import NotebookNotary

@@ -15,6 +15,8 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+import click
+
 from grader.classroom.folders import CHECKOUT_LABS
 from grader.lab.source import LabError, load_lab
 from grader.marking.mark import mark_submission
@@ -55,6 +57,19 @@ def report(notebook, lab=None, tell=print):
         tell(line)
     tell(f"{_total(lines)} {how}")
     return 0 if lines and all(line.kind == "right" for line in lines) else 1
+
+
+def command(notebook: str, lab: str | None) -> None:
+    """Run `python -m course check`, the entry point of that name: print the report and exit with its status.
+
+    Raises click.ClickException with a sentence for what can't be read or is no lab.
+    """
+    try:
+        raise SystemExit(report(notebook, lab, click.echo))
+    except (Unreadable, TooLarge) as error:
+        raise click.ClickException(f"{notebook}: {error}") from error
+    except (LabError, OSError) as error:
+        raise click.ClickException(str(error)) from error
 
 
 def find_sources(notebook, data):
@@ -145,7 +160,7 @@ def _object_in(holder, name):
 
 def _environment():
     # where this process has the course from, the other has it, too
-    here = str(Path(__file__).resolve().parents[2])
+    here = str(Path(__file__).resolve().parents[1])
     return {**os.environ, "MPLBACKEND": "Agg", "PYTHONPATH": os.pathsep.join([here, os.environ.get("PYTHONPATH", "")])}
 
 
@@ -164,6 +179,3 @@ def _total(lines):
     if any(line.points is None for line in lines):
         return f"{sum(line.kind == 'right' for line in lines)} of {len(lines)} exercises right."
     return f"{sum(line.score for line in lines):g} of {sum(line.points for line in lines):g} points."
-
-
-__all__ = ["LabError", "Line", "TooLarge", "Unreadable", "find_sources", "report"]

@@ -91,7 +91,7 @@ def grade(course_dir, lab, **options):
 @click.option("--student", "students", multiple=True, metavar="STUDENT", help="Only this one; may be repeated.")
 def feedback(course_dir, lab, students):
     """Write a page for each student into feedback/STUDENT/LAB/LAB.html."""
-    from grader.reports.feedback_files import write_feedback
+    from grader.reports.feedback import write_feedback
 
     with _sentences():
         course, rules, people = _class(course_dir)
@@ -110,7 +110,7 @@ def feedback(course_dir, lab, students):
 @click.option("--worksheet", type=click.Path(path_type=Path), help="Moodle's grading worksheet, to be filled in.")
 def export(course_dir, lab, canvas, moodle, worksheet):
     """Write a lab's scores as files that Canvas and Moodle import; late penalties and manual marks are counted."""
-    from grader.reports.export_files import write_exports
+    from grader.reports.export import write_exports
 
     with _sentences():
         if not (canvas or moodle):
@@ -126,7 +126,7 @@ def export(course_dir, lab, canvas, moodle, worksheet):
 @click.option("--since", metavar="TIME", help="Since then; by default the last time that any mark changed.")
 def difference(course_dir, lab, since):
     """Tell which marks are not what they were before the last grading."""
-    from grader.classroom.difference import differences, report
+    from grader.classroom.history import differences, report
 
     with _sentences():
         course, rules, _ = _class(course_dir)
@@ -141,7 +141,7 @@ def difference(course_dir, lab, since):
 @click.option("--least", default=0.5, show_default=True, type=click.FloatRange(0.05, 1), help="Share that is alike.")
 def similarity(course_dir, lab, least):
     """Tell whose answers are more alike than the task explains. Alike is not copied: read both."""
-    from grader.reports.similar_answers import lines
+    from grader.reports.similarity import lines
 
     with _sentences():
         course, rules, people = _class(course_dir)

@@ -6,10 +6,10 @@ A place that can't be written costs that place only: what went wrong is told at 
 from collections import Counter
 
 from grader.classroom import atomic
-from grader.classroom.difference import report
 from grader.classroom.folders import ClassError
+from grader.classroom.history import report
 from grader.classroom.marks_csv import write_marks
-from grader.reports.autograded_files import write_autograded
+from grader.reports.autograded import write_autograded
 from grader.reports.gradebook import write_gradebook
 from grader.reports.progress import Progress
 from grader.runs.grade import grade

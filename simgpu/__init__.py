@@ -1,16 +1,64 @@
-"""Simulated GPUs: PyTorch programs with `device="cuda:0"` in them run on a machine that has none."""
+"""Simulated GPUs: PyTorch programs with `device="cuda:0"` in them run on a machine that has none.
 
-from simgpu.calibration import calibrate, errors
-from simgpu.models import DeviceModel, model_for
-from simgpu.session import SimulatedGPUs, simulated_gpus
-from simgpu.tensor import SimulatedTensor
+>>> import simgpu, torch
+>>> with simgpu.simulated_gpus(2):
+...     print((torch.ones(2, device="cuda:1") * 3).device)
+cuda:1
+
+Needs torch alone. Importing it is light: a name's module, and torch with it, is loaded when first used.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from simgpu.clock.five_stopwatches import stopwatches
+    from simgpu.clock.modelled_clock import ModelledClock
+    from simgpu.models.calibration import calibrate
+    from simgpu.models.catalogue import model_for
+    from simgpu.models.device_model import DeviceModel, Work
+    from simgpu.models.fit_errors import errors
+    from simgpu.ops.cost import work_of
+    from simgpu.ops.tensor import SimulatedTensor
+    from simgpu.session import SimulatedGPUs, simulated_gpus
+    from simgpu.state import active
+
+_HOME = {
+    "simulated_gpus": "simgpu.session",  # start some
+    "SimulatedGPUs": "simgpu.session",
+    "active": "simgpu.state",  # those that are open now
+    "SimulatedTensor": "simgpu.ops.tensor",
+    "model_for": "simgpu.models.catalogue",  # "H200" -> its `DeviceModel`
+    "DeviceModel": "simgpu.models.device_model",
+    "calibrate": "simgpu.models.calibration",  # a recorded trace -> its `DeviceModel`
+    "errors": "simgpu.models.fit_errors",
+    "Work": "simgpu.models.device_model",  # operations and bytes of an op
+    "work_of": "simgpu.ops.cost",
+    "ModelledClock": "simgpu.clock.modelled_clock",
+    "stopwatches": "simgpu.clock.five_stopwatches",
+}
 
 __all__ = [
     "DeviceModel",
+    "ModelledClock",
     "SimulatedGPUs",
     "SimulatedTensor",
+    "Work",
+    "active",
     "calibrate",
     "errors",
     "model_for",
     "simulated_gpus",
+    "stopwatches",
+    "work_of",
 ]
+
+
+def __getattr__(name: str) -> object:
+    if name in _HOME:
+        return getattr(import_module(_HOME[name]), name)
+    raise AttributeError(f"module 'simgpu' has no {name!r}; its names are {', '.join(__all__)}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

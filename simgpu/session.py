@@ -1,46 +1,34 @@
 """Starting and closing simulated GPUs: one simulation in a process, known to every thread, entered by some."""
 
 import atexit
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 
 import torch
 from torch.overrides import _pop_mode, _push_mode
 
-from course.devices.machine import Device
-from simgpu import saving
-from simgpu import torch_cuda as cuda
-from simgpu.clock import ModelledClock
-from simgpu.memory import MemoryAccounts
+from simgpu.calls.functions import Functions
+from simgpu.clock.modelled_clock import ModelledClock
+from simgpu.cuda.generators import Randomness
+from simgpu.cuda.torch_cuda import patched, uncompiled
+from simgpu.memory.accounts import MemoryAccounts
+from simgpu.memory.host import free_of_system
 from simgpu.messages import invalid_ordinal
-from simgpu.models import model_for
-from simgpu.random import Randomness
-from simgpu.uncompiled import uncompiled
-
-_ACTIVE = None  # the one hidden state allowed: it stands for the machine's hardware
-
-
-def active():
-    """Return the active `SimulatedGPUs`, or None."""
-    return _ACTIVE
+from simgpu.models.catalogue import model_for
+from simgpu.models.device_model import DeviceModel
+from simgpu.ops import saving
+from simgpu.state import activate, active
 
 
-def device_of(device):
-    """Return `device` as a tensor on it would report it: `cuda` is the current device, with its index.
-
-    Raises CUDA's error for an index that no simulated GPU has.
-    """
-    device = torch.device("cuda", device) if type(device) is int else torch.device(device)
-    return device if device.type != "cuda" or _ACTIVE is None else _ACTIVE.place(device)
-
-
-def simulated_gpus(count=1, model="H200"):
+def simulated_gpus(count: int = 1, model: "str | Mapping | DeviceModel" = "H200") -> "SimulatedGPUs":
     """Start `count` simulated GPUs and return them as `SimulatedGPUs`.
 
     From now on this thread's PyTorch programs find `cuda:0` to `cuda:{count-1}`, as on a machine that has them: values
     are the CPU's, devices, errors and their words are CUDA's, and `.clock` keeps modelled seconds, never measured ones.
-    `model` names what is modelled: a data sheet or trace ("H200", "T4"), a `Trace`, a `DataSheet`. Use it in a `with`,
-    or over several cells and then `.close()`; afterwards its tensors refuse every use. One at a time in a process. A
-    real GPU is hidden meanwhile. Numbers lie in this computer's memory, once for all devices.
+    `model` says what is modelled: a data sheet by name ("H200", "T4") or as a mapping, or a `DeviceModel`, such as
+    `calibrate(trace)` gives. Use it in a `with`, or over several cells and then `.close()`; afterwards its tensors
+    refuse every use. One at a time in a process. A real GPU is hidden meanwhile. Numbers lie in this computer's memory,
+    once for all devices.
 
     Another thread may use simulated tensors; to make new ones it enters `with gpus.entered():`. Compiled functions run
     uncompiled. Refused plainly: sparse tensors, `nn.DataParallel`, `torch.export`. Random numbers are the CPU's of the
@@ -53,72 +41,69 @@ def simulated_gpus(count=1, model="H200"):
     >>> x.device
     device(type='cuda', index=1)
     """
-    if type(count) is not int or not 1 <= count <= 128:  # torch keeps the index in 8 bits
-        raise ValueError(
-            f"simulated_gpus(count={count!r}): give a whole number from 1 to 128, as in simulated_gpus(4)."
-        )
     return SimulatedGPUs(count, model)
 
 
 class SimulatedGPUs:
     """`count` simulated GPUs of `model` (a `DeviceModel`), active until `close()` or the end of a `with`.
 
-    `clock` is the `ModelledClock`, `memory` the accounts of every device, `devices` the course's own list of them.
+    `clock` is the `ModelledClock`, `memory` the accounts of every device, `places` the `torch.device` of each. A
+    program that knows more (models by other names, how much memory its system has left, other pictures) says so in a
+    class of its own: `find_model`, `free_of_system` and `clock_class` are there for it.
     """
 
-    def __init__(self, count, model):
-        from simgpu import functions
+    find_model: Callable[..., DeviceModel] = staticmethod(model_for)
+    free_of_system: Callable[[], int] = staticmethod(free_of_system)
+    clock_class: type[ModelledClock] = ModelledClock
 
-        global _ACTIVE
-        if _ACTIVE is not None:
-            raise RuntimeError(f"simulated_gpus({count}): {_ACTIVE!r} is active already. Close it first: .close().")
+    def __init__(self, count: int, model: "str | Mapping | DeviceModel" = "H200"):
+        if type(count) is not int or not 1 <= count <= 128:  # torch keeps the index in 8 bits
+            raise ValueError(
+                f"simulated_gpus(count={count!r}): give a whole number from 1 to 128, as in simulated_gpus(4)."
+            )
+        if active() is not None:
+            raise RuntimeError(f"simulated_gpus({count}): {active()!r} is active already. Close it first: .close().")
         self.count = count
-        self.model = model_for(model)
-        self.clock = ModelledClock(self.model, count)
+        self.model = self.find_model(model)
+        self.clock = self.clock_class(self.model, count)
         self.closed = False
-        self.memory = MemoryAccounts(self.model.memory, count, self.model.name)
+        self.memory = MemoryAccounts(self.model.memory, count, self.model.name, self.free_of_system)
         self.randomness = Randomness(count)
         self.places = [torch.device("cuda", index) for index in range(count)]
-        self.mode = functions.Functions(self)
+        self.mode = Functions(self)
         self._undo = ExitStack()
         with ExitStack() as undo:
             undo.enter_context(_swapped_parameters())
-            self.driver = undo.enter_context(cuda.patched(self))
+            self.driver = undo.enter_context(patched(self))
             undo.enter_context(saving.restored(self))
             undo.enter_context(uncompiled())
             undo.callback(_leave, self.mode)
             _enter(self.mode)
             self._undo = undo.pop_all()
-        _ACTIVE = self
+        activate(self)
         atexit.register(self.close)
 
-    @property
-    def devices(self):
-        """The simulated devices as course `Device`s."""
-        return [
-            Device(f"/gpu:{index}", "gpu", self.model.memory, self.model.name, simulated=True)
-            for index in range(self.count)
-        ]
+    def place(self, device: torch.device) -> torch.device:
+        """Return the canonical `torch.device` for one of type cuda: the one object that tensors here carry.
 
-    def place(self, device):
-        """Return the canonical `torch.device` for one of type cuda: the one object that tensors here carry."""
+        Raises CUDA's error for an index that no simulated GPU has.
+        """
         index = self.driver.current() if device.index is None else device.index
         if index >= self.count:
             raise torch.AcceleratorError(invalid_ordinal())
         return self.places[index]
 
-    def close(self):
+    def close(self) -> None:
         """End the simulation; its tensors that still live refuse every use. Closing twice is closing once."""
-        global _ACTIVE
         if self.closed:
             return
         self.closed = True
-        _ACTIVE = None
+        activate(None)
         self._undo.close()
         atexit.unregister(self.close)
 
     @contextmanager
-    def entered(self):
+    def entered(self) -> "Iterator[SimulatedGPUs]":
         """Within the `with`, this thread sees the simulated GPUs as the one that started them does."""
         _enter(self.mode)
         try:

@@ -6,8 +6,8 @@ import socket
 import pytest
 from hypothesis import settings
 
+from tests.helpers.lanes import Lanes, longest_first
 from tests.helpers.leaks import check_leaks, leftovers
-from tests.helpers.longest import LONGEST
 
 # Examples are drawn from each test's own text, and none has a time limit: the same commit gets the same verdict, on any
 # machine and under any load. `pytest --hypothesis-profile=explore` draws new ones.
@@ -17,9 +17,11 @@ settings.load_profile("same verdict")
 
 
 def pytest_collection_modifyitems(items):
-    """Put the longest files first: where files are shared out, none of them is left to run alone at the end."""
-    place = {name: number for number, name in enumerate(LONGEST)}
-    items.sort(key=lambda item: place.get(item.nodeid.split("::")[0], len(place)))
+    longest_first(items)
+
+
+def pytest_xdist_make_scheduler(config, log):
+    return Lanes(config, log)
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -3,22 +3,44 @@
 import contextlib
 import copy
 import difflib
+from collections import Counter
 from dataclasses import dataclass
 from html import escape
 from importlib import import_module
+from threading import Lock
 
-from course.checks.attempts import Attempts
 from course.checks.calling import call_here
 from course.checks.chapters import MODULES
 from course.checks.compare import show
 from course.checks.discovery import exercises_beside
-from course.checks.exercise import Case
+from course.checks.exercise import Case, Exercise
 from course.checks.shrink import smallest
 from course.draw import html
 
+HINT_AFTER = 2  # wrong answers
+
+
+class Attempts:
+    """The wrong answers of one kernel, by exercise. Safe to use from several threads.
+
+    >>> attempts = Attempts()
+    >>> attempts.wrong("step"), attempts.wrong("film"), attempts.wrong("step")
+    (1, 1, 2)
+    """
+
+    def __init__(self) -> None:
+        self._wrong: Counter[str] = Counter()
+        self._lock = Lock()
+
+    def wrong(self, exercise: str) -> int:
+        """Count one more wrong answer to `exercise`; return how many there were, this one included."""
+        with self._lock:
+            self._wrong[exercise] += 1
+            return self._wrong[exercise]
+
+
 #: Those of this process, which is a notebook's kernel.
 ATTEMPTS = Attempts()
-HINT_AFTER = 2  # wrong answers
 
 
 @dataclass(frozen=True, repr=False)
@@ -28,10 +50,10 @@ class Verdict:
     state: str
     message: str
 
-    def __bool__(self):
+    def __bool__(self) -> bool:
         return self.state == "passed"
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"{ {'passed': '✓', 'wrong': '✕', 'not yet': '…'}[self.state] } {self.message}".replace("\n", "\n  ")
 
     def _repr_mimebundle_(self, include=None, exclude=None):
@@ -40,7 +62,7 @@ class Verdict:
         return {"text/plain": repr(self), "text/html": html(body, repr(self)).html}
 
 
-def check(answer, exercise=None, attempts=ATTEMPTS):
+def check(answer: object, exercise: str | None = None, attempts: Attempts = ATTEMPTS) -> Verdict:
     """Check an exercise's answer; return a `Verdict`: passed, the smallest counterexample, or "not yet" on a stub.
 
     `answer` is the function that the exercise asks for, found by its name; for an answer that is a value, name the
@@ -82,7 +104,7 @@ def _entered(inputs):
     return inputs if hasattr(inputs, "__enter__") else contextlib.nullcontext(inputs)
 
 
-def find_exercise(name):
+def find_exercise(name: str) -> Exercise:
     """Return the `Exercise` called `name`; raises ValueError that names the nearest ones.
 
     A class's own labs bring theirs in a file beside the notebook; it comes first.

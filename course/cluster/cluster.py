@@ -4,10 +4,10 @@ import threading
 import weakref
 
 from course.cluster.executor import ClusterExecutor, OpenWork
-from course.cluster.multihost.lease import Lease
+from course.cluster.lease import Lease
 from course.cluster.pin import check_task, parse_pin, pinned
 from course.cluster.spec import ClusterSpec
-from course.deadlines import CLIENT_CLOSES, LEASE_ANSWER, LEASE_LASTS
+from course.deadlines import CLIENT_CLOSES, DEVICES_ANSWER, LEASE_ANSWER, LEASE_LASTS
 
 
 class Cluster:
@@ -76,11 +76,19 @@ class Cluster:
         return self._runtime.missing()
 
     def devices(self):
-        """Return the devices of every task, as a list of `course.devices.Device` with full names."""
-        self._work.check("cluster.devices")
-        from course.cluster.inventory import devices
+        """Return the devices of every task as a `DeviceList`, with names such as `/job:worker/task:0/cpu:0`.
 
-        return devices(self)
+        Those that a task simulates are marked so. Raises TimeoutError when a task is busy for longer than 35 seconds.
+        """
+        self._work.check("cluster.devices")
+        from course.devices import DeviceList, DeviceName, list_devices  # loads torch
+
+        found = []
+        for task in self.tasks:
+            name = DeviceName.parse(task)
+            with self.at(task):
+                found.append(self.executor.submit(list_devices, name.job, name.task))
+        return DeviceList(device for one in found for device in one.result(timeout=DEVICES_ANSWER))
 
     def lease(self, name, task, seconds=LEASE_LASTS):
         """Return a `Lease`: the task `task` as a candidate for `name`, which at most one has at any time.

@@ -5,7 +5,7 @@ from distributed import Client
 from course.cluster.cluster import Cluster
 from course.cluster.local_runtime.runtime import LocalRuntime
 from course.cluster.spec import ClusterSpec, check_job
-from course.cluster.task.quiet import quiet
+from course.cluster.task.task import quiet
 from course.deadlines import TASK_JOINS
 
 _LOOPBACK = ("localhost", "127.0.0.1")
@@ -45,7 +45,7 @@ def _checked_gpus(given):
         )
     if not count:
         return None
-    from simgpu.models import model_for
+    from course.devices.models import model_for
 
     model_for(model)  # a name that stands for no model is refused here, not by a task that cannot start
     return count, model

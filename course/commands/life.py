@@ -1,6 +1,7 @@
 """What `python -m course life` prints: counts or pictures of a pattern's generations, and how fast they came."""
 
 import time
+from collections.abc import Iterator
 
 from course.life.board import empty, put, to_text
 from course.life.files import read_pattern
@@ -8,7 +9,9 @@ from course.life.patterns import pattern as named_pattern
 from course.life.run import run
 
 
-def report(pattern, generations, engine, rule, wrap, height, width, every, show):
+def report(
+    pattern: str, generations: int, engine: str, rule: str, wrap: bool, height: int, width: int, every: int, show: bool
+) -> Iterator[str]:
     """Yield the lines to print; `pattern` is a name or the path of a pattern file, shown every `every` generations."""
     if every < 1:
         raise ValueError(f"life(every={every}): frames are 1 generation apart or more.")

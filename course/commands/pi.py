@@ -1,13 +1,14 @@
 """What `python -m course pi` prints."""
 
 import time
+from collections.abc import Iterator
 
 from course.pi.estimate import check_darts, estimate_pi
 
 
-def report(samples, workers, seed, method):
+def report(samples: float | str, workers: int, seed: int, method: str) -> Iterator[str]:
     """Yield the lines of the report; with two `workers` or more, each is a process of a cluster of its own."""
-    check_darts(samples, seed, method)  # before any process starts
+    samples, seed = check_darts(samples, seed, method)  # before any process starts
     if workers == 1:
         yield from _thrown(samples, seed, None, method)
         return

@@ -17,7 +17,8 @@ def run(job, index, *, insecure=False, certificate=None, patience=TASK_WAITS, si
     spec.task_address(job, index)  # a wrong name is told before a missing certificate
     pair = certificate_of(certificate, where.get("spec"), insecure)
     gpus = (simulated_gpus, "H200") if simulated_gpus else None
-    return serve(spec, job, index, pair, patience, simulated_gpus=gpus)
+    preload = ("course.training",)  # what most of the work that the scheduler reads is made of
+    return serve(spec, job, index, pair, patience, simulated_gpus=gpus, preload=preload)
 
 
 def spec_of(spec=None, job_hosts=(), **hosts):

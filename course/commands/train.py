@@ -1,51 +1,71 @@
 """`python -m course train`: everything on this machine by one command, or one role of a training that has many."""
 
 import dataclasses
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
 
 import torch
 
-from course.training.driver.plan import make_plan, taking_part
 from course.training.driver.train import train
+from course.training.driver.training_plan import make_plan, participants
 from course.training.hooks.base import StopOnNaN
-from course.training.problems.named import known
+from course.training.problems.named import NamedProblem, named_problem
+from course.training.problems.problem import Problem
+from course.training.records.result import TrainingResult
+
+if TYPE_CHECKING:
+    from course.cluster import ClusterSpec
+    from course.training.multihost.roles import Role
 
 
-def run(say, *, job_name=None, task_index=0, workers=2, ps=1, patience=60.0, certificate=None, insecure=False, **more):
+def run(
+    say: Callable[[str], None],
+    *,
+    job_name: str | None = None,
+    task_index: int = 0,
+    workers: int = 2,
+    ps: int = 1,
+    patience: float = 60.0,
+    certificate: str | None = None,
+    insecure: bool = False,
+    **more: Any,
+) -> int:
     """Run what the command line names: one role with `job_name`, else everything here; return the exit code.
 
     `say`: takes a line for the reader. `more`: the cluster's flags (`spec`, `ps_hosts`, `worker_hosts`,
     `scheduler_hosts`) and those of the training, as for `report`. Raises as `train` does.
     """
-    where = {flag: more.pop(flag, None) for flag in ("spec", "ps_hosts", "worker_hosts", "scheduler_hosts")}
+    hosts = {flag: more.pop(flag, None) for flag in ("spec", "ps_hosts", "worker_hosts", "scheduler_hosts")}
     if job_name is None:
-        if any(where.values()):
+        if any(hosts.values()):
             raise ValueError("--ps-hosts …: say which task this process is, as in --job-name worker --task-index 0")
         for line in report(workers=workers, ps=ps, **more):
             say(line)
         return 0
     from course.commands.task import certificate_of, spec_of
-    from course.training.multihost.roles import play
+    from course.training.multihost.roles import run_role
 
-    spec = spec_of(**where)
-    role, told = role_of(spec, job_name, task_index, patience, **more)
-    return play(dataclasses.replace(role, certificate=certificate_of(certificate, where["spec"], insecure)), told, say)
+    spec = spec_of(**hosts)
+    role, outcome_of = role_of(spec, job_name, task_index, patience, **more)
+    role = dataclasses.replace(role, certificate=certificate_of(certificate, hosts["spec"], insecure))
+    return run_role(role, outcome_of, say)
 
 
 def report(
-    problem,
-    mode,
-    workers,
-    steps=None,
-    optimizer=None,
-    learning_rate=None,
-    seed=0,
-    settings=None,
-    ps=1,
-    max_staleness=None,
-    aggregate=None,
-    checkpoint_dir=None,
-    resume=True,
-):
+    problem: str,
+    mode: str,
+    workers: int,
+    steps: int | None = None,
+    optimizer: str | None = None,
+    learning_rate: float | None = None,
+    seed: int = 0,
+    settings: str | None = None,
+    ps: int = 1,
+    max_staleness: int | None = None,
+    aggregate: int | None = None,
+    checkpoint_dir: str | None = None,
+    resume: bool = True,
+) -> Iterator[str]:
     """Train on a local cluster and yield lines of text: what runs, how good its outcome is, speed and staleness.
 
     `steps`, `optimizer` and `learning_rate` default to the problem's own; `settings`: "classic" or "tuned", for mnist.
@@ -53,7 +73,7 @@ def report(
     """
     from course.cluster import local_cluster
 
-    choice = known(problem, settings)
+    choice = named_problem(problem, settings)
     made, steps = choice.made(optimizer, learning_rate), choice.steps if steps is None else steps
     task = choice.make()
     yield f"{task}: {mode}, {optimizer or choice.optimizer} with learning rate {made.keywords['lr']:g}, {steps} updates"
@@ -76,24 +96,24 @@ def report(
 
 
 def role_of(
-    spec,
-    job,
-    index,
-    patience,
+    spec: "ClusterSpec",
+    job: str,
+    index: int,
+    patience: float,
     *,
-    problem,
-    mode,
-    steps=None,
-    optimizer=None,
-    learning_rate=None,
-    seed=0,
-    settings=None,
-    max_staleness=None,
-    aggregate=None,
-    checkpoint_dir=None,
-    resume=True,
-):
-    """Return the `Role` of this process, and the function from a result to lines of text that `play` takes.
+    problem: str,
+    mode: str,
+    steps: int | None = None,
+    optimizer: str | None = None,
+    learning_rate: float | None = None,
+    seed: int = 0,
+    settings: str | None = None,
+    max_staleness: int | None = None,
+    aggregate: int | None = None,
+    checkpoint_dir: str | None = None,
+    resume: bool = True,
+) -> "tuple[Role, Callable[[TrainingResult], Iterator[str]] | None]":
+    """Return the `Role` of this process, and the function from a result to lines of text that `run_role` takes.
 
     `job`, `index`: which task of `spec` it is. Raises ValueError or IndexError for a role that the spec doesn't have.
     """
@@ -104,9 +124,9 @@ def role_of(
             f"--job-name {job}: a training has the roles ps and worker; the scheduler is in the first ps's process, "
             "or, with --scheduler-hosts, a task of its own: `python -m course task --job scheduler` with these hosts."
         )
-    taking_part(spec.tasks)
+    participants(spec.tasks)
     spec.task_address(job, index)
-    choice = known(problem, settings)
+    choice = named_problem(problem, settings)
     made, steps = choice.made(optimizer, learning_rate), choice.steps if steps is None else steps
     if job != "worker":
         made([torch.zeros(1)])  # a first optimiser imports a lot: now, not when the shards are waited for
@@ -118,7 +138,7 @@ def role_of(
     return role, lambda result: outcome(choice, task, result)
 
 
-def outcome(choice, problem, result):
+def outcome(choice: NamedProblem, problem: Problem, result: TrainingResult) -> Iterator[str]:
     """Yield lines of text: how good the parameters are, speed, staleness, and what had to be survived."""
     yield from choice.outcome(problem, result.parameters)
     yield from _speed(result)

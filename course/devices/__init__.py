@@ -18,7 +18,7 @@ from course.devices.machine import Device, DeviceList, list_devices
 from course.devices.names import DeviceName
 from course.devices.placement import Op, Placement, place
 from course.devices.record import OpRecord
-from simgpu.session import SimulatedGPUs, simulated_gpus
+from course.devices.simulated import SimulatedGPUs, simulated_gpus
 
 __all__ = [
     "Device",

@@ -13,12 +13,11 @@ import torch
 from torch.nn.functional import mse_loss
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from course.devices.models import model_for
 from course.devices.names import name_of
 from course.devices.placement import place
-from simgpu.clock import ModelledClock
-from simgpu.cost import work_of
-from simgpu.models import Work, model_for
-from simgpu.session import active, simulated_gpus
+from course.devices.simulated import simulated_gpus
+from simgpu import ModelledClock, Work, active, work_of
 
 CPU = "/cpu:0"
 DEVICES = (CPU, "/gpu:0", "/gpu:1")

@@ -1,11 +1,12 @@
-"""An op that its device lacks: it runs on the CPU, and what it made or wrote returns to the device."""
+"""A device that is not here, an op that its device lacks: an error, or the CPU. What is made there returns."""
 
 import torch
 from torch.utils._pytree import tree_map_only
 
 from course.devices import moves
-from course.devices.names import name_of
-from course.devices.notes import noted
+from course.devices.machine import list_devices
+from course.devices.moves import noted
+from course.devices.names import DeviceName, name_of
 from course.devices.rules import Rule
 
 _CPU = torch.device("cpu")
@@ -50,3 +51,42 @@ def _returned(tensor, device, returned, changed):
 def _version(tensor):
     """Return how often the tensor was written to. One made in inference mode does not count: it is always copied."""
     return object() if tensor.is_inference() else tensor._version
+
+
+def resolve(device, soft=False):
+    """Return `(torch.device, note)` for a name, `DeviceName`, `Device` or `torch.device`; the note is for the log.
+
+    A device that this machine lacks is a ValueError that lists what there is; with `soft=True` it is the CPU, and the
+    note says what was asked for.
+    """
+    name = DeviceName.parse(device)
+    if name.job not in (None, "localhost"):  # TensorFlow calls the process itself /job:localhost
+        raise ValueError(
+            f"place(device={str(name)!r}): names a device of another task. Pin the work with "
+            f"cluster.at({str(name)!r}), or leave the task out: place({str(name.local or '/cpu:0')!r})."
+        )
+    if name.local is None:
+        raise ValueError(f"place(device={str(name)!r}): names a task, not a device. Add one: '{name}/cpu:0'.")
+    # Every build of torch has these two; meta, shapes without numbers, is on no list.
+    if str(name.local) in ("/cpu:0", "/meta:0"):
+        return name.local.torch, ""
+    here = list_devices()
+    if str(name.local) in [known.name for known in here]:
+        return name.local.torch, ""
+    if soft:
+        return DeviceName(kind="cpu", index=0).torch, f"asked for {name.local}: not on this machine"
+    raise ValueError(
+        f"place(device={str(name.local)!r}): this machine has {', '.join(map(_named, here))}.\n"
+        f"Use one of these, pass soft=True to run on the CPU instead"
+        f"{f', or practise with simulated_gpus({name.index + 1})' if name.kind == 'gpu' else ''}."
+    )
+
+
+def _named(device):
+    return f"{device.name} (simulated)" if device.simulated else device.name
+
+
+def missing_kernel(error):
+    """Return whether torch's NotImplementedError says that the device lacks the op, not that the op lacks a feature."""
+    text = str(error)
+    return "Could not run" in text or "not currently implemented for the" in text or "no fake impl" in text

@@ -3,16 +3,20 @@
 import os
 import platform
 import subprocess
-import sys
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import psutil
 import torch
 
 from course.devices.names import DeviceName
 from course.draw import table
+from simgpu.state import active
+
+if TYPE_CHECKING:
+    from simgpu import SimulatedGPUs
 
 
 @dataclass(frozen=True, repr=False)
@@ -80,9 +84,9 @@ def _cpu():
 
 
 def _gpus():
-    gpus = simulation()
+    gpus = active()
     if gpus is not None:
-        return gpus.devices
+        return as_devices(gpus)
     if not torch.cuda.is_available():
         return []
     every = [torch.cuda.get_device_properties(index) for index in range(torch.cuda.device_count())]
@@ -98,10 +102,10 @@ def _gpus():
     ]
 
 
-def simulation():
-    """Return the open `SimulatedGPUs`, or None; who has not simulated does not load the code for it."""
-    session = sys.modules.get("simgpu.session")
-    return session and session.active()
+def as_devices(gpus: "SimulatedGPUs") -> list[Device]:
+    """Return the simulated GPUs `gpus` as `Device`s."""
+    model = gpus.model
+    return [Device(f"/gpu:{index}", "gpu", model.memory, model.name, simulated=True) for index in range(gpus.count)]
 
 
 def _mps():

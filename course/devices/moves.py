@@ -1,8 +1,9 @@
-"""Bringing a call's inputs to a device, through `.to`, so that autograd records the way back."""
+"""Bringing a call's inputs to a device, through `.to`, so that autograd records the way back; and notes for the log."""
+
+from threading import get_ident
 
 import torch
 
-from course.devices.notes import noted
 from course.devices.rules import target
 
 
@@ -62,3 +63,25 @@ def target_of(plan, args, kwargs):
     """Return the first tensor that the call writes to, or None when it writes to none."""
     written = tensors_in(target(plan, args, kwargs))
     return written[0] if written else None
+
+
+#: thread -> the remark on the op that runs there now. Empty but for moments: so the log sees at once that there is none
+#: (a `threading.local` would cost every op a microsecond).
+NOTES = {}
+
+
+class noted:  # twice as fast as one made of a generator
+    """Within the `with`, ops that a log records in this thread carry `text`."""
+
+    def __init__(self, text):
+        self.text = text
+
+    def __enter__(self):
+        self.before = NOTES.get(get_ident())
+        NOTES[get_ident()] = self.text
+
+    def __exit__(self, *error):
+        if self.before is None:
+            NOTES.pop(get_ident(), None)
+        else:
+            NOTES[get_ident()] = self.before

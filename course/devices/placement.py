@@ -11,10 +11,9 @@ from torch._compile import _disable_dynamo
 from torch.overrides import TorchFunctionMode
 
 from course.devices import moves
-from course.devices.fallback import run_on_cpu
-from course.devices.missing import missing_kernel, resolve
+from course.devices.fallback import missing_kernel, resolve, run_on_cpu
+from course.devices.moves import noted
 from course.devices.names import DeviceName, name_of
-from course.devices.notes import noted
 from course.devices.rules import Rule, plan_for
 
 
@@ -69,7 +68,7 @@ _STAYS, _MOVES = Rule.STAYS, Rule.MOVES  # looked up once: an attribute of an En
 _TELLING = {"device", "out", "inplace", "training", "use_input_stats"}  # arguments that say where, or what is written
 _NOTHING = {}
 _is_traced = torch.compiler.is_dynamo_compiling  # False when it runs, True in what the compiler makes of it
-_PLANS = {}  # function of torch -> Plan; some hundred at most: torch's own functions
+_PLANS = {}  # function of torch -> CallPlan; some hundred at most: torch's own functions
 
 
 class Placement(TorchFunctionMode):

@@ -3,6 +3,7 @@
 from dataclasses import asdict, dataclass
 
 from course.devices.names import DeviceName
+from course.units import in_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +57,6 @@ class OpRecord:
         """The seconds with a unit and who knows them, empty when nobody does."""
         if self.seconds is None:
             return ""
-        from course.units import in_words
-
         return f"{in_words(self.seconds)} {self.seconds_kind}"
 
     @property

@@ -12,11 +12,11 @@ import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from course.devices.machine import simulation
+from course.devices.moves import NOTES
 from course.devices.names import name_of
-from course.devices.notes import NOTES
 from course.devices.record import OpRecord
-from simgpu.schemas import Traits, traits_of
+from simgpu import active
+from simgpu.ops.declarations import Traits, traits_of
 
 #: -1 outside a backward pass; the autograd engine numbers its passes from 0, on every thread that it uses.
 _pass_number = torch._C._current_graph_task_id
@@ -71,7 +71,7 @@ def recorder(kept, timed):
     """
     # Torch's own way to make a mode loads the compiler; a program that has loaded it needs a mode made that way.
     made_for = _Recorder if "torch._dynamo" in sys.modules else _QuickRecorder
-    gpus = simulation()
+    gpus = active()
     run = _timed if timed else None
     if gpus is not None:
         run = _modelled(gpus.clock, run)

@@ -5,7 +5,7 @@ from enum import Enum, auto
 
 import torch
 
-from simgpu import schemas
+from simgpu.ops import declarations
 
 #: Functions that compare two tensors and answer in Python; the other functions that make no tensor only look at one.
 _COMPARISONS = {"equal", "allclose"}
@@ -31,7 +31,7 @@ class Rule(Enum):
 
 
 @dataclass(frozen=True)
-class Plan:
+class CallPlan:
     """A function's `rule`, the op's `name`, and for an op by declaration the argument it writes: (position, name)."""
 
     rule: Rule
@@ -40,15 +40,15 @@ class Plan:
 
 
 def plan_for(func):
-    """Return the `Plan` of a function as `__torch_function__` gets it."""
+    """Return the `CallPlan` of a function as `__torch_function__` gets it."""
     name = getattr(func, "__name__", str(func))
     if isinstance(func, (torch._ops.OpOverload, torch._ops.OpOverloadPacket)):
         return _declared(func)
     if name.startswith("__") and name.endswith("__"):
         return _dunder(name.strip("_"))
     if (getattr(func, "__module__", None) or "").startswith("torch.autograd"):
-        return Plan(Rule.STAYS, name)
-    return Plan(_by_name(name), name)
+        return CallPlan(Rule.STAYS, name)
+    return CallPlan(_by_name(name), name)
 
 
 def target(plan, args, kwargs):
@@ -68,25 +68,25 @@ def target(plan, args, kwargs):
 
 def _declared(func):
     overload = func if isinstance(func, torch._ops.OpOverload) else getattr(func, func.overloads()[0])
-    name = schemas.traits_of(overload).name
-    written = schemas.written(overload._schema)
+    name = declarations.traits_of(overload).name
+    written = declarations.written(overload._schema)
     if written is not None:
-        return Plan(Rule.FOLLOWS, name, written)
-    return Plan(_by_schemas(name, [overload._schema]), name)
+        return CallPlan(Rule.FOLLOWS, name, written)
+    return CallPlan(_by_schemas(name, [overload._schema]), name)
 
 
 def _dunder(name):
     if name == "getitem":
-        return Plan(Rule.INDEXES, name)
+        return CallPlan(Rule.INDEXES, name)
     if name == "setitem" or (name[0] == "i" and name[1:] in _OPERATORS):
-        return Plan(Rule.FOLLOWS, name)
+        return CallPlan(Rule.FOLLOWS, name)
     if name in _OPERATORS or (name[0] == "r" and name[1:] in _OPERATORS):
-        return Plan(Rule.MOVES, name)
-    return Plan(Rule.STAYS, name)
+        return CallPlan(Rule.MOVES, name)
+    return CallPlan(Rule.STAYS, name)
 
 
 def _by_name(name):
-    if name in _MAKERS or schemas.takes_shape_only(name):
+    if name in _MAKERS or declarations.takes_shape_only(name):
         return Rule.MAKES
     packet = getattr(torch.ops.aten, name, None)
     if packet is None:
@@ -99,11 +99,11 @@ def _by_name(name):
 
 
 def _by_schemas(name, every):
-    on_tensors = [schema for schema in every if schemas.tensor_inputs(schema)]
+    on_tensors = [schema for schema in every if declarations.tensor_inputs(schema)]
     if not on_tensors:
-        return Rule.MAKES if any(map(schemas.takes_device, every)) else Rule.MOVES
-    if any(map(schemas.makes_views, on_tensors)):
+        return Rule.MAKES if any(map(declarations.takes_device, every)) else Rule.MOVES
+    if any(map(declarations.makes_views, on_tensors)):
         return Rule.STAYS
-    if not any(map(schemas.makes_tensors, on_tensors)):
+    if not any(map(declarations.makes_tensors, on_tensors)):
         return Rule.MOVES if name in _COMPARISONS else Rule.STAYS
     return Rule.MOVES

@@ -3,10 +3,13 @@
 A leaf: it takes numbers and dataclasses, never an engine, and loads matplotlib only when something is drawn.
 """
 
+from importlib import import_module
+
 from course.draw.colours import ROLES, Role, worker_colour
 from course.draw.crossover import copy_share, crossover
 from course.draw.darts import darts, error_law
 from course.draw.faults import faults
+from course.draw.film import film
 from course.draw.lanes import lanes
 from course.draw.learning import Seen, learning
 from course.draw.ops import ops
@@ -15,7 +18,6 @@ from course.draw.roofline import roofline
 from course.draw.slices import SliceMeans, slice_means
 from course.draw.timeline import timeline
 from course.draw.training import training
-from course.widgets.animation import animate, film
 
 __all__ = [
     "ROLES",
@@ -44,3 +46,12 @@ __all__ = [
     "training",
     "worker_colour",
 ]
+
+#: Names that chapters read as `draw.…` and that need an engine: they live above, and are found when asked for.
+_ABOVE = {"animate": "course.widgets.animation"}
+
+
+def __getattr__(name: str) -> object:
+    if name in _ABOVE:
+        return getattr(import_module(_ABOVE[name]), name)
+    raise AttributeError(f"module 'course.draw' has no {name!r}; its names are {', '.join(__all__)}")

@@ -27,7 +27,7 @@ ROLES = {
 _WORKER_SHADES = ["#9B6BC7", "#7F56B3", "#B565B0", "#8A70D6", "#A0609A", "#7A6FB8"]
 
 
-def worker_colour(index):
+def worker_colour(index: int) -> str:
     """Return worker `index`'s shade of the worker colour as `#RRGGBB`; shades repeat after six.
 
     >>> worker_colour(0)

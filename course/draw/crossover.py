@@ -1,10 +1,17 @@
 """When is the GPU worth it? Two pictures: seconds over size with the crossover, and where the GPU's seconds go."""
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 from course.draw.colours import ROLES
-from course.draw.picture import figure, picture
+from course.draw.picture import Picture, figure, picture
+
+if TYPE_CHECKING:
+    from course.timing.crossover import Crossover
+    from course.traces import MatmulTiming
 
 
-def crossover(timings, found):
+def crossover(timings: Sequence["MatmulTiming"], found: "Crossover") -> Picture:
     """Return a `Picture` of seconds over size for `timings` (`MatmulTiming` of one CPU and one GPU).
 
     `found` is their `Crossover`; its size with copies included makes the title. Lines that were not measured on this
@@ -47,7 +54,7 @@ def crossover(timings, found):
     return picture(drawn, alt)
 
 
-def copy_share(timings):
+def copy_share(timings: Sequence["MatmulTiming"]) -> Picture:
     """Return a `Picture` of where a GPU's seconds go at each size: in, product, out, as parts of the whole."""
     share = 1 - timings[0].compute / timings[0].total
     title = f"At n = {timings[0].size} the GPU's product waits for copies {share:.0%} of the time"

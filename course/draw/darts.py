@@ -1,12 +1,16 @@
 """Darts at a quarter disc, and the estimate of pi closing in as darts are added."""
 
+from collections.abc import Mapping, Sequence
 from math import pi
+from typing import Any
+
+import numpy as np
 
 from course.draw.colours import ROLES
-from course.draw.picture import figure, html, picture
+from course.draw.picture import Picture, figure, html, picture
 
 
-def darts(x, y, running):
+def darts(x: np.ndarray, y: np.ndarray, running: Sequence[Any]) -> Picture:
     """Return a `Picture`: the darts (`x`, `y`, a few thousand at most) and the estimates `running` with their band.
 
     `running`: objects with `.samples`, `.value` and `.standard_error`, in order of samples; the last is the answer.
@@ -37,7 +41,7 @@ def darts(x, y, running):
     return html(f'{body}<p class="note">{finding}</p>', alt)
 
 
-def error_law(samples, errors, title):
+def error_law(samples: Sequence[float], errors: Mapping[str, Sequence[float]], title: str) -> Picture:
     """Return a `Picture` of typical errors against samples, both logarithmic, a line a method.
 
     `errors`: method's name -> list of root-mean-square errors, one for each of `samples`; `title`: the finding.

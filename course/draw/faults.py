@@ -1,9 +1,12 @@
 """A training that was hit: loss, version and staleness against time, and what happened when, written where it was."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
 from course.draw.colours import ROLES, worker_colour
-from course.draw.picture import figure, picture
+from course.draw.picture import Picture, figure, picture
 
 _MARKS = ["o", "s", "^", "D", "v", "P"]  # the second sign of a worker's points, beside its shade
 _POINTS = 120  # dots drawn for one worker at most: more hide one another, and a live picture is drawn often
@@ -14,7 +17,7 @@ _QUIET = "saved"  # a checkpoint is a tick on the version's lane: there are many
 _GOOD = ("joined", "restored", "thawed", "again")
 
 
-def faults(history, events, title, until=None):
+def faults(history: np.ndarray, events: Sequence[Any], title: str, until: float | None = None) -> Picture:
     """Return a `Picture` of a training in three lanes (loss, version, staleness), with `events` as marks across them.
 
     - `history`: rows with `step`, `worker`, `version`, `loss`, `applied` (seconds), such as `TrainingResult.history`.
@@ -39,7 +42,7 @@ def faults(history, events, title, until=None):
     return picture(fig, f"{title}. {words or 'Nothing was lost'}.")
 
 
-def words_of(event):
+def words_of(event: Any) -> str:
     """Return what happened, in words: of a task with its short name in front, of a restore with its step.
 
     >>> from types import SimpleNamespace

@@ -1,11 +1,12 @@
 """A program as a graph: a lane a device, a column an op, an arrow as wide as its bytes where a value changes lanes."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from math import log2
 
-from course.draw.colours import ROLES
-from course.draw.picture import html
+from course.draw.colours import ROLES, Role
+from course.draw.picture import Picture, html
 
 GUTTER = 74  # pixels left of the lanes, for their names
 _WIDE = 706  # pixels shared by the columns
@@ -37,7 +38,7 @@ class Edge:
     nbytes: int = 0
 
 
-def graph(nodes, edges, devices, alt):
+def graph(nodes: Sequence[Node], edges: Sequence[Edge], devices: Sequence[str], alt: str) -> Picture:
     """Return a `Picture` of `nodes` and `edges`, one lane for each name in `devices`; `alt` says it in words.
 
     Below the lanes stand the bytes that moved for each op.
@@ -61,7 +62,7 @@ def graph(nodes, edges, devices, alt):
     return html(svg, alt)
 
 
-def short_bytes(count):
+def short_bytes(count: int) -> str:
     """Return a count of bytes in at most three digits and a unit.
 
     >>> short_bytes(4), short_bytes(1_048_576), short_bytes(262_144)
@@ -73,7 +74,7 @@ def short_bytes(count):
     return f"{count} B"
 
 
-def role_of(device):
+def role_of(device: str) -> Role:
     """Return the `Role` of a device by its name."""
     return ROLES["cpu"] if "cpu" in device else ROLES["gpu"]
 

@@ -1,7 +1,10 @@
 """Who waits: what the host and its devices were busy with, one lane each, and when a stopwatch was read."""
 
+from collections.abc import Sequence
+from typing import Any
+
 from course.draw.colours import ROLES
-from course.draw.picture import figure, picture
+from course.draw.picture import Picture, figure, picture
 
 #: what a span is -> colour's role, second sign
 _LOOK = {
@@ -15,7 +18,7 @@ _LOOK = {
 _UNITS = (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6))
 
 
-def lanes(spans, readings, title, label):
+def lanes(spans: Sequence[Any], readings: Sequence[float], title: str, label: str) -> Picture:
     """Return a `Picture` of `spans`, the host's lane on top, then the devices' in the order of their names.
 
     - `spans`: each with lane, what (a key of the table above), start and stop in seconds; `name`, where it has one,

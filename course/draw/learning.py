@@ -1,9 +1,10 @@
 """Several trainings of one problem in one plot: how good they are, by images seen and by seconds."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from course.draw.colours import ROLES
-from course.draw.picture import figure, picture
+from course.draw.picture import Picture, figure, picture
 
 #: How the curves of a plot differ, in their order: role of the colour, marker and line as second signs.
 _STYLES = [("ps", "D", "-"), ("waiting", "s", "--"), ("worker", "o", ":")]
@@ -18,7 +19,7 @@ class Seen:
     accuracy: float
 
 
-def learning(runs, title, aim=None, alt=""):
+def learning(runs: Mapping[str, Sequence[Seen]], title: str, aim: float | None = None, alt: str = "") -> Picture:
     """Return a `Picture` of up to three trainings: accuracy by images seen at the left, by seconds at the right.
 
     `runs`: name -> list of `Seen`, in order. `aim`: an accuracy to draw as a line across.

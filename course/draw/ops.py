@@ -1,10 +1,12 @@
 """Where ops ran: a lane a device, a row an op, an arrow as wide as its bytes where a tensor moved, who made what."""
 
+from collections.abc import Iterable, Sequence
 from html import escape
 from math import log2
+from typing import Any
 
 from course.draw.colours import ROLES
-from course.draw.picture import html
+from course.draw.picture import Picture, html
 
 _ROW = 26  # pixels
 _GUTTER = 84  # left of the lanes: forward or backward
@@ -12,7 +14,7 @@ _LANE = 190
 _MOST = 60  # rows; a longer log is cut, and the picture says so
 
 
-def ops(records, title, joined=()):
+def ops(records: Sequence[Any], title: str, joined: Iterable[tuple[int, int]] = ()) -> Picture:
     """Return a `Picture` of `records`, in order from top to bottom; `title` states what they show.
 
     A record has `op`, `device`, `origin` (None, or the device its bytes came from), `bytes_moved`, `backward`, `view`

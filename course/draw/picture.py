@@ -8,16 +8,21 @@ import hashlib
 import io
 import re
 import threading
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from html import escape
 from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _TEXT = "#0a0b0c"  # replaced by currentColor below
 _DRAWING = threading.RLock()  # rcParams are one per process; widget callbacks draw from several threads
 
-STYLE = {
+STYLE: dict[Any, Any] = {
     "figure.figsize": (7.2, 3.6),  # one column at notebook width
     "figure.facecolor": "none",
     "axes.facecolor": "none",
@@ -61,18 +66,18 @@ class Picture:
 
 
 @cache
-def css():
+def css() -> str:
     """Return the course's style sheet as text."""
     return (files("course.draw") / "course.css").read_text(encoding="utf-8")
 
 
-def html(body, alt):
+def html(body: str, alt: str) -> Picture:
     """Wrap an HTML fragment (trusted: escape what a reader typed) in the course's look and return a `Picture`."""
     return Picture(f'<div class="course"><style>{css()}</style>{body}</div>', alt)
 
 
 @contextmanager
-def figure(**settings):
+def figure(**settings: Any) -> Iterator[tuple[Any, Any]]:
     """Within the `with`, draw in the course's style on the `(figure, axes)` it gives; `settings` go to `subplots`.
 
     Call `picture(figure, alt)` afterwards to show it. Works in any thread: pyplot's hidden current figure is not used,
@@ -87,7 +92,7 @@ def figure(**settings):
         yield drawn, drawn.subplots(**settings)
 
 
-def picture(figure, alt):
+def picture(figure: "Figure", alt: str) -> Picture:
     """Return the matplotlib `figure` as a `Picture` of inline SVG; `alt` states in words what it shows."""
     import matplotlib
 
@@ -111,7 +116,7 @@ def _with_own_ids(svg):
     return re.sub(r'( id="|url\(#|href="#)', rf"\g<1>{own}-", svg)
 
 
-def table(headings, rows, alt, caption=""):
+def table(headings: Iterable[object], rows: Iterable[Iterable[object]], alt: str, caption: str = "") -> Picture:
     """Return a `Picture` of an HTML table; cells are escaped unless they are a `Picture`, numbers stand right."""
 
     def cell(value):

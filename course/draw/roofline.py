@@ -1,10 +1,16 @@
 """The roofline: how many operations a second an op can reach, by how many it does for each byte."""
 
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
 from course.draw.colours import ROLES
-from course.draw.picture import figure, picture
+from course.draw.picture import Picture, figure, picture
+
+if TYPE_CHECKING:
+    from course.timing.roofline import Point, Roofline
 
 
-def roofline(roof, points=()):
+def roofline(roof: "Roofline", points: Iterable["Point"] = ()) -> Picture:
     """Return a `Picture` of `roof` (a `Roofline`) and the ops under it (each a `Point`, with label, intensity, speed).
 
     Both axes are powers of ten: operations a byte, and GFLOP/s. The roof is dashed and a point hollow unless it was

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from math import isclose, isnan
 
 from course.draw.colours import ROLES, worker_colour
-from course.draw.picture import figure, html, picture
+from course.draw.picture import Picture, figure, html, picture
 
 
 @dataclass(frozen=True)
@@ -17,17 +17,17 @@ class SliceMeans:
     weighted: float
 
     @property
-    def naive(self):
+    def naive(self) -> float:
         """The average of the slices' means, as if all weighed the same; nan where a slice is empty."""
         return sum(self.means) / len(self.means)
 
     @property
-    def agree(self):
+    def agree(self) -> bool:
         """Whether averaging the means gives the mean."""
         return isclose(self.naive, self.weighted, rel_tol=1e-9, abs_tol=1e-12)
 
     @property
-    def finding(self):
+    def finding(self) -> str:
         """What averaging the means does here, as a sentence without its full stop."""
         if isnan(self.naive):
             return "An empty slice has no mean, so there is nothing to average"
@@ -36,7 +36,7 @@ class SliceMeans:
         return f"Averaging the means is off by {self.naive - self.weighted:+.4g}"
 
 
-def slice_means(result):
+def slice_means(result: SliceMeans) -> Picture:
     """Return the `Picture` of a `SliceMeans`: slices as bars, the two ways to join them as lines across."""
     with figure() as (fig, ax):
         _bars(ax, result)

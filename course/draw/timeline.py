@@ -1,9 +1,12 @@
 """Who computes, who waits: one row a worker, one bar a gradient, the parameter server's updates as marks below."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
 from course.draw.colours import ROLES, worker_colour
-from course.draw.picture import figure, picture
+from course.draw.picture import Picture, figure, picture
 
 
 @dataclass(frozen=True)
@@ -16,12 +19,13 @@ class Span:
     applied: float
 
 
-def spans(history):
+def spans(history: np.ndarray) -> list[Span]:
     """Return the `Span`s of a training's history: a worker begins at 0, then whenever its gradient was applied.
 
     `history`: rows with `worker`, `arrived` and `applied` (seconds), such as `TrainingResult.history`.
     """
-    begins, found = {}, []
+    begins: dict[int, float] = {}
+    found = []
     for row in history:
         worker, arrived, applied = int(row["worker"]), float(row["arrived"]), float(row["applied"])
         found.append(Span(worker, begins.get(worker, 0.0), arrived, applied))
@@ -29,16 +33,17 @@ def spans(history):
     return found
 
 
-def waiting_share(history):
+def waiting_share(history: np.ndarray) -> dict[int, float]:
     """Return worker -> the part of its time, 0 to 1, that it spent waiting for others."""
-    waited, total = {}, {}
+    waited: dict[int, float] = {}
+    total: dict[int, float] = {}
     for span in spans(history):
         waited[span.worker] = waited.get(span.worker, 0.0) + span.applied - span.arrived
         total[span.worker] = total.get(span.worker, 0.0) + span.applied - span.begin
     return {worker: waited[worker] / total[worker] if total[worker] > 0 else 0.0 for worker in sorted(waited)}
 
 
-def timeline(histories, title, milliseconds=100.0):
+def timeline(histories: Mapping[str, np.ndarray], title: str, milliseconds: float = 100.0) -> Picture:
     """Return a `Picture` of the first `milliseconds` of each history in `histories` (name -> history), stacked.
 
     Workers' bars are solid while they compute and dotted while they wait; a diamond is an update of the parameters.

@@ -2,15 +2,19 @@
 
 from html import escape
 from math import floor, log10
+from typing import TYPE_CHECKING
 
 from course.draw.colours import ROLES
-from course.draw.picture import html
+from course.draw.picture import Picture, html
+
+if TYPE_CHECKING:
+    from course.timing.track import Track
 
 _LEFT, _TOP, _WIDE, _TALL = 64, 14, 680, 290  # the axes, in pixels
 _LOW, _HIGH = 0.04, 2500.0  # operations a byte
 
 
-def track(found, size, alt):
+def track(found: "Track", size: int, alt: str) -> Picture:
     """Return a `Picture` of `found`, an op's `Track`, with the stop of `size` marked; `alt` says it in words.
 
     The elements of class `stop` carry `data-size`, `cx` and `cy`, so that a page can tell which one is near a pointer.
@@ -113,7 +117,7 @@ def _here(scale, roof, stop, role):
     )
 
 
-def short(value):
+def short(value: float) -> str:
     """Return a number in three digits with the letter of its thousands: `67 T`, `4.8 T`, `100 M`."""
     for letter, size in (("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3)):
         if value >= size:

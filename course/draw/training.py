@@ -1,16 +1,25 @@
 """A training, drawn: the line through its points, the loss of each worker, and how stale the gradients were."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from course.draw.colours import ROLES, worker_colour
-from course.draw.picture import figure, picture
+from course.draw.picture import Picture, figure, picture
 
 _MARKS = ["o", "s", "^", "D", "v", "P"]  # the second sign of a worker's points, beside its shade
 _OLDEST = 8  # gradients at least this stale share one bar
 _POINTS = 400  # dots drawn for one worker at most: more hide one another
 
 
-def training(history, title, points=None, line=None, best=None, alt=""):
+def training(
+    history: np.ndarray,
+    title: str,
+    points: tuple[Sequence[float], Sequence[float]] | None = None,
+    line: tuple[float, float] | None = None,
+    best: tuple[float, float] | None = None,
+    alt: str = "",
+) -> Picture:
     """Return a `Picture` of one training: loss per worker, staleness, and, given `points`, the fitted line.
 
     `history`: rows with `step`, `worker`, `version`, `loss`, such as `TrainingResult.history`. `points`: `(x, y)`;

@@ -5,7 +5,7 @@ import torch
 DEAD, ALIVE = ".", "O"  # as the .cells files write them
 
 
-def empty(height, width):
+def empty(height: int, width: int) -> torch.Tensor:
     """Return a board of `height` × `width` dead cells.
 
     >>> empty(2, 3).tolist()
@@ -16,7 +16,9 @@ def empty(height, width):
     return torch.zeros(height, width, dtype=torch.uint8)
 
 
-def random_board(height, width, density=0.5, generator=None):
+def random_board(
+    height: int, width: int, density: float = 0.5, generator: torch.Generator | None = None
+) -> torch.Tensor:
     """Return a board on which each cell lives with probability `density`, drawn from `generator` (or torch's own)."""
     if not 0 <= density <= 1:
         raise ValueError(f"random_board(density={density}): a probability between 0 and 1 is needed.")
@@ -24,7 +26,7 @@ def random_board(height, width, density=0.5, generator=None):
     return (torch.rand(height, width, generator=generator) < density).to(torch.uint8)
 
 
-def put(board, pattern, row=0, column=0):
+def put(board: torch.Tensor, pattern: torch.Tensor, row: int = 0, column: int = 0) -> torch.Tensor:
     """Return a copy of `board` with `pattern` written at (`row`, `column`); what reaches past an edge wraps around.
 
     Both are boards; the pattern's dead cells overwrite too. A pattern larger than the board is a ValueError.
@@ -44,7 +46,7 @@ def put(board, pattern, row=0, column=0):
     return filled
 
 
-def to_text(board):
+def to_text(board: torch.Tensor) -> str:
     """Return the board as lines of `.` (dead) and `O` (alive).
 
     >>> to_text(torch.tensor([[0, 1], [1, 1]], dtype=torch.uint8))
@@ -54,7 +56,7 @@ def to_text(board):
     return "\n".join("".join(ALIVE if cell else DEAD for cell in row) for row in board.tolist())
 
 
-def from_text(text):
+def from_text(text: str) -> torch.Tensor:
     """Return the board that lines of `.` and `O` (or `*`) draw; short lines are filled with dead cells.
 
     >>> from_text(".O\\nOO").tolist()
@@ -71,7 +73,7 @@ def from_text(text):
     return torch.tensor([[int(c != ".") for c in line.ljust(width, ".")] for line in lines], dtype=torch.uint8)
 
 
-def check_board(board, where):
+def check_board(board: object, where: str) -> None:
     """Raise unless `board` is a `torch.uint8` tensor (H, W) of 0 and 1; `where` names the argument in the message."""
     legal = "A board is a torch.uint8 tensor of shape (height, width) that holds 0 and 1"
     if not isinstance(board, torch.Tensor):

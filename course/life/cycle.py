@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+from course.life.rule import Rule
 from course.life.run import frames, run
 
 
@@ -17,7 +18,9 @@ class Cycle:
     period: int
 
 
-def find_cycle(board, limit=10_000, rule="B3/S23", wrap=True):
+def find_cycle(
+    board: torch.Tensor, limit: int = 10_000, rule: str | Rule = "B3/S23", wrap: bool = True
+) -> Cycle | None:
     """Return the `Cycle` that `board` falls into within `limit` generations, or None. `board` is not changed.
 
     A still life has period 1, as has the empty board. Memory: about 100 bytes a generation.
@@ -26,7 +29,7 @@ def find_cycle(board, limit=10_000, rule="B3/S23", wrap=True):
     >>> find_cycle(put(empty(8, 8), pattern("glider")))
     Cycle(start=0, period=32)
     """
-    seen = {}
+    seen: dict[bytes, list[int]] = {}
     for generation, state in enumerate(frames(board, limit, rule, wrap)):
         alike = seen.setdefault(_fingerprint(state), [])
         for start in alike:

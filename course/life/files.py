@@ -11,7 +11,7 @@ from course.life.rule import Rule
 _LARGEST = 1 << 26  # cells; a file of a few bytes may claim any size
 
 
-def read_pattern(path, rule="B3/S23"):
+def read_pattern(path: str | Path, rule: str | Rule = "B3/S23") -> torch.Tensor:
     """Return the board, `torch.uint8` (H, W), in the file at `path`; the format is recognised by what it holds.
 
     A file that names a rule other than `rule` is an error: its pattern would not do what it is known for. Malformed
@@ -33,13 +33,13 @@ def read_pattern(path, rule="B3/S23"):
     return board
 
 
-def rule_of(path):
+def rule_of(path: str | Path) -> str:
     """Return the rule that the file at `path` names, as text, or "B3/S23" if it names none."""
     found = re.search(r"^\s*x\s*=.*rule\s*=\s*(\S+)", Path(path).read_text(encoding="utf-8"), re.M)
     return found.group(1) if found else "B3/S23"
 
 
-def write_pattern(board, path, rule="B3/S23"):
+def write_pattern(board: torch.Tensor, path: str | Path, rule: str | Rule = "B3/S23") -> None:
     """Write `board` to the file at `path`, whose ending chooses the format: `.rle`, `.cells`, or `.lif` / `.life`.
 
     Only RLE can hold the rule. Life 1.06 lists living cells, so that dead borders are lost in it.

@@ -12,7 +12,7 @@ from course.life.rule import Rule
 from course.life.whole_board import roll
 
 
-def step(board, rule="B3/S23", wrap=True):
+def step(board: torch.Tensor, rule: str | Rule = "B3/S23", wrap: bool = True) -> torch.Tensor:
     """Return the next generation of `board`, a new board.
 
     `board` is `torch.uint8` (H, W) of 0 and 1 on the CPU, CUDA or MPS; the result is on the same device, computed
@@ -41,7 +41,7 @@ def life_step(board: torch.Tensor, rule: str, wrap: bool) -> torch.Tensor:
 
 
 @life_step.register_kernel(("cuda", "mps"))
-def life_step_in_torch(board, rule, wrap):
+def life_step_in_torch(board: torch.Tensor, rule: str, wrap: bool) -> torch.Tensor:
     """The kernel of CUDA and MPS: shifted boards added up, wherever `board` lies; the same cells as SciPy's."""
     check_board(board, "step(board=…)")
     return roll(board, 1, Rule.parse(rule), wrap)

@@ -8,6 +8,7 @@ inside words, except at the seam where band j ends and band j + 1 begins, which 
 import torch
 from torch.nn.functional import pad
 
+from course.life.rule import Rule
 from course.life.sums import Scratch, advance
 
 GENERATIONS_A_PASS = 8  # ghost cells are computed twice, but a pass copies the board
@@ -15,7 +16,7 @@ TILE_ROWS, TILE_COLUMNS = 128, 1024  # small enough for the processor's cache, l
 _NOT_SIGN = (1 << 63) - 1
 
 
-def packed(board, generations, rule, wrap):
+def packed(board: torch.Tensor, generations: int, rule: Rule, wrap: bool) -> torch.Tensor:
     """Return `board` after `generations`; falls back to the `roll` engine where the layout doesn't fit the board."""
     if generations == 0:
         return board
@@ -31,12 +32,12 @@ def packed(board, generations, rule, wrap):
     return unpack(words, lanes(board.shape[0])).to(board.device)
 
 
-def fits(board):
+def fits(board: torch.Tensor) -> bool:
     """Return whether a side of the board divides into at least 8 bands, so that packing saves something."""
     return max(map(lanes, board.shape)) >= 8
 
 
-def lanes(height):
+def lanes(height: int) -> int:
     """Return L, the number of bands a board of `height` rows is cut into: its largest divisor up to 64.
 
     >>> lanes(1024), lanes(50), lanes(127)
@@ -45,7 +46,7 @@ def lanes(height):
     return max(d for d in range(1, 65) if height % d == 0)
 
 
-def pack(board):
+def pack(board: torch.Tensor) -> torch.Tensor:
     """Return the words of `board`: `torch.int64` (H / L, W) on the CPU."""
     height, width = board.shape
     bands = pad(board.cpu().reshape(lanes(height), -1), (0, 0, 0, 64 - lanes(height))).view(8, 8, -1)
@@ -56,14 +57,14 @@ def pack(board):
     return eighths.T.reshape(-1).view(torch.int64).view(-1, width)
 
 
-def unpack(words, count):
+def unpack(words: torch.Tensor, count: int) -> torch.Tensor:
     """Return the board, `torch.uint8` (H, W), that `count` bands in `words` hold."""
     eighths = words.view(-1, 1).view(torch.uint8).T.contiguous()
     bands = [(eighths >> bit) & 1 for bit in range(8)]
     return torch.stack(bands, dim=1).view(64, -1)[:count].reshape(-1, words.shape[1])
 
 
-def run_words(words, generations, rule, wrap, count):
+def run_words(words: torch.Tensor, generations: int, rule: Rule, wrap: bool, count: int) -> torch.Tensor:
     """Advance the packed board `words` (changed in place) and return it.
 
     Each pass surrounds the board with `k` ghost cells, copies of what lies beyond the edge, and computes `k`
@@ -88,7 +89,7 @@ def run_words(words, generations, rule, wrap, count):
     return words
 
 
-def with_ghosts(words, k, wrap, count):
+def with_ghosts(words: torch.Tensor, k: int, wrap: bool, count: int) -> torch.Tensor:
     """Return `words` with `k` more rows above and below and `k` more columns left and right: (R + 2k, W + 2k)."""
     rows, columns = words.shape
     above = [_row_beyond(words, row, wrap, count) for row in range(-k, 0)]

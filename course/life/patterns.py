@@ -3,12 +3,14 @@
 import difflib
 from pathlib import Path
 
+import torch
+
 from course.life.files import read_pattern, rule_of
 
 _FOLDER = Path(__file__).parent / "patterns"
 
 
-def pattern(name):
+def pattern(name: str) -> torch.Tensor:
     """Return the pattern called `name` as a board just large enough to hold it.
 
     >>> pattern("glider").tolist()
@@ -18,7 +20,7 @@ def pattern(name):
     return read_pattern(path, rule=rule_of(path))
 
 
-def pattern_file(name):
+def pattern_file(name: str) -> Path:
     """Return the path of the file that holds the pattern called `name`."""
     names = pattern_names()
     if name not in names:
@@ -27,6 +29,6 @@ def pattern_file(name):
     return _FOLDER / f"{name}.rle"
 
 
-def pattern_names():
+def pattern_names() -> list[str]:
     """Return the names of all patterns, in alphabetical order."""
     return sorted(path.stem for path in _FOLDER.glob("*.rle"))

@@ -8,7 +8,7 @@ from course.life.board import check_board
 from course.life.rule import Rule
 
 
-def reference_step(board, rule="B3/S23", wrap=True):
+def reference_step(board: torch.Tensor, rule: str | Rule = "B3/S23", wrap: bool = True) -> torch.Tensor:
     """Return the next generation of `board` (uint8 (H, W)), a new board, by counting cell by cell in plain Python.
 
     On a torus one or two cells wide a cell is its neighbour's neighbour more than once, and itself its own: it counts
@@ -27,7 +27,7 @@ def reference_step(board, rule="B3/S23", wrap=True):
     return torch.tensor(following, dtype=torch.uint8, device=board.device)
 
 
-def neighbours(cell, height, width, wrap=True):
+def neighbours(cell: tuple[int, int], height: int, width: int, wrap: bool = True) -> list[tuple[int, int]]:
     """Return the list of the cells around `cell`: eight on a torus, fewer at the edges of a board that doesn't wrap."""
     row, column = cell
     around = [(row + dr, column + dc) for dr in (-1, 0, 1) for dc in (-1, 0, 1) if (dr, dc) != (0, 0)]

@@ -1,8 +1,10 @@
 """A rule: how many living neighbours give birth to a cell, and how many keep one alive. `B3/S23` is Conway's."""
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -19,14 +21,14 @@ class Rule:
     survive: tuple[int, ...]
 
     @staticmethod
-    def parse(text):
+    def parse(text: "str | Rule") -> "Rule":
         """Return the rule that `text` names, such as `B3/S23`; a `Rule` is returned as it is."""
         return text if isinstance(text, Rule) else _parse(text)
 
     def __str__(self):
         return f"B{''.join(map(str, self.birth))}/S{''.join(map(str, self.survive))}"
 
-    def apply(self, alive, counts):
+    def apply(self, alive: Any, counts: Callable[[int], Any]) -> Any:
         """Return the next state from `alive` and `counts[k]`, "has k living neighbours", for each k the rule needs.
 
         Both are booleans or bits: anything with `&`, `|` and `^`, one cell or 64 in a word.

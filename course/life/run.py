@@ -1,6 +1,9 @@
 """Many generations: one function, four engines, the same cells from each."""
 
 import difflib
+from collections.abc import Iterator
+
+import torch
 
 from course.life import packed, whole_board
 from course.life.board import check_board
@@ -8,7 +11,9 @@ from course.life.op import step
 from course.life.rule import Rule
 
 
-def run(board, generations, engine="auto", rule="B3/S23", wrap=True):
+def run(
+    board: torch.Tensor, generations: int, engine: str = "auto", rule: str | Rule = "B3/S23", wrap: bool = True
+) -> torch.Tensor:
     """Return `board` after `generations` of `rule`, a new board; the given one is not changed.
 
     `board` is `torch.uint8` (H, W) of 0 and 1. `engine` is "scipy" (the registered op), "conv", "roll", "packed" (64
@@ -18,7 +23,9 @@ def run(board, generations, engine="auto", rule="B3/S23", wrap=True):
     return advance(board, generations, rule, wrap).clone()
 
 
-def frames(board, generations, rule="B3/S23", wrap=True, engine="auto"):
+def frames(
+    board: torch.Tensor, generations: int, rule: str | Rule = "B3/S23", wrap: bool = True, engine: str = "auto"
+) -> Iterator[torch.Tensor]:
     """Yield `board` and the `generations` boards that follow it, one by one."""
     advance, rule = _chosen(board, 1, engine, rule)
     yield board.clone()

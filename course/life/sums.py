@@ -11,17 +11,17 @@ CONWAY = Rule.parse("B3/S23")
 class Scratch:
     """Buffers for the sums: made for the largest tile, used again for every other and every generation."""
 
-    def __init__(self):
-        self._buffers = []
+    def __init__(self) -> None:
+        self._buffers: list[torch.Tensor] = []
 
-    def take(self, size):
+    def take(self, size: int) -> list[torch.Tensor]:
         """Return six vectors of `size` words; what they hold is left over from before."""
         if not self._buffers or self._buffers[0].numel() < size:
             self._buffers = [torch.empty(size, dtype=torch.int64) for _ in range(6)]
         return [buffer[:size] for buffer in self._buffers]
 
 
-def advance(tile, generations, rule, scratch):
+def advance(tile: torch.Tensor, generations: int, rule: Rule, scratch: Scratch) -> None:
     """Advance `tile`, `torch.int64` (h, w), in place; its outer `generations` rows and columns end up meaningless.
 
     The tile is taken as one long vector, so that each operation is a single run over memory. The word left of a row's

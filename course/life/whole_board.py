@@ -3,8 +3,10 @@
 import torch
 from torch.nn.functional import conv2d, pad
 
+from course.life.rule import Rule
 
-def conv(board, generations, rule, wrap):
+
+def conv(board: torch.Tensor, generations: int, rule: Rule, wrap: bool) -> torch.Tensor:
     """Return `board` after `generations`, neighbours counted by `torch.nn.functional.conv2d` in float32."""
     kernel = torch.tensor([[1.0, 1, 1], [1, 0, 1], [1, 1, 1]], device=board.device)[None, None]
     for _ in range(generations):
@@ -13,7 +15,7 @@ def conv(board, generations, rule, wrap):
     return board
 
 
-def roll(board, generations, rule, wrap):
+def roll(board: torch.Tensor, generations: int, rule: Rule, wrap: bool) -> torch.Tensor:
     """Return `board` after `generations`, neighbours counted in uint8 by sums of rolled boards."""
     for _ in range(generations):
         # A border of dead cells separates the edges of a board that doesn't wrap; it is cut off again below.

@@ -1,5 +1,6 @@
 """`estimate_pi`: cut the darts in ranges, count each range anywhere, and say how far off the answer is likely to be."""
 
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from math import pi, sqrt
 from numbers import Real
@@ -26,7 +27,7 @@ class PiEstimate:
     samples: int
 
     @property
-    def error(self):
+    def error(self) -> float:
         """How far `value` is from pi, signed."""
         return self.value - pi
 
@@ -44,7 +45,9 @@ class _Range:
     last: int
 
 
-def estimate_pi(samples, seed=0, executor=None, method="pseudo", parts=None):
+def estimate_pi(
+    samples: float, seed: int = 0, executor: Executor | None = None, method: str = "pseudo", parts: int | None = None
+) -> PiEstimate:
     """Throw `samples` darts at the unit square and return a `PiEstimate` from the share inside the quarter disc.
 
     `method`: "pseudo" (independent darts; standard error ∝ samples^-1/2), "sobol" or "stratified" (spread out evenly,
@@ -69,7 +72,7 @@ def estimate_pi(samples, seed=0, executor=None, method="pseudo", parts=None):
     return PiEstimate(4 * sum(inside) / samples, _standard_error(inside, method, samples), sum(inside), samples)
 
 
-def check_darts(samples, seed, method):
+def check_darts(samples: object, seed: object, method: str) -> tuple[int, int]:
     """Return `samples` and `seed` as ints; raises ValueError, as `estimate_pi` does, for what it can't throw."""
     if method not in METHODS:
         raise ValueError(f"estimate_pi(method={method!r}): the methods are {', '.join(METHODS)}.")
@@ -77,7 +80,7 @@ def check_darts(samples, seed, method):
     return _whole("samples", samples, least, _LARGEST[method]), _whole("seed", seed, 0)
 
 
-def darts(samples, seed=0, method="pseudo"):
+def darts(samples: int, seed: int = 0, method: str = "pseudo") -> tuple[np.ndarray, np.ndarray]:
     """Return the darts that `estimate_pi` counts, for a picture: float64 arrays (x, y) of the quarter square 0…1.
 
     At most one block (65,536) of darts; those of "sobol" and "stratified" are their first set alone, as if no other

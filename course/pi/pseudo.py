@@ -1,5 +1,7 @@
 """Pseudo-random darts. Dart i is decided by (seed, i) alone, so any process can throw any range of them."""
 
+from collections.abc import Iterator
+
 import numpy as np
 
 #: Darts a stream; a part is a range of blocks. Larger ones share less evenly, smaller ones spend their time seeding.
@@ -8,7 +10,7 @@ _CHUNK = 1 << 14  # darts at a time: their arrays (64 kB each) stay in the proce
 _RADIUS_SQUARED = 1 << 30
 
 
-def count(seed, first, last):
+def count(seed: int, first: int, last: int) -> int:
     """Return how many of the darts `first` ≤ i < `last` fall inside the disc; `first` begins a block.
 
     Block k has a stream of its own, `SFC64(SeedSequence(seed, spawn_key=(k,)))`. A dart takes 32 bits of it: u and v,
@@ -19,14 +21,14 @@ def count(seed, first, last):
     return sum(_inside(bits, work) for bits in _chunks(seed, first, last))
 
 
-def points(seed, first, last):
+def points(seed: int, first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the same darts as float64 arrays (x, y), folded onto the quarter 0 < x, y < 1."""
     bits = np.concatenate([chunk.copy() for chunk in _chunks(seed, first, last)])
     u, v = (bits << 16) >> 16, bits >> 16
     return np.abs(u + 0.5) / 2**15, np.abs(v + 0.5) / 2**15
 
 
-def slow_count(seed, first, last):
+def slow_count(seed: int, first: int, last: int) -> int:
     """Return what `count` does, in plain Python: the reference."""
     inside = 0
     for block in range(first // BLOCK, -(-last // BLOCK)):
@@ -39,7 +41,7 @@ def slow_count(seed, first, last):
     return inside
 
 
-def slow_words(seed, block):
+def slow_words(seed: int, block: int) -> Iterator[int]:
     """Yield block `block`'s 64-bit words: SFC64 (C. Doty-Humphrey, 2010) in plain Python."""
     a, b, c = map(int, np.random.SeedSequence(seed, spawn_key=(block,)).generate_state(3, np.uint64))
     mask = (1 << 64) - 1

@@ -1,5 +1,7 @@
 """Scrambled Sobol darts: each fills the largest gap left by those before it, so the error falls faster than n^-1/2.
 
+Not SciPy's `qmc.Sobol`, which these equal before scrambling: it reaches point n by counting up to n (8 s at 2³²), where
+a part of a run must begin anywhere at once; and its scrambling would throw other darts than those published.
 Source: I. M. Sobol (1967); scrambling by a random triangular matrix and a random shift, as J. Matoušek (1998).
 """
 
@@ -10,7 +12,7 @@ from course.pi.pseudo import BLOCK
 _BITS = 32
 
 
-def points(seed, replicate, size, first, last):
+def points(seed: int, replicate: int, size: int, first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
     """Return points `first` ≤ i < `last` of scrambled Sobol sequence number `replicate`: float64 arrays (x, y) in 0…1.
 
     `first` begins a block. `size`, the length of the sequence, doesn't matter: a longer one begins with a shorter one.

@@ -7,7 +7,7 @@ import numpy as np
 from course.pi.pseudo import BLOCK
 
 
-def points(seed, replicate, size, first, last):
+def points(seed: int, replicate: int, size: int, first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
     """Return darts `first` ≤ i < `last` of `size`, set number `replicate`: float64 arrays (x, y) in 0…1.
 
     `first` begins a block of which at most one is asked for. There are about √size rows of cells. Row r holds c darts,

@@ -1,23 +1,11 @@
 """`torch.distributed` on a cluster's tasks: the same function in several processes, which reduce with gloo."""
 
-import os
 import tempfile
 import time
 from concurrent.futures import wait
-from datetime import timedelta
-from pathlib import Path
 
-from course.deadlines import RANK_SILENCE, RANKS_END, RANKS_MEET, RANKS_SAY_WHY
-
-_LOOPBACK = "127.0.0.1"
-
-
-class RankError(RuntimeError):
-    """A rank failed or went silent: the message names its task and what happened."""
-
-
-class PeerError(RuntimeError):
-    """A reduction failed in one rank because of another one."""
+from course.deadlines import RANK_SILENCE, RANKS_END, RANKS_SAY_WHY
+from course.replicas.rank_group import PeerError, RankError, run_as_rank
 
 
 def run_ranks(function, cluster, *arguments, workers=None, silence=RANK_SILENCE, deadline=RANKS_END):
@@ -38,7 +26,7 @@ def run_ranks(function, cluster, *arguments, workers=None, silence=RANK_SILENCE,
         futures = []
         for rank, task in enumerate(tasks):
             with cluster.at(task):
-                call = (_as_rank, function, rank, len(tasks), folder, silence, arguments)
+                call = (run_as_rank, function, rank, len(tasks), folder, silence, arguments)
                 futures.append(cluster.executor.submit(*call))
         try:
             _wait(futures, time.monotonic() + deadline)
@@ -92,46 +80,3 @@ def _results(futures, tasks):
     advice = " A task that is still busy is freed by cluster.restart(task)." if silent else ""
     cause = next(iter((own or failed).values()), None)
     raise RankError(f"run_ranks: {'; '.join(words)}. All ranks are needed; call it again.{advice}") from cause
-
-
-def _as_rank(function, rank, size, folder, silence, arguments):
-    """In a task: join the group, run the function, leave the group."""
-    from torch import distributed
-
-    _first_time(folder, rank)
-    os.environ["GLOO_SOCKET_IFNAME"] = _loopback_interface()  # or gloo listens on whatever the host's name means
-    try:
-        _join(distributed, rank, size, folder, timedelta(seconds=silence))
-        return function(rank, size, *arguments)
-    except RuntimeError as error:
-        if not (isinstance(error, distributed.DistError) or "gloo" in str(error)):
-            raise
-        failed = f"a reduction failed: {error}"  # its text alone: its traceback would keep the group and its port
-    finally:
-        if distributed.is_initialized():
-            distributed.destroy_process_group()
-        os.environ.pop("GLOO_SOCKET_IFNAME", None)
-    raise PeerError(failed)
-
-
-def _join(distributed, rank, size, folder, silence):
-    """Wait for all ranks to be there, then make the group: a task may be slow to start, but not to answer."""
-    store = distributed.FileStore(str(Path(folder, "store")), size)
-    store.set(f"here-{rank}", "yes")
-    store.wait([f"here-{other}" for other in range(size)], timedelta(seconds=RANKS_MEET))
-    distributed.init_process_group("gloo", store=store, rank=rank, world_size=size, timeout=silence)
-
-
-def _first_time(folder, rank):
-    """Refuse to run a rank twice: Dask runs the work of a dead task again, and its old group waits for nobody."""
-    try:
-        Path(folder, f"rank-{rank}").touch(exist_ok=False)
-    except FileExistsError:
-        raise RankError(f"rank {rank} died; its successor can't take its place in the middle") from None
-
-
-def _loopback_interface():
-    import psutil
-
-    addresses = psutil.net_if_addrs().items()
-    return next(name for name, known in addresses if any(one.address == _LOOPBACK for one in known))

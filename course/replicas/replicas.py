@@ -4,7 +4,7 @@ import copy
 
 import torch
 
-from course.devices.missing import resolve
+from course.devices.fallback import resolve
 from course.devices.names import name_of
 from course.replicas.shares import shares
 

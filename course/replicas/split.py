@@ -2,7 +2,7 @@
 
 import torch
 
-from course.devices.missing import resolve
+from course.devices.fallback import resolve
 from course.replicas.shares import shares
 
 _WAYS = ("rows", "columns", "inner")

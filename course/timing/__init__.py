@@ -4,7 +4,7 @@ from course.timing.clock import clock_for
 from course.timing.copies import measure_copies
 from course.timing.crossover import Crossover, crossover
 from course.timing.elementwise import measure_ops
-from course.timing.life import measure_life
+from course.timing.life_engines import measure_life
 from course.timing.matmul import measure_matmul
 from course.timing.roofline import Point, Roofline, roofline
 from course.timing.stopwatch import measure

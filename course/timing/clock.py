@@ -5,11 +5,12 @@ first waits, then reads; the difference of two readings is the work between them
 """
 
 import time
+from collections.abc import Callable
 
 import torch
 
 
-def clock_for(device):
+def clock_for(device: torch.device) -> Callable[[], float]:
     """Return a function without arguments that waits for `device` (a `torch.device`) and returns seconds.
 
     CUDA: seconds on the GPU's own clock, by events. MPS and other accelerators: the host's clock after a synchronise.
@@ -30,12 +31,12 @@ class EventClock:
     For one thread.
     """
 
-    def __init__(self, device):
+    def __init__(self, device: torch.device) -> None:
         self.device = device
         self.seconds = 0.0
         self.last = self._event()
 
-    def __call__(self):
+    def __call__(self) -> float:
         event = self._event()
         self.seconds += self.last.elapsed_time(event) / 1000  # CUDA counts milliseconds
         self.last = event

@@ -1,5 +1,7 @@
 """`measure_copies`: what it takes to move bytes, each way, from ordinary and from pinned memory."""
 
+from collections.abc import Sequence
+
 import torch
 
 from course.timing.device_lookup import find_device
@@ -7,7 +9,9 @@ from course.timing.stopwatch import measure
 from course.traces import CopyTiming
 
 
-def measure_copies(sizes, device="/gpu:0", seconds=0.1):
+def measure_copies(
+    sizes: Sequence[int], device: str | torch.device = "/gpu:0", seconds: float = 0.1
+) -> list[CopyTiming]:
     """Time copies of each of `sizes` (bytes) on a device; return a list of `CopyTiming`.
 
     On a GPU: to it and from it, the host's end in pageable and in pinned memory (kept in place by the system, so that
@@ -18,7 +22,7 @@ def measure_copies(sizes, device="/gpu:0", seconds=0.1):
     wrong = [size for size in sizes if isinstance(size, bool) or not isinstance(size, int) or size < 1]
     if wrong:
         raise ValueError(f"measure_copies(sizes={list(sizes)}): {wrong[0]!r} is no number of bytes; give 1 or more.")
-    return [_one(size, place, *way, seconds) for way in _ways(place) for size in sizes]
+    return [_one(size, place, direction, memory, seconds) for direction, memory in _ways(place) for size in sizes]
 
 
 def _ways(place):

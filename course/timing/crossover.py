@@ -1,6 +1,9 @@
 """`crossover`: from what size on a GPU is worth it, with the copies counted and without."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+
+from course.traces import MatmulTiming
 
 
 @dataclass(frozen=True, repr=False)
@@ -19,7 +22,7 @@ class Crossover:
         return f"Crossover({sizes})" + (f"  [{self.label}]" if self.label else "")
 
 
-def crossover(timings):
+def crossover(timings: Iterable[MatmulTiming]) -> Crossover:
     """Return the `Crossover` of `timings`, a list of `MatmulTiming` of one CPU and one GPU, in any order.
 
     Only sizes timed on both count; an exact tie is no win. Raises ValueError unless there is one device of each sort

@@ -1,10 +1,12 @@
 """Which device is meant: by name, by `torch.device`, or by where the tensors are; and what it is called in words."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import torch
 
-from course.devices import DeviceName, list_devices
+from course.devices import DeviceName, SimulatedGPUs, list_devices
+from simgpu import active
 
 
 @dataclass(frozen=True)
@@ -17,20 +19,20 @@ class Place:
     name: str
     device: torch.device
     hardware: str
-    simulation: object = None
+    simulation: SimulatedGPUs | None = None
 
     @property
-    def kind(self):
+    def kind(self) -> str:
         """What seconds on it are: "measured", or "modelled" where no such hardware is here."""
         return "modelled" if self.simulation else "measured"
 
     @property
-    def origin(self):
+    def origin(self) -> str:
         """Where its figures come from, in words."""
         return self.simulation.model.origin if self.simulation else self.hardware
 
 
-def find_device(device=None, args=()):
+def find_device(device: str | torch.device | DeviceName | None = None, args: Iterable[object] = ()) -> Place:
     """Return the `Place` meant by `device`, or the home of the first tensor in `args`, or the CPU.
 
     Raises ValueError when `device` is no name, or when this machine has no such device.
@@ -52,6 +54,4 @@ def find_device(device=None, args=()):
 def _simulation_of(device):
     if not device.simulated:
         return None
-    from simgpu.session import active
-
     return active()

@@ -1,5 +1,7 @@
 """`measure_ops`: elementwise ops, where memory and not arithmetic mostly sets the time."""
 
+from collections.abc import Sequence
+
 import torch
 
 from course.timing.device_lookup import find_device
@@ -18,7 +20,13 @@ OPS = {
 }
 
 
-def measure_ops(numbers, device="/cpu:0", ops=tuple(OPS), dtype="float32", seconds=0.1):
+def measure_ops(
+    numbers: Sequence[int],
+    device: str | torch.device = "/cpu:0",
+    ops: Sequence[str] = tuple(OPS),
+    dtype: str | torch.dtype = "float32",
+    seconds: float = 0.1,
+) -> list[OpTiming]:
     """Time elementwise ops on arrays of each of `numbers` numbers; return a list of `OpTiming`, by op.
 
     `ops` are names of `OPS`; results go into an array that is there already, so that no memory is asked for. `seconds`

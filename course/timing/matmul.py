@@ -1,10 +1,11 @@
 """`measure_matmul`: square products on each device, the copies timed apart, all within a budget of seconds."""
 
 import time
+from collections.abc import Callable, Sequence
 
 import torch
 
-from course.timing.device_lookup import find_device
+from course.timing.device_lookup import Place, find_device
 from course.timing.precision import multiplying, name_of
 from course.timing.stopwatch import measure
 from course.traces import MatmulTiming
@@ -13,7 +14,14 @@ _CALLS = 5  # of one product: the first, one to warm up, three repeats
 _TELLING = 512  # a simulated product below this size spends its real seconds on being simulated
 
 
-def measure_matmul(sizes, devices=("/cpu:0",), budget=20.0, dtype="float32", generator=None, watch=None):
+def measure_matmul(
+    sizes: Sequence[int],
+    devices: Sequence[str | torch.device] = ("/cpu:0",),
+    budget: float = 20.0,
+    dtype: str | torch.dtype = "float32",
+    generator: torch.Generator | None = None,
+    watch: Callable[[float], object] | None = None,
+) -> list[MatmulTiming]:
     """Time the product of two random `size` × `size` matrices on each device; return a list of `MatmulTiming`.
 
     - `sizes`: integers; `devices`: their names, or `torch.device`s. The result follows the sizes, device by device.
@@ -30,7 +38,8 @@ def measure_matmul(sizes, devices=("/cpu:0",), budget=20.0, dtype="float32", gen
     places = [find_device(device) for device in devices]
     deadline = time.perf_counter() + budget
     work = [(size, place) for size in sizes for place in places]
-    timings, speed = [], {}
+    timings: list[MatmulTiming] = []
+    speed: dict[Place, float] = {}  # device -> seconds a multiplication
     for number, (size, place) in enumerate(work):
         left = deadline - time.perf_counter()
         expected = speed.get(place, 0.0) * size**3  # seconds of one call; 0: nothing known yet

@@ -1,14 +1,17 @@
 """`multiplying(dtype, place)`: the number format of products, TF32 included, which torch keeps as a setting."""
 
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 import torch
+
+from course.timing.device_lookup import Place
 
 TF32 = "tfloat32"
 
 
 @contextmanager
-def multiplying(dtype, place):
+def multiplying(dtype: str | torch.dtype, place: Place) -> Iterator[torch.dtype]:
     """Within the `with`, products on `place` are in `dtype`; give the `torch.dtype` in which the numbers are stored.
 
     `dtype` is a name such as "bfloat16", or a `torch.dtype`; "tfloat32" is stored as float32 and multiplied by a GPU's
@@ -32,6 +35,6 @@ def multiplying(dtype, place):
         torch.set_float32_matmul_precision(before)
 
 
-def name_of(dtype):
+def name_of(dtype: str | torch.dtype) -> str:
     """Return the name of `dtype`: "float32" for `torch.float32`; a name stays as it is."""
     return str(dtype).removeprefix("torch.")

@@ -11,6 +11,7 @@ import torch
 from course.timing.device_lookup import find_device
 from course.timing.precision import multiplying
 from course.timing.stopwatch import measure
+from course.timing.timing import Timing
 from course.traces import DataSheet, Trace
 from course.traces.figures import label_of
 
@@ -31,11 +32,11 @@ class Roofline:
     origin: str = ""
 
     @property
-    def ridge(self):
+    def ridge(self) -> float:
         """The intensity (operations a byte) from which arithmetic is the limit; below it, memory is."""
         return self.peak / self.bandwidth
 
-    def bound(self, intensity):
+    def bound(self, intensity: float) -> float:
         """Return the most operations a second that an op of `intensity` operations a byte can reach.
 
         >>> roof = Roofline("/cpu:0", "float32", peak=100e9, bandwidth=20e9)
@@ -44,12 +45,12 @@ class Roofline:
         """
         return min(self.peak, self.bandwidth * intensity)
 
-    def limit(self, intensity):
+    def limit(self, intensity: float) -> str:
         """Return what limits an op of `intensity`: "memory" or "arithmetic"."""
         return "memory" if intensity < self.ridge else "arithmetic"
 
     @property
-    def label(self):
+    def label(self) -> str:
         """Where the figures come from, in words, to stand beside them wherever they are shown."""
         return label_of(self)
 
@@ -65,12 +66,16 @@ class Point:
     origin: str = ""
 
     @classmethod
-    def of(cls, label, timing, flops, nbytes):
+    def of(cls, label: str, timing: Timing, flops: float, nbytes: float) -> "Point":
         """Return the point of an op of `flops` operations on `nbytes` bytes, whose `Timing` is `timing`."""
         return cls(label, flops / nbytes, flops / timing.median, timing.kind, timing.origin)
 
 
-def roofline(device="/cpu:0", dtype="float32", seconds=1.0):
+def roofline(
+    device: str | torch.device | DataSheet | Trace = "/cpu:0",
+    dtype: str = "float32",
+    seconds: float = 1.0,
+) -> Roofline:
     """Return the `Roofline` of a device of this machine, measured, or of a `DataSheet` or `Trace`, without measuring.
 
     - `device`: a name, a `torch.device`, a `DataSheet` (modelled) or a `Trace` (recorded); a device of `simulated_gpus`

@@ -1,5 +1,6 @@
 """`measure(fn, *args)`: the right stopwatch. Warm first, wait for the device, repeat, give a median with its spread."""
 
+from collections.abc import Callable
 from contextlib import contextmanager
 
 import torch
@@ -7,11 +8,21 @@ from torch.utils.benchmark import Timer
 
 from course.timing.clock import clock_for
 from course.timing.device_lookup import find_device
-from course.timing.modelled import measure_modelled
 from course.timing.timing import Timing
 
+_SHORT = 100e-6  # seconds; below it, what the host does between two calls would show in a single one
+_CALLS = 10
 
-def measure(fn, *args, device=None, threads=None, seconds=0.3, at_least=3, watch=None):
+
+def measure(
+    fn: Callable,
+    *args: object,
+    device: str | torch.device | None = None,
+    threads: int | None = None,
+    seconds: float = 0.3,
+    at_least: int = 3,
+    watch: Callable[[float], object] | None = None,
+) -> Timing:
     """Time `fn(*args)` in its steady state and return a `Timing`.
 
     - `device`: what to wait for, by name (`/gpu:0`, "cuda") or as a `torch.device`; by default where the first tensor
@@ -28,7 +39,7 @@ def measure(fn, *args, device=None, threads=None, seconds=0.3, at_least=3, watch
         raise ValueError(f"measure(seconds={seconds}, at_least={at_least}): give seconds > 0 and at_least ≥ 1.")
     where = find_device(device, args)
     if where.simulation:
-        return measure_modelled(fn, args, where, watch)
+        return _modelled(fn, args, where, watch)
     clock = clock_for(where.device)
     with _threads(threads):
         start = clock()
@@ -40,10 +51,42 @@ def measure(fn, *args, device=None, threads=None, seconds=0.3, at_least=3, watch
         timer = Timer("fn(*args)", timer=clock, globals={"fn": fn, "args": args}, num_threads=count)
         # a later call is rarely slower than the first, so one round of this many seconds mostly holds at_least repeats
         enough = max(seconds, (at_least - 0.5) * first_call)
-        report, times = _reporter(watch, enough), []
+        report = _reporter(watch, enough)
+        times: list[float] = []
         while len(times) < at_least:
             times += timer.blocked_autorange(report, min_run_time=enough).times
     return Timing(tuple(sorted(times)), first_call, count, where.name)
+
+
+def _modelled(fn, args, place, watch=None):
+    """Return the `Timing` of `fn(*args)` on `place`, a device of a simulation: its modelled clock is read, no real one.
+
+    The steady state is that of a call among many: one runs ahead, so that the device has something to do when the
+    watch starts, as a real device in a loop has. A modelled clock has no spread, so a second repeat would tell nothing.
+    """
+    clock, index = place.simulation.clock, place.device.index
+    clock.synchronize(index)
+    start = clock.host
+    fn(*args)
+    clock.synchronize(index)
+    first_call = clock.host - start
+    if watch is not None:
+        watch(0.0)
+    calls = _CALLS if first_call < _SHORT else 1
+    fn(*args)
+    start = _done(clock, index)
+    for _ in range(calls):
+        fn(*args)
+    seconds = (_done(clock, index) - start) / calls
+    clock.synchronize(index)
+    if watch is not None:
+        watch(1.0)
+    return Timing((seconds,), first_call, 0, place.name, kind=place.kind, origin=place.origin)
+
+
+def _done(clock, index):
+    """Return when all that was given to the device is done; an event would tell too, but costs the host a call."""
+    return max(clock.host, clock.current_stream(index).ready)
 
 
 def _reporter(watch, enough):

@@ -24,26 +24,26 @@ class Timing:
     origin: str = ""
 
     @property
-    def median(self):
+    def median(self) -> float:
         """Seconds of the middle repeat."""
         return _quantile(self.times, 0.5)
 
     @property
-    def iqr(self):
+    def iqr(self) -> float:
         """Seconds between the first and the third quartile: the middle half of the repeats lies within."""
         return _quantile(self.times, 0.75) - _quantile(self.times, 0.25)
 
     @property
-    def repeats(self):
+    def repeats(self) -> int:
         """How many times were taken."""
         return len(self.times)
 
-    def gflops(self, flops):
+    def gflops(self, flops: float) -> float:
         """Return 10⁹ operations a second, for a call of `flops` operations."""
         return flops / self.median / 1e9
 
     @property
-    def label(self):
+    def label(self) -> str:
         """Where the figure comes from, in words, to stand beside it wherever it is shown."""
         return label_of(self)
 

@@ -3,6 +3,7 @@
 import json
 import platform
 import subprocess
+from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from course.devices import list_devices
 from course.timing.copies import measure_copies
 from course.timing.device_lookup import find_device
 from course.timing.elementwise import OPS, measure_ops
-from course.timing.life import measure_life
+from course.timing.life_engines import measure_life
 from course.timing.matmul import measure_matmul
 from course.timing.precision import TF32, multiplying
 from course.traces import Trace, validate
@@ -26,17 +27,17 @@ _PRODUCTS = 0.6  # of the budget; the rest is shared by all other figures
 
 
 def record_trace(
-    path,
-    device="/cpu:0",
-    sizes=SIZES,
-    dtypes=None,
-    copies=COPIES,
-    numbers=NUMBERS,
-    sides=SIDES,
-    budget=120.0,
-    notes="",
-    today=None,
-):
+    path: str | Path,
+    device: str | torch.device = "/cpu:0",
+    sizes: Sequence[int] = SIZES,
+    dtypes: Sequence[str] | None = None,
+    copies: Sequence[int] = COPIES,
+    numbers: Sequence[int] = NUMBERS,
+    sides: Sequence[int] = SIDES,
+    budget: float = 120.0,
+    notes: str = "",
+    today: str | None = None,
+) -> Trace:
     """Measure products, copies, elementwise ops and Life on `device`; write them to `path` and return the `Trace`.
 
     - `path`: of a .json file; an existing one is replaced.
@@ -53,7 +54,7 @@ def record_trace(
     path, place = Path(path), find_device(device)
     dtypes = _dtypes(place) if dtypes is None else tuple(dtypes)
     _check(path, place, dtypes)
-    rows = {"matmul": []}
+    rows: dict[str, list] = {"matmul": []}
     for dtype in dtypes:
         rows["matmul"] += measure_matmul(sizes, [place.name], budget=_PRODUCTS * budget / len(dtypes), dtype=dtype)
     rows |= _small_rows(place, copies, numbers, sides, (1 - _PRODUCTS) * budget)

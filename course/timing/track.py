@@ -1,13 +1,15 @@
 """An op's track under the roof: for each size its intensity, the speed it reaches, and what holds it back there."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import torch
 
+from course.devices.models import model_for
 from course.timing.roofline import Roofline, roofline
 from course.timing.stopwatch import measure
-from course.traces import load_trace
-from simgpu.models import Work, model_for
+from course.traces import Trace, load_trace
+from simgpu import Work
 
 SIZES = (16, 32, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1500, 2048, 3000, 4500)
 MEASURED_UP_TO = 2048  # a larger product takes a small CPU seconds
@@ -18,9 +20,9 @@ class SizedOp:
     """An op on float32 matrices of n × n: its `flops` and `nbytes` for a size, and `run` on two such matrices."""
 
     name: str
-    flops: object
-    nbytes: object
-    run: object
+    flops: Callable[[int], int]
+    nbytes: Callable[[int], int]
+    run: Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 
 
 OPS = {
@@ -54,48 +56,49 @@ class Track:
     roof: Roofline
     stops: tuple[Stop, ...]
 
-    def at(self, size):
+    def at(self, size: int) -> Stop:
         """Return the `Stop` of `size`."""
         return next(stop for stop in self.stops if stop.size == size)
 
 
-def modelled_track(op, model="H200"):
+def modelled_track(op: str, model: str = "H200") -> Track:
     """Return the `Track` of the op named `op` (see `OPS`) on a GPU of `model`, after its data sheet; float32."""
-    model, op = model_for(model), OPS[op]
-    roof = Roofline("/gpu:0", "float32", model.peak["float32"], model.memory_bandwidth, "modelled", model.origin)
+    gpu, sized = model_for(model), OPS[op]
+    roof = Roofline("/gpu:0", "float32", gpu.peak["float32"], gpu.memory_bandwidth, "modelled", gpu.origin)
     stops = []
     for n in SIZES:
-        work = Work(op.flops(n), op.nbytes(n))
-        launched = model.launch > model.seconds(work)
+        work = Work(sized.flops(n), sized.nbytes(n))
+        launched = gpu.launch > gpu.seconds(work)
         intensity = work.flops / work.bytes
-        speed = work.flops / max(model.launch, model.seconds(work))
+        speed = work.flops / max(gpu.launch, gpu.seconds(work))
         stops.append(Stop(n, intensity, speed, "launch" if launched else roof.limit(intensity)))
-    return Track(op.name, roof, tuple(stops))
+    return Track(op, roof, tuple(stops))
 
 
-def recorded_track(op, trace):
+def recorded_track(op: str, trace: str) -> Track:
     """Return the `Track` of the op named `op` in the recorded `trace`; only products have speeds, other ops none."""
-    trace = load_trace(trace)
-    products = {t.size: t.flops / t.compute for t in trace.matmul if t.dtype == "float32"}
-    return track_of(op, roofline(trace), products if op == "matrix @ matrix" else {})
+    recorded = load_trace(trace)
+    if not isinstance(recorded, Trace):
+        raise ValueError(f"recorded_track(trace={trace!r}): that is a data sheet; use modelled_track.")
+    products = {t.size: t.flops / t.compute for t in recorded.matmul if t.dtype == "float32"}
+    return track_of(op, roofline(recorded), products if op == "matrix @ matrix" else {})
 
 
-def track_of(op, roof, speeds):
+def track_of(op: str, roof: Roofline, speeds: Mapping[int, float | None]) -> Track:
     """Return the `Track` of the op named `op` under `roof`, with `speeds`: size -> operations a second."""
-    op = OPS[op]
-    stops = []
+    sized, stops = OPS[op], []
     for n in SIZES:
-        intensity = op.flops(n) / op.nbytes(n)
+        intensity = sized.flops(n) / sized.nbytes(n)
         stops.append(Stop(n, intensity, speeds.get(n), roof.limit(intensity)))
-    return Track(op.name, roof, tuple(stops))
+    return Track(op, roof, tuple(stops))
 
 
-def measured_speed(op, size, seconds=0.2):
+def measured_speed(op: str, size: int, seconds: float = 0.2) -> float | None:
     """Return the operations a second that the op named `op` reaches at `size` on this CPU, in about `seconds`.
 
     None for sizes above `MEASURED_UP_TO`.
     """
     if size > MEASURED_UP_TO:
         return None
-    op, (a, b) = OPS[op], torch.rand(2, size, size)
-    return op.flops(size) / measure(op.run, a, b, seconds=seconds).median
+    sized, (a, b) = OPS[op], torch.rand(2, size, size)
+    return sized.flops(size) / measure(sized.run, a, b, seconds=seconds).median

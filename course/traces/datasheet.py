@@ -3,13 +3,7 @@
 from dataclasses import dataclass
 
 from course.traces.figures import MatmulTiming
-
-#: dtype name -> bytes a number. "tfloat32" is float32 multiplied by tensor cores, stored like float32.
-BYTES = {"float64": 8, "float32": 4, "tfloat32": 4, "bfloat16": 2, "float16": 2}
-
-# Bytes a second at which one core copies what lies in ordinary (pageable) memory into the driver's pinned buffer, from
-# where it goes on to the device. No data sheet states it; measured machines lie between 5 and 15 GB/s.
-STAGING = 12e9
+from simgpu.models.device_model import BYTES, staged
 
 
 @dataclass(frozen=True)
@@ -35,16 +29,16 @@ class DataSheet:
     sources: tuple
 
     @property
-    def origin(self):
+    def origin(self) -> str:
         """The device and where the figures come from, as shown beside every modelled figure."""
         return f"{self.hardware} data sheet, not measured"
 
     @property
-    def copy_bandwidth_pageable(self):
+    def copy_bandwidth_pageable(self) -> float:
         """Bytes a second of a copy from or to ordinary memory: staged by the host first, then sent."""
-        return 1 / (1 / self.copy_bandwidth + 1 / STAGING)
+        return staged(self.copy_bandwidth)
 
-    def matmul(self, size, dtype="float32"):
+    def matmul(self, size: int, dtype: str = "float32") -> MatmulTiming:
         """Return the modelled `MatmulTiming` of one `size` × `size` product among many, as a stopwatch sees it.
 
         The product takes the longest of three: the host's `launch` of the next one, its arithmetic at `peak`, its reads
@@ -70,7 +64,7 @@ class DataSheet:
         )
 
     @classmethod
-    def from_document(cls, document):
+    def from_document(cls, document: dict) -> "DataSheet":
         """Build a data sheet from JSON data that `validate` has passed."""
         fields = {k: v for k, v in document.items() if k not in ("schema", "kind", "assumed", "sources")}
         return cls(**fields, assumed=tuple(document["assumed"]), sources=tuple(document["sources"]))

@@ -1,6 +1,7 @@
 """What one product, copy, op or game took: measured, recorded or modelled, and each figure says which."""
 
 from dataclasses import dataclass
+from typing import Any
 
 KINDS = ("measured", "recorded", "modelled")
 
@@ -31,32 +32,32 @@ class MatmulTiming:
     origin: str = ""
 
     @property
-    def on_cpu(self):
+    def on_cpu(self) -> bool:
         """Whether the product ran on the CPU."""
         return self.device.rpartition("/")[2].startswith("cpu")
 
     @property
-    def total(self):
+    def total(self) -> float:
         """Seconds with both copies counted."""
         return self.compute + self.copies
 
     @property
-    def copies(self):
+    def copies(self) -> float:
         """Seconds of both copies, there and back."""
         return self.to_device + self.from_device
 
     @property
-    def flops(self):
+    def flops(self) -> int:
         """Floating-point operations of the product: size² results, each of size multiplications and additions."""
         return 2 * self.size**3
 
     @property
-    def gflops(self):
+    def gflops(self) -> float:
         """10⁹ floating-point operations a second, copies not counted."""
         return self.flops / self.compute / 1e9
 
     @property
-    def label(self):
+    def label(self) -> str:
         """Where the figure comes from, in words, to stand beside it wherever it is shown."""
         return label_of(self)
 
@@ -83,12 +84,12 @@ class CopyTiming:
     origin: str = ""
 
     @property
-    def bandwidth(self):
+    def bandwidth(self) -> float:
         """Bytes a second that arrived; a copy in memory has read as many besides."""
         return self.nbytes / self.seconds
 
     @property
-    def label(self):
+    def label(self) -> str:
         """Where the figure comes from, in words."""
         return label_of(self)
 
@@ -115,22 +116,22 @@ class OpTiming:
     origin: str = ""
 
     @property
-    def intensity(self):
+    def intensity(self) -> float:
         """Operations for each byte that is read or written."""
         return self.flops / self.nbytes
 
     @property
-    def speed(self):
+    def speed(self) -> float:
         """Floating-point operations a second."""
         return self.flops / self.seconds
 
     @property
-    def bandwidth(self):
+    def bandwidth(self) -> float:
         """Bytes read and written a second."""
         return self.nbytes / self.seconds
 
     @property
-    def label(self):
+    def label(self) -> str:
         """Where the figure comes from, in words."""
         return label_of(self)
 
@@ -152,17 +153,17 @@ class LifeTiming:
     origin: str = ""
 
     @property
-    def cells_a_second(self):
+    def cells_a_second(self) -> float:
         """Cells decided a second."""
         return self.height * self.width * self.generations / self.seconds
 
     @property
-    def label(self):
+    def label(self) -> str:
         """Where the figure comes from, in words."""
         return label_of(self)
 
 
-def label_of(figure):
+def label_of(figure: Any) -> str:
     """Return the `kind` and, where there is one, the `origin` of `figure`: what stands beside it wherever it is shown.
 
     >>> label_of(MatmulTiming(8, "/cpu:0", compute=1.0, kind="recorded", origin="a CPU, 2026-11-21"))

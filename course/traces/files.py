@@ -1,4 +1,7 @@
-"""Trace files: JSON beside this file; `load_trace(name)` reads one, `validate` says what is wrong with one."""
+"""Trace files: `load_trace(name)` reads one, `validate` says what is wrong with one.
+
+Recorded traces lie beside this file; data sheets lie with simgpu, which models GPUs after them.
+"""
 
 import json
 from datetime import date, timedelta
@@ -7,28 +10,33 @@ from pathlib import Path
 from course.traces.datasheet import DataSheet
 from course.traces.schema import problem
 from course.traces.trace import SCHEMA, Trace
+from simgpu.models.catalogue import DATA
 
 _FOLDER = Path(__file__).parent / "data"
 
 
-def names():
+def names() -> list[str]:
     """Return the names of the traces and data sheets that come with the course.
 
     >>> "h200-data-sheet" in names()
     True
     """
-    return sorted(path.stem for path in _FOLDER.glob("*.json"))
+    return sorted(_files())
 
 
-def load_trace(name):
+def _files() -> dict[str, Path]:
+    return {path.stem: path for folder in (_FOLDER, DATA) for path in folder.glob("*.json")}
+
+
+def load_trace(name: str | Path) -> Trace | DataSheet:
     """Return the `Trace` (recorded) or `DataSheet` called `name`; a path to a JSON file of your own works too.
 
     Raises ValueError when there is none by that name, when the file is not what `validate` accepts, or when a file of
     your own was recorded on a day that has not come yet.
     """
     own = str(name).endswith(".json")
-    path = Path(name) if own else _FOLDER / f"{name}.json"
-    if not path.is_file():
+    path = Path(name) if own else _files().get(str(name))
+    if path is None or not path.is_file():
         legal = ", ".join(names())
         raise ValueError(
             f"load_trace({str(name)!r}): no such trace. There are {legal}; a path that ends in .json works too."
@@ -42,7 +50,7 @@ def load_trace(name):
     return (Trace if document["kind"] == "recorded" else DataSheet).from_document(document)
 
 
-def validate(document, today=None):
+def validate(document: object, today: str | None = None) -> None:
     """Return None when `document` (parsed JSON) is a trace or a data sheet; else raise ValueError naming the field.
 
     The rules stand in schema.json (JSON Schema, draft 2020-12), beside this file; an older schema is legal, a newer one

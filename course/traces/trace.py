@@ -36,15 +36,15 @@ class Trace:
     life: tuple = ()
 
     @property
-    def origin(self):
+    def origin(self) -> str:
         """Hardware and date, as shown beside every figure of the trace."""
         return f"{self.hardware}, {self.date}"
 
-    def sizes(self, dtype="float32"):
+    def sizes(self, dtype: str = "float32") -> list[int]:
         """Return the sizes recorded for `dtype`, rising."""
         return [t.size for t in self.matmul if t.dtype == dtype]
 
-    def at(self, size, dtype="float32"):
+    def at(self, size: int, dtype: str = "float32") -> MatmulTiming:
         """Return the `MatmulTiming` of `size`; raises ValueError that names the sizes there are."""
         for timing in self.matmul:
             if (timing.size, timing.dtype) == (size, dtype):
@@ -54,7 +54,7 @@ class Trace:
             "Use one of these, or record your own with course.timing.record_trace(...)."
         )
 
-    def document(self):
+    def document(self) -> dict:
         """Return the trace as plain JSON data, the inverse of `from_document`."""
         skipped = {"kind", "origin"}  # the same for every figure of a trace, so said once
         rows = {
@@ -74,7 +74,7 @@ class Trace:
         }
 
     @classmethod
-    def from_document(cls, document):
+    def from_document(cls, document: dict) -> "Trace":
         """Build a trace from JSON data that `validate` has passed; a file of schema 1 has products only."""
         fields = {k: document[k] for k in ("name", "hardware", "driver", "software", "date", "notes")}
         origin = f"{fields['hardware']}, {fields['date']}"

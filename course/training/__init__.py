@@ -2,8 +2,8 @@
 
 Read in this order: `problem` (what is trained), `store` (pull, push, version), `rules` (who may change the store, and
 when), `turns` (one process plays all the workers), then the real processes: `wire`, `shared_memory`, `shards` (what
-lies where), `seats` and `exchange` (what shard 0 decides), `order` and `follower` (how the others do the same),
-`server`, `worker`, `talk` and `session`.
+lies where), `slots` and `exchange` (what shard 0 decides), `order` and `follower` (how the others do the same),
+`server`, `worker`, `client` and `session`.
 
 What runs where: stores and optimisers in the ps tasks, `Problem.batch` and `loss` in the worker tasks; every hook, and
 all writing of checkpoints and summaries, in the process that called `train`. Read for it `hooks` (yours too), `saving`,
@@ -14,7 +14,7 @@ from course.training.checkpoint.checkpoints import Checkpoint, Checkpoints, Chec
 from course.training.checkpoint.manifest import CheckpointError
 from course.training.checkpoint.snapshot import Applied, Snapshot
 from course.training.driver.in_process import train_in_turns
-from course.training.driver.train import TrainingError, train
+from course.training.driver.train import train
 from course.training.hooks.base import Hook, Session, StopAtStep, StopOnNaN
 from course.training.hooks.progress import ShowProgress, StepRate
 from course.training.hooks.save_checkpoint import SaveCheckpoint
@@ -23,9 +23,10 @@ from course.training.hooks.validate import Validate
 from course.training.problems.mnist import mnist
 from course.training.problems.paced import paced
 from course.training.problems.problem import Problem, batch_generator, linear_regression, slowed
+from course.training.records.errors import NonFiniteError, TrainingError
 from course.training.records.result import Event, Step, TrainingResult
 from course.training.server.rules import Asynchronous, Push, Synchronous
-from course.training.server.store import NonFiniteError, ParameterServer
+from course.training.server.store import ParameterServer
 
 __all__ = [
     "Applied",

@@ -4,15 +4,15 @@ from importlib import import_module
 
 _HOME = {
     "Explorer": "explorer",
-    "ChapterOutlook": "chapter_times",
-    "MatmulSlider": "matmul",
-    "PlacementExplorer": "placement",
-    "RooflineExplorer": "roofline",
-    "StopwatchComparison": "stopwatch",
-    "LifePlayer": "life",
-    "SliceMean": "mean",
-    "PiDarts": "pi",
-    "RegressionLab": "regression",
+    "ChapterOutlook": "chapter_outlook",
+    "MatmulSlider": "matmul_slider",
+    "PlacementExplorer": "placement_explorer",
+    "RooflineExplorer": "roofline_explorer",
+    "StopwatchComparison": "stopwatch_comparison",
+    "LifePlayer": "life_player",
+    "SliceMean": "slice_mean",
+    "PiDarts": "pi_darts",
+    "RegressionLab": "regression_lab",
     "FailureLab": "failure_lab",
 }
 

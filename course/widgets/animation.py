@@ -1,98 +1,21 @@
-"""A film of a board: matplotlib draws every frame into one sheet, a player of our own shows them one by one.
+"""`animate`: a board and what comes after it, as a film; the engine of `course.life` computes, `course.draw` shows."""
 
-No outside link, no video codec: a page without a kernel plays it, and one without scripts shows the first frame.
-"""
+from typing import TYPE_CHECKING
 
-import base64
-import hashlib
-import io
-import json
-import math
-from functools import cache
-from html import escape
-from importlib.resources import files
+from course import life
+from course.draw.film import film
+from course.draw.picture import Picture
 
-import numpy as np
-
-from course.draw.colours import ROLES
-from course.draw.picture import html
-
-_WIDEST, _TALLEST, _LARGEST_CELL = 600, 400, 16  # CSS pixels: a notebook's column, a laptop's screen
-_GAP = 1  # transparent pixels between frames, so that none shows its neighbour at a fractional zoom
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
-def animate(board, generations, rule="B3/S23", wrap=True, seconds=0.08):
+def animate(
+    board: "Tensor", generations: int, rule: str = "B3/S23", wrap: bool = True, seconds: float = 0.08
+) -> Picture:
     """Return a `Picture` that plays `board` and the `generations` that follow it, `seconds` apart.
 
     `board` is `torch.uint8` (H, W) of 0 and 1; `rule` and `wrap` are as in `course.life.step`. It waits for Play, steps
     by button, slider or arrow key, and where the reader's system asks for less motion it only steps.
     """
-    from course import life  # the one picture that needs an engine: to draw what comes next it must be computed
-
-    every = list(life.frames(board, generations, rule, wrap))
-    return film(every, seconds)
-
-
-def film(frames, seconds=0.08, first=0):
-    """Return a `Picture` that plays `frames`, (H, W) arrays of 0 and 1, `seconds` apart, numbered from `first`."""
-    stack = np.stack([np.asarray(frame, dtype=np.uint8) for frame in frames])
-    count, height, width = stack.shape
-    living = stack.sum(axis=(1, 2)).tolist()
-    alt = f"{count - 1} generations of {height} × {width} cells: {living[0]} living at first, {living[-1]} at last."
-    columns = math.ceil(math.sqrt(count * height / width))  # about as wide as high
-    sheet = base64.b64encode(_sheet(stack, columns)).decode()
-    scale = min(_WIDEST / width, _TALLEST / height, _LARGEST_CELL)
-    scale = max(1, int(scale)) if scale >= 1 else scale
-    settings = {"columns": columns, "living": living, "seconds": seconds, "first": first}
-    settings |= {"right": (width + _GAP) * scale, "down": (height + _GAP) * scale}
-    name = "film-" + hashlib.sha256((sheet + json.dumps(settings)).encode()).hexdigest()[:12]
-    rows = math.ceil(count / columns)
-    size = {
-        "width": f"{width * scale:g}px",
-        "height": f"{height * scale:g}px",
-        "sheet_width": f"{columns * (width + _GAP) * scale:g}px",
-        "sheet_height": f"{rows * (height + _GAP) * scale:g}px",
-    }
-    parts = {
-        "name": name,
-        "alt": escape(alt, quote=True),
-        "sheet": sheet,
-        "first": first,
-        "last": first + count - 1,
-        "living": living[0],
-    }
-    script = _file("film.js").replace("NAME", name).replace("SETTINGS", json.dumps(settings))
-    return html(_BODY.format(**parts, **size) + f"<style>{_file('film.css')}</style><script>{script}</script>", alt)
-
-
-_BODY = """<div class="film" id="{name}">
-<div class="bar" hidden><button type="button" class="play">Play</button>
-<button type="button" class="back" aria-label="one generation back">−1</button>
-<button type="button" class="on" aria-label="one generation on">+1</button>
-<label>generation <input type="range" min="{first}" max="{last}" value="{first}"></label></div>
-<div class="figure"><span class="now">{first}</span> <small>generation</small> <span class="living">{living}</span>
-<small>living cells</small></div>
-<div class="window" style="width:{width};height:{height}">
-<img alt="{alt}" src="data:image/png;base64,{sheet}" style="width:{sheet_width};height:{sheet_height}"></div>
-<p class="note">{alt}</p></div>"""
-
-
-def _sheet(stack, columns):
-    """Return a PNG, one pixel a cell, of all frames in rows of `columns`, drawn by matplotlib's colour map."""
-    from matplotlib.colors import ListedColormap
-    from matplotlib.image import imsave
-
-    count, height, width = stack.shape
-    rows = math.ceil(count / columns)
-    grid = np.zeros((rows * columns, height + _GAP, width + _GAP), dtype=np.uint8)
-    grid[:count, :height, :width] = stack
-    sheet = grid.reshape(rows, columns, height + _GAP, width + _GAP).swapaxes(1, 2).reshape(rows * (height + _GAP), -1)
-    stream = io.BytesIO()
-    colours = ListedColormap(["#00000000", ROLES["cpu"].colour])
-    imsave(stream, sheet, cmap=colours, vmin=0, vmax=1, format="png", metadata={"Software": None})
-    return stream.getvalue()
-
-
-@cache
-def _file(name):
-    return (files("course.draw") / name).read_text(encoding="utf-8")
+    return film(list(life.frames(board, generations, rule, wrap)), seconds)

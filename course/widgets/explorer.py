@@ -4,12 +4,15 @@ import atexit
 import os
 import threading
 import weakref
+from collections.abc import Callable, Iterable
 from html import escape
+from typing import Any
 
 import ipywidgets
 import traitlets
 
 from course.draw import html
+from course.draw.picture import Picture
 
 #: Set in the environment of a kernel whose outputs will be stored: a widget is then shown with its picture, waited for.
 STATIC_TWINS = "COURSE_STATIC_TWINS"
@@ -31,7 +34,7 @@ class Explorer(ipywidgets.VBox):
 
     background = False
 
-    def __init__(self, **state):
+    def __init__(self, **state: object) -> None:
         super().__init__()
         for name, value in state.items():
             if not self.has_trait(name):
@@ -42,8 +45,8 @@ class Explorer(ipywidgets.VBox):
         self._lock = threading.RLock()
         self._wanted = 0  # number of the newest request
         self._cancelled = 0  # requests up to this number have been told to stop
-        self._thread = None
-        self._failure = None
+        self._thread: threading.Thread | None = None
+        self._failure: Exception | None = None
         self.stopped = threading.Event()
         self._picture = self.canvas()
         self._progress = ipywidgets.FloatProgress(min=0, max=1, description="working", layout={"visibility": "hidden"})
@@ -59,19 +62,28 @@ class Explorer(ipywidgets.VBox):
             atexit.register(_finish, weakref.ref(self))
         self.refresh()
 
-    def state(self):
+    def state(self) -> dict[str, Any]:
         """Return the state as a dict: trait name to value."""
         return {name: getattr(self, name) for name in sorted(self.trait_names(state=True))}
 
-    def controls(self):
+    def controls(self) -> list[ipywidgets.Widget]:
         """Return the list of controls; a subclass overrides this."""
         return []
 
-    def canvas(self):
+    def canvas(self) -> ipywidgets.Widget:
         """Return the widget that shows the picture, as HTML in its `value`; a subclass may give one that listens."""
         return ipywidgets.HTML()
 
-    def slider(self, name, low, high, label, step=1, kind=ipywidgets.IntSlider, **settings):
+    def slider(
+        self,
+        name: str,
+        low: float,
+        high: float,
+        label: str,
+        step: float = 1,
+        kind: Callable[..., Any] = ipywidgets.IntSlider,
+        **settings: object,
+    ) -> Any:
         """Return a labelled slider tied to the trait `name`; it reports while it moves unless told otherwise."""
         control = kind(
             value=getattr(self, name),
@@ -86,7 +98,9 @@ class Explorer(ipywidgets.VBox):
         traitlets.link((self, name), (control, "value"))
         return control
 
-    def choice(self, name, options, label, kind=ipywidgets.Dropdown):
+    def choice(
+        self, name: str, options: Iterable[object], label: str, kind: Callable[..., Any] = ipywidgets.Dropdown
+    ) -> Any:
         """Return a labelled choice among `options` tied to the trait `name`."""
         control = kind(
             options=options, value=getattr(self, name), description=label, style={"description_width": "initial"}
@@ -94,13 +108,13 @@ class Explorer(ipywidgets.VBox):
         traitlets.link((self, name), (control, "value"))
         return control
 
-    def button(self, label, action, **settings):
+    def button(self, label: str, action: Callable[[], object], **settings: object) -> ipywidgets.Button:
         """Return a button that calls `action()`."""
         control = ipywidgets.Button(description=label, **settings)
         control.on_click(lambda _: action())
         return control
 
-    def refresh(self):
+    def refresh(self) -> None:
         """Compute and draw the present state; a newer request makes an older background one stop and be forgotten."""
         with self._lock:
             self._wanted += 1
@@ -114,7 +128,7 @@ class Explorer(ipywidgets.VBox):
             self._show_busy(True)
             self._thread.start()
 
-    def wait(self, timeout=30.0):
+    def wait(self, timeout: float | None = 30.0) -> "Explorer":
         """Return when the picture shows the present state; raises TimeoutError after `timeout` seconds."""
         thread = self._thread
         if thread is not None:
@@ -127,13 +141,13 @@ class Explorer(ipywidgets.VBox):
             raise self._failure
         return self
 
-    def stop(self):
+    def stop(self) -> None:
         """Ask a background computation to stop at its next look at `stopped`; the last picture stays."""
         with self._lock:
             self._cancelled = self._wanted
             self.stopped.set()
 
-    def close(self):
+    def close(self) -> None:
         """Stop what runs, wait for it (5 s at most), and remove the widget. Idempotent."""
         self.stop()
         thread = self._thread
@@ -141,11 +155,11 @@ class Explorer(ipywidgets.VBox):
             thread.join(5)
         super().close()
 
-    def progress(self, fraction):
+    def progress(self, fraction: float) -> None:
         """Show how far a background computation is, 0 to 1."""
         self._progress.value = fraction
 
-    def static(self):
+    def static(self) -> Picture:
         """Return the picture of the present state as a `Picture` that needs no kernel."""
         self.wait()
         result = self.result if self.result is not None else self.compute()
@@ -194,7 +208,7 @@ class Explorer(ipywidgets.VBox):
         return {**bundle, "text/html": self.static().html}
 
 
-def headline(number, words):
+def headline(number: str, words: str) -> str:
     """Return HTML of the number that matters, large, and the words beside it; both are escaped."""
     small = f'<small style="font-size: 16px; font-weight: normal">{escape(words)}</small>'
     return f'<div class="figure">{escape(number)} {small}</div>'

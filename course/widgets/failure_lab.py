@@ -2,13 +2,16 @@
 
 import threading
 import weakref
+from collections.abc import Callable
 from functools import partial
 from html import escape
+from typing import Any
 
 import ipywidgets
 import traitlets
 
 from course import draw
+from course.draw.picture import Picture
 from course.training import linear_regression
 from course.training.driver.rehearsal import ACTIONS, Rehearsal
 from course.training.records.aftermath import aftermath
@@ -36,14 +39,14 @@ class FailureLab(Explorer):
     workers = traitlets.Int(3, min=2, max=3).tag(state=True)
     mode = traitlets.Enum(["async", "sync"], "async").tag(state=True)
     seconds = traitlets.Float(20.0, min=1.0, max=120.0).tag(state=True)
-    plan = traitlets.List().tag(state=True)
+    plan: traitlets.List = traitlets.List().tag(state=True)
     target = traitlets.Unicode("/job:worker/task:1")
-    _open = staticmethod(lambda: None)  # a weak reference to the lab that is open
+    _open: Callable[[], "FailureLab | None"] = staticmethod(lambda: None)  # a weak reference to the lab that is open
 
-    def __init__(self, **state):
+    def __init__(self, **state: object) -> None:
         self.problem = linear_regression()
         self._processes = Processes("FailureLab")
-        self._rehearsal = None  # the training that runs, to be hit
+        self._rehearsal: Rehearsal | None = None  # the training that runs, to be hit
         super().__init__(**state)
         before, FailureLab._open = FailureLab._open, weakref.ref(self)
         if (lab := before()) is not None:
@@ -61,7 +64,7 @@ class FailureLab(Explorer):
                 )
         return plan
 
-    def controls(self):
+    def controls(self) -> list[ipywidgets.Widget]:
         """Return the controls: how to train, which worker is meant, and what to do to it."""
         rules = [("asynchronous: nobody waits", "async"), ("synchronous: everybody waits", "sync")]
         targets = [(f"worker {k}", f"/job:worker/task:{k}") for k in range(3)]
@@ -85,7 +88,7 @@ class FailureLab(Explorer):
             self._said,
         ]
 
-    def act(self, action, task):
+    def act(self, action: str, task: str) -> None:
         """Do "kill", "freeze", "thaw", "slow" or "quick" to `task` at once; RuntimeError when no training runs."""
         if action not in ACTIONS:
             raise ValueError(f"act({action!r}): the actions are {', '.join(ACTIONS)}.")
@@ -94,11 +97,11 @@ class FailureLab(Explorer):
             raise RuntimeError(f"act({action!r}, {task!r}): no training runs. Start one by refresh(), or Train again.")
         rehearsal.act(action, task)
 
-    def wait(self, timeout=None):
+    def wait(self, timeout: float | None = None) -> "FailureLab":
         """Return when the training has ended; raises TimeoutError after `timeout` seconds (default: its own + 120)."""
         return super().wait(self.seconds + 120 if timeout is None else timeout)
 
-    def compute(self):
+    def compute(self) -> Any:
         """Train for `seconds` on the processes, drawing now and then; return the `Story`."""
         import torch
 
@@ -115,11 +118,11 @@ class FailureLab(Explorer):
             over.set()
             drawing.join()
 
-    def draw(self, result):
+    def draw(self, result: Any) -> Picture:
         """Return the timeline of a `Story`, and below it a line for each hit: noticed, back, paused, undone."""
         return self._picture_of(result, until=None)
 
-    def close(self):
+    def close(self) -> None:
         """Stop training, end the processes, and remove the widget. Idempotent."""
         super().close()
         self._processes.close()

@@ -118,6 +118,12 @@ def shown(name):
     return kept if len(kept) <= LONGEST else kept[: LONGEST - 1] + "…"
 
 
+def refuse_links(path: Path) -> None:
+    """Raise ClassError where the file of a student's at `path`, or one of the two folders above, is a link."""
+    if any(place.is_symlink() for place in (path, path.parent, path.parent.parent)):
+        raise ClassError(f"{path} or a folder of it is a symbolic link. Remove it, then run the same command again.")
+
+
 def find_lab(course, name, private=None):
     """Return the folder of the lab's sources: in COURSE/source, in `private` (the class file's), or the checkout's."""
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", name):

@@ -1,6 +1,7 @@
-"""What every mark was and when: `grading/history/LAB.jsonl`, to which lines are only ever added.
+"""What every mark was and when, and the report on which are not what they were.
 
-A line is one row of marks that is new or is not as it was. Marking again what comes out the same adds nothing.
+`grading/history/LAB.jsonl`, to which lines are only ever added. A line is one row of marks that is new or is not as it
+was. Marking again what comes out the same adds nothing.
 """
 
 from dataclasses import asdict, dataclass
@@ -40,6 +41,49 @@ def changes_of(course, lab):
         found.append(Change(last.get(row.key), row, at))
         last[row.key] = row
     return found
+
+
+def differences(course, lab, since=None):
+    """Return the `Change`s of marks that there were before: those of the last time that any changed, or `since`.
+
+    `lab` is a name, `since` a datetime. An exercise that changed twice in that time is told once.
+    """
+    changes = [change for change in changes_of(course, lab) if change.before is not None]
+    if not changes:
+        return []
+    start = since.isoformat() if since is not None else changes[-1].at
+    merged = {}
+    for change in changes:
+        if change.at >= start:
+            before = merged[change.after.key].before if change.after.key in merged else change.before
+            merged[change.after.key] = type(change)(before, change.after, change.at)
+    return [change for change in merged.values() if change.before != change.after]
+
+
+def report(changes):
+    """Return the changes as lines of text, scores that changed first."""
+    if not changes:
+        return ["No mark changed."]
+    scores = [change for change in changes if change.before.score != change.after.score]
+    words = [change for change in changes if change.before.score == change.after.score]
+    gone = sum(change.after.score < change.before.score for change in scores)
+    lines = [f"{len(scores)} scores changed, {gone} of them down; {len(words)} more have other words or another state."]
+    for change in scores:
+        before, after = change.before, change.after
+        lines.append(
+            f"{_who(after)}: {before.score:g} -> {after.score:g} of {after.max_score:g} ({_why(before, after)})"
+        )
+    lines += [f"{_who(change.after)}: {_why(change.before, change.after)}" for change in words]
+    return lines
+
+
+def _who(row):
+    return f"{row.student}, {row.exercise}"
+
+
+def _why(before, after):
+    state = f"{before.state} -> {after.state}; " if before.state != after.state else ""
+    return f"{state}{after.reason}"
 
 
 def _path(course, lab):

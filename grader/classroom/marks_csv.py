@@ -10,8 +10,8 @@ from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 
 from grader.classroom import atomic
+from grader.classroom.csv_cells import plain_cell
 from grader.classroom.folders import ClassError
-from grader.reports.export import plain_cell
 from grader.sandbox.unsafe import WARNING
 
 
@@ -72,9 +72,7 @@ def write_marks(path, rows, labs_wholly=()):
     order = {row.exercise: number for number, row in enumerate(rows)}
     lines.sort(key=lambda cells: (cells[1], cells[0], order.get(cells[2], 0)))
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(HEADINGS)
-    writer.writerows(lines)
+    csv.writer(text, lineterminator="\n").writerows([HEADINGS, *lines])
     try:
         atomic.write(path, text.getvalue())
     except OSError as error:

@@ -1,5 +1,5 @@
 """What is copied into the sandbox: standard library and numpy only, and nothing that is worth reading there.
 
 These files run beside the student's code, in its process: nothing that they say is trusted. They are sent through the
-request pipe (`ask.py`), so they import each other by relative names, and nothing else of the course.
+request pipe (`marking/questions.py`), so they import each other by relative names, and nothing else of the course.
 """

@@ -13,7 +13,7 @@ import traceback
 
 from .cells import in_short
 from .serve import TEXT, _send, _take_message, _text
-from .wire import encode, unpack
+from .values import encode, unpack
 
 
 def main(requests, evidence):

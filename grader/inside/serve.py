@@ -14,9 +14,9 @@ import struct
 import sys
 import traceback
 
-from . import shown_only
+from . import stand_ins
 from .cells import Notebook, in_short
-from .wire import NotThat, encode, unpack
+from .values import NotThat, encode, unpack
 
 TEXT = 4096  # bytes of text in an answer
 REPORT = 65536  # bytes of all cells' errors
@@ -44,7 +44,7 @@ def main(requests, evidence):
 
 def _prepare(setup):
     sys.path.insert(0, "")  # as in a notebook, modules may lie in the working directory
-    shown_only.install()
+    stand_ins.install()
     os.environ["PIP_RETRIES"] = "0"  # `!pip install` finds no network at once, rather than after its five tries
     for name, data in setup["files"].items():
         os.makedirs(os.path.dirname(name) or ".", exist_ok=True)

@@ -4,12 +4,11 @@ Download it with "Download grading worksheet" (the feedback type "Offline gradin
 a row by its Identifier, "Participant 1234"; 1234 is also the number in the names of that assignment's files.
 """
 
-import csv
-import io
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from grader.classroom.csv_cells import plain_csv
 from grader.classroom.folders import ClassError
 from grader.intake.roster import read_table
 
@@ -67,17 +66,13 @@ def read_time(text, zone=UTC):
 def filled_worksheet(entries, scores, most, comments=None):
     """Return the worksheet's text with the Grade of each number in `scores` filled in, out of `most`.
 
-    What has no score keeps an empty Grade: Moodle leaves those as they are. Cells are escaped (`export.plain_cell`).
+    What has no score keeps an empty Grade: Moodle leaves those as they are. Cells are escaped (`csv_cells.plain_cell`).
     """
-    from grader.reports.export import plain_cell
-
     headings = list(next(iter(entries.values())).row)
     for heading in ("Grade", "Last modified (grade)"):
         if heading not in headings:
             raise ClassError(f"the worksheet has no column {heading!r}, which Moodle asks for. Download it in English.")
-    text = io.StringIO()
-    writer = csv.DictWriter(text, headings, extrasaction="ignore", lineterminator="\r\n")
-    writer.writeheader()
+    rows = [headings]
     for number, entry in entries.items():
         row = dict(entry.row)
         row["Grade"] = f"{scores[number]:.2f}" if number in scores else ""
@@ -85,8 +80,8 @@ def filled_worksheet(entries, scores, most, comments=None):
             _same_maximum(row["Maximum Grade"], most)
         if "Feedback comments" in row and comments and number in comments:
             row["Feedback comments"] = comments[number]
-        writer.writerow({heading: plain_cell(value) for heading, value in row.items()})
-    return text.getvalue()
+        rows.append([row.get(heading, "") for heading in headings])
+    return plain_csv(rows)
 
 
 def _same_maximum(told, most):

@@ -95,21 +95,23 @@ def _notebook(lab, text):
 def _cell(cell, text, lab):
     make = nbformat.v4.new_code_cell if cell.type == "code" else nbformat.v4.new_markdown_cell
     metadata = {"tags": ["notebook-only"]} if cell.role == "notebook-only" else {}
-    told = _nbgrader(cell, lab)
+    told = nbgrader_metadata(cell, lab)
     if told is not None:
-        metadata["nbgrader"] = {"schema_version": SCHEMA, "task": False, **told}
+        metadata["nbgrader"] = told
     return make(text, id=cell.id, metadata=metadata)
 
 
-def _nbgrader(cell, lab):
+def nbgrader_metadata(cell, lab):
+    """Return nbgrader's metadata of a `Cell` of `lab` (an exercise's answer or check), or None for any other."""
+    kind = {"schema_version": SCHEMA, "task": False, "grade": False, "solution": False, "locked": False}
     if cell.role == "exercise":
         # a person's marks hang on the answer itself; all others on the check below it
         by_hand = lab.exercise(cell.exercise).manual
         points = {"points": cell.points} if by_hand else {}
-        return {"grade": by_hand, "solution": True, "locked": False, "grade_id": cell.exercise, **points}
+        return {**kind, "grade": by_hand, "solution": True, "grade_id": cell.exercise, **points}
     if cell.role == "check":
         points = lab.source.cell(cell.exercise).points
-        return {"grade": True, "solution": False, "locked": True, "grade_id": check_id(cell.exercise), "points": points}
+        return {**kind, "grade": True, "locked": True, "grade_id": check_id(cell.exercise), "points": points}
     return None
 
 

@@ -16,14 +16,11 @@ process: what it holds of a submission is text, and values read as the kind of e
 
 from dataclasses import asdict, dataclass
 
-from grader.lab.secret_draw import draw_secret
 from grader.marking.rounds import ask_all
 from grader.marking.verdict import verdict
 from grader.sandbox import Sandbox
 from grader.submission.read import TooLarge, Unreadable
 from grader.submission.rebuild import rebuild
-
-__all__ = ["STATES", "ExerciseMark", "Marks", "draw_secret", "mark_submission"]
 
 STATES = ("graded", "missing", "crashed", "timed_out", "unreadable", "refused", "grader_failed")
 
@@ -79,20 +76,21 @@ def mark_submission(lab, notebook, secret, sandbox=Sandbox):
     try:
         rebuilt = rebuild(lab, notebook)
     except Unreadable as problem:
-        return _all(lab, "unreadable", f"The notebook can't be read: {problem}")
+        return unasked(lab, "unreadable", f"The notebook can't be read: {problem}")
     except TooLarge as problem:
-        return _all(lab, "refused", f"The notebook was not read: {problem}")
+        return unasked(lab, "refused", f"The notebook was not read: {problem}")
     asked = ask_all(lab, rebuilt, secret, sandbox)
     marks = tuple(_mark(exercise, verdict(lab, exercise, asked, rebuilt)) for exercise in lab.exercises)
     return Marks(lab.name, marks, tuple(asdict(cell) for cell in rebuilt.cells), asked.log)
+
+
+def unasked(lab, state, reason):
+    """Return the `Marks` of a submission of which nothing was asked: every exercise in that `state`, without points."""
+    marks = [ExerciseMark(e.name, state, 0.0, e.points or 0, reason, (), e.manual) for e in lab.exercises]
+    return Marks(lab.name, tuple(marks))
 
 
 def _mark(exercise, found):
     points = exercise.points or 0
     score = round(points * found.share, 4)
     return ExerciseMark(exercise.name, found.state, score, points, found.reason, found.cases, exercise.manual)
-
-
-def _all(lab, state, reason):
-    marks = [ExerciseMark(e.name, state, 0.0, e.points or 0, reason, (), e.manual) for e in lab.exercises]
-    return Marks(lab.name, tuple(marks))

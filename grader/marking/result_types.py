@@ -1,7 +1,7 @@
 """Kinds of evidence: what may come back from the sandbox, fixed by the grader before it reads a byte.
 
 What an answer gives crosses one pipe as raw bytes. The grader states the kind first; the side in the sandbox
-(`inside/wire.py`) turns the value into exactly that, or says in a sentence why it can't. Reading is bounded: every
+(`inside/values.py`) turns the value into exactly that, or says in a sentence why it can't. Reading is bounded: every
 size is known or checked before its bytes are read, nothing is unpickled, and text is text. After the status byte of an
 answer the bytes of a kind are, little-endian:
 
@@ -24,11 +24,13 @@ answer the bytes of a kind are, little-endian:
 import json
 import math
 import struct
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import ClassVar
 
 import numpy as np
 
-from grader.inside import wire
+from grader.inside import values
 
 #: The most that one answer may hold, in bytes, unless a kind states its own.
 LIMIT = 64 * 1024 * 1024
@@ -40,69 +42,71 @@ class Malformed(ValueError):
 
 
 @dataclass(frozen=True)
-class Flag:
+class Kind:
+    """A kind of evidence, the base of those below. `_words` names it; `_read` reads its bytes."""
+
+    _words: ClassVar[str] = ""
+
+    def plan(self) -> dict:
+        """Return the kind as plain data, by which the sandbox's side (`inside/values.py`) makes its bytes."""
+        told = {field.name: _spelled(getattr(self, field.name)) for field in fields(self)}
+        return {"is": type(self).__name__.rstrip("_").lower(), **told}
+
+    def describe(self) -> str:
+        """Return the kind in words, as they are told to students."""
+        return self._words
+
+    def read(self, take: Callable[[int], bytes]) -> object:
+        """Return the value whose bytes come next; `take(count)` gives them. Raises Malformed for others."""
+        return self._read(take)
+
+
+@dataclass(frozen=True)
+class Flag(Kind):
     """True or False."""
 
-    def plan(self):
-        return {"kind": "flag"}
+    _words = "True or False"
 
-    def describe(self):
-        return "True or False"
-
-    def read(self, read):
-        (byte,) = read(1)
-        return bool(_one_of(byte, (0, 1)))
+    def _read(self, take):
+        return bool(_one_of(take(1)[0], (0, 1)))
 
 
 @dataclass(frozen=True)
-class Integer:
+class Integer(Kind):
     """A whole number of at most 127 bits; a float that is whole counts as one."""
 
-    def plan(self):
-        return {"kind": "integer"}
+    _words = "a whole number"
 
-    def describe(self):
-        return "a whole number"
-
-    def read(self, read):
-        return int.from_bytes(read(16), "little", signed=True)
+    def _read(self, take):
+        return int.from_bytes(take(16), "little", signed=True)
 
 
 @dataclass(frozen=True)
-class Number:
+class Number(Kind):
     """A real number, as float64; it may be infinite or NaN, which the judge decides on."""
 
-    def plan(self):
-        return {"kind": "number"}
+    _words = "a number"
 
-    def describe(self):
-        return "a number"
-
-    def read(self, read):
-        return struct.unpack("<d", read(8))[0]
+    def _read(self, take):
+        return struct.unpack("<d", take(8))[0]
 
 
 @dataclass(frozen=True)
-class Text:
+class Text(Kind):
     """A string of at most `limit` bytes in UTF-8."""
 
     limit: int = 65536
+    _words = "a string"
 
-    def plan(self):
-        return {"kind": "text", "limit": self.limit}
-
-    def describe(self):
-        return "a string"
-
-    def read(self, read):
+    def _read(self, take):
         try:
-            return read(_length(read, self.limit)).decode()
+            return take(_length(take, self.limit)).decode()
         except UnicodeDecodeError as error:
             raise Malformed(f"text that is not UTF-8: {error.reason}") from None
 
 
 @dataclass(frozen=True)
-class Json:
+class Json(Kind):
     """Lists, dictionaries with string keys, numbers, strings, True, False and None, of the shape that `schema` says.
 
     A schema is an example made of types: `int`, `float` (whole numbers count), `str`, `bool`, `None`; `[S]` a list of
@@ -113,14 +117,12 @@ class Json:
     schema: object = object
     limit: int = 65536
 
-    def plan(self):
-        return {"kind": "json", "schema": _spelled(self.schema), "limit": self.limit}
-
-    def describe(self):
+    @property
+    def _words(self):
         return _schema_text(self.schema)
 
-    def read(self, read):
-        data = read(_length(read, self.limit))
+    def _read(self, take):
+        data = take(_length(take, self.limit))
         try:
             value = json.loads(data)
         except (ValueError, RecursionError):
@@ -131,7 +133,7 @@ class Json:
 
 
 @dataclass(frozen=True)
-class Array:
+class Array(Kind):
     """A numpy array or a tensor of this dtype and shape; None in the shape is an axis of any length.
 
     With `exact_dtype=False`, the default, another numeric dtype will do where every value survives (a board of int64
@@ -139,30 +141,28 @@ class Array:
     """
 
     dtype: str
-    shape: tuple
+    shape: tuple[int | None, ...]
     exact_dtype: bool = False
     limit: int = LIMIT
 
     def __post_init__(self):
         if self.dtype not in DTYPES:
             raise ValueError(f"Array(dtype={self.dtype!r}): the dtypes are {', '.join(DTYPES)}.")
+        object.__setattr__(self, "shape", tuple(None if n is None else int(n) for n in self.shape))
         if self._bytes([n or 0 for n in self.shape]) > self.limit:
             raise ValueError(f"Array(shape={self.shape}) is more than limit={self.limit} bytes: raise limit.")
 
-    def plan(self):
-        shape = [None if n is None else int(n) for n in self.shape]
-        return {"kind": "array", "dtype": self.dtype, "shape": shape, "exact": self.exact_dtype, "limit": self.limit}
-
-    def describe(self):
+    @property
+    def _words(self):
         shape = ", ".join("any" if n is None else str(n) for n in self.shape)
         return f"an array of {self.dtype}, shape ({shape}{',' if len(self.shape) == 1 else ''})"
 
-    def read(self, read):
-        shape = [struct.unpack("<Q", read(8))[0] if n is None else int(n) for n in self.shape]
+    def _read(self, take):
+        shape = [struct.unpack("<Q", take(8))[0] if n is None else n for n in self.shape]
         size = self._bytes(shape)
         if size > self.limit:
             raise Malformed(f"an array of {size} bytes; the limit is {self.limit}")
-        data = bytearray(read(size))  # a bytearray, so that the judge's array can be written to
+        data = bytearray(take(size))  # a bytearray, so that the judge's array can be written to
         if self.dtype == "bool" and data.translate(None, b"\0\1"):
             raise Malformed("an array of bool with bytes that are neither 0 nor 1")
         little = np.dtype(self.dtype).newbyteorder("<")
@@ -173,83 +173,74 @@ class Array:
 
 
 @dataclass(frozen=True)
-class Optional_:
+class Optional_(Kind):
     """None, or `kind`."""
 
-    kind: object
+    kind: Kind
 
-    def plan(self):
-        return {"kind": "optional", "of": self.kind.plan()}
-
-    def describe(self):
+    @property
+    def _words(self):
         return f"None or {self.kind.describe()}"
 
-    def read(self, read):
-        (byte,) = read(1)
-        return self.kind.read(read) if _one_of(byte, (0, 1)) else None
+    def _read(self, take):
+        return self.kind.read(take) if _one_of(take(1)[0], (0, 1)) else None
 
 
 @dataclass(frozen=True, init=False)
-class Tuple_:
+class Tuple_(Kind):
     """A tuple or list of exactly these kinds: `Tuple_(Integer(), Number())`; it arrives as a tuple."""
 
-    kinds: tuple
+    kinds: tuple[Kind, ...]
 
-    def __init__(self, *kinds):
+    def __init__(self, *kinds: Kind) -> None:
         object.__setattr__(self, "kinds", kinds)
 
-    def plan(self):
-        return {"kind": "tuple", "of": [kind.plan() for kind in self.kinds]}
-
-    def describe(self):
+    @property
+    def _words(self):
         return f"({', '.join(kind.describe() for kind in self.kinds)})"
 
-    def read(self, read):
-        return tuple(kind.read(read) for kind in self.kinds)
+    def _read(self, take):
+        return tuple(kind.read(take) for kind in self.kinds)
 
 
 @dataclass(frozen=True)
-class List_:
+class List_(Kind):
     """A list or tuple of at most `limit` values of one kind; it arrives as a list."""
 
-    kind: object
+    kind: Kind
     limit: int = 1000
 
-    def plan(self):
-        return {"kind": "list", "of": self.kind.plan(), "limit": self.limit}
-
-    def describe(self):
+    @property
+    def _words(self):
         return f"a list, each {self.kind.describe()}"
 
-    def read(self, read):
-        return [self.kind.read(read) for _ in range(_length(read, self.limit))]
+    def _read(self, take):
+        return [self.kind.read(take) for _ in range(_length(take, self.limit))]
 
 
 @dataclass(frozen=True)
-class Nothing:
+class Nothing(Kind):
     """None: for a function that is asked for what it does, not for what it returns."""
 
-    def plan(self):
-        return {"kind": "nothing"}
+    _words = "None"
 
-    def describe(self):
-        return "None"
-
-    def read(self, read):
+    def _read(self, take):
         return None
 
 
-def fits(value, schema):
-    """Whether `value`, as JSON gives it, is of the shape that `schema` says (see `Json`).
+def fits(value: object, schema: object) -> bool:
+    """Return whether `value`, as JSON gives it, is of the shape that `schema` says (see `Json`).
 
     >>> fits([{"op": "mm", "bytes": 4}], [{"op": str, "bytes": int}]), fits([1, True], [int])
     (True, False)
     """
-    return wire.fits(value, _spelled(schema))
+    return values.fits(value, _spelled(schema))
 
 
 def _spelled(schema):
-    """Return `schema` as plain data, which can be sent: types by their names, None for the key `str`."""
+    """Return a kind's field as plain data, which can be sent: types by their names, None for the key `str`."""
+    if isinstance(schema, Kind):
+        return schema.plan()
     if isinstance(schema, type):
         return schema.__name__
     if isinstance(schema, (list, tuple)):
@@ -273,8 +264,8 @@ def _schema_text(schema):
     return "{" + ", ".join(f"{key!r}: {_schema_text(value)}" for key, value in schema.items()) + "}"
 
 
-def _length(read, limit):
-    (length,) = struct.unpack("<I", read(4))
+def _length(take, limit):
+    (length,) = struct.unpack("<I", take(4))
     if length > limit:
         raise Malformed(f"{length} bytes or items; the limit is {limit}")
     return length

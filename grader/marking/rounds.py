@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 
 from course.checks.compare import show
-from grader.inside.wire import pack
+from grader.inside.values import pack
 from grader.lab.secret_draw import drawing
-from grader.marking.session import SetUpFailed, Stopped, Talk
+from grader.marking.questions import SandboxedSubmission, SetUpFailed, Stopped
 from grader.marking.speed_test import race
 from grader.sandbox import SandboxUnavailable
 
@@ -91,7 +91,7 @@ def ask_all(lab, rebuilt, secret, sandbox):
 def _draw(exercise, secret, asked):
     try:
         cases = list(exercise.cases(drawing(secret, exercise.name)))
-        for case in cases:  # a case that can't be asked is found here, not in mid-talk
+        for case in cases:  # a case that can't be asked is found here, not in the middle
             pack((case.arguments, dict(case.files)))
             exercise.kind(case).plan()
     except Exception as failure:  # a lab's own code; whatever it raises is our side's
@@ -104,15 +104,15 @@ def _round(lab, rebuilt, open_, asked, sandbox):
     """Ask what is open in one sandbox; return the submission as it is to be run in the next."""
     steps = rebuilt.steps
     seconds = lab.seconds + 60 + sum(e.seconds * len(asked.cases[e.name]) for e in open_)
-    with Talk(lab, [step.text for step in steps], sandbox, seconds) as talk:
+    with SandboxedSubmission(lab, [step.text for step in steps], sandbox, seconds) as submission:
         try:
-            talk.run_cells()
-            _ask_open(lab, steps, open_, asked, talk)
+            submission.run_cells()
+            _ask_open(lab, steps, open_, asked, submission)
         except SetUpFailed as failure:
             asked.failed.update({e.name: f"the sandbox could not be set up: {failure}" for e in open_})
         except Stopped as stopped:
             rebuilt = _without_the_cell(rebuilt, stopped, open_, asked)
-    asked.log = (asked.log + talk.ended.stdout + talk.ended.stderr)[-LOG:]
+    asked.log = (asked.log + submission.ended.stdout + submission.ended.stderr)[-LOG:]
     return rebuilt
 
 
@@ -129,10 +129,10 @@ def _without_the_cell(rebuilt, stopped, open_, asked):
     return rebuilt.without(step)
 
 
-def _ask_open(lab, steps, open_, asked, talk):
+def _ask_open(lab, steps, open_, asked, submission):
     for exercise in open_:
         try:
-            _ask(exercise, steps, asked, talk)
+            _ask(exercise, steps, asked, submission)
         except _Over:
             return  # the others are asked in the next round
         except SandboxUnavailable:
@@ -160,18 +160,19 @@ class _Over(Exception):
     """This sandbox can't be asked any more."""
 
 
-def _ask(exercise, steps, asked, talk):
+def _ask(exercise, steps, asked, submission):
     results = asked.results[exercise.name]
     for number, case in enumerate(asked.cases[exercise.name]):
         if results[number] is not None:
             continue
         try:
-            answer = talk.ask(exercise, case)
+            answer = submission.ask(exercise, case)
         except Stopped as stopped:
             _give_up_group(exercise, asked, number, Result(f"{exercise.question(case)}: {stopped.why}", stopped.state))
             raise _Over from None
         if answer.kind == "absent":
-            errors = [talk.errors[i] for i, s in enumerate(steps) if s.exercise == exercise.name and i in talk.errors]
+            mine = [number for number, step in enumerate(steps) if step.exercise == exercise.name]
+            errors = [submission.errors[number] for number in mine if number in submission.errors]
             asked.absent[exercise.name] = errors[-1] if errors else ""
             return
         results[number] = Result(problem(exercise, case, answer))

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from course.checks.compare import equal, show
 from course.checks.exercise import Case
-from grader.marking.session import Stopped, Talk
+from grader.marking.questions import SandboxedSubmission, Stopped
 
 TRIES = 3  # a machine that is busy with other things must not decide: the quickest laps of all tries count
 
@@ -17,17 +17,17 @@ TRIES = 3  # a machine that is busy with other things must not decide: the quick
 def race(lab, cells, exercise, case, sandbox, draw):
     """Return None when the submission (`cells`: texts) is fast enough, else a sentence; it starts from `case`.
 
-    Where the kernel counts it, queueing for a processor is no part of a lap (`sandbox/effort.py`). What else a machine
+    Where the kernel counts it, queueing for a processor is no part of a lap (`sandbox/usage.py`). What else a machine
     does only adds to a lap's seconds, so the quickest lap of each side comes nearest to the truth.
-    Raises Stopped as `Talk` does, and RuntimeError when the reference fails: our side's mistake.
+    Raises Stopped as `SandboxedSubmission` does, and RuntimeError when the reference fails: our side's mistake.
     """
     laps = _reference(lab, exercise, case, sandbox, draw)
     theirs, ours = [], [wanted.seconds for _, wanted in laps]
     for _ in range(TRIES):
-        with Talk(lab, cells, sandbox, _seconds(lab, exercise)) as talk:
-            talk.run_cells()
+        with SandboxedSubmission(lab, cells, sandbox, _seconds(lab, exercise)) as submission:
+            submission.run_cells()
             for question, wanted in laps:
-                got = talk.ask(exercise, question)
+                got = submission.ask(exercise, question)
                 complaint = _complaint(exercise, question, got, wanted)
                 if complaint is not None:
                     return f"in the race, {exercise.question(question)} is wrong: {complaint}"
@@ -44,11 +44,11 @@ def race(lab, cells, exercise, case, sandbox, draw):
 
 def _reference(lab, exercise, case, sandbox, draw):
     """Return the questions of one race, each with the reference's `Answer`."""
-    laps = []
-    with Talk(replace(lab, files=()), [exercise.race.reference], sandbox, _seconds(lab, exercise)) as talk:
-        _or_ours(talk.run_cells)
+    laps, cells = [], [exercise.race.reference]
+    with SandboxedSubmission(replace(lab, files=()), cells, sandbox, _seconds(lab, exercise)) as reference:
+        _or_ours(reference.run_cells)
         for _ in range(exercise.race.rounds):
-            laps.append((case, _or_ours(talk.ask, exercise, case)))
+            laps.append((case, _or_ours(reference.ask, exercise, case)))
             made = exercise.race.chain(draw, laps[-1][1].value)
             case = made if isinstance(made, Case) else replace(case, arguments=tuple(made))
     return laps

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from grader.inside.wire import pack
+from grader.inside.values import pack
 
 REASON = 2000  # characters
 ADDRESS = re.compile(r" at 0x[0-9a-f]{6,16}\b")

@@ -8,16 +8,41 @@ below each answer stands the mark's reason.
 """
 
 import re
+from datetime import UTC
 
-from grader.lab.source import check_id
+from grader.classroom import atomic
+from grader.classroom.folders import refuse_links
+from grader.lab.release import nbgrader_metadata
 from grader.marking.plain_text import plain
+from grader.runs.results import read_result
 from grader.submission.pictures import NotAPicture, clean_png
 
-SCHEMA = 3  # nbgrader's, since 0.6
 METADATA = {
     "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
     "language_info": {"name": "python", "pygments_lexer": "ipython3"},
 }
+
+
+def write_autograded(course, lab, one):
+    """Write the notebook that formgrader shows of `one` (`grade.Graded`), in safe form; none where nothing was read.
+
+    `autograded/STUDENT/LAB/LAB.ipynb` is left alone where it is of the same result already.
+    """
+    path = course.autograded(one.student, lab.name)
+    refuse_links(path)
+    result = read_result(course, lab.name, one.student, one.sha)
+    if result is None:
+        path.unlink(missing_ok=True)
+        return
+    _write_timestamp(course.submitted(one.student, lab.name), one.arrived)
+    stamp = {"sha": result.sha, "at": result.at.isoformat()}
+    if ((atomic.read_json(path) or {}).get("metadata") or {}).get("course") == stamp:
+        return
+    import nbformat
+
+    notebook = safe_notebook(lab, result.marks)
+    notebook.metadata["course"] = stamp
+    atomic.write(path, nbformat.writes(notebook, version=4) + "\n")
 
 
 def safe_notebook(lab, marks):
@@ -34,14 +59,16 @@ def safe_notebook(lab, marks):
         if shown["given"] and exercise is not None:
             continue  # the lab's own check: it stands below the answer
         answer = exercise is not None and exercise not in placed
-        cells.append(_as_handed_in(shown, number, _solution(lab, exercise) if answer else None))
+        cells.append(
+            _as_handed_in(shown, number, nbgrader_metadata(lab.source.cell(exercise), lab) if answer else None)
+        )
         if answer:
             placed.add(exercise)
             cells += _check(lab, marks, exercise)
     for number, exercise in enumerate(lab.exercises, start=len(marks.cells) + 1):
         if exercise.name not in placed:
             made = {"type": "code", "text": "# not in this notebook", "pictures": ()}
-            cells.append(_as_handed_in(made, number, _solution(lab, exercise.name)))
+            cells.append(_as_handed_in(made, number, nbgrader_metadata(lab.source.cell(exercise.name), lab)))
             cells += _check(lab, marks, exercise.name)
     notebook = nbformat.v4.new_notebook(cells=cells, metadata=METADATA)
     nbformat.validate(notebook)
@@ -85,8 +112,8 @@ def _check(lab, marks, exercise):
 
     if lab.exercise(exercise).manual:
         return []
-    points = lab.source.cell(exercise).points
-    nbgrader = _metadata(check_id(exercise), grade=True, locked=True, points=points)
+    cell = next(cell for cell in lab.source.cells if cell.role == "check" and cell.exercise == exercise)
+    nbgrader = nbgrader_metadata(cell, lab)
     mark = marks.exercise(exercise)
     told = f"{mark.state}, {mark.score:g} of {mark.max_score:g}\n{plain(mark.reason)}\n"
     return [
@@ -96,19 +123,20 @@ def _check(lab, marks, exercise):
     ]
 
 
-def _solution(lab, exercise):
-    # a person's marks hang on the answer itself; all others on the check below it
-    if lab.exercise(exercise).manual:
-        return _metadata(exercise, grade=True, solution=True, points=lab.source.cell(exercise).points)
-    return _metadata(exercise, solution=True)
-
-
-def _metadata(grade_id, grade=False, solution=False, locked=False, **points):
-    kind = {"grade": grade, "solution": solution, "locked": locked, "task": False}
-    return {"schema_version": SCHEMA, "grade_id": grade_id, **kind, **points}
-
-
 def _words(text):
     from nbformat.v4 import new_output
 
     return new_output("stream", name="stdout", text=plain(text))
+
+
+def _write_timestamp(folder, arrived):
+    """Leave nbgrader's note of when it arrived: where it differs from the gradebook's, formgrader says "not graded".
+
+    It is written for nbgrader and never read here: a student could have handed in one of their own.
+    """
+    if folder.is_symlink() or folder.parent.is_symlink() or not folder.is_dir():
+        return
+    text = f"{arrived.astimezone(UTC).replace(tzinfo=None)} UTC"
+    path = folder / "timestamp.txt"
+    if path.is_symlink() or not path.is_file() or path.read_bytes()[:100] != text.encode():
+        atomic.write(path, text)

@@ -3,28 +3,40 @@
 A student whose mark isn't whole yet (ours failed, or a person's mark is due) gets an empty cell: never a zero.
 """
 
-import csv
-import io
-from dataclasses import dataclass
+from grader.classroom import atomic
+from grader.classroom.csv_cells import plain_csv
+from grader.classroom.folders import ClassError
+from grader.intake.moodle import filled_worksheet, read_worksheet
+from grader.intake.owners import entry_of
+from grader.reports.gradebook import read_gradebook
+from grader.reports.totals import totals_of
+from grader.runs.grade import standing
 
 
-@dataclass(frozen=True)
-class Total:
-    """What a student gets for a lab: `score` out of `most`, None while it isn't whole; `note` says why."""
-
-    student: str
-    score: float | None
-    most: float
-    note: str = ""
-
-
-def plain_cell(value):
-    """Return text that a spreadsheet shows and does not compute: no cell begins with = + - @, a tab or a line's end.
-
-    A single "-", which Moodle writes for "never", stays.
-    """
-    text = str(value)
-    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r", "\n") and text != "-" else text
+def write_exports(course, lab, rules, people=(), canvas=None, moodle=None, worksheet=None):
+    """Write the files asked for (paths, or None); return lines on what is in them and what isn't."""
+    graded, waiting = standing(course, lab, rules, people)
+    totals = totals_of(lab, rules, graded, waiting, read_gradebook(course, lab))
+    most = totals[0].most if totals else lab.points
+    lines = []
+    if canvas:
+        column = rules.lab(lab.name).canvas or lab.name
+        text, unsure = canvas_file(totals, people, column, most)
+        _write(canvas, text)
+        lines.append(f"{canvas}: {len(totals)} students, column {column!r}. Canvas: Gradebook, Import.")
+        if unsure:
+            lines.append(
+                f"Canvas may not find {len(unsure)} of them: {', '.join(unsure[:5])} have no number in the roster. "
+                f"Save Canvas's export of its gradebook as {course.root / 'roster.csv'}, remove their folders from "
+                "submitted/, then import and grade again."
+            )
+    if moodle and worksheet:
+        lines += _worksheet(totals, people, moodle, read_worksheet(worksheet, rules.timezone), most)
+    elif moodle:
+        _write(moodle, moodle_file(totals, people, lab.name))
+        lines.append(f"{moodle}: {len(totals)} students. Moodle: Grades, Import, CSV file.")
+    lines += [f"{total.student}: no score yet ({total.note})." for total in totals if total.score is None]
+    return lines
 
 
 def canvas_file(totals, people, column, most):
@@ -44,7 +56,7 @@ def canvas_file(totals, people, column, most):
             about = (person.full_name or total.student, person.canvas_id, person.sis_id, person.login, person.section)
         lines.append([*about, _number(total.score)])
     head = ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", column]
-    return _text([head, ["    Points Possible", "", "", "", "", f"{most:g}"], *lines]), unsure
+    return plain_csv([head, ["    Points Possible", "", "", "", "", f"{most:g}"], *lines]), unsure
 
 
 def moodle_file(totals, people, lab):
@@ -55,15 +67,29 @@ def moodle_file(totals, people, lab):
         person = known.get(total.student)
         about = (person.login, person.sis_id, person.email) if person else ("", "", "")
         lines.append([total.student, *about, _number(total.score)])
-    return _text([["Username", "Login", "ID number", "Email address", lab], *lines])
+    return plain_csv([["Username", "Login", "ID number", "Email address", lab], *lines])
 
 
 def _number(score):
     return "" if score is None else f"{score:.4g}" if score < 1000 else f"{score:.2f}"
 
 
-def _text(lines):
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\r\n")
-    writer.writerows([plain_cell(cell) for cell in line] for line in lines)
-    return text.getvalue()
+def _worksheet(totals, people, path, entries, most):
+    scores, lost = {}, []
+    for total in totals:
+        number = entry_of(total.student, people, entries)
+        if number is None:
+            lost.append(total.student)
+        elif total.score is not None:
+            scores[number] = total.score
+    _write(path, filled_worksheet(entries, scores, most))
+    lines = [f"{path}: {len(scores)} of {len(entries)} rows filled in. Moodle: Upload grading worksheet."]
+    if lost:
+        lines.append(f"{len(lost)} students are not in the worksheet: {', '.join(lost[:5])}.")
+    return lines
+
+
+def _write(path, text):
+    if path.is_dir():
+        raise ClassError(f"{path} is a folder; name a file.")
+    atomic.write(path, "\ufeff" + text if not text.isascii() else text)

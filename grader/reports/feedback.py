@@ -8,11 +8,16 @@ the solution is on it but what a counterexample says: the value that was expecte
 import base64
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from html import escape
 from importlib.resources import files
 
+from grader.classroom import atomic
+from grader.classroom.folders import not_a_student, refuse_links
+from grader.marking.mark import ExerciseMark, Marks
 from grader.marking.plain_text import CELL, PAGE, plain
+from grader.reports.gradebook import Manual, read_gradebook
+from grader.runs.grade import standing
+from grader.runs.results import read_result
 from grader.submission.pictures import NotAPicture, clean_png
 
 LOG = 4000  # characters of what was printed; its end says most
@@ -29,18 +34,30 @@ WORDS = {
 }
 
 
-@dataclass(frozen=True)
-class Remark:
-    """What a person added to an exercise's mark: a `score` in place of the automatic one, and a `comment`."""
+def write_feedback(course, lab, rules, people=(), students=()):
+    """Write the pages of `lab` (as `load_lab` gives it); return the paths, and the students who aren't marked yet."""
+    graded, waiting = standing(course, lab, rules, people)
+    book = read_gradebook(course, lab)
+    written = []
+    for one in graded:
+        if (students and one.student not in students) or not_a_student(one.student):
+            continue
+        if all(row.state == "missing" for row in one.rows) and not one.sha:
+            continue  # who handed in nothing gets no page
+        path = course.feedback(one.student, lab.name)
+        refuse_links(path)
+        notes = [f"Handed in late: {one.cost:.0%} of the score is taken off."] if one.cost else []
+        page = feedback_page(_marks(course, lab, one), one.student, book.get(one.student), notes)
+        atomic.write(path, page)
+        written.append(path)
+    return written, [student for student in waiting if not students or student in students]
 
-    score: float | None = None
-    comment: str = ""
 
-
-def feedback_page(marks, student, remarks: Mapping[str, Remark] | None = None, notes=()):
+def feedback_page(marks, student, remarks: Mapping[str, Manual] | None = None, notes=()):
     """Return the page, HTML text, for `marks` (`mark.Marks`) of `student` (a name).
 
-    `remarks`: exercise -> `Remark`, from the gradebook. `notes`: lines above the table, such as a penalty's.
+    `remarks`: exercise -> what a person entered, as `read_gradebook` gives it. `notes`: lines above the table, such as
+    a penalty's.
     """
     remarks = remarks or {}
     title = f"{marks.lab}, {student}"
@@ -48,7 +65,7 @@ def feedback_page(marks, student, remarks: Mapping[str, Remark] | None = None, n
         f"<header><p>{_line(student)}</p><h1>{_line(marks.lab)}</h1>{_total(marks, remarks)}</header><main>",
         *(f'<p class="note">{_line(note)}</p>' for note in notes),
         '<section aria-label="Marks">',
-        *(_exercise(mark, remarks.get(mark.name, Remark()), marks) for mark in marks.exercises),
+        *(_exercise(mark, remarks.get(mark.name, Manual()), marks) for mark in marks.exercises),
         "</section>",
         *_cells(marks, remarks),
         _log(marks.log),
@@ -82,7 +99,7 @@ def _total(marks, remarks):
 
 def _score(mark, remarks):
     """Return the exercise's points, or None where there is no mark yet."""
-    told = remarks.get(mark.name, Remark()).score
+    told = remarks.get(mark.name, Manual()).score
     if told is not None:
         return told
     unmarked = mark.state == "grader_failed" or (mark.manual and mark.state == "graded")
@@ -175,3 +192,17 @@ def _text(text):
 
 def _line(text):
     return escape(plain(str(text).replace("\n", " "), 200))
+
+
+def _marks(course, lab, one):
+    """Return the marks as the class file has them: the rows' scores and reasons, with the cells of the result."""
+    result = read_result(course, lab.name, one.student, one.sha)
+    by_hand = {exercise.name: exercise.manual for exercise in lab.exercises}
+    cases = {mark.name: mark.cases for mark in result.marks.exercises} if result else {}
+    marks = tuple(
+        ExerciseMark(
+            r.exercise, r.state, r.score, r.max_score, r.reason, cases.get(r.exercise, ()), by_hand[r.exercise]
+        )
+        for r in one.rows
+    )
+    return Marks(lab.name, marks, result.marks.cells if result else (), result.marks.log if result else "")

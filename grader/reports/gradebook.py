@@ -8,7 +8,7 @@ scores, extra credit and comments, is never touched; where the automatic mark be
 import contextlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC
 
 from grader.classroom.folders import ClassError, not_a_student
@@ -39,13 +39,6 @@ class Kept:
 
     students: int
     flagged: tuple = ()
-
-
-@dataclass(frozen=True)
-class InGradebook:
-    """What the gradebook says of one student's lab: exercise -> `Manual`."""
-
-    manual: Mapping[str, Manual] = field(default_factory=dict)
 
 
 def write_gradebook(course, lab, rules, graded, roster=()):
@@ -85,7 +78,10 @@ def _one_commit(book):
 
 
 def read_gradebook(course, lab):
-    """Return {student: InGradebook} of `lab` (as `load_lab` gives it): what persons entered; {} without a gradebook."""
+    """Return {student: {exercise: Manual}}, what persons entered for `lab` (as `load_lab` gives it).
+
+    {} without a gradebook. Raises ClassError as `write_gradebook` does.
+    """
     if not course.gradebook.exists():
         return {}
     found = {}
@@ -98,9 +94,7 @@ def read_gradebook(course, lab):
             return {}
         for submission in submissions:
             grades, comments = cells.in_(submission)
-            found[submission.student.id] = InGradebook(
-                {exercise.name: _manual(exercise, grades, comments) for exercise in lab.exercises}
-            )
+            found[submission.student.id] = {e.name: _manual(e, grades, comments) for e in lab.exercises}
     return found
 
 

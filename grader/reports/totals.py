@@ -1,6 +1,16 @@
 """What a student gets for a lab in the end: automatic marks, a person's in their place, lateness, points."""
 
-from grader.reports.export import Total
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Total:
+    """What a student gets for a lab: `score` out of `most`, None while it isn't whole; `note` says why."""
+
+    student: str
+    score: float | None
+    most: float
+    note: str = ""
 
 
 def totals_of(lab, rules, graded, waiting, book):
@@ -9,16 +19,15 @@ def totals_of(lab, rules, graded, waiting, book):
     `lab` as `load_lab` gives it, `rules` the `ClassFile`.
     """
     most = rules.lab(lab.name).points or lab.points
-    found = [_total(lab, one, book.get(one.student), most) for one in graded]
+    found = [_total(lab, one, book.get(one.student, {}), most) for one in graded]
     found += [Total(student, None, most, "not marked yet") for student in waiting]
     return sorted(found, key=lambda total: total.student)
 
 
 def _total(lab, one, entered, most):
-    manual = entered.manual if entered is not None else {}
     scores, pending = [], []
     for row in one.rows:
-        theirs = manual.get(row.exercise)
+        theirs = entered.get(row.exercise)
         if theirs is not None and theirs.score is not None:
             scores.append(theirs.score)
         elif row.is_pending:

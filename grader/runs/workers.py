@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import wait
 
 from grader.lab.source import load_lab
-from grader.marking.mark import ExerciseMark, Marks, mark_submission
+from grader.marking.mark import mark_submission, unasked
 from grader.sandbox import Profile, Sandbox, SandboxUnavailable
 
 #: Submissions after which a worker is replaced: whatever a library keeps, memory stays flat.
@@ -76,19 +76,15 @@ def longest(lab):
 
 def failed(lab, why):
     """Return the `Marks` of a submission for which our side failed: no mark, never a zero."""
-    reason = f"Our side failed, mark it again: {why}."
-    return Marks(
-        lab.name,
-        tuple(ExerciseMark(e.name, "grader_failed", 0.0, e.points or 0, reason, (), e.manual) for e in lab.exercises),
-    )
+    return unasked(lab, "grader_failed", f"Our side failed, mark it again: {why}.")
 
 
 def _answered(workers):
     """Wait, and return the workers that have answered, have ended or are overdue."""
     patience = max(0.0, min(worker.deadline for worker in workers.values()) - time.monotonic())
-    ready = set(wait([handle for worker in workers.values() for handle in (worker.talk, worker.sentinel)], patience))
+    ready = set(wait([handle for worker in workers.values() for handle in (worker.pipe, worker.sentinel)], patience))
     overdue = time.monotonic()
-    return [w for w in workers.values() if w.talk in ready or w.sentinel in ready or w.deadline <= overdue]
+    return [w for w in workers.values() if w.pipe in ready or w.sentinel in ready or w.deadline <= overdue]
 
 
 class _Worker:
@@ -98,7 +94,7 @@ class _Worker:
         self.lab, self.task, self.deadline, self.count, self.broken = lab, None, 0.0, 0, False
         # spawned, not forked: a fork would take over locks and threads of the numerical libraries
         context = multiprocessing.get_context("spawn")
-        self.talk, theirs = context.Pipe()
+        self.pipe, theirs = context.Pipe()
         self._process = context.Process(target=_work, args=(theirs, lab.folder, lab.source, sandbox, mark), daemon=True)
         self._process.start()
         theirs.close()
@@ -107,15 +103,15 @@ class _Worker:
     def give(self, task, limit):
         self.task, self.count, self.deadline = task, self.count + 1, time.monotonic() + limit
         try:
-            self.talk.send((task.data, task.secret))
+            self.pipe.send((task.data, task.secret))
         except OSError:
             self.broken = True  # it has ended: `take` says so
 
     def take(self, limit):
         """Return the marks of its task, or those of a failure of ours; None when it has only just begun."""
         try:
-            if not self.broken and self.talk.poll():
-                told = self.talk.recv()
+            if not self.broken and self.pipe.poll():
+                told = self.pipe.recv()
                 if told is None:
                     self.deadline = time.monotonic() + limit
                     return None
@@ -134,7 +130,7 @@ class _Worker:
         return not self.broken and self.count < LIFE
 
     def close(self):
-        self.talk.close()
+        self.pipe.close()
         if self.broken or self.task is not None:
             self._process.kill()
         self._process.join(20)
@@ -151,7 +147,7 @@ def _told(told, lab):
     return failed(lab, told) if isinstance(told, str) else told
 
 
-def _work(talk, folder, source, sandbox, mark):
+def _work(pipe, folder, source, sandbox, mark):
     """Mark what comes until the other end is closed. Runs in a process of its own."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the one that hands out the work
     lab, problem = None, None
@@ -160,10 +156,10 @@ def _work(talk, folder, source, sandbox, mark):
     except Exception as error:
         problem = f"the lab can't be loaded: {type(error).__name__}: {error}"
     try:
-        talk.send(None)
+        pipe.send(None)
         while True:
-            data, secret = talk.recv()
-            talk.send(_marked(lab, data, secret, sandbox, mark) if lab else problem)
+            data, secret = pipe.recv()
+            pipe.send(_marked(lab, data, secret, sandbox, mark) if lab else problem)
     except (EOFError, OSError):
         return  # nobody waits for it any more
 

@@ -1,6 +1,6 @@
 """A control group for one sandbox, where this machine lets us make one: the kernel then counts memory and processes.
 
-The watcher in `watch.py` looks a few times a second; between two looks a program can take gigabytes. The kernel's own
+The watcher in `usage.py` looks a few times a second; between two looks a program can take gigabytes. The kernel's own
 limit has no such gap. Both versions of control groups; where none can be written to, the watcher is what there is.
 """
 

@@ -13,6 +13,7 @@ from grader.sandbox.bootstrap import command_line
 from grader.sandbox.bwrap import find_programs, options, setpriv_words
 from grader.sandbox.cgroup import ControlGroup
 from grader.sandbox.errors import SandboxUnavailable
+from grader.sandbox.pipes import is_ready
 from grader.sandbox.running import GATE
 
 NEXT_STEP = (
@@ -29,8 +30,8 @@ class Parts:
     process: subprocess.Popen
     monitor: int
     first: "First"
-    requests: int | None
-    evidence: int | None
+    requests: int
+    evidence: int
     stdout: int
     stderr: int
     group: ControlGroup
@@ -59,7 +60,7 @@ class First:
 
     def wait_for_end(self, seconds):
         """Wait until it is gone, and with it every process inside: the kernel lets it end as the last."""
-        if not _readable(self.descriptor, seconds):
+        if not is_ready(self.descriptor, select.POLLIN, seconds):
             raise TimeoutError(f"the sandbox's processes did not end {seconds:.0f} s after they were killed")
 
 
@@ -135,7 +136,7 @@ def _first_process(process, ours):
     """Return the `First` process that bubblewrap reports; raises SandboxUnavailable with what it says instead."""
     text, deadline = b"", time.monotonic() + GATE
     while not text.rstrip().endswith(b"}"):
-        if not _readable(ours["information"], deadline - time.monotonic()):
+        if not is_ready(ours["information"], select.POLLIN, deadline - time.monotonic()):
             break
         more = os.read(ours["information"], 4096)
         if not more:
@@ -149,10 +150,3 @@ def _first_process(process, ours):
         process.wait()
         said = os.read(ours["stderr"], 4096).decode(errors="replace").strip()
         raise SandboxUnavailable(f"bubblewrap could not make a sandbox: {said or 'no answer'}. {NEXT_STEP}") from None
-
-
-def _readable(descriptor, seconds):
-    """Tell whether there is something to read, or an end, within `seconds`. (`select` knows no number above 1023.)"""
-    poll = select.poll()
-    poll.register(descriptor, select.POLLIN)
-    return bool(poll.poll(max(0.0, seconds) * 1000))

@@ -1,4 +1,4 @@
-"""A sandbox at work: the two pipes with their deadlines, and the thread that watches it and ends it."""
+"""A sandbox at work: the thread that watches what it uses and prints, and ends it."""
 
 import os
 import selectors
@@ -7,21 +7,19 @@ import threading
 import time
 from math import inf
 
-from grader.sandbox.bounded_log import Kept
-from grader.sandbox.effort import look
 from grader.sandbox.errors import Ended, SandboxStopped
-from grader.sandbox.watch import Usage, usage
+from grader.sandbox.pipes import AT_ONCE, Pipes
+from grader.sandbox.usage import Usage, look, usage
 
 EVERY = 0.05  # seconds between two looks at what is used
 GATE = 60.0  # seconds in which a sandbox must stand; it takes hundredths of one
 PATIENCE = 20.0  # seconds for the kernel to end what was killed; a machine that swaps is slow
-AT_ONCE = 64 * 1024
 
 
-class Running:
-    """What `Sandbox.start` gives: talk with `send` and `receive`, end it by `close()` or the end of a `with`.
+class Running(Pipes):
+    """What `Sandbox.start` gives: `send` and `receive`, end it by `close()` or the end of a `with`.
 
-    One thread talks; another, its own, watches. After the end `ended` says how it came; before, it is None.
+    One thread sends and receives; another, its own, watches. `ended` is None until the end, and then says how it came.
     The sandbox dies with the thread that started it.
     """
 
@@ -30,6 +28,7 @@ class Running:
         self.ended = None
         self._profile = profile
         self._parts = parts
+        self._requests, self._evidence = parts.requests, parts.evidence
         self._release = release
         self._started = time.monotonic()
         self._deadline = self._started + GATE
@@ -40,7 +39,7 @@ class Running:
         self._over = False
         self._used = Usage(0, 0.0, 0, 0)
         self._peak = 0
-        self._printed = {parts.stdout: Kept(profile.kept), parts.stderr: Kept(profile.kept)}
+        self._printed = {parts.stdout: BoundedLog(profile.kept), parts.stderr: BoundedLog(profile.kept)}
         self._gone = threading.Event()
         self._watcher = threading.Thread(target=self._guard, name="sandbox-watch", daemon=True)
         self._watcher.start()
@@ -51,35 +50,9 @@ class Running:
         self._deadline = self._started + self._profile.seconds
         self._begun = True
 
-    def send(self, data, seconds=None):
-        """Write all of `data` to REQUESTS within `seconds` and the sandbox's own limit; raises SandboxStopped."""
-        view, deadline = memoryview(data), self._until(seconds)
-        while view:
-            self._wait(self._parts.requests, selectors.EVENT_WRITE, deadline)
-            try:
-                view = view[os.write(self._parts.requests, view[:AT_ONCE]) :]
-            except BlockingIOError:
-                continue
-            except BrokenPipeError:
-                self._stopped("silent")
-
-    def receive(self, count, seconds=None):
-        """Return exactly `count` bytes from EVIDENCE, within `seconds`; raises SandboxStopped when they don't come."""
-        data, deadline = bytearray(), self._until(seconds)
-        while len(data) < count:
-            self._wait(self._parts.evidence, selectors.EVENT_READ, deadline)
-            try:
-                more = os.read(self._parts.evidence, min(count - len(data), AT_ONCE))
-            except BlockingIOError:
-                continue
-            if not more:
-                self._stopped("silent")
-            data += more
-        return bytes(data)
-
     def finish(self, seconds=None):
         """Tell the program that no request comes any more, wait for its end, and return `Ended`."""
-        self._close_pipe("requests")
+        self._requests = _closed(self._requests)
         left = self._until(seconds) - time.monotonic()
         if not self._gone.wait(max(0.0, left)):
             self.stop("time")
@@ -90,8 +63,8 @@ class Running:
         """End what still runs, wait until it is gone, and give everything back. May be called again."""
         self.stop("closed")
         self._watcher.join()
-        self._close_pipe("requests")
-        self._close_pipe("evidence")
+        self._requests = _closed(self._requests)
+        self._evidence = _closed(self._evidence)
         if self._failure is not None:
             raise RuntimeError("the sandbox could not be watched to its end") from self._failure
         return self.ended
@@ -104,7 +77,7 @@ class Running:
                 self._parts.first.kill()
 
     def look(self):
-        """Return the `effort.Look` at what it used so far, seen by the calling thread; None: not counted here."""
+        """Return the `usage.Look` at what it used so far, seen by the calling thread; None: not counted here."""
         return look(self._parts.first.pid, self._parts.group)
 
     def has_ended(self, seconds=0.0):
@@ -116,32 +89,12 @@ class Running:
         """The number, outside, of the first process inside."""
         return self._parts.first.pid
 
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.close()
-
-    def _until(self, seconds):
-        return self._deadline if seconds is None else min(self._deadline, time.monotonic() + seconds)
-
-    def _wait(self, descriptor, event, deadline):
-        with selectors.DefaultSelector() as selector:
-            selector.register(descriptor, event)
-            if not selector.select(max(0.0, deadline - time.monotonic())):
-                self._stopped("time")
-
     def _stopped(self, limit):
         # its pipe closes a moment before its end is seen: let it end by itself, then say how
         if limit == "silent":
             self._gone.wait(1.0)
         self.stop(limit)
         raise SandboxStopped(self.close())
-
-    def _close_pipe(self, name):
-        if getattr(self._parts, name) is not None:
-            os.close(getattr(self._parts, name))
-            setattr(self._parts, name, None)
 
     def _guard(self):
         try:
@@ -224,3 +177,32 @@ class Running:
             return self._take(source)
         except BlockingIOError:
             return False
+
+
+def _closed(descriptor):
+    if descriptor is not None:
+        os.close(descriptor)
+
+
+class BoundedLog:
+    """The beginning and the end of a text that may be endless, and its length: `total`, in bytes."""
+
+    def __init__(self, limit: int) -> None:
+        """`limit`: the bytes that are kept, half of the beginning and half of the end."""
+        self.total = 0
+        self._half = limit // 2
+        self._head, self._tail = bytearray(), bytearray()
+
+    def add(self, more: bytes) -> None:
+        """Take the next bytes of the text."""
+        self.total += len(more)
+        room = self._half - len(self._head)
+        self._head += more[:room]
+        self._tail += more[room:]
+        del self._tail[: -self._half]
+
+    def text(self) -> str:
+        """Return what there is of it, as text, with a line for what was left out."""
+        left_out = self.total - len(self._head) - len(self._tail)
+        middle = f"\n… {left_out} bytes left out …\n".encode() if left_out else b""
+        return bytes(self._head + middle + self._tail).decode(errors="replace")

@@ -26,8 +26,8 @@ class Sandbox:
     def start(self, program, beside=None):
         """Run `program` (Python source, text or bytes) in a new sandbox; return it, `Running`.
 
-        `beside`: another one that runs, whose network (loopback only) this one then shares: two programs that talk,
-        each with a user, files and processes of its own. Raises SandboxUnavailable where no sandbox can be made, and
+        `beside`: another one that runs, whose network (loopback only) this one then shares: two programs, each
+        with a user, files and processes of its own. Raises SandboxUnavailable where no sandbox can be made, and
         SandboxStopped with the end of `beside` when that has ended.
         """
         if not sys.platform.startswith("linux"):

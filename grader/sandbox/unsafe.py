@@ -1,4 +1,4 @@
-"""No sandbox: the same talk with a plain child process, which can do whatever its user can.
+"""No sandbox: the same pipes to a plain child process, which can do whatever its user can.
 
 For `--unsafe-no-sandbox`, on machines where there is no other way and whoever handed in is trusted, and for tests of
 what isn't the sandbox. It has a deadline and nothing else: no other user, no limits, the whole disk, the network.
@@ -6,7 +6,6 @@ what isn't the sandbox. It has a deadline and nothing else: no other user, no li
 
 import contextlib
 import os
-import select
 import shutil
 import signal
 import subprocess
@@ -18,6 +17,7 @@ from pathlib import Path
 
 from grader.sandbox.bootstrap import framed
 from grader.sandbox.errors import Ended, SandboxStopped
+from grader.sandbox.pipes import Pipes, is_ready
 from grader.sandbox.profile import Profile
 
 #: What `grade` says in every row that was marked like this.
@@ -53,19 +53,20 @@ class UnsafeSandbox:
         (folder / "work").mkdir()
         here = [str(folder / "files" / path.lstrip("/")) for path in self.profile.path]
         packages = [path for path in sys.path if path.endswith(("site-packages", "dist-packages"))]
-        running = _Process(self.profile, folder)
+        running = UnsafeProcess(self.profile, folder)
         order = f"sys.path[:] = [*{here!r}, *sys.path, *{packages!r}]; sys.dont_write_bytecode = True"
         running.send(framed(order.encode(), program.encode()))
         return running
 
 
-class _Process:
-    """What `UnsafeSandbox.start` gives: `send`, `receive`, `close` and `ended`, as `sandbox.Running` has them."""
+class UnsafeProcess(Pipes):
+    """What `UnsafeSandbox.start` gives: `send`, `receive`, `look`, `stop`, `close` and `ended`, as `Running` has."""
 
     def __init__(self, profile, folder):
         self.ended = None
         self._folder, self._profile = folder, profile
         self._started = time.monotonic()
+        self._deadline = self._started + profile.seconds
         theirs, self._requests = os.pipe()
         self._evidence, back = os.pipe()
         os.set_blocking(self._requests, False)
@@ -80,53 +81,22 @@ class _Process:
         os.close(theirs)
         os.close(back)
 
-    def send(self, data, seconds=None):
-        view, deadline = memoryview(data), self._until(seconds)
-        while view:
-            self._wait(select.POLLOUT, self._requests, deadline)
-            try:
-                view = view[os.write(self._requests, view[:65536]) :]
-            except BlockingIOError:
-                continue
-            except BrokenPipeError:
-                self._stopped("silent")
-
-    def receive(self, count, seconds=None):
-        data, deadline = bytearray(), self._until(seconds)
-        while len(data) < count:
-            self._wait(select.POLLIN, self._evidence, deadline)
-            more = os.read(self._evidence, min(count - len(data), 65536))
-            if not more:
-                self._stopped("silent")
-            data += more
-        return bytes(data)
-
     def look(self):
         """Return None: nobody counts here what it uses."""
         return None
 
     def close(self):
+        """End it, remove what it left, and return `Ended`. May be called again."""
         self.stop("closed")
         return self.ended
 
     def stop(self, limit):
+        """Kill it and its group; `limit` says why. The first reason stays."""
         if self.ended is None:
             self._end(limit)
 
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.close()
-
-    def _until(self, seconds):
-        whole = self._started + self._profile.seconds
-        return whole if seconds is None else min(whole, time.monotonic() + seconds)
-
-    def _wait(self, event, descriptor, deadline):
-        poll = select.poll()
-        poll.register(descriptor, event)
-        while not poll.poll(100):
+    def _wait(self, descriptor, event, deadline):
+        while not is_ready(descriptor, event, 0.1):
             if time.monotonic() > deadline:
                 self._stopped("time")
             if (self._folder / "stdout").stat().st_size > self._profile.output:

@@ -6,11 +6,11 @@ no checks. An answer is found by its grade id, then its cell id, then the marker
 it defines: editors rewrite ids, split cells and drop metadata.
 """
 
+import ast
 import re
 from dataclasses import dataclass
 
 from grader.lab.source import MARKED, check_id
-from grader.submission.lent import lent_imports
 from grader.submission.read import plain_lines, read_submission
 
 SHOWN = 50_000  # characters of a cell
@@ -90,13 +90,41 @@ def _steps(lab, cells, places, answered):
     lost = _lost(lab, cells, places)
     code = [(c, p) for c, p in zip(cells, places, strict=True) if c.type == "code"]
     own = [c.text for c, p in code if p is None or _essence(c.text) != _essence(p.text)]
-    yield from [Step(text) for text in lent_imports(lab, own)]
+    yield from [Step(text) for text in imports_needed(lab, own)]
     yield from lost.get(None, [])
     for cell, place in zip(cells, places, strict=True):
         if cell.type == "code" and cell.text.strip() and not _is_left_out(cell, place, answered):
             yield Step(cell.text, place.exercise if place is not None and place.role == "exercise" else None)
         if place is not None:
             yield from lost.pop(place.id, [])
+
+
+def imports_needed(lab, texts):
+    """Return the import statements of `lab`'s notebook-only cells that bind a name which stands in one of `texts`.
+
+    Such cells are not run when marks are made. A picture's cell says `import torch`, an answer further down says
+    `torch.relu`, and in the notebook that works: so such an import is run, from the lab's own text, if it is needed.
+    """
+    written = set(re.findall(r"\w+", "\n".join(texts)))
+    found = []
+    for cell in lab.source.cells:
+        if cell.role == "notebook-only":
+            found += [text for name, text in _imports(cell.text) if name in written]
+    return list(dict.fromkeys(found))
+
+
+def _imports(text):
+    """Yield (name, statement) for each name that the cell's top level imports."""
+    try:
+        tree = ast.parse(text)
+    except SyntaxError:  # a cell with magics
+        return
+    for node in tree.body:
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            for one in node.names:
+                name = one.asname or one.name.partition(".")[0]
+                kind = ast.Import([one]) if isinstance(node, ast.Import) else ast.ImportFrom(node.module, [one], 0)
+                yield name, ast.unparse(kind)
 
 
 def _is_left_out(cell, place, answered):

@@ -598,5 +598,5 @@ check(explanation, "explain_crossover")
 #
 # - PyTorch documentation, *Benchmark Utils* (`torch.utils.benchmark`) and *CUDA semantics: asynchronous execution*.
 # - NVIDIA, *H200 Tensor Core GPU data sheet*; NVIDIA, *T4 data sheet* and *T4 product brief*. Their figures stand in
-#   `course/traces/data`.
+#   `simgpu/models/data`.
 # - S. Williams, A. Waterman, D. Patterson, *Roofline: an insightful visual performance model*, CACM 52 (2009).

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from course import crossover, draw, log_placement, measure, simulated_gpus, widgets
+from course.devices.models import model_for
 from course.timing import measure_matmul, roofline
 from course.traces import load_trace
-from simgpu.models import model_for
 from tests.helpers.committed import unlabelled_outputs
 from tests.helpers.rendered import texts_of, unlabelled
 from tests.helpers.tainted import Figure, Mark, marks_in, tainted, tainted_files
@@ -62,7 +62,7 @@ def test_models_and_data_sheets():
 
 
 def test_a_calibrated_model_and_its_errors():
-    from simgpu.calibration import calibrate, errors
+    from simgpu import calibrate, errors
 
     trace = load_trace("epyc-2-cores")
     model = calibrate(trace)

@@ -6,7 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from course.__main__ import main as course_command
 from grader import at_home
 from grader.lab.source import LabError
 from grader.sandbox.unsafe import UnsafeSandbox
@@ -14,6 +16,7 @@ from grader.submission.read import Unreadable
 from tests.helpers.small_lab import cells_of, code, notebook, write_small_lab
 
 ROOT = Path(__file__).resolve().parents[2]
+CAPTURED = {"capture_output": True, "text": True, "timeout": 60}
 CHECKS = """\
 from course.checks import Exercise
 
@@ -151,3 +154,14 @@ def test_the_command_tells_a_missing_file_in_a_sentence(tmp_path):
         env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT)},
     )
     assert done.returncode == 1 and "nothing.ipynb" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_where_nothing_that_marks_is_installed_the_command_says_what_to_do(monkeypatch):
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda **_: [])
+    found = CliRunner().invoke(course_command, ["check", "mine.ipynb"])
+    assert found.exit_code == 1 and "what marks labs is not installed here" in found.output
+
+
+def test_the_course_comes_without_the_grader_and_the_command_line_too():
+    loaded = "import sys, course, course.__main__\nprint([name for name in sys.modules if name.startswith('grader')])"
+    assert subprocess.run([sys.executable, "-c", loaded], **CAPTURED).stdout == "[]\n"

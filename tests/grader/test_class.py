@@ -7,8 +7,8 @@ import pytest
 
 from grader.classroom import history
 from grader.classroom.class_file import ClassFile, LabRules, Late
-from grader.classroom.difference import differences, report
 from grader.classroom.folders import ClassError, class_secret
+from grader.classroom.history import differences, report
 from grader.intake.attempts import IMPORTED, TEACHER, attempts_of, note_attempt
 from grader.intake.roster import Person
 from grader.runs import results

@@ -75,6 +75,13 @@ def test_a_class_from_its_release_to_its_files_for_the_platforms(course, lab, tm
     assert command("difference", root, "--lab", "small") == (0, "No mark changed.\n")
 
 
+@pytest.mark.parametrize("name", ["grader", "course.grading"])
+def test_both_names_of_the_command_line_answer(name):
+    done = subprocess.run([sys.executable, "-m", name, "--help"], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0 and "python -m grader [OPTIONS] COMMAND" in done.stdout and "selftest" in done.stdout
+    assert ("course.grading is now grader" in done.stderr) == (name == "course.grading")
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [

@@ -9,12 +9,12 @@ import pytest
 import torch
 
 from course.training import linear_regression
-from course.training.driver.shard_client import Talk
-from course.training.records.addresses import Where
-from course.training.records.settings import Settings
-from course.training.server.server import open_server
+from course.training.driver.shard_client import ShardClient
+from course.training.records.addresses import ShardAddresses
+from course.training.records.settings import TrainingSettings
+from course.training.server.shard_server import open_server
 from course.training.server.sharding import spread
-from course.training.worker.worker_loop import work
+from course.training.worker.worker_loop import run_worker
 
 SGD = partial(torch.optim.SGD, lr=0.02)
 PROBLEM = linear_regression()
@@ -44,8 +44,8 @@ ONE = partial(torch.optim.SGD, lr=1.0)
 
 @contextmanager
 def shards(count=1, problem=PROBLEM, optimizer=SGD, start=None, contexts=(None, None), incarnation=0, **settings):
-    """Within the `with`, `count` shards are open; yields their `Where` and the list of servers."""
-    settings = Settings(**{"mode": "async", "workers": 1, "limit": 50, **settings})
+    """Within the `with`, `count` shards are open; yields their `ShardAddresses` and the list of servers."""
+    settings = TrainingSettings(**{"mode": "async", "workers": 1, "limit": 50, **settings})
     parameters = problem.initial()
     names = spread(parameters, count, settings.placement)
     servers = [
@@ -63,10 +63,10 @@ def shards(count=1, problem=PROBLEM, optimizer=SGD, start=None, contexts=(None, 
         for shard, held in enumerate(names)
     ]
     tasks = tuple(f"/job:ps/task:{shard}" for shard in range(len(names)))
-    addresses = tuple(server.address for server in servers)
+    endpoints = tuple(server.address for server in servers)
     try:
         yield (
-            Where(addresses, tasks, "token", incarnation, tuple(map(tuple, names)), tuple(parameters)),
+            ShardAddresses(endpoints, tasks, "token", incarnation, tuple(map(tuple, names)), tuple(parameters)),
             servers,
         )
     finally:
@@ -75,23 +75,23 @@ def shards(count=1, problem=PROBLEM, optimizer=SGD, start=None, contexts=(None, 
 
 
 @contextmanager
-def talking(where, context=None, epoch=0):
-    """Within the `with`, a session's `Talk`, the shards linked."""
-    talk = Talk(where, context, epoch)
+def connected(addresses, context=None, term=0):
+    """Within the `with`, a session's `ShardClient`, the shards linked."""
+    client = ShardClient(addresses, context, term)
     try:
-        talk.link()
-        yield talk
+        client.link()
+        yield client
     finally:
-        talk.close()
+        client.close()
 
 
 @contextmanager
-def working(where, workers=1, problem=PROBLEM, context=None):
-    """Within the `with`, so many workers' loops run; yields a list that takes their `Worked`. Waits for their end."""
+def working(addresses, workers=1, problem=PROBLEM, context=None):
+    """Within the `with`, so many workers' loops run; yields the list of their reports. Waits for their end."""
     worked = []
 
     def run(worker):
-        worked.append(work(problem, worker, where, context=context))
+        worked.append(run_worker(problem, worker, addresses, context=context))
 
     threads = [threading.Thread(target=run, args=(worker,)) for worker in range(workers)]
     for thread in threads:
@@ -103,16 +103,16 @@ def working(where, workers=1, problem=PROBLEM, context=None):
             thread.join(15)
 
 
-def ended(talk, seconds=20):
+def ended(client, seconds=20):
     """Wait for the end of the training; return the last status."""
-    return until(talk, lambda status: status["ended"], seconds)
+    return until(client, lambda status: status["ended"], seconds)
 
 
-def until(talk, true, seconds=20):
+def until(client, true, seconds=20):
     """Look until `true(status)`; return that status."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
-        status, _ = talk.look(0)
+        status, _ = client.poll(0)
         if true(status):
             return status
         time.sleep(0.01)

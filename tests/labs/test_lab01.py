@@ -8,7 +8,7 @@ from grader.lab.source import load_lab
 from grader.marking.mark import mark_submission
 from grader.sandbox.unsafe import UnsafeSandbox
 from grader.selftest.selftest import selftest_here
-from grader.submission.lent import lent_imports
+from grader.submission.rebuild import imports_needed
 
 oracles, programs, traced = (load_part("labs/lab01_devices", part) for part in ("oracles", "programs", "traced"))
 layers_complaint, product_complaint = oracles.layers_complaint, oracles.product_complaint
@@ -179,9 +179,9 @@ def test_right_answers_in_another_style_get_full_marks(answers):
 
 def test_an_import_of_a_cell_that_is_not_run_is_lent_where_its_name_is_written():
     lab = load_lab("labs/lab01_devices")
-    assert lent_imports(lab, ["return torch.relu(x)"]) == ["import torch"]
-    assert lent_imports(lab, ["with place('/gpu:0'):", "place, log_placement"]) == [
+    assert imports_needed(lab, ["return torch.relu(x)"]) == ["import torch"]
+    assert imports_needed(lab, ["with place('/gpu:0'):", "place, log_placement"]) == [
         "from course import log_placement",
         "from course import place",
     ]
-    assert lent_imports(lab, ["return x.relu()", "x.torchlike"]) == []
+    assert imports_needed(lab, ["return x.relu()", "x.torchlike"]) == []

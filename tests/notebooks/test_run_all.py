@@ -7,6 +7,7 @@ takes the stub's place, and the check must pass.
 
 import contextlib
 import itertools
+import os
 import subprocess
 import sys
 import time
@@ -20,8 +21,9 @@ from tests.notebooks.answers import with_answers
 
 MEMORY = 2 * 2**30  # the contract that each chapter states: 2 GB over all its processes
 DEADLINE = 240  # a chapter takes 30 s; this ends one that hangs
-NBVAL = ["-m", "pytest", "--nbval-lax", "--nbval-cell-timeout=120", "-q", "-p", "no:cacheprovider", "--tb=short"]
-OWN_SETTINGS = ["-o", "addopts=", "-o", "filterwarnings=default", "-o", "timeout=0"]
+NBVAL = ["-m", "pytest", "-p", "nbval.plugin", "--nbval-lax", "--nbval-cell-timeout=120", "-q", "--tb=short"]
+OWN_SETTINGS = ["-c", os.devnull, "-p", "no:cacheprovider"]  # not those of pyproject.toml
+NO_OTHER_PLUGINS = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # each would be imported again for every chapter
 
 
 def proportional_memory(processes):
@@ -53,7 +55,11 @@ def run_and_watch(path, log):
     started, peak, seen, most, looks = time.monotonic(), 0, {}, 0, itertools.count()
     with open(log, "w", encoding="utf-8") as output:
         runner = subprocess.Popen(
-            [sys.executable, *NBVAL, *OWN_SETTINGS, str(path)], cwd=HERE.parent, stdout=output, stderr=subprocess.STDOUT
+            [sys.executable, *NBVAL, *OWN_SETTINGS, str(path)],
+            cwd=HERE.parent,
+            env={**os.environ, **NO_OTHER_PLUGINS},
+            stdout=output,
+            stderr=subprocess.STDOUT,
         )
         try:
             while runner.poll() is None and time.monotonic() - started < DEADLINE:

@@ -18,7 +18,12 @@ from packaging.specifiers import SpecifierSet
 ROOT = Path(__file__).resolve().parents[2]
 BINDER = ROOT / "binder"
 #: PyPI's name -> conda-forge's, where they differ.
-CONDA_NAMES = {"torch": {"pytorch", "pytorch-cpu"}, "matplotlib": {"matplotlib-base"}, "dask": {"dask-core"}}
+CONDA_NAMES = {
+    "torch": {"pytorch", "pytorch-cpu"},
+    "matplotlib": {"matplotlib-base"},
+    "dask": {"dask-core"},
+    "fastjsonschema": {"python-fastjsonschema"},
+}
 FIRST = "notebooks/00_start_here.ipynb"
 unix = pytest.mark.skipif(os.name == "nt", reason="Binder's scripts run under bash on Linux")
 

@@ -1,11 +1,16 @@
 """GPUs for a check: the machine's own where it has enough, else the notebook's simulated ones, else new ones."""
 
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import torch
 
 from course.devices.log import PlacementLog, log_placement
+
+if TYPE_CHECKING:
+    from course.devices import SimulatedGPUs
 
 
 @dataclass(frozen=True)
@@ -14,16 +19,16 @@ class Watched:
 
     log: PlacementLog
 
-    def computed(self, device):
+    def computed(self, device: str) -> list:
         """Return the records of ops that computed something on `device`: no copies between devices, no views."""
         return [r for r in self.log if r.device == device and not r.view and not r.bytes_moved and _made(r)]
 
-    def moved(self, target=None):
+    def moved(self, target: str | None = None) -> int:
         """Return the bytes that moved to `target`, or anywhere."""
         return sum(r.bytes_moved for r in self.log if target is None or _goes_to(r) == target)
 
 
-def watched(count):
+def watched(count: int) -> Callable[[], AbstractContextManager]:
     """Return a watch for an `Exercise` whose answer needs `count` GPUs; what it has seen is a `Watched`."""
 
     def run(answer, arguments):
@@ -40,13 +45,14 @@ def watched(count):
     return watch
 
 
-def gpus_for(count):
+def gpus_for(count: int) -> AbstractContextManager:
     """Return a context in which `cuda:0` … `cuda:count-1` are there.
 
     They are the machine's own or the active simulation's where those suffice. Otherwise a simulation lives as long as
     the context. Raises RuntimeError when a simulation with fewer GPUs is active.
     """
-    from simgpu.session import active, simulated_gpus
+    from course.devices import simulated_gpus
+    from simgpu import active
 
     running = active()
     if running is None:
@@ -60,9 +66,10 @@ def gpus_for(count):
 
 
 @contextmanager
-def modelled_gpu():
+def modelled_gpu() -> Iterator["SimulatedGPUs"]:
     """Within the `with`, simulated GPUs are active, whatever the machine has; yields them, modelled clock and all."""
-    from simgpu.session import active, simulated_gpus
+    from course.devices import simulated_gpus
+    from simgpu import active
 
     running = active()
     if running is not None:

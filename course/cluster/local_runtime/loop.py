@@ -3,9 +3,9 @@
 import asyncio
 import threading
 
+from distributed.client import AllExit
 from tornado.ioloop import IOLoop
 
-from course.cluster.task.quiet import forget_abandoned_gathers
 from course.deadlines import LOOP_THREAD
 
 
@@ -28,7 +28,7 @@ class LoopThread:
     async def _until_stopped(self):
         self._end = asyncio.Event()
         self.loop = IOLoop.current()
-        asyncio.get_running_loop().set_exception_handler(forget_abandoned_gathers)
+        asyncio.get_running_loop().set_exception_handler(_forget_abandoned_gathers)
         self._started.set()
         await self._end.wait()
 
@@ -48,3 +48,9 @@ class LoopThread:
         if self._thread.is_alive():
             self.loop.asyncio_loop.call_soon_threadsafe(self._end.set)
             self._thread.join(LOOP_THREAD)
+
+
+def _forget_abandoned_gathers(loop, context):
+    """Handle a loop's exceptions, silent about the waits that an interrupted `client.gather` leaves behind."""
+    if not isinstance(context.get("exception"), AllExit):
+        loop.default_exception_handler(context)

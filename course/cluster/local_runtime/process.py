@@ -11,6 +11,7 @@ import weakref
 from contextlib import suppress
 from dataclasses import asdict
 
+from course.cluster.task.task import run_task, task_settings
 from course.deadlines import FORK_SERVER_ANSWER, FORK_SERVER_ENDS
 
 _ENDED = "the fork server has ended; the next local_cluster() starts a new one"
@@ -133,7 +134,7 @@ class _Forked:
 
 class _Spawned:
     def __init__(self, settings):
-        start = "from course.cluster.local_runtime.spawned import main; main()"
+        start = "from course.cluster.local_runtime.process import spawned_main; spawned_main()"
         code = f"import sys; sys.path[:] = {json.dumps(sys.path)}; {start}"
         group = (
             {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP} if os.name == "nt" else {"start_new_session": True}
@@ -158,3 +159,19 @@ class _Spawned:
         if self.exit_code() is None:
             self._process.kill() if os.name == "nt" else self._process.send_signal(number)
         return self.exit_code()
+
+
+def spawned_main():
+    """Be a task where processes are spawned (macOS, Windows): its settings come by standard input, one line of JSON.
+
+    The end of that input says that the owner is gone, and ends this process too.
+    """
+    leash = os.fdopen(os.dup(0), "rb")
+    settings = task_settings(json.loads(leash.readline()))
+    threading.Thread(target=_end_with_owner, args=(leash,), daemon=True, name="leash").start()
+    sys.exit(run_task(settings))
+
+
+def _end_with_owner(leash):
+    leash.read()
+    os._exit(1)

@@ -15,7 +15,7 @@ from course.cluster.multihost.client_heartbeat import watch_scheduler
 from course.cluster.multihost.handshake import other_versions
 from course.cluster.multihost.reachability import Refused, reach_within
 from course.cluster.spec import ClusterSpec
-from course.cluster.task.quiet import quiet
+from course.cluster.task.task import quiet
 from course.deadlines import CLIENT_CLOSES, CONNECT, SCHEDULER_SILENCE
 
 

@@ -1,4 +1,4 @@
-"""A task says hello before it joins, and hears at once why it can't: another version, another spec, a taken name."""
+"""The handshake before a task joins: it hears at once why it can't: another version, another spec, a taken name."""
 
 import asyncio
 import functools
@@ -23,7 +23,7 @@ def versions():
     return found
 
 
-async def say_hello(me, first, say):
+async def request_handshake(me, first, say):
     """Ask the scheduler whether `me`, a `Member`, may join; wait for it at most `me.patience` seconds.
 
     `first`: whether it is for the first time; then `say` gets a line when the scheduler lets us wait. Raises Refused
@@ -57,7 +57,7 @@ async def _asked(me, connection):
         if theirs is None:
             raise Refused(f"{me.spec.scheduler} is a scheduler, but none that `python -m course task` started")
         try:
-            answer = await scheduler.hello(name=me.name, address=me.address, versions=versions())
+            answer = await scheduler.handshake(name=me.name, address=me.address, versions=versions())
         except OSError:
             raise
         except Exception as error:  # raised over there, by a version that expects something else
@@ -68,7 +68,7 @@ async def _asked(me, connection):
     return answer["refused"]
 
 
-def answer_hello(scheduler, name, address, versions):
+def answer_handshake(scheduler, name, address, versions):
     """The scheduler's answer: {"refused": a sentence or None, "wait": whether asking again may help}."""
     refused = other_versions(versions, ("this task", "the scheduler")) or _other_spec(scheduler.spec, name, address)
     if refused:

@@ -11,12 +11,12 @@ from itertools import chain, repeat
 from dask.system import CPU_COUNT
 
 from course.cluster.certificates import Certificate, security
-from course.cluster.local_runtime.scheduler import TaskScheduler
-from course.cluster.multihost.handshake import say_hello
+from course.cluster.multihost.handshake import request_handshake
 from course.cluster.multihost.ports import check_free
 from course.cluster.multihost.reachability import Refused
-from course.cluster.multihost.refused_connections import strangers_told
-from course.cluster.multihost.worker_heartbeat import beat
+from course.cluster.multihost.refused_connections import refusals_told
+from course.cluster.multihost.task_heartbeat import send_heartbeats
+from course.cluster.multihost.task_scheduler import TaskScheduler
 from course.cluster.spec import ClusterSpec
 from course.cluster.task.gpu_share import VARIABLE, share_gpus
 from course.cluster.task.task import TaskSettings, root, serve_task, stopped_before
@@ -30,7 +30,8 @@ class Member:
     """Which task of which cluster a process is to be. `patience`: seconds to wait for the scheduler, each time.
 
     `certificate`: None for plain TCP. `with_scheduler`: whether the scheduler runs in this process too.
-    `simulated_gpus`: count and model, None for none.
+    `simulated_gpus`: count and model, None for none. `preload`: names of modules that a scheduler imports before it
+    listens: it reads all work that comes by, and torch, imported with the first of it, would silence it for seconds.
     """
 
     spec: ClusterSpec
@@ -40,6 +41,7 @@ class Member:
     patience: float = TASK_WAITS
     with_scheduler: bool = False
     simulated_gpus: tuple[int, str] | None = None
+    preload: tuple[str, ...] = ("torch",)
 
     @property
     def name(self):
@@ -58,10 +60,11 @@ class Member:
         return f"{self.protocol}://{self.spec.scheduler}"
 
 
-def member(spec, job, index, certificate, patience=TASK_WAITS, *, with_scheduler=None, simulated_gpus=None):
+def member(spec, job, index, certificate, patience=TASK_WAITS, *, with_scheduler=None, **more):
     """Return the `Member` that these describe; raise ValueError or IndexError for one that the spec doesn't have.
 
-    `with_scheduler`: None for "where the spec says so", as a spec from flags does of its first ps task.
+    `with_scheduler`: None for "where the spec says so", as a spec from flags does of its first ps task. `more`:
+    `simulated_gpus`, `preload`, as for `Member`.
     """
     if spec.scheduler is None:
         raise ValueError('task: the spec names no scheduler; add a line such as scheduler = ["localhost:8786"]')
@@ -72,7 +75,7 @@ def member(spec, job, index, certificate, patience=TASK_WAITS, *, with_scheduler
         )
     if with_scheduler is None:
         with_scheduler = spec.scheduler_task == f"/job:{job}/task:{index}"
-    me = Member(spec, job, index, certificate, patience, with_scheduler or job == "scheduler", simulated_gpus)
+    me = Member(spec, job, index, certificate, patience, with_scheduler or job == "scheduler", **more)
     _check_encryption(me)
     return me
 
@@ -97,7 +100,7 @@ async def run_member(me, stop, say=print, ready=None):
     try:
         for address in {me.address, me.spec.scheduler} if me.with_scheduler else {me.address}:
             check_free(address)
-        with strangers_told(say):
+        with refusals_told(say):
             return await _run(me, stop, say, ready)
     except OSError as error:
         return _failed(me, say, f"cannot start: {error}")
@@ -116,8 +119,8 @@ async def _scheduler(me, say):
     if not me.with_scheduler:
         yield None
         return
-    # A scheduler reads all work that comes by: torch imported with the first of it would keep it silent for seconds.
-    await asyncio.to_thread(import_module, "course.training")
+    for module in me.preload:
+        await asyncio.to_thread(import_module, module)
     host, _, port = me.spec.scheduler.rpartition(":")
     try:
         scheduler = await TaskScheduler(
@@ -144,9 +147,9 @@ async def _run_task(me, stop, say, ready):
         settings = _settings(me, scratch)
         for first in chain([True], repeat(False)):
             try:
-                if await stopped_before(stop, say_hello(me, first, say)):
+                if await stopped_before(stop, request_handshake(me, first, say)):
                     return 0
-                lost = await serve_task(settings, stop, joined, beat)
+                lost = await serve_task(settings, stop, joined, send_heartbeats)
             except Refused as error:
                 return _failed(me, say, f"cannot join {me.session_target}: {error}")
             except (OSError, TimeoutError, ValueError) as error:

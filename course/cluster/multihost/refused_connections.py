@@ -1,4 +1,4 @@
-"""Tell, on the side that is called, who was turned away and why: Dask writes it to a log that nobody reads."""
+"""Tell, on the side that listens, who was refused and why: Dask writes it to a log that a course does not show."""
 
 import logging
 import sys
@@ -22,8 +22,8 @@ _MEANINGS = {
 
 
 @contextmanager
-def strangers_told(say):
-    """Within the `with`, `say` gets a line about each connection that this process turns away, as `print` would."""
+def refusals_told(say):
+    """Within the `with`, `say` gets a line about each connection that this process refuses, as `print` would."""
     log, teller = logging.getLogger(_LOG), _Teller(say)
     before = log.level, log.propagate
     log.setLevel(logging.WARNING)
@@ -48,7 +48,9 @@ class _Teller(logging.Handler):
         meaning = next((text for word, text in _MEANINGS.items() if word in str(error)), None)
         host = str(caller).rpartition(":")[0]
         now = time.monotonic()
-        if meaning is None or now < self._said.get((host, meaning), 0.0):  # our own first looks end without a word
+        if meaning is None or now < self._said.get(
+            (host, meaning), 0.0
+        ):  # another task's first look is cut off and no refusal
             return
         self._said[host, meaning] = now + REFUSAL_IS_REPEATED
         self._say(f"refused a connection from {caller} to {listener}: {meaning}", file=sys.stderr, flush=True)

@@ -6,8 +6,7 @@ from contextlib import contextmanager
 
 from course.cluster.local_runtime.loop import LoopThread
 from course.cluster.multihost.member import member, run_member
-from course.cluster.task.quiet import quiet
-from course.cluster.task.task import stop_signal
+from course.cluster.task.task import quiet, stop_signal
 from course.deadlines import TASK_LEAVES, TASK_WAITS
 
 
@@ -17,7 +16,7 @@ def serve(spec, job, index, certificate, patience=TASK_WAITS, say=print, **more)
     `spec`: a `ClusterSpec` with a scheduler; `job="scheduler"` runs that, unless the spec comes from flags: then it
     runs inside the first task. `certificate`: None for plain TCP, which is for loopback only. `patience`: seconds to
     wait for the scheduler, at the start and again whenever it is lost. `say` gets the lines for the reader: name,
-    address and session target when the task is ready. `more`: `with_scheduler`, `simulated_gpus`, as for `member`.
+    address and session target when the task is ready. `more`: `with_scheduler`, `simulated_gpus`, `preload`, as for `member`.
     Raises ValueError or IndexError for a job or task that the spec doesn't have.
     """
     me = member(spec, job, index, certificate, patience, **more)

@@ -2,6 +2,7 @@
 
 import asyncio
 import faulthandler
+import logging
 import os
 import signal
 import sys
@@ -13,8 +14,9 @@ from distributed import Worker
 
 from course.cluster.certificates import Certificate, security
 from course.cluster.task.placement import Executors
-from course.cluster.task.quiet import quiet
 from course.deadlines import SCHEDULER_FOUND, WORKER_CLOSES
+
+_ADVICE = "distributed.admin.large-graph-warning-threshold"
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,18 @@ def run_task(settings):
         print(f"{settings.name} cannot join {settings.scheduler}: {root(error)}")
         return 1
     return 0
+
+
+def quiet():
+    """Silence, in this process, Dask's log lines and its advice on large arguments, unless its user has set them.
+
+    They are for those who run clusters, and would stand between a notebook's cells.
+    """
+    if not (dask.config.get("logging", None) or dask.config.get("distributed.logging", None)):
+        for name in ("distributed", "distributed.client"):
+            logging.getLogger(name).setLevel(logging.CRITICAL)
+    if dask.config.get(_ADVICE) == "10MB":
+        dask.config.set({_ADVICE: "1GB"})  # handing a slice of the data to a task is the lesson here, not a mistake
 
 
 async def _serve(settings):
@@ -145,7 +159,7 @@ def _simulation(settings):
     """Return the task's simulated GPUs as a context manager, one that gives None where it has none."""
     if settings.simulated_gpus is None:
         return nullcontext()
-    from simgpu import simulated_gpus
+    from course.devices import simulated_gpus
 
     return simulated_gpus(*settings.simulated_gpus)
 

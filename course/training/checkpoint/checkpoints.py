@@ -16,6 +16,7 @@ from pathlib import Path
 
 from course.training.checkpoint.data_file import read_data, write_data
 from course.training.checkpoint.manifest import CheckpointError, Manifest, read_manifest, stem_of
+from course.training.checkpoint.snapshot import Snapshot
 from course.training.checkpoint.temp_files import remove_stale, temporary
 
 #: The incarnation first: what came before the loss of a parameter server sorts before what came after it.
@@ -55,7 +56,7 @@ class Checkpoints:
     checkpoint-0000-000000000030.json [20, 30] Snapshot(version 30, incarnation 0, SGD, w: (2,))
     """
 
-    def __init__(self, folder, keep=5):
+    def __init__(self, folder: str | os.PathLike, keep: int = 5):
         self.folder, self.keep = Path(folder), keep
         if keep < 1:
             raise ValueError(f"Checkpoints(keep={keep}): give the number of checkpoints to keep, from 1 up.")
@@ -65,7 +66,7 @@ class Checkpoints:
             )
         self._read = None  # the stem of the one read last: never removed
 
-    def save(self, snapshot):
+    def save(self, snapshot: Snapshot) -> Path:
         """Write the snapshot, remove what is then too many, and return the manifest's path.
 
         Saving a step again replaces it. Raises OSError when the disk refuses (full, for example), and CheckpointError
@@ -97,7 +98,7 @@ class Checkpoints:
         self._remove_old(stem, manifest.data)
         return path
 
-    def latest(self):
+    def latest(self) -> Snapshot | None:
         """Return the newest snapshot that can be read, or None; each broken one on the way is named in a warning."""
         names = self._names()
         for stem in sorted(names, key=_order, reverse=True):
@@ -108,18 +109,18 @@ class Checkpoints:
                 continue
             self._read = stem
             return snapshot
-        for stranger in self._strangers():
+        for foreign in self._foreign_files():
             warnings.warn(
-                f"{stranger}: this is not a checkpoint of the course, and is not read.", CheckpointWarning, stacklevel=2
+                f"{foreign}: this is not a checkpoint of the course, and is not read.", CheckpointWarning, stacklevel=2
             )
         return None
 
-    def load(self, path):
+    def load(self, path: str | os.PathLike) -> Snapshot:
         """Return the snapshot whose manifest is at `path`; raises CheckpointError, which names file and reason."""
         manifest = read_manifest(path)
         return manifest.snapshot(*read_data(Path(path).parent / manifest.data, manifest))
 
-    def all(self):
+    def all(self) -> list[Checkpoint]:
         """Return the complete checkpoints, oldest first, as a list of `Checkpoint`; data is not read for it."""
         found = []
         for stem in sorted(self._names(), key=_order):
@@ -133,7 +134,7 @@ class Checkpoints:
                 found.append(Checkpoint(path, manifest.version, manifest.incarnation, manifest.size, manifest.saved))
         return found
 
-    def next_incarnation(self):
+    def next_incarnation(self) -> int:
         """Return a number above that of every checkpoint in the folder, broken ones too, for a training about to start.
 
         What it saves is then newer than all that was there, also when it goes on from an older step or from none.
@@ -148,7 +149,7 @@ class Checkpoints:
                 names.setdefault(match[1], []).append(entry)
         return names
 
-    def _strangers(self):
+    def _foreign_files(self):
         entries = sorted(self.folder.iterdir()) if self.folder.is_dir() else ()
         return [entry for entry in entries if entry.suffix in _LOOKS_LIKE_ONE and not _NAME.fullmatch(entry.name)]
 

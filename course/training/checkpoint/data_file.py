@@ -1,14 +1,17 @@
 """A checkpoint's data file: the tensors, as PyTorch saves them, read back only when every byte is as it was written."""
 
 import hashlib
+import os
 import warnings
+from typing import BinaryIO
 
 import torch
 
-from course.training.checkpoint.manifest import CheckpointError, described
+from course.training.checkpoint.manifest import CheckpointError, Manifest, described
+from course.training.checkpoint.snapshot import Snapshot
 
 
-def write_data(snapshot, file):
+def write_data(snapshot: Snapshot, file: BinaryIO) -> tuple[int, str]:
     """Write the snapshot's tensors to the open binary `file`; return (bytes, SHA-256). Raises OSError."""
     counted = _Counted(file)
     state = {name: {k: _own(v) for k, v in entry.items()} for name, entry in snapshot.optimizer["state"].items()}
@@ -22,7 +25,7 @@ def write_data(snapshot, file):
     return counted.size, counted.sha256.hexdigest()
 
 
-def read_data(path, manifest):
+def read_data(path: str | os.PathLike, manifest: Manifest) -> tuple[dict, dict]:
     """Return (parameters, optimizer) from the data file at `path`; raises CheckpointError for any that isn't whole."""
     try:
         with open(path, "rb") as file:

@@ -1,4 +1,4 @@
-"""One training a checkpoint folder: a small file in it says who writes, so that two trainings can't mix their steps."""
+"""One training a checkpoint folder: a lock file in it names the writer, so that two trainings can't mix their steps."""
 
 import json
 import os
@@ -11,7 +11,8 @@ from pathlib import Path
 import psutil
 
 from course.training.checkpoint.checkpoints import Checkpoints
-from course.training.driver.shard_client import TrainingError
+from course.training.checkpoint.snapshot import Snapshot
+from course.training.records.errors import TrainingError
 
 NAME = "training.lock"
 ENDED = {psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD}  # its parent has not waited for it; it is being removed
@@ -19,16 +20,16 @@ ENDED = {psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD}  # its parent has not waited 
 
 @dataclass(frozen=True)
 class Owner:
-    """Who writes into a folder: a process on a host, for a `training`; of one training's, the higher `epoch` has it."""
+    """Which process writes into a folder: one on a host, for a `training`; of two chiefs, the later `term` has it."""
 
     host: str
     pid: int
     started: float
     training: str
-    epoch: int
+    term: int
 
-    def is_gone(self):
-        """Whether the process has surely ended, one on this host: its number is nobody's, another's or a zombie's."""
+    def is_gone(self) -> bool:
+        """Whether the process has surely ended, one on this host: its number is free, another's or a zombie's."""
         if self.host != socket.gethostname():
             return False
         try:
@@ -38,35 +39,35 @@ class Owner:
             return True
 
 
-class Claim:
+class FolderLock:
     """Holds the checkpoint folder `folder` for one training, in a `with`; close is idempotent.
 
-    `training`, `epoch`: in the classic form several processes may be chief one after the other; the one with a higher
-    epoch of the same training takes the folder over. Raises ValueError, at once, when the folder can't be written or
+    `training`, `term`: in the classic form several processes may be chief one after the other; the one of a later
+    term of the same training takes the folder over. Raises ValueError, at once, when the folder can't be written or
     another training holds it; the file of a process that has ended is taken over.
     """
 
-    def __init__(self, folder, training=None, epoch=0):
+    def __init__(self, folder: str | os.PathLike, training: str | None = None, term: int = 0):
         self.folder, self._path = Path(folder), Path(folder) / NAME
         me = psutil.Process()
-        self._owner = Owner(socket.gethostname(), me.pid, me.create_time(), training or uuid.uuid4().hex, epoch)
+        self._owner = Owner(socket.gethostname(), me.pid, me.create_time(), training or uuid.uuid4().hex, term)
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            self._take()
+            self._acquire()
         except OSError as error:
             raise ValueError(
                 f"train(checkpoint_dir={str(folder)!r}): checkpoints can't be written there: {error}. "
                 "Name a folder of yours on a disk with space."
             ) from error
 
-    def holds(self):
-        """Whether the folder is still ours: a newer chief of this training may have taken it."""
+    def holds(self) -> bool:
+        """Whether this lock still holds the folder: a later chief of the training may have taken it over."""
         return _read(self._path) == self._owner
 
-    def close(self):
-        """Give the folder back, if it is still ours."""
+    def close(self) -> None:
+        """Unlock the folder, if this lock still holds it. Idempotent."""
         if self.holds():
-            with suppress(OSError):  # the folder itself may be gone, and nothing is left to give back
+            with suppress(OSError):  # the folder itself may be gone, and there is nothing left to unlock
                 self._path.unlink()
 
     def __enter__(self):
@@ -75,20 +76,20 @@ class Claim:
     def __exit__(self, *_):
         self.close()
 
-    def _take(self):
+    def _acquire(self):
         mine = self.folder / f".{NAME}.{uuid.uuid4().hex}"
         mine.write_text(json.dumps(asdict(self._owner)), encoding="utf-8")
         try:
             for _ in range(3):  # others may be taking the same stale file over
-                if _made(mine, self._path):
+                if _linked(mine, self._path):
                     return
                 self._remove_if_free(_read(self._path))
         finally:
             mine.unlink(missing_ok=True)
-        raise OSError("others are claiming it at the same moment")
+        raise OSError("others are locking it at the same moment")
 
     def _remove_if_free(self, other):
-        newer = other and other.training == self._owner.training and other.epoch < self._owner.epoch
+        newer = other and other.training == self._owner.training and other.term < self._owner.term
         if other is not None and not newer and not other.is_gone():
             raise ValueError(
                 f"train(checkpoint_dir={str(self.folder)!r}): process {other.pid} on {other.host} is training into "
@@ -100,25 +101,25 @@ class Claim:
         except FileNotFoundError:
             return
         if _read(aside) != other:  # it was not the stale one any more: back with it
-            _made(aside, self._path)
+            _linked(aside, self._path)
         aside.unlink()
 
 
-class ClaimedCheckpoints(Checkpoints):
-    """The checkpoints in the folder of a `Claim`; `save` raises TrainingError when a newer chief has taken it over."""
+class LockedCheckpoints(Checkpoints):
+    """The checkpoints in a locked folder; `save` raises TrainingError when a chief of a later term has it now."""
 
-    def __init__(self, claim, keep):
-        super().__init__(claim.folder, keep)
-        self._claim = claim
+    def __init__(self, lock: FolderLock, keep: int):
+        super().__init__(lock.folder, keep)
+        self._lock = lock
 
-    def save(self, snapshot):
-        """Write the snapshot, as `Checkpoints.save` does."""
-        if not self._claim.holds():
+    def save(self, snapshot: Snapshot) -> Path:
+        """Write the snapshot, as `Checkpoints.save` does, and return the manifest's path."""
+        if not self._lock.holds():
             raise TrainingError(f"{self.folder} belongs to another process now; this one saves nothing more.")
         return super().save(snapshot)
 
 
-def _made(source, target):
+def _linked(source, target):
     """Give `source` the name `target` as well, with its content at once; return whether the name was free."""
     try:
         os.link(source, target)

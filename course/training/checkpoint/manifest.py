@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,7 +16,7 @@ FORMAT = 1  # goes up when an older course could not read what this one writes
 _LIMIT = 1 << 26  # bytes: a manifest is small, and a file that is not one must not fill the memory
 
 
-def stem_of(incarnation, version):
+def stem_of(incarnation: int, version: int) -> str:
     """Return the name, without its ending, of the checkpoint of this incarnation and step."""
     return f"checkpoint-{incarnation:04d}-{version:012d}"
 
@@ -23,7 +24,7 @@ def stem_of(incarnation, version):
 class CheckpointError(ValueError):
     """A checkpoint can't be read: the message names the file and what is wrong with it."""
 
-    def __init__(self, path, reason):
+    def __init__(self, path: str | os.PathLike, reason: str):
         super().__init__(f"{path}: {reason}.")
         self.path, self.reason = Path(path), reason
 
@@ -47,7 +48,7 @@ class Manifest:
     saved: str
 
     @classmethod
-    def of(cls, snapshot, data, size, sha256):
+    def of(cls, snapshot: Snapshot, data: str, size: int, sha256: str) -> "Manifest":
         """Return the manifest of `snapshot`, written to the file named `data` of `size` bytes."""
         return cls(
             FORMAT,
@@ -65,12 +66,12 @@ class Manifest:
             datetime.now(UTC).isoformat(timespec="seconds"),
         )
 
-    def as_bytes(self):
+    def as_bytes(self) -> bytes:
         """Return the manifest as JSON, with a checksum of its own: a flipped digit of the step must not pass."""
         fields = asdict(self)
         return json.dumps({"checkpoint": "course.training", **fields, "seal": _seal(fields)}, indent=1).encode()
 
-    def snapshot(self, parameters, optimizer):
+    def snapshot(self, parameters: dict[str, torch.Tensor], optimizer: dict) -> Snapshot:
         """Return the snapshot that was saved, from what the data file holds."""
         applied = {session: Applied(*entry) for session, entry in self.applied.items()}
         return Snapshot(
@@ -78,7 +79,7 @@ class Manifest:
         )
 
 
-def read_manifest(path):
+def read_manifest(path: str | os.PathLike) -> Manifest:
     """Return the manifest at `path`; raises CheckpointError for a file that is missing, broken, foreign or too new."""
     try:
         with open(path, "rb") as file:
@@ -110,7 +111,7 @@ def read_manifest(path):
     return manifest
 
 
-def described(parameters):
+def described(parameters: dict[str, torch.Tensor]) -> dict[str, list]:
     """Return name to [shape, dtype], as JSON has them."""
     return {name: [list(value.shape), str(value.dtype)] for name, value in parameters.items()}
 

@@ -4,8 +4,10 @@ Each parameter-server task gives the part it has; `merge` makes one snapshot of 
 number of tasks: so what was saved from two can go on with three.
 """
 
-from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+import io
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, NamedTuple
 
 import torch
 
@@ -43,7 +45,7 @@ class Snapshot:
     seed: int = 0
 
     @classmethod
-    def merge(cls, parts, names=None):
+    def merge(cls, parts: Sequence["Snapshot"], names: Iterable[str] | None = None) -> "Snapshot":
         """Return the snapshot of which `parts` are the parts; `names`: the order of its parameters.
 
         The first part that has a table of applied pushes gives it: shard 0 keeps it for all. Raises ValueError for
@@ -73,7 +75,7 @@ class Snapshot:
             applied=next((part.applied for part in parts if part.applied), {}),
         )
 
-    def part(self, names):
+    def part(self, names: Sequence[str]) -> "Snapshot":
         """Return the snapshot of these parameters only, in this order; the tensors are shared, not copied.
 
         Raises ValueError for a name that isn't here.
@@ -90,7 +92,7 @@ class Snapshot:
             optimizer={"groups": groups, "state": state},
         )
 
-    def check(self, parameters, kind=None):
+    def check(self, parameters: dict[str, torch.Tensor], kind: str | None = None) -> None:
         """Raise ValueError, naming the tensor, unless a training of `parameters` (name to tensor) can go on from here.
 
         `kind`: the class name of the optimiser that is to go on, or None where it doesn't matter.
@@ -109,7 +111,22 @@ class Snapshot:
                 f"Train on with {self.kind}, or give another checkpoint_dir."
             )
 
-    def nbytes(self):
+    def as_bytes(self) -> bytes:
+        """Return the snapshot as bytes, for `from_bytes`: its way from a shard to the session."""
+        state = {field.name: getattr(self, field.name) for field in fields(self)}
+        state["applied"] = {session: list(entry) for session, entry in self.applied.items()}
+        written = io.BytesIO()
+        torch.save(state, written)
+        return written.getvalue()
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> "Snapshot":
+        """Return the snapshot that `as_bytes` wrote; nothing but tensors and plain data is read."""
+        state = torch.load(io.BytesIO(data), map_location="cpu", weights_only=True)
+        state["applied"] = {session: Applied(*entry) for session, entry in state["applied"].items()}
+        return cls(**state)
+
+    def nbytes(self) -> int:
         """Return how many bytes its tensors take, the optimiser's among them."""
         states = [value for entry in self.optimizer["state"].values() for value in entry.values()]
         tensors = [*self.parameters.values(), *(value for value in states if isinstance(value, torch.Tensor))]
@@ -120,7 +137,7 @@ class Snapshot:
         return f"Snapshot(version {self.version}, incarnation {self.incarnation}, {self.kind}, {shapes})"
 
 
-def optimizer_state(optimizer, names):
+def optimizer_state(optimizer: torch.optim.Optimizer, names: Iterable[str]) -> dict[str, Any]:
     """Return copies of a `torch.optim` optimiser's state, by the parameters' `names` (in the optimiser's order)."""
     told = optimizer.state_dict()
     names = list(names)
@@ -135,7 +152,7 @@ def optimizer_state(optimizer, names):
     return {"groups": groups, "state": state}
 
 
-def load_optimizer_state(optimizer, names, saved):
+def load_optimizer_state(optimizer: torch.optim.Optimizer, names: Iterable[str], saved: dict[str, Any]) -> None:
     """Give the optimiser the state that `optimizer_state` told; its hyperparameters stay those it was made with.
 
     What the program says counts: someone who resumes with a smaller learning rate wants that one. The state is copied.

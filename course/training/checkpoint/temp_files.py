@@ -4,7 +4,9 @@ import os
 import re
 import secrets
 import socket
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from typing import BinaryIO
 
 import psutil
 
@@ -13,7 +15,7 @@ _NAME = re.compile(r"\.checkpoint-(.+)-(\d+)-[0-9a-f]{8}\.tmp")
 
 
 @contextmanager
-def temporary(folder):
+def temporary(folder: str | os.PathLike) -> Iterator[BinaryIO]:
     """A new binary file in `folder`, open for writing; it is closed and, unless renamed by then, removed at the end."""
     path = os.path.join(folder, f".checkpoint-{_HOST}-{os.getpid()}-{secrets.token_hex(4)}.tmp")
     try:
@@ -24,7 +26,7 @@ def temporary(folder):
             os.unlink(path)
 
 
-def remove_stale(folder):
+def remove_stale(folder: str | os.PathLike) -> None:
     """Remove the temporary files of writers on this machine that no longer run."""
     for name in os.listdir(folder):
         match = _NAME.fullmatch(name)

@@ -1,1 +1,1 @@
-"""What `train` does: starts shards and workers, watches them, recovers, and gathers the result."""
+"""What `train` does: it opens shards, has workers work, follows an incarnation, recovers, and gathers the result."""

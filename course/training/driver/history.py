@@ -4,11 +4,11 @@ import time
 
 import numpy
 
-from course.training.driver.signals import unbroken
+from course.training.driver.shard_client import ShardClient
 from course.training.records.result import RECORD
 
 
-class Lineage:
+class History:
     """Records of applied gradients and what else the servers tell, as the session reads them.
 
     Every incarnation's server counts seconds from its own start; here they become seconds since the first one's.
@@ -16,17 +16,16 @@ class Lineage:
     last one read.
     """
 
-    def __init__(self, version=0):
+    def __init__(self, version: int = 0):
         self.version, self.status = version, None
         self._rows, self._untold, self._events = [], [], []
         self._read = self._events_read = 0  # of this incarnation's server
-        self._origin = None  # on our monotonic clock: when the first server's clock was 0
+        self._origin = None  # on this process's monotonic clock: when the first server's clock was 0
         self._shift, self._set = 0.0, False
 
-    def read(self, talk):
-        """Read what is new at the shards of this `Talk`. Raises ShardLost."""
-        with unbroken():
-            self.status, rows = talk.look(self._read, self._events_read)
+    def read(self, client: ShardClient) -> None:
+        """Read what is new at the client's shards. Raises ShardLost."""
+        self.status, rows = client.poll(self._read, self._events_read)
         self._set_clock(self.status["seconds"])
         events = self.status["events"]
         self._events += [(seconds + self._shift, *rest) for seconds, *rest in events]
@@ -39,29 +38,29 @@ class Lineage:
             self._untold.append(rows)
             self.version = int(rows["step"][-1])
 
-    def untold(self):
+    def untold(self) -> tuple[list[tuple], numpy.ndarray]:
         """Return the events, as (seconds, what, worker, step, reason), and the records not yet returned by this."""
         events, rows = self._events, _joined(self._untold)
         self._events, self._untold = [], []
         return events, rows
 
-    def roll_back(self, version):
+    def roll_back(self, version: int) -> None:
         """Forget the updates after `version`: they are lost with the ps that had them. Another server comes."""
         self._rows = [rows[rows["step"] <= version] for rows in self._rows]
         self._untold = [rows[rows["step"] <= version] for rows in self._untold]
         self.version, self._read, self._events_read, self._set = version, 0, 0, False
 
-    def now(self):
+    def now(self) -> float:
         """Return the seconds since the first incarnation's start; 0 before it."""
         return 0.0 if self._origin is None else time.monotonic() - self._origin
 
     @property
-    def history(self):
-        """All records of the lineage, as one array of `RECORD`."""
+    def records(self) -> numpy.ndarray:
+        """All records that led to the present parameters, as one array of `RECORD`."""
         return _joined(self._rows)
 
     @property
-    def seconds(self):
+    def seconds(self) -> float:
         """Seconds from the start to the last update."""
         last = next((rows for rows in reversed(self._rows) if len(rows)), None)
         return 0.0 if last is None else float(last["applied"][-1])

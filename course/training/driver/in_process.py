@@ -4,36 +4,39 @@ This is the reference for the real thing, and the place to see staleness without
 turns, every gradient is `workers − 1` updates old when it is applied.
 """
 
+import os
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy
 import torch
 
 from course.training.checkpoint.checkpoints import Checkpoints
-from course.training.hooks.base import Session, begun, refuse, tell
+from course.training.hooks.base import Hook, Session, begun, refuse, tell
 from course.training.hooks.save_checkpoint import with_saving
-from course.training.problems.problem import batch_generator
+from course.training.problems.problem import MakeOptimizer, Problem, batch_generator
+from course.training.records.errors import NonFiniteError
 from course.training.records.result import RECORD, Step, TrainingResult
 from course.training.server.rules import Push, make_rule
-from course.training.server.store import NonFiniteError, ParameterServer
+from course.training.server.store import ParameterServer, Pulled
 
 
 def train_in_turns(
-    problem,
+    problem: Problem,
     *,
-    optimizer,
-    mode="async",
-    workers=1,
-    total_steps=1000,
-    hooks=(),
-    max_staleness=None,
-    aggregate=None,
-    seed=0,
-    checkpoint_dir=None,
-    keep=5,
-    resume=True,
-):
+    optimizer: MakeOptimizer,
+    mode: str = "async",
+    workers: int = 1,
+    total_steps: int = 1000,
+    hooks: Sequence[Hook] = (),
+    max_staleness: int | None = None,
+    aggregate: int | None = None,
+    seed: int = 0,
+    checkpoint_dir: str | os.PathLike | None = None,
+    keep: int = 5,
+    resume: bool = True,
+) -> TrainingResult:
     """Train in this process, the workers taking turns; arguments and result as `train`'s, and deterministic."""
     checkpoints = Checkpoints(checkpoint_dir, keep) if checkpoint_dir is not None else None
     restored = checkpoints.latest() if checkpoints is not None and resume else None
@@ -120,7 +123,7 @@ def _turns(session, store, rule, workers):
                 pulled[worker] = store.pull()
 
 
-def gradient(problem, worker, pulled, seed, arrived=0.0):
+def gradient(problem: Problem, worker: int, pulled: Pulled, seed: int, arrived: float = 0.0) -> Push:
     """Return one worker's `Push` from what it pulled."""
     leaves = {name: value.requires_grad_() for name, value in pulled.parameters.items()}
     batch = problem.batch(worker, pulled.version, batch_generator(seed, worker, pulled.version))

@@ -6,15 +6,22 @@ What training itself tells its hooks is recorded beside what was done to it, on 
 import tempfile
 import threading
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from course.training.driver.train import TrainingError, train
+from course.training.driver.train import train
 from course.training.hooks.base import Hook
 from course.training.hooks.save_checkpoint import SaveCheckpoint
 from course.training.problems.paced import paced, slow
+from course.training.problems.problem import Problem
+from course.training.records.errors import TrainingError
 from course.training.records.result import RECORD, Event
+
+if TYPE_CHECKING:
+    from course.cluster.cluster import Cluster
 
 #: action -> what the event is called
 ACTIONS = {"kill": "killed", "freeze": "frozen", "thaw": "thawed", "slow": "slowed", "quick": "quick again"}
@@ -34,11 +41,11 @@ class Story:
     ended: str = ""
 
     @property
-    def history(self):
+    def history(self) -> np.ndarray:
         """The gradients as an array of `RECORD`."""
         return np.array(self.rows[:], dtype=RECORD)
 
-    def add(self, event):
+    def add(self, event: Event) -> None:
         """Add an `Event`, which may be told a moment late, at its place."""
         self.events = sorted([*self.events, event], key=lambda one: one.seconds)
 
@@ -49,7 +56,14 @@ class Rehearsal:
     `plan`: `(second, action, task)`, done by itself; `act(action, task)` does one at once. `settings` go to `train`.
     """
 
-    def __init__(self, cluster, problem, seconds, plan=(), **settings):
+    def __init__(
+        self,
+        cluster: "Cluster",
+        problem: Problem,
+        seconds: float,
+        plan: Iterable[tuple[float, str, str]] = (),
+        **settings: Any,
+    ):
         self.story = Story()
         self._cluster, self._problem, self._seconds, self._settings = cluster, problem, seconds, settings
         self._plan = sorted(plan)
@@ -57,7 +71,7 @@ class Rehearsal:
         self._session = None
         self._over = threading.Event()
 
-    def run(self):
+    def run(self) -> Story:
         """Train, do what the plan says, and return the `Story`; a training that can't go on says so in `ended`."""
         following = threading.Thread(target=self._follow_plan, name="rehearsal", daemon=True)
         following.start()
@@ -71,7 +85,7 @@ class Rehearsal:
             following.join()
         return self.story
 
-    def act(self, action, task):
+    def act(self, action: str, task: str) -> None:
         """Do one of ACTIONS to `task` at once, and write it down; raises ValueError for a task that isn't there."""
         do = {
             "kill": self._cluster.kill,
@@ -84,13 +98,13 @@ class Rehearsal:
         do(task)
         self.story.add(Event(now, ACTIONS[action], task, self._session.step if self._session else 0))
 
-    def stop(self, reason):
+    def stop(self, reason: str) -> None:
         """Ask for the end of the training."""
         if self._session is not None:
             self._session.request_stop(reason)
 
     @property
-    def seconds(self):
+    def seconds(self) -> float:
         """Seconds since the training's start, on its own clock."""
         return time.perf_counter() - self._begun
 

@@ -1,36 +1,50 @@
-"""One call of `train`, over as many incarnations as it takes: a lost ps costs the updates since the last checkpoint."""
+"""What happens when a parameter server dies: one call of `train`, over as many incarnations as it takes.
+
+A lost ps task costs the updates since the last checkpoint: the training rolls its history back to it, and opens shards
+again, as the next incarnation, in those ps tasks that answer.
+"""
 
 import dataclasses
+from collections.abc import Sequence
 from contextlib import suppress
 
-from course.training.driver.follow import follow
-from course.training.driver.history import Lineage
-from course.training.driver.shard_client import ShardLost, TrainingError
-from course.training.driver.view import View
-from course.training.hooks.base import Session, begun
-from course.training.multihost.leader_lease import Deposed
+from course.training.checkpoint.folder_lock import LockedCheckpoints
+from course.training.checkpoint.snapshot import Snapshot
+from course.training.driver.history import History
+from course.training.driver.incarnation import LatestState, follow
+from course.training.driver.worker_pool import WorkerPool
+from course.training.hooks.base import Hook, Session, begun
+from course.training.records.errors import Deposed, ShardLost, TrainingError
 from course.training.records.result import TrainingResult
 
 TRIES = 5  # incarnations in a row that get no further than one before them, after which training is given up
 
 
 class Run:
-    """The training of a plan by `crew` (see `Crew`), told to `hooks`.
+    """The training of a plan by `pool` (see `WorkerPool`), told to `hooks`.
 
-    `checkpoints`: a `ClaimedCheckpoints`, or None. `start`: the `Snapshot` to go on from, None for the problem's first
+    `checkpoints`: a `LockedCheckpoints`, or None. `start`: the `Snapshot` to go on from, None for the problem's first
     parameters.
     """
 
-    def __init__(self, crew, hooks, checkpoints=None, start=None):
-        self._plan, self._crew, self._hooks, self._checkpoints = crew.plan, crew, hooks, checkpoints
-        self._lineage = Lineage(start.version if start else 0)
-        self._view = View(crew.plan.problem.initial(), start, self._lineage)
-        self._session = self._made_session()
+    def __init__(
+        self,
+        pool: WorkerPool,
+        hooks: Sequence[Hook],
+        checkpoints: LockedCheckpoints | None = None,
+        start: Snapshot | None = None,
+    ):
+        self._plan, self._pool, self._hooks, self._checkpoints = pool.plan, pool, hooks, checkpoints
+        self._history = History(start.version if start else 0)
+        self._latest = LatestState(pool.plan.problem.initial(), start, self._history)
+        self._session = self._new_session()
         self._start, self._opened, self._incarnation = start, 0, -1
-        self._furthest, self._vain = -1, 0
-        self._first = start.incarnation if start else None  # the lowest incarnation whose checkpoints are ours
+        self._furthest, self._fruitless = -1, 0
+        self._first = (
+            start.incarnation if start else None
+        )  # the lowest incarnation whose checkpoints are this training's
 
-    def result(self):
+    def result(self) -> TrainingResult:
         """Train to the end; return the `TrainingResult`, or raise what the end calls for (see `train`)."""
         with begun(self._session, self._hooks):
             settings = dataclasses.replace(self._plan.settings, limit=self._session.limit)
@@ -42,23 +56,23 @@ class Run:
 
     def _live(self, settings):
         """One incarnation: open the shards, have the workers work, follow them to the end of training or of a shard."""
-        self._opened, ps = self._opened + 1, self._crew.ps_there()
+        self._opened, ps = self._opened + 1, self._pool.ps_present()
         number = max(self._incarnation + 1, self._checkpoints.next_incarnation() if self._checkpoints else 0)
         if not ps:
             raise TrainingError(
                 f"none of {', '.join(self._plan.ps)} answers. Start one again, then call train again: it goes on from "
                 "the newest checkpoint, where a checkpoint_dir is given."
             )
-        with self._crew.opened(ps, settings, number, self._start) as talk, self._view.of(talk):
-            self._incarnation = talk.where.incarnation
-            self._note_start(talk)
+        with self._pool.shards_opened(ps, settings, number, self._start) as client, self._latest.showing(client):
+            self._incarnation = client.addresses.incarnation
+            self._note_start(client)
             try:
-                with self._crew.working(talk):
-                    follow(talk, self._session, self._hooks, self._lineage, self._crew)
+                with self._pool.workers_running(client):
+                    follow(client, self._session, self._hooks, self._history, self._pool)
                 parameters = self._finished()
                 with suppress(ShardLost):  # all that matters is here
-                    self._lineage.read(talk)  # again: the workers have said their last counts since
-                return self._made(self._lineage.status, parameters)
+                    self._history.read(client)  # again: the workers have said their last counts since
+                return self._result(self._history.status, parameters)
             except (ShardLost, Deposed):
                 raise
             except BaseException as error:
@@ -70,17 +84,17 @@ class Run:
         self._session.finish()
         return self._session.parameters()
 
-    def _note_start(self, talk):
-        """Tell where training goes on from; save the version that it starts with, before anybody works on it."""
-        if self._crew.attached:
+    def _note_start(self, client):
+        """Tell where training goes on from; save the version that it starts with, before any worker changes it."""
+        if self._pool.attached:
             self._start, self._first = None, self._incarnation
             self._session.happened("chief took over", reason=f"incarnation {self._incarnation}")
             self._session.save("another chief")
         elif self._start is not None:
-            self._session.happened("restored", talk.where.tasks[0], reason=f"incarnation {self._incarnation}")
+            self._session.happened("restored", client.addresses.tasks[0], reason=f"incarnation {self._incarnation}")
         elif self._checkpoints is not None:
             try:
-                self._checkpoints.save(talk.snapshot())
+                self._checkpoints.save(client.snapshot())
                 self._first = self._incarnation
             except OSError as error:
                 raise ValueError(
@@ -90,20 +104,20 @@ class Run:
 
     def _recover(self, lost):
         """Make ready for another incarnation after the loss of a ps, or raise why there can't be one."""
-        self._crew.check()
+        self._pool.check()
         self._session.happened("ps lost", lost.task, reason=lost.reason)
         if self._checkpoints is None:
             raise lost
-        self._count_vain(lost)
+        self._count_fruitless(lost)
         newest = self._newest()
-        if newest is None and (self._lineage.version > 0 or self._crew.took_over):
+        if newest is None and (self._history.version > 0 or self._pool.took_over):
             raise TrainingError(
                 f"{lost.task}, the parameter server, is lost: {lost.reason}. No checkpoint in "
                 f"{self._checkpoints.folder} can be read, so training can't go on."
             ) from lost
         self._start = newest  # None: lost before anything was applied, so nothing is lost by starting over
-        self._lineage.roll_back(newest.version if newest else 0)
-        self._session.step = self._lineage.version
+        self._history.roll_back(newest.version if newest else 0)
+        self._session.step = self._history.version
 
     def _newest(self):
         """Return the newest checkpoint of this training; None where it has none, whatever else lies in the folder."""
@@ -112,19 +126,19 @@ class Run:
         newest = self._checkpoints.latest()
         return None if newest is None or newest.incarnation < self._first else newest
 
-    def _count_vain(self, lost):
-        self._vain = 0 if self._lineage.version > self._furthest else self._vain + 1
-        self._furthest = max(self._furthest, self._lineage.version)
-        if self._vain >= TRIES:
+    def _count_fruitless(self, lost):
+        self._fruitless = 0 if self._history.version > self._furthest else self._fruitless + 1
+        self._furthest = max(self._furthest, self._history.version)
+        if self._fruitless >= TRIES:
             raise TrainingError(
-                f"{lost.task}, the parameter server, is lost: {lost.reason}. It is the {self._vain}th time in a row "
-                f"that training got no further than step {self._furthest}; cluster.log({lost.task!r}) may say why. "
+                f"{lost.task}, the parameter server, is lost: {lost.reason}. It is the {self._fruitless}th time in a "
+                f"row that training got no further than step {self._furthest}; cluster.log({lost.task!r}) may say why. "
                 f"What was reached is in {self._checkpoints.folder}."
             ) from lost
 
-    def _made_session(self):
+    def _new_session(self):
         plan = self._plan
-        told = {
+        settings = {
             **vars(plan.settings),
             "optimizer": getattr(plan.optimizer, "func", plan.optimizer).__name__,
             "seed": plan.seed,
@@ -132,26 +146,26 @@ class Run:
         }
         session = Session(
             plan.settings.limit,
-            self._view.parameters,
-            self._view.snapshot,
+            self._latest.parameters,
+            self._latest.snapshot,
             problem=plan.problem,
-            cluster=self._crew.cluster,
+            cluster=self._pool.cluster,
             checkpoints=self._checkpoints,
-            settings=told,
-            seconds=self._lineage.now,
+            settings=settings,
+            seconds=self._history.now,
         )
-        session.step = self._lineage.version
+        session.step = self._history.version
         return session
 
-    def _made(self, status, parameters):
-        lineage = self._lineage
+    def _result(self, status, parameters):
+        history = self._history
         return TrainingResult(
             self._plan.settings.mode,
             len(self._plan.workers),
             parameters,
             status["version"],
-            lineage.history,
-            lineage.seconds,
+            history.records,
+            history.seconds,
             _by_worker(status["dropped"]),
             _by_worker(status["lost"]),
             self._session.stop_reason,

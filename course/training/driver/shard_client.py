@@ -1,44 +1,140 @@
-"""The session's talk with its shards: look, cut a snapshot, stop; and what happens in the tasks for it."""
+"""The session's connections to its shards: open them in ps tasks, poll them, cut a snapshot, stop them."""
 
 import secrets
+import signal
+import ssl
+import threading
 import time
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 import numpy
+import torch
 
+from course.deadlines import FOLLOWERS_POLLED_EVERY, SHARD_OPENS, WIRE_SILENCE
 from course.training.checkpoint.snapshot import Snapshot
-from course.training.checkpoint.snapshot_bytes import unpacked
-from course.training.records.addresses import Where
+from course.training.problems.problem import MakeOptimizer, Problem
+from course.training.records.addresses import ShardAddresses
+from course.training.records.errors import ShardLost
 from course.training.records.result import RECORD
-from course.training.server.server import open_server
+from course.training.records.settings import TrainingSettings
+from course.training.server.shard_server import open_server
 from course.training.server.sharding import spread
 from course.training.server.store import ParameterServer
-from course.training.transport.wire import SILENCE, connect
-from course.training.worker.worker_loop import work
+from course.training.transport.wire import connect
 
-START = 60.0  # seconds for a task to answer at the start: a first optimiser imports a lot, and laptops are busy
-_OTHERS = 0.25  # seconds between two looks at the shards other than shard 0
-_SNAPSHOT = 1 << 32  # bytes: what the length of a frame can say
+if TYPE_CHECKING:
+    from distributed.security import Security
+
+    from course.cluster.cluster import Cluster
+
+_LONGEST = 1 << 32  # bytes of a snapshot: what the length of a frame can say
+_HELD_BACK = (signal.SIGINT, signal.SIGTERM)
 
 
-class TrainingError(RuntimeError):
-    """Training can't go on: the message names the task and what happened to it."""
+class ShardClient:
+    """This process's connections to the shards of one training; they end with it. `addresses` is for the workers.
 
+    `term`: of the chief's lease; shards refuse sessions of a lower one. Raises ShardLost for a shard that is gone.
+    """
 
-class ShardLost(TrainingError):
-    """A ps task that held parameters is gone or silent: `task` says which, `reason` what was seen."""
+    def __init__(self, addresses: ShardAddresses, context: ssl.SSLContext | None = None, term: int = 0):
+        self.addresses, self._channels, self._followers_polled = addresses, [], time.monotonic()
+        handshake = {"role": "session", "token": addresses.token, "incarnation": addresses.incarnation, "term": term}
+        try:
+            for number, endpoint in enumerate(addresses.endpoints):
+                with self._answers(number):
+                    self._channels.append(connect(endpoint, handshake, context, WIRE_SILENCE))
+        except BaseException:
+            self.leave()
+            raise
 
-    def __init__(self, task, reason):
-        super().__init__(
-            f"{task}, the parameter server, is lost: {reason}. The parameters were only there; call train again to "
-            "start over (the cluster replaces a task that died), or give a checkpoint_dir to go on by itself."
-        )
-        self.task, self.reason = task, reason
+    def link(self) -> None:
+        """Have shard 0 connect to the others: they follow it from now on."""
+        if len(self._channels) > 1:
+            self._ask(0, "LINK", payload=self.addresses.endpoints[1:])
+
+    def poll(self, since: int, events: int = 0) -> tuple[dict[str, Any], numpy.ndarray]:
+        """Return (status, records from number `since` on): a dict, and an array of `RECORD`.
+
+        `events`: the number of the first of `status["events"]` wanted. Raises ShardLost.
+        """
+        with _signals_held_back():
+            if time.monotonic() - self._followers_polled > FOLLOWERS_POLLED_EVERY:
+                self._followers_polled = time.monotonic()
+                for number in range(1, len(self._channels)):
+                    self._poll_shard(number)
+            return self._poll_shard(0, since, events)
+
+    def parameters(self) -> dict[str, torch.Tensor]:
+        """Return copies of the present parameters, all of one version: name to tensor. Raises ShardLost."""
+        return self._cut(full=False).parameters
+
+    def snapshot(self) -> Snapshot:
+        """Return the `Snapshot` of this moment: every shard's state at one version. Raises ShardLost."""
+        return self._cut(full=True)
+
+    def stop(self) -> None:
+        """End the training on every shard; the parameters can still be asked for. Raises ShardLost."""
+        with _signals_held_back(), self._answers(0):
+            self._channels[0].send("STOP")
+
+    def close(self) -> None:
+        """End the shards and close the connections. Idempotent."""
+        for channel in self._channels:
+            try:
+                channel.send("BYE!")
+            except (OSError, ValueError):
+                continue  # it has gone already
+        self.leave()
+
+    def leave(self) -> None:
+        """Close the connections; the shards wait for another session as long as their `grace`. Idempotent."""
+        for channel in self._channels:
+            channel.close()
+
+    def _poll_shard(self, number, since=0, events=0):
+        status = self._ask(number, "POLL", since, events).text()
+        with self._answers(number):
+            rows = self._channels[number].receive()
+        ended = status["ended"]
+        if ended and ended["why"] == "shard":
+            raise ShardLost(self.addresses.tasks[ended["shard"]], ended["text"])
+        return status, numpy.frombuffer(rows.payload, dtype=RECORD)
+
+    def _cut(self, full):
+        with _signals_held_back():
+            first = self._ask(0, "SNAP", int(full))
+            parts = [first] + [self._ask(number, "TAKE", first.number) for number in range(1, len(self._channels))]
+            return Snapshot.merge(
+                [Snapshot.from_bytes(part.payload) for part in parts], self.addresses.parameters or None
+            )
+
+    def _ask(self, shard, kind, number=0, sequence=0, payload=b""):
+        with self._answers(shard):
+            self._channels[shard].send(kind, number, sequence=sequence, payload=payload)
+            return self._channels[shard].receive(_LONGEST)
+
+    @contextmanager
+    def _answers(self, number):
+        try:
+            yield
+        except OSError as error:
+            raise ShardLost(self.addresses.tasks[number], str(error) or "no answer") from error
 
 
 @contextmanager
-def open_talk(cluster, ps_tasks, problem, optimizer, settings, incarnation=0, snapshot=None):
-    """Within the `with`, shards of the problem's parameters run in `ps_tasks`; yields the `Talk` with them.
+def open_shards(
+    cluster: "Cluster",
+    ps_tasks: Sequence[str],
+    problem: Problem,
+    optimizer: MakeOptimizer,
+    settings: TrainingSettings,
+    incarnation: int = 0,
+    snapshot: Snapshot | None = None,
+) -> Iterator[ShardClient]:
+    """Within the `with`, shards of the problem's parameters run in `ps_tasks`; yields the `ShardClient` of them.
 
     `snapshot`: start from it instead of the problem's first parameters. Raises ShardLost for a task that doesn't
     answer; ValueError, before anything is started, for an optimiser that can't be sharded, or a snapshot of others.
@@ -54,115 +150,37 @@ def open_talk(cluster, ps_tasks, problem, optimizer, settings, incarnation=0, sn
         with cluster.at(task):
             arguments = (part, optimizer, settings, token, shard, len(names), incarnation, start)
             openings.append(cluster.client.submit(_open_in_task, *arguments, pure=False))
-    addresses = tuple(tuple(_result(opening, task)) for opening, task in zip(openings, tasks, strict=True))
-    where = Where(addresses, tasks, token, incarnation, tuple(map(tuple, names)), tuple(parameters))
-    talk = None
+    endpoints = tuple(tuple(_result(opening, task)) for opening, task in zip(openings, tasks, strict=True))
+    addresses = ShardAddresses(endpoints, tasks, token, incarnation, tuple(map(tuple, names)), tuple(parameters))
+    client = None
     try:
-        talk = Talk(where, context_of(cluster.client.security, "client"))
-        talk.link()
-        yield talk
+        client = ShardClient(addresses, context_of(cluster.client.security, "client"))
+        client.link()
+        yield client
     finally:
-        if talk is not None:
-            talk.close()
+        if client is not None:
+            client.close()
 
 
-def attach(cluster, where, epoch):
-    """Return a `Talk` with shards that another session opened, `where` it said; close it as your own.
+def attach(cluster: "Cluster", addresses: ShardAddresses, term: int) -> ShardClient:
+    """Return a `ShardClient` of shards that another session opened; close it as your own.
 
-    Shards obey the highest `epoch` that has come, and refuse older sessions by name. Raises ShardLost.
+    Shards obey the highest `term` that has come, and refuse sessions of a lower one. Raises ShardLost.
     """
-    return Talk(where, context_of(cluster.client.security, "client"), epoch)
+    return ShardClient(addresses, context_of(cluster.client.security, "client"), term)
 
 
-class Talk:
-    """This process's connections to the shards of one training; they end with it. `where` is for the workers."""
-
-    def __init__(self, where, context=None, epoch=0):
-        self.where, self._channels, self._others_seen = where, [], time.monotonic()
-        hello = {"role": "session", "token": where.token, "incarnation": where.incarnation, "epoch": epoch}
-        try:
-            for number, address in enumerate(where.addresses):
-                with self._answers(number):
-                    self._channels.append(connect(address, hello, context, SILENCE))
-        except BaseException:
-            self.leave()
-            raise
-
-    def link(self):
-        """Have shard 0 connect to the others: they follow it from now on."""
-        if len(self._channels) > 1:
-            self._ask(0, "LINK", payload=self.where.addresses[1:])
-
-    def look(self, since, events=0):
-        """Return (status, records from number `since` on): a dict, and an array of `RECORD`.
-
-        `events`: the number of the first of `status["events"]` wanted. Raises ShardLost.
-        """
-        if time.monotonic() - self._others_seen > _OTHERS:
-            self._others_seen = time.monotonic()
-            for number in range(1, len(self._channels)):
-                self._look_at(number)
-        return self._look_at(0, since, events)
-
-    def parameters(self):
-        """Return copies of the present parameters, all of one version: name to tensor."""
-        return self._cut(full=False).parameters
-
-    def snapshot(self):
-        """Return the `Snapshot` of this moment: every shard's state at one version."""
-        return self._cut(full=True)
-
-    def stop(self):
-        """End the training on every shard; the parameters can still be asked for."""
-        with self._answers(0):
-            self._channels[0].send("STOP")
-
-    def close(self):
-        """End the shards and close the connections. Idempotent."""
-        for channel in self._channels:
-            try:
-                channel.send("BYE!")
-            except (OSError, ValueError):
-                continue  # it has gone already
-        self.leave()
-
-    def leave(self):
-        """Close the connections; the shards wait for another session as long as their `grace`. Idempotent."""
-        for channel in self._channels:
-            channel.close()
-
-    def _look_at(self, number, since=0, events=0):
-        status = self._ask(number, "LOOK", since, events).text()
-        with self._answers(number):
-            rows = self._channels[number].receive()
-        ended = status["ended"]
-        if ended and ended["why"] == "shard":
-            raise ShardLost(self.where.tasks[ended["shard"]], ended["text"])
-        return status, numpy.frombuffer(rows.payload, dtype=RECORD)
-
-    def _cut(self, full):
-        first = self._ask(0, "SNAP", int(full))
-        parts = [first] + [self._ask(number, "TAKE", first.number) for number in range(1, len(self._channels))]
-        return Snapshot.merge([unpacked(part.payload) for part in parts], self.where.parameters or None)
-
-    def _ask(self, shard, kind, number=0, sequence=0, payload=b""):
-        with self._answers(shard):
-            self._channels[shard].send(kind, number, sequence=sequence, payload=payload)
-            return self._channels[shard].receive(_SNAPSHOT)
-
-    @contextmanager
-    def _answers(self, number):
-        try:
-            yield
-        except OSError as error:
-            raise ShardLost(self.where.tasks[number], str(error) or "no answer") from error
+def context_of(security: "Security", role: str, listen: bool = False) -> ssl.SSLContext | None:
+    """Return the `ssl.SSLContext` that Dask itself would use, or None where the cluster speaks plain TCP."""
+    arguments = security.get_listen_args(role) if listen else security.get_connection_args(role)
+    return arguments.get("ssl_context")
 
 
 def _result(future, task):
     try:
-        return future.result(timeout=START)
+        return future.result(timeout=SHARD_OPENS)
     except TimeoutError as error:
-        raise ShardLost(task, f"it has not answered for {START:.0f} s; it may be busy, frozen or gone") from error
+        raise ShardLost(task, f"it has not answered for {SHARD_OPENS:.0f} s; it may be busy, frozen or gone") from error
     except OSError as error:
         raise ShardLost(task, f"it could not open a port: {error}") from error
     finally:
@@ -189,14 +207,21 @@ def _open_in_task(parameters, optimizer, settings, token, shard, shards, incarna
     return server.address
 
 
-def work_in_task(problem, worker, where, seed):
-    """Run worker number `worker`'s loop in this Dask worker, until training ends or its shards are gone: `Worked`."""
-    from distributed import get_worker
+@contextmanager
+def _signals_held_back():
+    """Within the `with`, an interrupt (Ctrl-C, Jupyter's *Interrupt*, SIGTERM) waits until its end. Keep it short.
 
-    return work(problem, worker, where, seed, context_of(get_worker().security, "worker"))
-
-
-def context_of(security, role, listen=False):
-    """Return the `ssl.SSLContext` that Dask itself would use, or None where the cluster speaks plain TCP."""
-    arguments = security.get_listen_args(role) if listen else security.get_connection_args(role)
-    return arguments.get("ssl_context")
+    A request that is sent and whose answer is not read would leave a connection unusable.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield  # signals are handled in the main thread alone
+        return
+    arrived = []
+    before = {number: signal.signal(number, lambda number, frame: arrived.append(number)) for number in _HELD_BACK}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        for number in arrived[:1]:
+            signal.raise_signal(number)

@@ -1,34 +1,40 @@
 """`train`: parameter-server tasks, worker tasks, and this process, which starts them, tells the hooks and saves."""
 
+from collections.abc import Sequence
 from contextlib import ExitStack
+from os import PathLike
+from typing import TYPE_CHECKING
 
-from course.training.checkpoint.folder_lock import Claim, ClaimedCheckpoints
-from course.training.driver.plan import make_plan, taking_part
+from course.training.checkpoint.folder_lock import FolderLock, LockedCheckpoints
 from course.training.driver.run import Run
-from course.training.driver.shard_client import TrainingError
-from course.training.driver.worker_pool import Crew, warm
+from course.training.driver.training_plan import make_plan, participants
+from course.training.driver.worker_pool import WorkerPool, warm_up
+from course.training.hooks.base import Hook
 from course.training.hooks.save_checkpoint import with_saving
+from course.training.problems.problem import MakeOptimizer, Problem
+from course.training.records.result import TrainingResult
 
-__all__ = ["TrainingError", "train"]
+if TYPE_CHECKING:
+    from course.cluster.cluster import Cluster
 
 
 def train(
-    problem,
-    cluster,
+    problem: Problem,
+    cluster: "Cluster",
     *,
-    optimizer,
-    mode="async",
-    workers=None,
-    total_steps=1000,
-    hooks=(),
-    max_staleness=None,
-    aggregate=None,
-    seed=0,
-    checkpoint_dir=None,
-    keep=5,
-    resume=True,
-    placement="by_size",
-):
+    optimizer: MakeOptimizer,
+    mode: str = "async",
+    workers: int | None = None,
+    total_steps: int = 1000,
+    hooks: Sequence[Hook] = (),
+    max_staleness: int | None = None,
+    aggregate: int | None = None,
+    seed: int = 0,
+    checkpoint_dir: str | PathLike | None = None,
+    keep: int = 5,
+    resume: bool = True,
+    placement: str = "by_size",
+) -> TrainingResult:
     """Train `problem` on the cluster's `ps` tasks and its `worker` tasks; return a `TrainingResult`.
 
     - `problem`: a `Problem`. `optimizer`: from a list of tensors to a `torch.optim` optimiser, which lives on the
@@ -51,22 +57,28 @@ def train(
     model or optimiser, before anything starts.
     """
     tasks = cluster.tasks
-    warming = warm(cluster, taking_part(tasks, workers)[0])
+    warming = warm_up(cluster, participants(tasks, workers)[0])
     plan = make_plan(problem, tasks, optimizer, mode, workers, total_steps, max_staleness, aggregate, seed, placement)
     for future in warming:
         future.release()
-    return train_with(Crew(cluster, plan), hooks, checkpoint_dir, keep, resume)
+    return train_with(WorkerPool(cluster, plan), hooks, checkpoint_dir, keep, resume)
 
 
-def train_with(crew, hooks=(), checkpoint_dir=None, keep=5, resume=True):
-    """Train as `train` does, the plan and the processes being those of `crew`."""
+def train_with(
+    pool: WorkerPool,
+    hooks: Sequence[Hook] = (),
+    checkpoint_dir: str | PathLike | None = None,
+    keep: int = 5,
+    resume: bool = True,
+) -> TrainingResult:
+    """Train as `train` does, the plan and the processes being those of `pool`."""
     with ExitStack() as held:
         checkpoints = start = None
         if checkpoint_dir is not None:
-            claim = held.enter_context(Claim(checkpoint_dir, crew.training, crew.epoch))
-            checkpoints = ClaimedCheckpoints(claim, keep)
-            start = _start(checkpoints, resume, crew.plan)
-        return Run(crew, with_saving(hooks, checkpoints), checkpoints, start).result()
+            lock = held.enter_context(FolderLock(checkpoint_dir, pool.training, pool.term))
+            checkpoints = LockedCheckpoints(lock, keep)
+            start = _start(checkpoints, resume, pool.plan)
+        return Run(pool, with_saving(hooks, checkpoints), checkpoints, start).result()
 
 
 def _start(checkpoints, resume, plan):

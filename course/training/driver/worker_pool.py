@@ -1,46 +1,59 @@
-"""Who opens the shards and who works: the tasks of a cluster that the session has a connection to."""
+"""The tasks that take part in a training: its ps tasks open shards, its worker tasks run loops, lost ones come back."""
 
+import asyncio
 import time
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
+from typing import TYPE_CHECKING
 
-from course.training.driver.presence import present
-from course.training.driver.shard_client import SILENCE, TrainingError, open_talk, work_in_task
+from course.deadlines import ANY_PS_COMES, LOOP_SENT_AGAIN, LOST_PS_SUCCESSOR, PS_ANSWER, SOON_EVERY, WIRE_SILENCE
+from course.training.checkpoint.snapshot import Snapshot
+from course.training.driver.shard_client import ShardClient, context_of, open_shards
+from course.training.driver.training_plan import TrainingPlan
+from course.training.records.errors import TrainingError
+from course.training.records.settings import TrainingSettings
+from course.training.worker.worker_loop import run_worker
 
-_AWAY = 1.0  # seconds that a loop has ended for, while training has not, until it is started again
+if TYPE_CHECKING:
+    from distributed import Future
+
+    from course.cluster.cluster import Cluster
+
+_LOOK_EVERY = 0.05  # seconds between two questions to ps tasks that are not all there
 
 
-class Crew:
+class WorkerPool:
     """The ps tasks and worker tasks of `cluster` that take part in one training of `plan`.
 
     A worker's loop is a Dask function pinned to its task: it runs again on the successor of one that died. A task that
     was away or cut off for longer than the loop, or Dask, would wait gets a new one when it is back.
     """
 
-    #: One session, from the beginning to the end: it took nothing over, and nobody else may.
-    epoch, training, took_over = 0, None, False
-    #: Whether the shards that `opened` gave last are another session's.
+    #: One session, from the beginning to the end: it took nothing over, and no other session may take it over.
+    term, training, took_over = 0, None, False
+    #: Whether the shards that `shards_opened` gave last were opened by another session.
     attached = False
 
-    def __init__(self, cluster, plan):
+    def __init__(self, cluster: "Cluster", plan: TrainingPlan):
         self.cluster, self.plan = cluster, plan
         #: worker -> its loop's future, None while its task is away; worker -> when that was first seen done
         self._loops, self._ended = {}, {}
 
-    @contextmanager
-    def opened(self, ps, settings, incarnation, snapshot):
-        """Within the `with`, shards run in the tasks `ps`; yields the `Talk` with them. Raises ShardLost."""
+    def shards_opened(
+        self, ps: Sequence[str], settings: TrainingSettings, incarnation: int, snapshot: Snapshot | None
+    ) -> AbstractContextManager[ShardClient]:
+        """Within the `with`, shards run in the tasks `ps`; yields the `ShardClient` of them. Raises ShardLost."""
         plan = self.plan
-        with open_talk(self.cluster, ps, plan.problem, plan.optimizer, settings, incarnation, snapshot) as talk:
-            yield talk
+        return open_shards(self.cluster, ps, plan.problem, plan.optimizer, settings, incarnation, snapshot)
 
-    def ps_there(self):
+    def ps_present(self) -> list[str]:
         """Return those of the ps tasks that answer, after giving lost ones a moment to come back."""
-        return present(self.cluster, self.plan.ps)
+        return tasks_present(self.cluster, self.plan.ps)
 
     @contextmanager
-    def working(self, talk):
+    def workers_running(self, client: ShardClient) -> Iterator[None]:
         """Within the `with`, every worker task runs its loop; after a good end they are free again."""
-        self._where, self._ended = talk.where, {}
+        self._addresses, self._ended = client.addresses, {}
         try:
             for worker in range(len(self.plan.workers)):
                 self._loops[worker] = None
@@ -53,8 +66,8 @@ class Crew:
                 future.release()
             self._loops = {}
 
-    def check(self):
-        """Raise TrainingError when the cluster is closed or its scheduler lost: nobody could be replaced any more.
+    def check(self) -> None:
+        """Raise TrainingError when the cluster is closed or its scheduler lost: no task could be replaced any more.
 
         While training goes on, also send a new loop to a worker whose own has ended.
         """
@@ -62,13 +75,13 @@ class Crew:
             self.cluster.client  # noqa: B018 - asking for it is the check
         except RuntimeError as error:
             raise TrainingError(f"the cluster is gone: {error}") from error
-        self._mend()
+        self._send_ended_loops()
 
-    def _mend(self):
+    def _send_ended_loops(self):
         now = time.monotonic()
         done = [worker for worker, future in self._loops.items() if future is None or future.done()]
         self._ended = {worker: self._ended.get(worker, now) for worker in done}
-        for worker in [worker for worker in done if now - self._ended[worker] > _AWAY]:
+        for worker in [worker for worker in done if now - self._ended[worker] > LOOP_SENT_AGAIN]:
             self._ended[worker] = now
             before = self._loops[worker]
             with suppress(OSError, RuntimeError, ValueError):  # away still, or the scheduler is silent: later again
@@ -82,11 +95,11 @@ class Crew:
 
     def _send(self, worker):
         with self.cluster.at(self.plan.workers[worker]):
-            arguments = (self.plan.problem, worker, self._where, self.plan.seed)
-            self._loops[worker] = self.cluster.client.submit(_work_aside, *arguments, pure=False)
+            arguments = (self.plan.problem, worker, self._addresses, self.plan.seed)
+            self._loops[worker] = self.cluster.client.submit(_run_worker_aside, *arguments, pure=False)
 
 
-def warm(cluster, ps):
+def warm_up(cluster: "Cluster", ps: Sequence[str]) -> list["Future"]:
     """Have the `ps` tasks import what a first optimiser imports (seconds), while the caller does; return futures."""
     futures = []
     for task in ps:
@@ -101,16 +114,65 @@ def _import_optimizers():
     torch.optim.SGD([torch.zeros(1)], lr=0.1)
 
 
-def _work_aside(problem, worker, where, seed):
+def _run_worker_aside(problem, worker, addresses, seed):
     """Run the loop beside the task's own thread: one that still waits for a lost ps must not hold up its successor."""
-    from distributed import secede
+    from distributed import get_worker, secede
 
     secede()
-    return work_in_task(problem, worker, where, seed)
+    return run_worker(problem, worker, addresses, seed, context_of(get_worker().security, "worker"))
 
 
 def _wait(futures):
     """Give the worker loops a moment to see the end, so that the next training finds the machine quiet."""
-    deadline = time.monotonic() + SILENCE
+    deadline = time.monotonic() + WIRE_SILENCE
     while time.monotonic() < deadline and not all(future.done() for future in futures):
-        time.sleep(0.005)
+        time.sleep(SOON_EVERY)
+
+
+def tasks_present(
+    cluster: "Cluster", tasks: Sequence[str], patience: float = LOST_PS_SUCCESSOR, alone: float = ANY_PS_COMES
+) -> list[str]:
+    """Return those of `tasks` (names) that answer: all, or after `patience` seconds those that are there.
+
+    A task that died has no address; one that is frozen or cut off has one and does not answer. With none of them there
+    it waits for `alone` seconds and then returns an empty list. A frozen task of a local cluster is ended, so that its
+    successor comes at once; elsewhere it is left to those who started it.
+    """
+    began, ended = time.monotonic(), set()
+    while True:
+        here, silent = _answering(cluster, tasks)
+        waited = time.monotonic() - began
+        if len(here) == len(tasks) or waited > (patience if here else alone):
+            return [task for task in tasks if task in here]
+        for task in silent - ended:
+            ended.add(task)
+            with suppress(RuntimeError):  # not a local cluster, which alone can end and replace a task
+                cluster.kill(task)
+        time.sleep(_LOOK_EVERY)
+
+
+def _answering(cluster, tasks):
+    """Return (the tasks that answer, those that are listed and don't), as sets of names."""
+    client = cluster.client
+    asking = asyncio.run_coroutine_threadsafe(_ask(client, set(tasks)), client.loop.asyncio_loop)
+    try:
+        return asking.result()
+    except OSError:  # the scheduler is silent or gone; whether for good, others judge
+        return set(), set()
+
+
+async def _ask(client, tasks):
+    listed = await asyncio.wait_for(client.scheduler.identity(n_workers=-1), 2 * PS_ANSWER)
+    addresses = {worker["name"]: address for address, worker in listed["workers"].items() if worker["name"] in tasks}
+    answers = dict(zip(addresses, await asyncio.gather(*(_answer(client, a) for a in addresses.values())), strict=True))
+    return tuple({task for task, answer in answers.items() if answer == wanted} for wanted in ("here", "silent"))
+
+
+async def _answer(client, address):
+    try:
+        await asyncio.wait_for(client.rpc(address).identity(), PS_ANSWER)
+    except TimeoutError:
+        return "silent"
+    except OSError:
+        return "gone"
+    return "here"

@@ -23,11 +23,22 @@ TrainingResult(async, 1 worker, 8 updates, stopped by: half the first loss at st
 import math
 import time
 import warnings
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from course.training.checkpoint.checkpoints import CheckpointWarning
+import torch
+
+from course.training.checkpoint.checkpoints import Checkpoints, CheckpointWarning
 from course.training.checkpoint.manifest import CheckpointError
-from course.training.records.result import Event
+from course.training.checkpoint.snapshot import Snapshot
+from course.training.problems.problem import Problem
+from course.training.records.errors import NonFiniteError
+from course.training.records.result import Event, Step
+
+if TYPE_CHECKING:
+    from course.cluster.cluster import Cluster
 
 
 class Session:
@@ -41,15 +52,15 @@ class Session:
 
     def __init__(
         self,
-        limit,
-        parameters,
-        snapshot=None,
+        limit: int,
+        parameters: Callable[[], dict[str, torch.Tensor]],
+        snapshot: Callable[[], Snapshot] | None = None,
         *,
-        problem=None,
-        cluster=None,
-        checkpoints=None,
-        settings=None,
-        seconds=None,
+        problem: Problem | None = None,
+        cluster: "Cluster | None" = None,
+        checkpoints: Checkpoints | None = None,
+        settings: dict[str, Any] | None = None,
+        seconds: Callable[[], float] | None = None,
     ):
         self.limit, self.step, self.stop_reason = limit, 0, None
         self.problem, self.cluster, self.checkpoints = problem, cluster, checkpoints
@@ -58,17 +69,17 @@ class Session:
         self.seconds = seconds or (lambda: time.perf_counter() - started)
         self._parameters, self._snapshot, self._last, self._saved = parameters, snapshot, None, None
 
-    def parameters(self):
+    def parameters(self) -> dict[str, torch.Tensor]:
         """Return copies of the present parameters: name to tensor."""
         if self._last is None:
             return self._parameters()
         return {name: value.clone() for name, value in self._last.parameters.items()}
 
-    def snapshot(self):
+    def snapshot(self) -> Snapshot:
         """Return the `Snapshot` of this moment, at one version over all parameter servers."""
         return self._snapshot() if self._last is None else self._last
 
-    def save(self, reason=""):
+    def save(self, reason: str = "") -> Path | None:
         """Write a checkpoint and return its path; None, with a warning, when the disk refuses: training goes on.
 
         None too where there is no `checkpoint_dir`. What is there already is not written again.
@@ -90,7 +101,7 @@ class Session:
         self.happened("checkpoint saved", step=snapshot.version, reason=reason)
         return path
 
-    def finish(self, reason="the end", error=None):
+    def finish(self, reason: str = "the end", error: BaseException | None = None) -> None:
         """Take the last snapshot and save it; hooks see it from now on, when the parameter servers may be gone.
 
         Called by who trains. `error`: what ended the training, if something did; what fails now is a note of it.
@@ -104,11 +115,13 @@ class Session:
             error.add_note(f"The last state could not be kept: {type(second).__name__}: {second}")
 
     @property
-    def finished(self):
+    def finished(self) -> bool:
         """Whether training is over and its last snapshot is kept; not so when the parameter servers were lost."""
         return self._last is not None
 
-    def happened(self, what, task="", step=None, reason="", seconds=None):
+    def happened(
+        self, what: str, task: str = "", step: int | None = None, reason: str = "", seconds: float | None = None
+    ) -> None:
         """Keep an `Event` of this kind and tell the hooks of it."""
         now, step = self.seconds() if seconds is None else seconds, self.step if step is None else step
         event = Event(now, what, task, step, reason)
@@ -116,12 +129,12 @@ class Session:
         for hook in self.hooks:
             hook.event(self, event)
 
-    def validated(self, step, values):
+    def validated(self, step: int, values: dict[str, float]) -> None:
         """Tell the hooks what a validation of the parameters at `step` has found: name to number."""
         for hook in self.hooks:
             hook.validated(self, step, values)
 
-    def request_stop(self, reason):
+    def request_stop(self, reason: str) -> None:
         """Ask for the end of training; the first reason given is kept."""
         self.stop_reason = self.stop_reason or reason
 
@@ -134,40 +147,40 @@ class Hook:
     hook ends the training; every hook that has begun is told the end, and what could be saved is.
     """
 
-    def begin(self, session):
+    def begin(self, session: Session) -> None:
         """Called once, before any worker starts."""
 
-    def before_run(self, session):
+    def before_run(self, session: Session) -> None:
         """Called before each step is told; `session.step` is the one before."""
 
-    def after_run(self, session, step):
+    def after_run(self, session: Session, step: Step) -> None:
         """Called with each applied `Step`: `.step`, `.worker`, `.version`, `.staleness`, `.loss`."""
 
-    def event(self, session, event):
+    def event(self, session: Session, event: Event) -> None:
         """Called with each `Event`: a worker lost, a checkpoint saved, a restart from one, …"""
 
-    def validated(self, session, step, values):
+    def validated(self, session: Session, step: int, values: dict[str, float]) -> None:
         """Called with each result of a `Validate` hook: a dict of numbers, for the parameters at `step`."""
 
-    def refused(self, session, error):
+    def refused(self, session: Session, error: NonFiniteError) -> None:
         """Called when the store refused a gradient (NonFiniteError); if no hook then asks to stop, it is raised."""
 
-    def finished(self, session):
+    def finished(self, session: Session) -> None:
         """Called when training is over and its last parameters are there, before any hook's `end`."""
 
-    def end(self, session):
+    def end(self, session: Session) -> None:
         """Called once at the end, whatever happened: after an error or an interrupt too."""
 
 
 class StopAtStep(Hook):
     """Stop when the store has applied exactly `last_step` updates."""
 
-    def __init__(self, last_step):
+    def __init__(self, last_step: int):
         if last_step < 0:
             raise ValueError(f"StopAtStep({last_step}): give a number of updates from 0 up.")
         self.last_step = last_step
 
-    def begin(self, session):
+    def begin(self, session: Session) -> None:
         """Lower the limit at which the store stops."""
         session.limit = min(session.limit, self.last_step)
 
@@ -175,18 +188,18 @@ class StopAtStep(Hook):
 class StopOnNaN(Hook):
     """Stop quietly when a loss or a gradient is NaN or infinite; the reason names the tensor and the step."""
 
-    def after_run(self, session, step):
+    def after_run(self, session: Session, step: Step) -> None:
         """Look at the loss."""
         if not math.isfinite(step.loss):
             session.request_stop(f"the loss is not finite at step {step.step}")
 
-    def refused(self, session, error):
+    def refused(self, session: Session, error: NonFiniteError) -> None:
         """Take the store's refusal as the reason to stop."""
         session.request_stop(f"{error.tensor} is not finite at step {session.step + 1}")
 
 
 @contextmanager
-def begun(session, hooks):
+def begun(session: Session, hooks: Sequence[Hook]) -> Iterator[None]:
     """Within the `with`, every hook has begun; afterwards each that was asked to begin has ended, whatever happened.
 
     Ends come in reverse order. The first exception is raised; those that come after it stand in its notes.
@@ -212,14 +225,14 @@ def begun(session, hooks):
         raise first
 
 
-def tell(session, hooks, step):
+def tell(session: Session, hooks: Sequence[Hook], step: Step) -> None:
     """Tell the hooks of one applied step."""
     session.step = step.step
     for hook in hooks:
         hook.after_run(session, step)
 
 
-def refuse(session, hooks, error):
+def refuse(session: Session, hooks: Sequence[Hook], error: NonFiniteError) -> None:
     """Tell the hooks of a refused gradient; raise the error unless one of them asks to stop."""
     for hook in hooks:
         hook.refused(session, error)

@@ -3,7 +3,8 @@
 import sys
 import time
 
-from course.training.hooks.base import Hook
+from course.training.hooks.base import Hook, Session
+from course.training.records.result import Step
 
 _RENEW = 0.2  # seconds between two renewals of the line: an eye reads no faster
 
@@ -14,21 +15,21 @@ class StepRate(Hook):
     By the times at which the store applied them, so hooks that are told later don't blur it.
     """
 
-    def __init__(self, every=100):
+    def __init__(self, every: int = 100):
         if every < 1:
             raise ValueError(f"StepRate(every={every}): give a number of updates from 1 up.")
         self.every, self.rates, self._from = every, [], None
 
     @property
-    def rate(self):
+    def rate(self) -> float | None:
         """The last rate measured, in updates a second; None before the first."""
         return self.rates[-1][1] if self.rates else None
 
-    def begin(self, session):
+    def begin(self, session: Session) -> None:
         """Start anew."""
         self.rates, self._from = [], None
 
-    def after_run(self, session, step):
+    def after_run(self, session: Session, step: Step) -> None:
         """Measure when `every` updates have passed."""
         if self._from is None or step.step < self._from.step:  # the start, or a restart from a checkpoint
             self._from = step
@@ -49,11 +50,11 @@ class ShowProgress(Hook):
     def __init__(self):
         self._line, self._due, self._seen = None, 0.0, []
 
-    def begin(self, session):
+    def begin(self, session: Session) -> None:
         """Find out where the line can be shown."""
         self._line, self._due, self._seen = _line(), 0.0, []
 
-    def after_run(self, session, step):
+    def after_run(self, session: Session, step: Step) -> None:
         """Renew the line now and then."""
         now = time.monotonic()
         if self._line is None or now < self._due:
@@ -61,7 +62,7 @@ class ShowProgress(Hook):
         self._due = now + _RENEW
         self._line.show(_text(session, step, self._rate(step.step, now)))
 
-    def end(self, session):
+    def end(self, session: Session) -> None:
         """Leave a last line that is the same in every run."""
         if self._line is not None:
             stopped = f", stopped: {session.stop_reason}" if session.stop_reason else ""

@@ -1,8 +1,11 @@
 """The hook that saves checkpoints, every so many seconds or steps, in the folder that `train` was given."""
 
 import time
+from collections.abc import Iterable
 
-from course.training.hooks.base import Hook
+from course.training.checkpoint.checkpoints import Checkpoints
+from course.training.hooks.base import Hook, Session
+from course.training.records.result import Step
 
 USUAL_SECONDS = 10.0  # what the loss of a parameter server costs at most, where nothing else is asked for
 
@@ -14,7 +17,7 @@ class SaveCheckpoint(Hook):
     done here, and workers don't wait for it. Over a cluster the newest version is saved, a little past the step told.
     """
 
-    def __init__(self, seconds=None, steps=None):
+    def __init__(self, seconds: float | None = None, steps: int | None = None):
         if (seconds is None) == (steps is None) or not (seconds or steps or 0) > 0:
             raise ValueError(
                 f"SaveCheckpoint(seconds={seconds}, steps={steps}): give one of them, above 0, such as "
@@ -22,13 +25,13 @@ class SaveCheckpoint(Hook):
             )
         self.seconds, self.steps, self._next = seconds, steps, 0
 
-    def begin(self, session):
+    def begin(self, session: Session) -> None:
         """Start counting; raises ValueError where there is no folder to save in."""
         if session.checkpoints is None:
             raise ValueError(f"{self!r}: there is no folder to save in. Give train(checkpoint_dir='checkpoints') too.")
         self._next = time.monotonic() + self.seconds if self.seconds else None
 
-    def after_run(self, session, step):
+    def after_run(self, session: Session, step: Step) -> None:
         """Save when it is time to."""
         if self.steps:
             # the first step told, or the first one after a restart from a checkpoint, may be any number
@@ -45,7 +48,7 @@ class SaveCheckpoint(Hook):
         return f"SaveCheckpoint(seconds={self.seconds})" if self.seconds else f"SaveCheckpoint(steps={self.steps})"
 
 
-def with_saving(hooks, checkpoints):
+def with_saving(hooks: Iterable[Hook], checkpoints: Checkpoints | None) -> list[Hook]:
     """Return the hooks as a list, with a `SaveCheckpoint` where there are checkpoints and nobody has asked for one."""
     asked = checkpoints is None or any(isinstance(hook, SaveCheckpoint) for hook in hooks)
     return [*hooks] if asked else [*hooks, SaveCheckpoint(seconds=USUAL_SECONDS)]

@@ -1,9 +1,11 @@
 """The hook that writes what TensorBoard shows: losses, staleness, rates, validation, parameters, and what happened."""
 
+import os
 import warnings
 
-from course.training.hooks.base import Hook
+from course.training.hooks.base import Hook, Session
 from course.training.hooks.progress import StepRate
+from course.training.records.result import Event, Step
 
 
 class WriteSummaries(Hook):
@@ -18,7 +20,7 @@ class WriteSummaries(Hook):
     summaries.
     """
 
-    def __init__(self, folder, every=100, histograms=1000):
+    def __init__(self, folder: str | os.PathLike, every: int = 100, histograms: int | None = 1000):
         if every < 1 or (histograms is not None and histograms < 1):
             raise ValueError(
                 f"WriteSummaries(every={every}, histograms={histograms}): give numbers of updates from 1 up, or "
@@ -27,7 +29,7 @@ class WriteSummaries(Hook):
         self.folder, self.every, self.histograms = folder, every, histograms
         self._file = None
 
-    def begin(self, session):
+    def begin(self, session: Session) -> None:
         """Open the event file and write the settings; raises ImportError where TensorBoard isn't installed."""
         self._rate = StepRate(self.every)
         self._restart(session.step)
@@ -35,7 +37,7 @@ class WriteSummaries(Hook):
         rows = "\n".join(f"| {name} | {str(value).replace('|', ' ')} |" for name, value in told.items())
         self._file.add("text", "settings", f"| setting | value |\n|---|---|\n{rows}", session.step)
 
-    def after_run(self, session, step):
+    def after_run(self, session: Session, step: Step) -> None:
         """Collect, and write when it is time to."""
         self._rate.after_run(session, step)
         mine = self._collected.setdefault(step.worker, [0, 0.0, 0])
@@ -49,24 +51,24 @@ class WriteSummaries(Hook):
             self._drawn = step.step // self.histograms
             self._write_parameters(session)
 
-    def validated(self, session, step, values):
+    def validated(self, session: Session, step: int, values: dict[str, float]) -> None:
         """Write what a validation has found."""
         for name, value in values.items():
             self._file.add("scalar", f"validation/{name}", value, step)
 
-    def event(self, session, event):
+    def event(self, session: Session, event: Event) -> None:
         """Write what happened; from a restart on, steps are counted from the checkpoint's."""
         if event.what == "restored":
             self._restart(event.step)
         words = " ".join(filter(None, (event.what, event.task, event.reason)))
         self._file.add("text", "events", words, event.step)
 
-    def finished(self, session):
+    def finished(self, session: Session) -> None:
         """Write the last parameters."""
         if self.histograms:
             self._write_parameters(session)
 
-    def end(self, session):
+    def end(self, session: Session) -> None:
         """Close the file."""
         if self._file is not None:
             self._file.close()

@@ -1,6 +1,7 @@
 """The hook that asks, now and then, how good the parameters are on data that training doesn't see."""
 
-from course.training.hooks.base import Hook
+from course.training.hooks.base import Hook, Session
+from course.training.records.result import Step
 
 
 class Validate(Hook):
@@ -24,12 +25,12 @@ class Validate(Hook):
     step 500: error 0.00855
     """
 
-    def __init__(self, every=1000, show=False):
+    def __init__(self, every: int = 1000, show: bool = False):
         if every < 1:
             raise ValueError(f"Validate(every={every}): give a number of updates from 1 up.")
         self.every, self.show, self.results, self._done = every, show, [], 0
 
-    def begin(self, session):
+    def begin(self, session: Session) -> None:
         """Raise ValueError for a problem that can't be validated."""
         if not callable(getattr(session.problem, "validate", None)):
             raise ValueError(
@@ -38,7 +39,7 @@ class Validate(Hook):
             )
         self.results, self._done = [], None
 
-    def after_run(self, session, step):
+    def after_run(self, session: Session, step: Step) -> None:
         """Validate when a multiple of `every` has been reached."""
         block = step.step // self.every
         if self._done is None or block < self._done:  # the start, or a restart from a checkpoint
@@ -47,7 +48,7 @@ class Validate(Hook):
             self._done = block
             self._look(session)
 
-    def finished(self, session):
+    def finished(self, session: Session) -> None:
         """Validate the last parameters."""
         if not self.results or self.results[-1][0] != session.snapshot().version:
             self._look(session)

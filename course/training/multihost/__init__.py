@@ -1,1 +1,1 @@
-"""Roles started by hand: who is chief, by what lease, and what each knows of the others."""
+"""Roles started by hand: each process plays one, the chief holds a lease, and a status board says what it has done."""

@@ -1,35 +1,52 @@
-"""The chief's crew in the classic form: processes that were started by hand, any of which may become the chief."""
+"""The chief's view of the tasks in the classic form: processes started by hand, any of which may become the chief."""
 
 import dataclasses
 import os
 import socket
 import time
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
+from course.deadlines import CHIEF_SUCCESSOR, END_HEARD
 from course.training.checkpoint.checkpoints import Checkpoints
-from course.training.driver.shard_client import attach
-from course.training.driver.worker_pool import Crew
-from course.training.multihost.leader_lease import Deposed
-from course.training.multihost.status_board import Notice
+from course.training.checkpoint.snapshot import Snapshot
+from course.training.driver.shard_client import ShardClient, attach
+from course.training.driver.training_plan import TrainingPlan
+from course.training.driver.worker_pool import WorkerPool
+from course.training.multihost.leader_lease import LeaderLease
+from course.training.multihost.status_board import Notice, StatusBoard
+from course.training.multihost.worker_thread import WorkerThread
+from course.training.records.errors import Deposed
+from course.training.records.settings import TrainingSettings
 
-GRACE = 10.0  # seconds that shards wait for the next chief
-_SEE_THE_END = 1.0  # seconds for the workers' loops to hear that training has ended
+if TYPE_CHECKING:
+    from course.cluster.cluster import Cluster
 
 
-class ChiefCrew(Crew):
+class ChiefPool(WorkerPool):
     """Opens the shards, or takes over those of the chief before; tells workers by the `board` where they are.
 
-    `tenure`: the lease; without it nothing is done any more. `hand`: this process's own worker. `before`: the notice
-    of the chief before, None for the first one. `folder`: of the checkpoints, None for none.
+    `lease`: without it nothing is done any more. `worker_thread`: this process's own worker. `before`: the notice of
+    the chief before, None for the first one. `folder`: of the checkpoints, None for none.
     """
 
-    def __init__(self, cluster, plan, board, tenure, hand, before=None, folder=None):
+    def __init__(
+        self,
+        cluster: "Cluster",
+        plan: TrainingPlan,
+        board: StatusBoard,
+        lease: LeaderLease,
+        worker_thread: WorkerThread,
+        before: Notice | None = None,
+        folder: str | None = None,
+    ):
         super().__init__(cluster, plan)
-        self._board, self._tenure, self._hand, self._before = board, tenure, hand, before
-        self.epoch, self.training = tenure.epoch, cluster.session_target
-        self._folder, self._where, self.took_over = folder, None, before is not None
+        self._board, self._lease, self._worker_thread, self._before = board, lease, worker_thread, before
+        self.term, self.training = lease.term, cluster.session_target
+        self._folder, self._addresses, self.took_over = folder, None, before is not None
 
-    def folder(self):
+    def folder(self) -> str | None:
         """Return the folder to save in. One with the checkpoints of another training, in which the chief before did
         not save (each saves on its own machine), would mix the two: it is refused with a ValueError.
         """
@@ -42,59 +59,68 @@ class ChiefCrew(Crew):
         return self._folder
 
     @contextmanager
-    def opened(self, ps, settings, incarnation, snapshot):
-        """Within the `with`, there are shards; yields the `Talk` with them. They are left to the next chief, if any."""
-        self._tenure.check()
+    def shards_opened(
+        self, ps: Sequence[str], settings: TrainingSettings, incarnation: int, snapshot: Snapshot | None
+    ) -> Iterator[ShardClient]:
+        """Within the `with`, there are shards; yields the `ShardClient` of them. The next chief, if any, inherits them.
+
+        Raises ShardLost, and Deposed when this process is not the chief.
+        """
+        self._lease.check()
         self.attached, before = self._before is not None, self._before
         if self.attached:
             self._before = None  # once: when those shards are lost, new ones are opened
-            with _leaving(attach(self.cluster, before.where, self.epoch)) as talk:
-                yield talk
+            with _leaving(attach(self.cluster, before.addresses, self.term)) as client:
+                yield client
             return
-        settings = dataclasses.replace(settings, grace=GRACE)
-        with super().opened(ps, settings, incarnation, snapshot) as talk, _leaving(talk):
-            yield talk
+        settings = dataclasses.replace(settings, grace=CHIEF_SUCCESSOR)
+        with super().shards_opened(ps, settings, incarnation, snapshot) as client, _leaving(client):
+            yield client
 
     @contextmanager
-    def working(self, talk):
+    def workers_running(self, client: ShardClient) -> Iterator[None]:
         """Within the `with`, the workers know where to work: each process sees to its own loop."""
-        self._where = talk.where
-        self._post("running", talk.where)
+        self._addresses = client.addresses
+        self._post("running", client.addresses)
         yield
-        time.sleep(_SEE_THE_END)
+        time.sleep(END_HEARD)
 
-    def check(self):
-        """Raise Deposed when somebody else is chief, TrainingError when the scheduler is lost."""
+    def check(self) -> None:
+        """Raise Deposed when another process is chief, TrainingError when the scheduler is lost."""
         super().check()
-        self._tenure.check()
-        self._hand.follow(self._where)
+        self._lease.check()
+        self._worker_thread.follow(self._addresses)
 
-    def end(self, phase, text):
-        """Tell every role that training is "done" or has "failed"; they end."""
-        self._post(phase, self._where, text)
+    def end(self, phase: str, text: str) -> None:
+        """Tell every role that training is "done" or has "failed"; they end. Raises Deposed."""
+        self._post(phase, self._addresses, text)
 
-    def _post(self, phase, where, text=""):
-        self._tenure.check()
-        if not self._board.post(Notice(self.epoch, phase, where, text, self._folder and folder_id(self._folder))):
+    def _post(self, phase, addresses, text=""):
+        self._lease.check()
+        notice = Notice(self.term, phase, addresses, text, self._folder and folder_id(self._folder))
+        if not self._board.post(notice):
             raise Deposed("another process is the chief now, and goes on with the training.")
 
 
 @contextmanager
-def _leaving(talk):
-    """Within the `with`, talk; afterwards the shards end, unless it is only this chief that goes."""
+def _leaving(client):
+    """Within the `with`, use the client; afterwards the shards end, unless it is only this chief that goes."""
     try:
-        yield talk
+        yield client
     except (Deposed, KeyboardInterrupt, SystemExit):
-        talk.leave()
+        client.leave()
         raise
     except BaseException:
-        talk.close()
+        client.close()
         raise
-    talk.close()
+    client.close()
 
 
-def folder_id(folder):
-    """Return what tells a folder from all others: the machine, the disk, and the folder's number on it."""
+def folder_id(folder: str) -> str:
+    """Return what tells a folder from all others: the machine, the disk, and the folder's number on it.
+
+    The folder is made where it is missing.
+    """
     os.makedirs(folder, exist_ok=True)
     status = os.stat(folder)
     return f"{socket.gethostname()}:{status.st_dev}:{status.st_ino}"

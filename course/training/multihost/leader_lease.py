@@ -1,38 +1,39 @@
-"""Stand for chief, and know whether one is: a thread that asks the scheduler for the lease, and renews it."""
+"""Be a candidate for chief, and know whether one is it: a thread asks the scheduler for the lease, and renews it."""
 
 import threading
+from typing import TYPE_CHECKING
 
-from course.training.driver.shard_client import TrainingError
+from course.deadlines import CHIEF_ASKS_EVERY
+from course.training.records.errors import Deposed
 
-_EVERY = 0.3  # seconds between two questions; the lease counts a candidate as live for 1 s, a holder for 3 s
+if TYPE_CHECKING:
+    from course.cluster.cluster import Cluster
+
 _NAME = "chief"
 
 
-class Deposed(TrainingError):
-    """This process was the chief and is not any more: its lease ran out, or another has a later one."""
-
-
-class Tenure:
+class LeaderLease:
     """Within a `with`, `task` is a candidate for chief of the training on `cluster`.
 
     The thread is frozen with its process, so a frozen chief loses the lease; a chief whose disk is slow keeps it.
-    `mine`: whether this process is the chief now; `epoch`: rises with every new one.
     """
 
-    def __init__(self, cluster, task):
+    def __init__(self, cluster: "Cluster", task: str):
         self._lease = cluster.lease(_NAME, task)
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._renew, name="chief's lease", daemon=True)
 
     @property
-    def mine(self):
+    def mine(self) -> bool:
+        """Whether this process is the chief now, by its own clock."""
         return self._lease.mine
 
     @property
-    def epoch(self):
+    def term(self) -> int:
+        """The lease's generation: higher with every new chief."""
         return self._lease.term
 
-    def check(self):
+    def check(self) -> None:
         """Raise Deposed unless this process is the chief."""
         if not self.mine:
             raise Deposed("this process is not the chief any more; another goes on with the training.")
@@ -42,7 +43,7 @@ class Tenure:
         return self
 
     def __exit__(self, *_):
-        """Stand no more; the next candidate has the lease in a moment."""
+        """Be a candidate no more; the next one has the lease in a moment."""
         self._ended.set()
         self._thread.join()
         try:
@@ -51,8 +52,8 @@ class Tenure:
             return
 
     def _renew(self):
-        while not self._ended.wait(_EVERY):
+        while not self._ended.wait(CHIEF_ASKS_EVERY):
             try:
                 self._lease.renew()
             except (OSError, RuntimeError):
-                continue  # silent or gone: the lease runs out by our own clock, and the role notices for itself
+                continue  # silent or gone: the lease runs out by this process's clock, and the role notices for itself

@@ -1,55 +1,57 @@
-"""The classic form: each role of a training is a process that somebody starts by hand, in any order, on any host."""
+"""The classic form: each role of a training is a process that a person starts by hand, in any order, on any host."""
 
 import signal
 import sys
 import threading
 import time
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 
 from course.cluster import ClusterSpec, connect
 from course.cluster.certificates import Certificate, security
 from course.cluster.multihost.serve import joined
-from course.training.driver.plan import Plan
-from course.training.driver.shard_client import TrainingError, context_of
+from course.deadlines import LAST_NOTICE_READ, ROLE_LISTS_TASKS_EVERY, ROLE_LOOKS_EVERY
+from course.training.driver.shard_client import context_of
 from course.training.driver.train import train_with
-from course.training.multihost.chief import ChiefCrew
-from course.training.multihost.leader_lease import Deposed, Tenure
-from course.training.multihost.status_board import Board
-from course.training.multihost.worker_thread import Hand
-
-_EVERY = 0.3  # seconds between two looks at the board
-_ROLL_CALL = 2.0  # seconds between two questions to the scheduler about who is there; they cost it more
-_LEAVING = 5.0  # seconds that the scheduler's process stays for the others to read the last notice
+from course.training.driver.training_plan import TrainingPlan
+from course.training.hooks.base import Hook
+from course.training.multihost.chief import ChiefPool
+from course.training.multihost.leader_lease import LeaderLease
+from course.training.multihost.status_board import StatusBoard
+from course.training.multihost.worker_thread import WorkerThread
+from course.training.records.errors import Deposed, TrainingError
+from course.training.records.result import TrainingResult
 
 
 @dataclass(frozen=True)
 class Role:
-    """Which part of which training a process plays: task `index` of `job` ("ps" or "worker") of `spec`.
+    """Which part of which training a process has: task `index` of `job` ("ps" or "worker") of `spec`.
 
     `plan`: None for a ps, which is told all it needs. `certificate`: None for plain TCP. `patience`: seconds to wait
     for the scheduler, for the other roles, and without any worker. `hooks`, `checkpoint_dir`, `keep`, `resume`: as for
-    `train`, used by whoever is chief.
+    `train`, used where this process is the chief.
     """
 
     spec: ClusterSpec
     job: str
     index: int
-    plan: Plan | None
+    plan: TrainingPlan | None
     certificate: Certificate | None = None
     patience: float = 60.0
-    hooks: tuple = ()
+    hooks: tuple[Hook, ...] = ()
     checkpoint_dir: str | None = None
     keep: int = 5
     resume: bool = True
 
     @property
-    def name(self):
+    def name(self) -> str:
+        """The task's name, such as "/job:worker/task:0"."""
         return f"/job:{self.job}/task:{self.index}"
 
 
-def play(role, outcome, say):
-    """Play the role until training is done; return the exit code: 0, or 1 when training has failed.
+def run_role(role: Role, outcome: Callable[[TrainingResult], Iterable[str]] | None, say: Callable[[str], None]) -> int:
+    """Do the role's part until training is done; return the exit code: 0, or 1 when training has failed.
 
     `outcome`: from a `TrainingResult` to lines of text; the chief calls it. `say`: takes a line for the reader. Raises
     TrainingError, RuntimeError or TimeoutError with a sentence when this role can't go on, SystemExit on SIGTERM.
@@ -58,7 +60,7 @@ def play(role, outcome, say):
         membership = held.enter_context(joined(role.spec, role.job, role.index, role.certificate, role.patience, say))
         target = {"security": security(role.certificate)} if role.certificate else {"insecure": True}
         cluster = held.enter_context(connect(role.spec, timeout=role.patience, wait=False, **target))
-        board = Board(cluster)
+        board = StatusBoard(cluster)
         _gather(role, cluster, board, say)
         if role.job == "worker":
             return _work(role, cluster, board, membership, outcome, say)
@@ -77,7 +79,7 @@ def _gather(role, cluster, board, say):
                 f"{', '.join(missing)} had not come after {role.patience:g} s. Start every role with the same hosts "
                 "and certificate, or give --patience more seconds."
             )
-        time.sleep(_EVERY)
+        time.sleep(ROLE_LOOKS_EVERY)
 
 
 def _serve(role, cluster, board, membership, say):
@@ -85,12 +87,12 @@ def _serve(role, cluster, board, membership, say):
     seen = asked = time.monotonic()
     while (notice := board.read()) is None or notice.phase == "running":
         _check(membership)
-        if time.monotonic() - asked > _ROLL_CALL:
+        if time.monotonic() - asked > ROLE_LISTS_TASKS_EVERY:
             asked = time.monotonic()
             seen = asked if any(task.startswith("/job:worker/") for task in cluster.tasks) else seen
-        if time.monotonic() - seen > role.patience + _ROLL_CALL:
+        if time.monotonic() - seen > role.patience + ROLE_LISTS_TASKS_EVERY:
             raise TrainingError(f"no worker has been there for {role.patience:g} s. Start them again, then this role.")
-        time.sleep(_EVERY)
+        time.sleep(ROLE_LOOKS_EVERY)
     if role.spec.scheduler_task == role.name:
         _wait_for_others(role, cluster)
     return _end(notice, say)
@@ -99,38 +101,38 @@ def _serve(role, cluster, board, membership, say):
 def _work(role, cluster, board, membership, outcome, say):
     """Work wherever the chief says; be the chief while this process has the lease."""
     context = context_of(security(role.certificate), "worker")
-    hand = Hand(role.plan.problem, role.index, role.plan.seed, context)
-    with closing(hand), Tenure(cluster, role.name) as tenure:
+    worker_thread = WorkerThread(role.plan.problem, role.index, role.plan.seed, context)
+    with closing(worker_thread), LeaderLease(cluster, role.name) as lease:
         while True:
             notice = board.read()
             if notice is not None and notice.phase != "running":
                 return _end(notice, say)
             _check(membership)
-            hand.follow(notice and notice.where)
-            if tenure.mine:
-                crew = ChiefCrew(cluster, role.plan, board, tenure, hand, notice, role.checkpoint_dir)
+            worker_thread.follow(notice and notice.addresses)
+            if lease.mine:
+                pool = ChiefPool(cluster, role.plan, board, lease, worker_thread, notice, role.checkpoint_dir)
                 try:
-                    _lead(role, crew, outcome, say)
+                    _lead(role, pool, outcome, say)
                 except Deposed as error:
                     say(f"{role.name}: {error} It goes on as a worker.")
-            time.sleep(_EVERY)
+            time.sleep(ROLE_LOOKS_EVERY)
 
 
-def _lead(role, crew, outcome, say):
+def _lead(role, pool, outcome, say):
     """Train as the chief, and put up how it ended. Raises Deposed when the lease is lost on the way."""
-    say(f"{role.name} is the chief" + (" now, and goes on where the one before was" if crew.took_over else ""))
+    say(f"{role.name} is the chief" + (" now, and goes on where the one before was" if pool.took_over else ""))
     try:
-        result = train_with(crew, role.hooks, _folder(crew, say), role.keep, role.resume)
-        crew.end("done", "\n".join(outcome(result)))
+        result = train_with(pool, role.hooks, _folder(pool, say), role.keep, role.resume)
+        pool.end("done", "\n".join(outcome(result)))
     except Deposed:
         raise
     except Exception as error:  # a hook may raise anything; every role is to hear of it
-        crew.end("failed", f"{type(error).__name__}: {error}")
+        pool.end("failed", f"{type(error).__name__}: {error}")
 
 
-def _folder(crew, say):
+def _folder(pool, say):
     try:
-        return crew.folder()
+        return pool.folder()
     except ValueError as error:
         say(f"NO CHECKPOINTS from here on: {error}")
         return None
@@ -148,9 +150,9 @@ def _check(membership):
 
 
 def _wait_for_others(role, cluster):
-    deadline = time.monotonic() + _LEAVING
+    deadline = time.monotonic() + LAST_NOTICE_READ
     while time.monotonic() < deadline and set(cluster.tasks) - {role.name}:
-        time.sleep(_EVERY)
+        time.sleep(ROLE_LOOKS_EVERY)
 
 
 @contextmanager

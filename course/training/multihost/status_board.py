@@ -3,53 +3,58 @@
 import dataclasses
 import time
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from course.training.driver.shard_client import TrainingError
-from course.training.records.addresses import Where
+from course.deadlines import BOARD_ANSWER, BOARD_SILENCE
+from course.training.records.addresses import ShardAddresses
+from course.training.records.errors import TrainingError
+
+if TYPE_CHECKING:
+    from course.cluster.cluster import Cluster
 
 _KEY = "course-training"
-_ANSWER = 2.0  # seconds for the scheduler to answer once
-_SILENCE = 7.0  # seconds without an answer after which it counts as lost
 
 
 @dataclass(frozen=True)
 class Notice:
-    """The last word of a chief. `epoch`: of its lease; `phase`: "running", "done" or "failed".
+    """What a chief says last. `term`: of its lease; `phase`: "running", "done" or "failed".
 
-    `where`: how workers and the next chief find the shards. `text`: lines for the readers at every role's terminal.
-    `folder`: tells the chief's checkpoint folder from all others, None without one.
+    `addresses`: how workers and the next chief find the shards. `text`: lines for the readers at every role's
+    terminal. `folder`: tells the chief's checkpoint folder from all others, None without one.
     """
 
-    epoch: int
+    term: int
     phase: str
-    where: Where | None = None
+    addresses: ShardAddresses | None = None
     text: str = ""
     folder: str | None = None
 
 
-class Board:
+class StatusBoard:
     """The notice of the training that runs on `cluster`, kept by its scheduler."""
 
-    def __init__(self, cluster):
-        self._cluster, self._known, self._heard = cluster, None, time.monotonic()
+    def __init__(self, cluster: "Cluster"):
+        self._cluster, self._known, self._answered = cluster, None, time.monotonic()
 
-    def read(self):
+    def read(self) -> Notice | None:
         """Return the `Notice`, None before the first; the one known last while the scheduler is silent for a moment.
 
         Raises TrainingError when it is silent for longer, or is lost.
         """
         try:
             client = self._client()
-            told = client.sync(client.scheduler.get_metadata, keys=[_KEY], default=None, callback_timeout=_ANSWER)
+            data = client.sync(client.scheduler.get_metadata, keys=[_KEY], default=None, callback_timeout=BOARD_ANSWER)
         except OSError as error:
             self._judge(error)
         else:
-            self._heard = time.monotonic()
-            self._known = told and Notice(**{**told, "where": told["where"] and Where(**told["where"])})
+            self._answered = time.monotonic()
+            self._known = data and Notice(
+                **{**data, "addresses": data["addresses"] and ShardAddresses(**data["addresses"])}
+            )
         return self._known
 
-    def post(self, notice):
-        """Put the notice up; return False, and change nothing, when a chief with a later epoch has put up another.
+    def post(self, notice: Notice) -> bool:
+        """Put the notice up; return False, and change nothing, when a chief of a later term has put up another.
 
         Raises TrainingError when the scheduler does not answer.
         """
@@ -57,7 +62,7 @@ class Board:
             try:
                 client = self._client()
                 data = dataclasses.asdict(notice)
-                return client.sync(client._run_on_scheduler, _post, data, callback_timeout=_ANSWER)
+                return client.sync(client._run_on_scheduler, _post, data, callback_timeout=BOARD_ANSWER)
             except OSError as error:
                 self._judge(error)  # posting twice does no harm
                 time.sleep(0.1)
@@ -69,9 +74,9 @@ class Board:
             raise TrainingError(f"the cluster is lost: {error}") from error
 
     def _judge(self, error):
-        if time.monotonic() - self._heard > _SILENCE:
+        if time.monotonic() - self._answered > BOARD_SILENCE:
             raise TrainingError(
-                f"the scheduler at {self._cluster.session_target} has not answered for {_SILENCE:.0f} s "
+                f"the scheduler at {self._cluster.session_target} has not answered for {BOARD_SILENCE:.0f} s "
                 f"({type(error).__name__}: {error}). Start its process again, then every other role."
             ) from error
 
@@ -81,7 +86,7 @@ class Board:
 
 def _post(notice, dask_scheduler):
     known = dask_scheduler.task_metadata.get(_KEY)
-    if known is not None and known["epoch"] > notice["epoch"]:
+    if known is not None and known["term"] > notice["term"]:
         return False
     dask_scheduler.task_metadata[_KEY] = notice
     return True

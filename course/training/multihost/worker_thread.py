@@ -1,52 +1,53 @@
-"""The worker's part of a process that was started by hand: its loop, wherever the chief says the shards are."""
+"""The worker's part of a process that was started by hand: its loop, at the shards that the chief names."""
 
+import ssl
 import threading
 import time
 
-from course.training.worker.worker_loop import work
+from course.deadlines import GRADIENT_ENDS, WORKER_LOOP_AGAIN
+from course.training.problems.problem import Problem
+from course.training.records.addresses import ShardAddresses
+from course.training.worker.worker_loop import run_worker
 
-_AGAIN = 0.5  # seconds between two starts of the loop for the same shards
-_PARKED = 5.0  # seconds for a gradient to be done, or for shards that are gone to be given up
 
+class WorkerThread:
+    """Runs worker number `worker`'s loop in a thread, one at a time; `context`: as for `run_worker`. Close it."""
 
-class Hand:
-    """Runs worker number `worker`'s loop in a thread, one at a time; `context`: as for `work`. Close it at the end."""
-
-    def __init__(self, problem, worker, seed, context):
+    def __init__(self, problem: Problem, worker: int, seed: int, context: ssl.SSLContext | None):
         self._problem = _Parking(problem)
         self._seed, self._context, self._worker = seed, context, worker
-        self._where, self._thread, self._over, self._started = None, None, False, 0.0
+        self._addresses, self._thread, self._over, self._started = None, None, False, 0.0
 
-    def follow(self, where):
-        """See that the loop runs for the shards at `where` (None: there are none yet). Quick; call it often."""
-        if where != self._where:
-            self._where, self._over = where, False
+    def follow(self, addresses: ShardAddresses | None) -> None:
+        """See that the loop runs for the shards at `addresses` (None: there are none yet). Quick; call it often."""
+        if addresses != self._addresses:
+            self._addresses, self._over = addresses, False
         elif self._over or (self._thread is not None and self._thread.is_alive()):
             return
-        elif time.monotonic() - self._started < _AGAIN:
+        elif time.monotonic() - self._started < WORKER_LOOP_AGAIN:
             return
-        if where is not None:
+        if addresses is not None:
             self._started = time.monotonic()
-            self._thread = threading.Thread(target=self._work, args=(where,), name="worker's loop", daemon=True)
+            self._thread = threading.Thread(target=self._work, args=(addresses,), name="worker's loop", daemon=True)
             self._thread.start()
 
-    def close(self):
+    def close(self) -> None:
         """Have the loop stand still before its next gradient: the process is about to end. Idempotent.
 
         (A thread that is in the middle of PyTorch's own code when Python ends would abort the process.)
         """
         self._problem.leaving.set()
-        deadline = time.monotonic() + _PARKED
+        deadline = time.monotonic() + GRADIENT_ENDS
         while self._thread is not None and self._thread.is_alive() and time.monotonic() < deadline:
             if self._problem.parked.wait(0.05):
                 return
 
-    def _work(self, where):
+    def _work(self, addresses):
         try:
-            ended = work(self._problem, self._worker, where, self._seed, self._context).ended
+            ended = run_worker(self._problem, self._worker, addresses, self._seed, self._context).ended
         except Exception as error:  # the problem's code may raise anything; the loop has told it, the chief reports it
             ended = str(error)
-        if where == self._where:
+        if addresses == self._addresses:
             # a loop that lost its shards begins again, for as long as the chief names no others
             self._over = not ended.startswith("lost")
 

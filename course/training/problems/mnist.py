@@ -31,7 +31,7 @@ class Settings:
             f"{self.learning_rate:g}, {self.steps} updates)"
         )
 
-    def made(self):
+    def made(self) -> Callable[[list[torch.Tensor]], torch.optim.Optimizer]:
         """Return the optimiser with its learning rate: what `train(optimizer=…)` takes."""
         return partial(self.optimizer, lr=self.learning_rate)
 
@@ -73,7 +73,7 @@ class Digits:
             f"784-{self.hidden}-10, {self.weights} weights, batches of {self.batch_size})"
         )
 
-    def initial(self):
+    def initial(self) -> dict[str, torch.Tensor]:
         """Return the first parameters, the same for the same `seed`: weights drawn from N(0, ·), biases 0."""
         generator = torch.Generator().manual_seed(self.seed)
         hidden = _drawn(_PIXELS, self.hidden, self.weights, generator)
@@ -81,17 +81,17 @@ class Digits:
         zeros = torch.zeros
         return {"hidden": hidden, "hidden_bias": zeros(self.hidden), "output": output, "output_bias": zeros(_DIGITS)}
 
-    def batch(self, worker, version, generator):
+    def batch(self, worker: int, version: int, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
         """Return `batch_size` images, float32 from 0 to 1, and their labels; drawn with replacement."""
         chosen = torch.randint(len(self.images), (self.batch_size,), generator=generator)
         return self._inputs.index_select(0, chosen), self.labels.index_select(0, chosen)  # rows: 5 times as fast as []
 
-    def loss(self, parameters, batch):
+    def loss(self, parameters: dict[str, torch.Tensor], batch: tuple[torch.Tensor, torch.Tensor]) -> torch.Tensor:
         """Return the batch's mean cross-entropy, in nats."""
         images, labels = batch
         return functional.cross_entropy(scores(parameters, images), labels)
 
-    def validate(self, parameters):
+    def validate(self, parameters: dict[str, torch.Tensor]) -> dict[str, float]:
         """Return `{"accuracy": …, "loss": …}` on the held-out digits: a share from 0 to 1, and nats."""
         with torch.no_grad():
             found = scores(parameters, _inputs(self.test_images))
@@ -99,13 +99,15 @@ class Digits:
             return {"accuracy": right.item(), "loss": functional.cross_entropy(found, self.test_labels).item()}
 
 
-def scores(parameters, images):
+def scores(parameters: dict[str, torch.Tensor], images: torch.Tensor) -> torch.Tensor:
     """Return the network's output before the softmax: float32 `(n, 10)` for images `(n, 784)`."""
     hidden = torch.sigmoid(torch.addmm(parameters["hidden_bias"], images, parameters["hidden"]))
     return torch.addmm(parameters["output_bias"], hidden, parameters["output"])
 
 
-def mnist(hidden=100, batch_size=100, data_seed=0, weights="scaled", seed=0):
+def mnist(
+    hidden: int = 100, batch_size: int = 100, data_seed: int = 0, weights: str = "scaled", seed: int = 0
+) -> Digits:
     """Return the digits as a `Problem` with `validate`: 4,000 to train on and 1,000 held out, 100 of each digit.
 
     `data_seed` fixes which ones are held out. `weights`: "scaled" draws each layer's first weights from
@@ -147,7 +149,7 @@ def _read():
     return checked(images, labels)
 
 
-def checked(images, labels):
+def checked(images: torch.Tensor, labels: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Return images as uint8 and labels; raises ValueError that names the first number which is no pixel or digit."""
     bad = ~torch.isfinite(images) | (images < 0) | (images > 255)
     if bad.any():

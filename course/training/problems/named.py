@@ -8,13 +8,13 @@ from functools import partial
 import torch
 
 from course.training.problems.mnist import CLASSIC, TUNED, mnist
-from course.training.problems.problem import Problem, linear_regression
+from course.training.problems.problem import MakeOptimizer, Problem, linear_regression
 
 OPTIMIZERS = {"sgd": torch.optim.SGD, "adagrad": torch.optim.Adagrad, "adam": torch.optim.Adam}
 
 
 @dataclass(frozen=True)
-class Known:
+class NamedProblem:
     """A problem with a name: `make()` returns it; `optimizer` (a name), `learning_rate` and `steps` are its own.
 
     `outcome(problem, parameters)` yields lines of text: how good the parameters are.
@@ -26,7 +26,7 @@ class Known:
     steps: int
     outcome: Callable[[Problem, dict], Iterator[str]]
 
-    def made(self, optimizer=None, learning_rate=None):
+    def made(self, optimizer: str | None = None, learning_rate: float | None = None) -> MakeOptimizer:
         """Return what `train(optimizer=…)` takes: this problem's own optimiser and rate unless others are given."""
         rate = self.learning_rate if learning_rate is None else learning_rate
         if not (rate > 0 and math.isfinite(rate)):
@@ -34,8 +34,8 @@ class Known:
         return partial(OPTIMIZERS[optimizer or self.optimizer], lr=rate)
 
 
-def known(name, settings=None):
-    """Return the `Known` problem called `name`; `settings` ("classic" or "tuned", the default) is for mnist alone.
+def named_problem(name: str, settings: str | None = None) -> NamedProblem:
+    """Return the problem called `name`; `settings` ("classic" or "tuned", the default) is for mnist alone.
 
     Raises ValueError for another name or for settings that the problem doesn't have.
     """
@@ -65,14 +65,14 @@ def _held_out(problem, parameters):
 def _digits(settings):
     names = {kind: name for name, kind in OPTIMIZERS.items()}
     make = partial(mnist, weights=settings.weights)
-    return Known(make, names[settings.optimizer], settings.learning_rate, settings.steps, _held_out)
+    return NamedProblem(make, names[settings.optimizer], settings.learning_rate, settings.steps, _held_out)
 
 
 _LINE_101 = partial(linear_regression, slope=2, intercept=0.2, noise=0.4, points=101)
 
 #: name -> settings -> the problem; the first settings are the usual ones.
 PROBLEMS = {
-    "linear": {"usual": Known(linear_regression, "sgd", 0.02, 2000, _line)},
-    "linear-101": {"usual": Known(_LINE_101, "adagrad", 0.8, 2000, _line)},
+    "linear": {"usual": NamedProblem(linear_regression, "sgd", 0.02, 2000, _line)},
+    "linear-101": {"usual": NamedProblem(_LINE_101, "adagrad", 0.8, 2000, _line)},
     "mnist": {"tuned": _digits(TUNED), "classic": _digits(CLASSIC)},
 }

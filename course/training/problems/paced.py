@@ -2,8 +2,14 @@
 
 import time
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import torch
 
 from course.training.problems.problem import Problem
+
+if TYPE_CHECKING:
+    from course.cluster.cluster import Cluster
 
 _EXTRA = [0.0]  # seconds that each batch takes longer in this process, set by `slow` from outside
 
@@ -15,28 +21,28 @@ class Paced:
     problem: Problem
     seconds: float
 
-    def initial(self):
+    def initial(self) -> dict[str, torch.Tensor]:
         """Return the problem's first parameters."""
         return self.problem.initial()
 
-    def batch(self, worker, version, generator):
+    def batch(self, worker: int, version: int, generator: torch.Generator) -> Any:
         """Return the problem's batch, after the pace's seconds and those that `slow` has set in this process."""
         time.sleep(self.seconds + _EXTRA[0])
         return self.problem.batch(worker, version, generator)
 
-    def loss(self, parameters, batch):
+    def loss(self, parameters: dict[str, torch.Tensor], batch: Any) -> torch.Tensor:
         """Return the problem's loss."""
         return self.problem.loss(parameters, batch)
 
 
-def paced(problem, seconds=0.004):
+def paced(problem: Problem, seconds: float = 0.004) -> Paced:
     """Return the same problem with `seconds` more for every batch of every worker; raises ValueError below 0."""
     if not seconds >= 0:
         raise ValueError(f"paced(seconds={seconds}): give seconds from 0 up.")
     return Paced(problem, float(seconds))
 
 
-def slow(cluster, task, seconds):
+def slow(cluster: "Cluster", task: str, seconds: float) -> None:
     """From now on each batch of a `paced` problem takes `seconds` longer on `task`; 0 makes it quick again.
 
     A task that is replaced begins quick. Raises ValueError for a task that the cluster doesn't have, or for seconds

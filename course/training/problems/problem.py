@@ -1,11 +1,14 @@
 """A problem: where the parameters start, which data a worker sees, and how wrong the parameters are on it."""
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import torch
 
+#: From a list of tensors to the optimiser that will change them, such as `functools.partial(torch.optim.SGD, lr=0.05)`.
+MakeOptimizer = Callable[[list[torch.Tensor]], torch.optim.Optimizer]
 _WORD = (1 << 64) - 1
 
 
@@ -15,14 +18,14 @@ class Problem(Protocol):
     def initial(self) -> dict[str, torch.Tensor]:
         """Return the first parameters: name to tensor."""
 
-    def batch(self, worker: int, version: int, generator: torch.Generator):
+    def batch(self, worker: int, version: int, generator: torch.Generator) -> Any:
         """Return the data of one gradient; all randomness comes from `generator`, which (seed, worker, version) fix."""
 
-    def loss(self, parameters: dict[str, torch.Tensor], batch) -> torch.Tensor:
+    def loss(self, parameters: dict[str, torch.Tensor], batch: Any) -> torch.Tensor:
         """Return the mean loss over the batch: one number, differentiable in the parameters."""
 
 
-def batch_generator(seed, worker, version, generator=None):
+def batch_generator(seed: int, worker: int, version: int, generator: torch.Generator | None = None) -> torch.Generator:
     """Return a CPU generator that is the same for the same (seed, worker, version) on every machine.
 
     `generator`: one to seed again instead of making a new one.
@@ -63,21 +66,21 @@ class LinearRegression:
     def __repr__(self):
         return f"LinearRegression(y = {self.slope:g}·x + {self.intercept:g} + noise, {len(self.x)} points)"
 
-    def initial(self):
+    def initial(self) -> dict[str, torch.Tensor]:
         """Return slope and intercept, both 0."""
         return {"slope": torch.zeros(()), "intercept": torch.zeros(())}
 
-    def batch(self, worker, version, generator):
+    def batch(self, worker: int, version: int, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
         """Return `batch_size` of the points, as `(x, y)`."""
         chosen = torch.randint(len(self.x), (self.batch_size,), generator=generator)
         return self.x[chosen], self.y[chosen]
 
-    def loss(self, parameters, batch):
+    def loss(self, parameters: dict[str, torch.Tensor], batch: tuple[torch.Tensor, torch.Tensor]) -> torch.Tensor:
         """Return the mean squared distance between the line and the batch's points."""
         x, y = batch
         return (parameters["slope"] * x + parameters["intercept"] - y).square().mean()
 
-    def least_squares(self):
+    def least_squares(self) -> LeastSquares:
         """Return the best line there is for these points, computed in float64: what training should come close to."""
         x, y = self.x.double(), self.y.double()
         spread = (x - x.mean()).square().sum()
@@ -89,7 +92,14 @@ class LinearRegression:
         return LeastSquares(slope.item(), intercept.item(), slope_error.item(), intercept_error.item())
 
 
-def linear_regression(slope=2.0, intercept=10.0, noise=0.33, points=100, batch_size=20, data_seed=0):
+def linear_regression(
+    slope: float = 2.0,
+    intercept: float = 10.0,
+    noise: float = 0.33,
+    points: int = 100,
+    batch_size: int = 20,
+    data_seed: int = 0,
+) -> LinearRegression:
     """Return the classic problem: `y = slope·x + intercept + noise·N(0, 1)` at `points` places from −1 to 1.
 
     The points are the same for the same `data_seed`. Raises ValueError for fewer than 3 points, an empty batch, or
@@ -117,21 +127,21 @@ class Slowed:
     worker: int
     seconds: float
 
-    def initial(self):
+    def initial(self) -> dict[str, torch.Tensor]:
         """Return the problem's first parameters."""
         return self.problem.initial()
 
-    def batch(self, worker, version, generator):
+    def batch(self, worker: int, version: int, generator: torch.Generator) -> Any:
         """Return the problem's batch, late if this is the slow worker."""
         if worker == self.worker:
             time.sleep(self.seconds)
         return self.problem.batch(worker, version, generator)
 
-    def loss(self, parameters, batch):
+    def loss(self, parameters: dict[str, torch.Tensor], batch: Any) -> torch.Tensor:
         """Return the problem's loss."""
         return self.problem.loss(parameters, batch)
 
 
-def slowed(problem, worker=1, seconds=0.005):
+def slowed(problem: Problem, worker: int = 1, seconds: float = 0.005) -> Slowed:
     """Return the same problem, with worker number `worker` slower by `seconds` a step: to see who waits for whom."""
     return Slowed(problem, worker, seconds)

@@ -1,1 +1,1 @@
-"""What a training leaves: its result, its history, its errors, and the settings it ran with."""
+"""What every room speaks of: the result and its history, a training's settings, where its shards are, its errors."""

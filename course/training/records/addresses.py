@@ -1,17 +1,17 @@
-"""Where a training is to be found: what workers, and a session that takes over, need in order to reach its shards."""
+"""Where a training's shards are: what workers, and a session that takes over, need in order to reach them."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Where:
+class ShardAddresses:
     """The shards of one incarnation, shard 0 first; it can be pickled.
 
-    `addresses`: (host, port) of each; `tasks`: their names in the cluster; `names`: the parameters that each holds
+    `endpoints`: (host, port) of each; `tasks`: their names in the cluster; `names`: the parameters that each holds
     (empty: one shard has all); `parameters`: all of them, in the problem's order. `token`: the training's secret.
     """
 
-    addresses: tuple[tuple[str, int], ...]
+    endpoints: tuple[tuple[str, int], ...]
     tasks: tuple[str, ...]
     token: str
     incarnation: int = 0

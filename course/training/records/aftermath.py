@@ -1,8 +1,11 @@
 """What a fault cost: when it was noticed, when all was well again, how long nothing moved, how much was undone."""
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
+
+from course.training.records.result import Event
 
 HITS = ("killed", "frozen")  # what somebody did to a task; all else is what the training saw of it
 
@@ -23,7 +26,7 @@ class Aftermath(NamedTuple):
     undone: int
 
 
-def aftermath(history, events):
+def aftermath(history: np.ndarray, events: Iterable[Event]) -> list[Aftermath]:
     """Return an `Aftermath` for each hit among `events`, in order of time.
 
     `history`: rows with `worker` and `applied` (seconds), such as `TrainingResult.history`. `events`: each with

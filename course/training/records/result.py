@@ -25,7 +25,7 @@ class Step(NamedTuple):
     applied: float
 
     @property
-    def staleness(self):
+    def staleness(self) -> int:
         """Updates by others between this gradient's pull and its push."""
         return self.step - 1 - self.version
 
@@ -80,20 +80,20 @@ class TrainingResult:
     restored_from: int | None = None
 
     @property
-    def staleness(self):
+    def staleness(self) -> numpy.ndarray:
         """Staleness of every applied gradient, in order: array of integers."""
         return self.history["step"] - 1 - self.history["version"]
 
-    def staleness_counts(self):
+    def staleness_counts(self) -> dict[int, int]:
         """Return how many gradients had which staleness, as a dict in rising order."""
         return dict(sorted(Counter(self.staleness.tolist()).items()))
 
-    def of_worker(self, worker):
+    def of_worker(self, worker: int) -> numpy.ndarray:
         """Return the rows of `history` that are worker number `worker`'s."""
         return self.history[self.history["worker"] == worker]
 
     @property
-    def steps_per_second(self):
+    def steps_per_second(self) -> float:
         """Updates a second, of those in `history`; a synchronous update uses several gradients."""
         updates = self.version - int(self.history["step"][0]) + 1 if len(self.history) else 0
         return updates / self.seconds if self.seconds else float("nan")

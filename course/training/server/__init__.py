@@ -1,1 +1,1 @@
-"""The parameter server: the store, the rules of when a push is applied, shard 0's decisions and how others follow."""
+"""The parameter server: the store, the rule of when a push is applied, shard 0 that orders pushes, its followers."""

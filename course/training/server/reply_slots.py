@@ -1,102 +1,119 @@
-"""Where workers wait for their answers on one shard: a seat a worker, one lock, one way to wake them."""
+"""Where a shard puts its answers to workers: a reply slot for each worker, one lock, one way to wake who waits."""
 
 import threading
+from collections.abc import Callable
+from typing import Any
 
-from course.training.transport.wire import BEAT
+import torch
+
+from course.deadlines import WIRE_HEARTBEAT_EVERY
+from course.training.server.store import ParameterServer
+from course.training.server.update_log import Entry, PushId
 
 
-class Seat:
-    """One worker's place on a shard, as long as one connection of it lasts: its session's `attempt`-th.
+class ReplySlot:
+    """One worker's place for answers on a shard, for as long as one connection of it lasts: its session's `attempt`-th.
 
-    `into`: name to tensor, where its answers are put. `answered`: the version of the answer that lies there, None
-    while there is none; `taken`: the sequence number of its last push that was taken, as of that answer.
+    `into`: name to tensor, where answers are put. `answered`: the version of the answer that lies there, None while
+    there is none; `taken`: the sequence number of the worker's last push that was applied or dropped, as of that
+    answer. `joined`: whether shard 0's order has named this connection; `replaced`: whether another one has its place.
     """
 
-    def __init__(self, worker, session, attempt, into):
+    def __init__(self, worker: int, session: str, attempt: int, into: dict[str, torch.Tensor]):
         self.worker, self.session, self.attempt, self.into = worker, session, attempt, into
-        self.answered, self.taken, self.version = None, 0, None
-        self.joined, self.replaced = False, False
+        self.answered: int | None = None
+        self.version: int | None = None
+        self.taken, self.joined, self.replaced = 0, False, False
+
+    def is_of(self, connection: PushId) -> bool:
+        """Whether this slot belongs to the connection that `connection` names."""
+        return (self.session, self.attempt) == (connection.session, connection.sequence)
 
 
-class Seats:
-    """The seats of a shard. `changed` is the shard's lock; whatever is said here to need it, needs it held."""
+class ReplySlots:
+    """The reply slots of a shard. `changed` is the shard's lock; what is said here to need the lock needs it held."""
 
-    def __init__(self, workers):
-        self.workers, self.changed, self.ended = workers, threading.Condition(), None
-        self._taken = {}  # worker -> its seat
+    def __init__(self, workers: int):
+        self.workers, self.changed = workers, threading.Condition()
+        #: None while training goes on; then {"why": …, "text": …, …}
+        self.ended: dict[str, Any] | None = None
+        self._slots: dict[int, ReplySlot] = {}  # by worker
 
-    def check(self, worker):
+    def check(self, worker: int) -> None:
         """Raise ValueError for a number that no worker of this training has."""
         if worker not in range(self.workers):
             raise ValueError(f"worker {worker} is not one of this training; workers are 0 to {self.workers - 1}.")
 
-    def sit(self, seat):
-        """Give the worker this seat; whoever sat there before, an older connection of it, leaves. Needs the lock."""
-        before = self._taken.get(seat.worker)
+    def occupy(self, slot: ReplySlot) -> None:
+        """Give the worker this slot; an older connection of it loses its own. Needs the lock."""
+        before = self._slots.get(slot.worker)
         if before is not None:
             before.replaced = True
             self.changed.notify_all()
-        self._taken[seat.worker] = seat
+        self._slots[slot.worker] = slot
 
-    def stand(self, seat):
-        """Free the seat; return whether it was still the worker's. Needs the lock."""
-        seat.replaced = True  # nothing more is taken from it
-        if self._taken.get(seat.worker) is not seat:
+    def release(self, slot: ReplySlot) -> bool:
+        """Free the slot; return whether it was still the worker's. Needs the lock."""
+        slot.replaced = True  # nothing more is accepted from its connection
+        if self._slots.get(slot.worker) is not slot:
             return False
-        del self._taken[seat.worker]
+        del self._slots[slot.worker]
         return True
 
-    def send_away(self, who):
-        """End the connection that `who` names, if it still is its worker's. Needs the lock."""
-        seat = self._taken.get(who.worker)
-        if seat is not None and (seat.session, seat.attempt) == (who.session, who.sequence):
-            seat.replaced = True
+    def disconnect(self, connection: PushId) -> None:
+        """End the connection, if it still is its worker's. Needs the lock."""
+        slot = self._slots.get(connection.worker)
+        if slot is not None and slot.is_of(connection):
+            slot.replaced = True
             self.changed.notify_all()
 
-    def all(self):
-        """Return the seats that are taken, by worker. Needs the lock."""
-        return [self._taken[worker] for worker in sorted(self._taken)]
+    def all(self) -> list[ReplySlot]:
+        """Return the slots in use, by worker. Needs the lock."""
+        return [self._slots[worker] for worker in sorted(self._slots)]
 
-    def answer(self, entry, store, taken=None):
-        """Put the store's parameters into the seats that this `Entry` answers, and wake them. Needs the lock.
+    def answer(self, entry: Entry, store: ParameterServer, taken: Callable[[str], int] | None = None) -> None:
+        """Copy the store's parameters into the slots that this `Entry` answers, and wake who waits. Needs the lock.
 
-        A connection gets its first answer from the entry that names it as joined; until then entries for an older
-        connection of the same worker go past it.
+        `taken`: from a session to the sequence number of its last push that was applied or dropped; None: no number
+        is known here. A connection gets its first answer from the entry that names it as joined; until then, entries
+        for an older connection of the same worker pass it by.
         """
-        for who in entry.joined:
-            seat = self._taken.get(who.worker)
-            if seat is not None and (seat.session, seat.attempt) == (who.session, who.sequence):
-                seat.joined = True
-        for who in (*entry.used, *entry.dropped, *entry.joined):
-            seat = self._taken.get(who.worker)
-            if seat is not None and seat.joined and seat.session == who.session:
-                seat.taken = taken(seat.session) if taken else 0
-                seat.answered = store.pull(seat.into).version
-        self.changed.notify_all()  # costs nothing where nobody waits
+        for connection in entry.joined:
+            slot = self._slots.get(connection.worker)
+            if slot is not None and slot.is_of(connection):
+                slot.joined = True
+        for push in (*entry.used, *entry.dropped, *entry.joined):
+            slot = self._slots.get(push.worker)
+            if slot is not None and slot.joined and slot.session == push.session:
+                slot.taken = taken(slot.session) if taken else 0
+                slot.answered = store.pull(slot.into).version
+        self.changed.notify_all()  # costs nothing where no thread waits
 
-    def wait(self, seat, beat):
-        """Return the version of the seat's next answer; None when training is over. Call without the lock.
+    def wait(self, slot: ReplySlot, send_heartbeat: Callable[[], None]) -> int | None:
+        """Return the version of the slot's next answer; None when training is over. Call without the lock.
 
-        `beat` is called twice a second meanwhile, so that the worker knows that we are there. Raises ConnectionError
-        when the worker has come by another connection, or must.
+        `send_heartbeat` is called every 0.5 s meanwhile, so that the worker knows that the shard is there. Raises
+        ConnectionError when the worker has come by another connection, or must.
         """
-        while not self._heard(seat):
-            beat()
-        if seat.replaced:
+        while not self._is_decided(slot):
+            send_heartbeat()
+        if slot.replaced:
             raise ConnectionError("the worker has come by another connection, or lost another shard.")
         if self.ended:
             return None
-        seat.version, seat.answered = seat.answered, None
-        return seat.version
+        slot.version, slot.answered = slot.answered, None
+        return slot.version
 
-    def _heard(self, seat):
-        if seat.answered is not None:
+    def _is_decided(self, slot):
+        if slot.answered is not None:
             return True  # an answer does not go away: no lock for the common case
         with self.changed:
-            return self.changed.wait_for(lambda: seat.answered is not None or self.ended or seat.replaced, BEAT)
+            return self.changed.wait_for(
+                lambda: slot.answered is not None or self.ended or slot.replaced, WIRE_HEARTBEAT_EVERY
+            )
 
-    def end(self, why, text="", **more):
-        """End the training; the first reason is kept. Returns whether this was it. Needs the lock."""
+    def end(self, why: str, text: str = "", **more: Any) -> bool:
+        """End the training; the first reason is kept. Return whether this was it. Needs the lock."""
         if self.ended is not None:
             return False
         self.ended = {"why": why, "text": text, **more}

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 import torch
 
+from course.training.server.store import ParameterServer
+
 
 @dataclass(frozen=True, eq=False)
 class Push:
@@ -27,14 +29,14 @@ class Asynchronous:
 
     degraded = 0  # no update ever waits for anybody
 
-    def __init__(self, store, max_staleness=None):
+    def __init__(self, store: ParameterServer | None, max_staleness: int | None = None):
         if max_staleness is not None and max_staleness < 0:
             raise ValueError(
                 f"max_staleness={max_staleness}: give None for no bound, or a number of updates from 0 up."
             )
         self.store, self.max_staleness, self.dropped = store, max_staleness, Counter()
 
-    def offer(self, push, live=None):
+    def offer(self, push: Push, live: set[int] | None = None) -> list[Push]:
         """Apply a push that the store has checked; return the pushes applied by this call: it, or none if too stale."""
         if self.max_staleness is not None and self.store.version - push.version > self.max_staleness:
             self.dropped[push.worker] += 1
@@ -42,14 +44,14 @@ class Asynchronous:
         self.store.apply(push.gradients, push.version)
         return [push]
 
-    def settle(self, live):
+    def settle(self, live: set[int] | None) -> list[Push]:
         """Return the pushes that can be applied now that only these workers are alive: nobody waits, so none."""
         return []
 
-    def withdraw(self, worker):
+    def withdraw(self, worker: int) -> None:
         """Forget what `worker` has pushed and not seen applied: nothing, here."""
 
-    def is_waiting(self, worker):
+    def is_waiting(self, worker: int) -> bool:
         """Whether `worker` must wait before it may go on: never."""
         return False
 
@@ -62,14 +64,14 @@ class Synchronous:
     workers are alive, an update is the mean over those, and `degraded` counts it.
     """
 
-    def __init__(self, store, workers, aggregate=None):
+    def __init__(self, store: ParameterServer | None, workers: int, aggregate: int | None = None):
         aggregate = workers if aggregate is None else aggregate
         if not 1 <= aggregate <= workers:
             raise ValueError(f"aggregate={aggregate}: with {workers} workers it can be 1 to {workers}.")
         self.store, self.aggregate, self.dropped, self.degraded = store, aggregate, Counter(), 0
         self._waiting = {}  # worker -> its push at the present version
 
-    def offer(self, push, live=None):
+    def offer(self, push: Push, live: set[int] | None = None) -> list[Push]:
         """Keep a push that the store has checked until enough workers have pushed, then apply their mean.
 
         `live`: the workers that are alive (None: all). Returns the pushes applied, if any, in worker order.
@@ -80,7 +82,7 @@ class Synchronous:
         self._waiting[push.worker] = push
         return self.settle(live)
 
-    def settle(self, live):
+    def settle(self, live: set[int] | None) -> list[Push]:
         """Apply what waits, if it is enough or nobody alive is still to come; return the pushes applied."""
         enough = len(self._waiting) >= self.aggregate
         alone = live is not None and 0 < len(live) < self.aggregate and live <= self._waiting.keys()
@@ -94,16 +96,16 @@ class Synchronous:
         self.store.apply(mean_of([push.gradients for push in used]), used[0].version)
         return used
 
-    def withdraw(self, worker):
+    def withdraw(self, worker: int) -> None:
         """Forget what `worker` has pushed and not seen applied: it has come again and computes it anew."""
         self._waiting.pop(worker, None)
 
-    def is_waiting(self, worker):
+    def is_waiting(self, worker: int) -> bool:
         """Whether `worker` must wait for the others before it may go on."""
         return worker in self._waiting
 
 
-def mean_of(gradients):
+def mean_of(gradients: list[dict[str, torch.Tensor]]) -> dict[str, torch.Tensor]:
     """Return the mean of a list of gradients (name to tensor each), summed in the order of the list."""
     if len(gradients) == 1:
         return gradients[0]
@@ -114,7 +116,13 @@ def mean_of(gradients):
     return {name: value / len(gradients) for name, value in total.items()}
 
 
-def make_rule(mode, store, workers, max_staleness=None, aggregate=None):
+def make_rule(
+    mode: str,
+    store: ParameterServer | None,
+    workers: int,
+    max_staleness: int | None = None,
+    aggregate: int | None = None,
+) -> Asynchronous | Synchronous:
     """Return the rule for `mode`, "async" or "sync"; raises ValueError for an argument the mode doesn't have."""
     if mode == "async" and aggregate is None:
         return Asynchronous(store, max_staleness)

@@ -1,7 +1,9 @@
 """Which parameters lie on which parameter-server task."""
 
+import torch
 
-def spread(parameters, shards, placement="by_size"):
+
+def spread(parameters: dict[str, torch.Tensor], shards: int, placement: str = "by_size") -> list[list[str]]:
     """Return the names of each shard's parameters: a list of at most `shards` lists, none of them empty.
 
     - "by_size": the largest tensor first, each to the shard with the fewest bytes so far.

@@ -6,6 +6,8 @@ from typing import NamedTuple
 import torch
 
 from course.training.checkpoint.snapshot import Snapshot, load_optimizer_state, optimizer_state
+from course.training.problems.problem import MakeOptimizer
+from course.training.records.errors import NonFiniteError
 
 
 class Pulled(NamedTuple):
@@ -13,17 +15,6 @@ class Pulled(NamedTuple):
 
     version: int
     parameters: dict[str, torch.Tensor]
-
-
-class NonFiniteError(ValueError):
-    """A gradient or a loss holds NaN or infinity: `tensor` says which, `version` which parameters it came from."""
-
-    def __init__(self, tensor, version):
-        super().__init__(
-            f"{tensor} is not finite at version {version}. "
-            "Most often the learning rate is too large; try a tenth of it, or add StopOnNaN() to the hooks."
-        )
-        self.tensor, self.version = tensor, version
 
 
 class ParameterServer:
@@ -42,7 +33,7 @@ class ParameterServer:
     Pulled(version=1, parameters={'w': tensor([-1., -2.])})
     """
 
-    def __init__(self, parameters, optimizer, state=None):
+    def __init__(self, parameters: dict[str, torch.Tensor], optimizer: MakeOptimizer, state: Snapshot | None = None):
         if not parameters:
             raise ValueError("ParameterServer(parameters={}): there is nothing to train; give at least one tensor.")
         values = parameters
@@ -64,11 +55,11 @@ class ParameterServer:
             self._version = state.version
 
     @property
-    def version(self):
+    def version(self) -> int:
         """The number of updates applied so far."""
         return self._version
 
-    def pull(self, into=None):
+    def pull(self, into: dict[str, torch.Tensor] | None = None) -> Pulled:
         """Return `(version, parameters)`: copies, which later pushes don't change.
 
         `into`: name to tensor, to receive the copies instead of new tensors (a buffer about to be sent).
@@ -81,7 +72,7 @@ class ParameterServer:
                 into[name].copy_(parameter)
         return Pulled(self._version, into)
 
-    def push(self, gradients, version):
+    def push(self, gradients: dict[str, torch.Tensor], version: int) -> int:
         """Apply one update with gradients computed at `version`; return the staleness: updates since that version.
 
         Raises ValueError for gradients whose names, shapes or dtypes are not the parameters', or for a version that
@@ -95,7 +86,7 @@ class ParameterServer:
         self.check(gradients, version)
         return self.apply(gradients, version)
 
-    def apply(self, gradients, version):
+    def apply(self, gradients: dict[str, torch.Tensor], version: int) -> int:
         """Push gradients that have passed `check`: the part of a push that nobody else may share."""
         for name, parameter in self._parameters.items():
             parameter.grad = gradients[name]
@@ -106,18 +97,18 @@ class ParameterServer:
         self._version += 1
         return staleness
 
-    def push_pull(self, gradients, version):
+    def push_pull(self, gradients: dict[str, torch.Tensor], version: int) -> Pulled:
         """Push, then pull: one round trip instead of two."""
         self.push(gradients, version)
         return self.pull()
 
-    def state(self):
+    def state(self) -> Snapshot:
         """Return a `Snapshot` of this moment: copies, which later pushes don't change."""
         parameters = {name: value.detach().clone() for name, value in self._parameters.items()}
         kind = type(self._optimizer).__name__
         return Snapshot(self._version, parameters, optimizer_state(self._optimizer, parameters), kind)
 
-    def check(self, gradients, version):
+    def check(self, gradients: dict[str, torch.Tensor], version: int) -> None:
         """Raise as `push` does for gradients that can't be applied; changes nothing, and needs no lock."""
         if gradients.keys() != self._parameters.keys():
             raise ValueError(

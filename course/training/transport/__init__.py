@@ -1,1 +1,1 @@
-"""How tensors get from a worker to a shard: the wire, its layout, shared memory, and who listens."""
+"""How tensors get from a worker to a shard: frames, the layout of tensors in a buffer, shared memory, the listener."""

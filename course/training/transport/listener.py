@@ -1,120 +1,131 @@
-"""The door of a shard: a listening socket, TLS, a hello that is checked; strangers cost a thread for some seconds."""
+"""A shard's listening socket: TLS, a handshake that is checked, and a thread for each connection that passes it."""
 
 import logging
 import secrets
 import socket
+import ssl
 import threading
 import time
+from collections.abc import Callable
+from typing import Any
 
 import course
-from course.training.transport.wire import HELLO_LIMIT, PROTOCOL, SILENCE, Channel
+from course.deadlines import LISTENER_LOOKS_EVERY, SHARD_HANDSHAKE, WIRE_SILENCE
+from course.training.transport.wire import HANDSHAKE_LIMIT, PROTOCOL, Channel
 
-_STRANGERS = 32  # connections that have not said a good hello; more are closed at once
-_HELLO = 5.0  # seconds for the handshake and the hello together, however slowly the bytes come
-_TICK = 0.2  # seconds: closing a socket does not wake an accept on every system
+_MOST_UNAUTHENTICATED = 32  # connections without a good handshake yet; more are closed at once
 _LOG = logging.getLogger("course.training")
 _THREAD = "parameter-server"  # the name of every thread that `start` starts
 
 
-class Door:
-    """Listens on `host`; whoever says the right hello is handed to `serve(channel, hello)`, in a thread of its own.
+class Listener:
+    """Listens on `host`; a connection with a right handshake goes to `serve(channel, fields)`, in a thread of its own.
 
-    `context`: an `ssl.SSLContext` that knows the cluster's certificates, or None for plain TCP. `objection`: from a
-    hello (a dict) to a sentence, or None where it is welcome. `tick` is called a few times a second.
+    `context`: an `ssl.SSLContext` that knows the cluster's certificates, or None for plain TCP. `token`: the secret
+    that a handshake must name. `refusal`: from a handshake's fields (a dict) to a sentence, or None where it is
+    accepted. `tick` is called a few times a second.
     """
 
-    def __init__(self, serve, objection, tick, token, context=None, host="127.0.0.1"):
-        self._serve, self._objection, self._tick = serve, objection, tick
+    def __init__(
+        self,
+        serve: Callable[[Channel, dict[str, Any]], None],
+        refusal: Callable[[dict[str, Any]], str | None],
+        tick: Callable[[], None],
+        token: str,
+        context: ssl.SSLContext | None = None,
+        host: str = "127.0.0.1",
+    ):
+        self._serve, self._refusal, self._tick = serve, refusal, tick
         self._token, self._context = token, context
-        self._listener = socket.create_server((host, 0))
-        self._listener.settimeout(_TICK)
-        self.address = self._listener.getsockname()[:2]
+        self._socket = socket.create_server((host, 0))
+        self._socket.settimeout(LISTENER_LOOKS_EVERY)  # closing a socket does not wake an accept on every system
+        self.address = self._socket.getsockname()[:2]
         self.closed = threading.Event()
-        self._strangers, self._lock = {}, threading.Lock()  # connection -> when it came
+        self._unauthenticated, self._lock = {}, threading.Lock()  # connection -> when it came
         start(self._accept)
 
-    def close(self):
-        """Let nobody in any more. Idempotent."""
+    def close(self) -> None:
+        """Accept no more connections; those that are open stay. Idempotent."""
         self.closed.set()
 
     def _accept(self):
-        with self._listener:
+        with self._socket:
             while not self.closed.is_set():
-                self._sweep()
+                self._end_late_handshakes()
                 self._tick()
                 try:
-                    connection, _ = self._listener.accept()
+                    connection, _ = self._socket.accept()
                 except (TimeoutError, ConnectionAbortedError):
                     continue
-                if len(self._strangers) < _STRANGERS:
-                    start(self._welcome, connection)
+                if len(self._unauthenticated) < _MOST_UNAUTHENTICATED:
+                    start(self._serve_connection, connection)
                 else:
                     connection.close()
 
-    def _sweep(self):
-        """Cut off those who have not said hello in time; their threads then end."""
-        late = time.monotonic() - _HELLO
+    def _end_late_handshakes(self):
+        """Cut off connections without a handshake in time; their threads then end."""
+        late = time.monotonic() - SHARD_HANDSHAKE
         with self._lock:
-            slow = [connection for connection, came in self._strangers.items() if came < late]
+            slow = [connection for connection, came in self._unauthenticated.items() if came < late]
         for connection in slow:
             try:
                 connection.shutdown(socket.SHUT_RDWR)
             except OSError:
                 continue  # it has gone meanwhile
 
-    def _welcome(self, connection):
-        connection.settimeout(_HELLO)
+    def _serve_connection(self, connection):
+        connection.settimeout(SHARD_HANDSHAKE)
         try:
             if self._context is not None:
                 connection = self._context.wrap_socket(connection, server_side=True, do_handshake_on_connect=False)
             with connection:
-                channel, told = self._hello(connection)
-                if told is not None:
-                    self._serve(channel, told)
+                channel, fields = self._handshake(connection)
+                if fields is not None:
+                    self._serve(channel, fields)
         except (OSError, ValueError) as error:
-            # a stranger, or a peer that died: whoever it was has its own error
+            # someone else's program, or a peer that died: at its own end there is an error too
             _LOG.debug("a connection to a parameter server ended: %s", error)
 
-    def _hello(self, connection):
-        """Return (channel, hello), the hello None where it was refused."""
+    def _handshake(self, connection):
+        """Return (channel, the handshake's fields), the fields None where it was refused."""
         with self._lock:
-            self._strangers[connection] = time.monotonic()
+            self._unauthenticated[connection] = time.monotonic()
         try:
             if self._context is not None:
                 connection.do_handshake()
-            channel = Channel(connection, _HELLO)
-            hello = channel.receive(HELLO_LIMIT)
-            problem = self._problem(hello)
+            channel = Channel(connection, SHARD_HANDSHAKE)
+            frame = channel.receive(HANDSHAKE_LIMIT)
+            problem = self._problem(frame)
             if problem:
                 _LOG.warning("a parameter server refused a connection: %s", problem)
                 channel.send("NOPE", payload=problem.encode())
                 return channel, None
-            connection.settimeout(SILENCE)
-            return channel, hello.text()
+            connection.settimeout(WIRE_SILENCE)
+            return channel, frame.text()
         finally:
             with self._lock:
-                del self._strangers[connection]
+                del self._unauthenticated[connection]
 
-    def _problem(self, hello):
-        ours = f"this parameter server speaks protocol {PROTOCOL} (course {course.__version__})"
-        if hello.kind != "HELO" or hello.number != PROTOCOL:
-            return f"{ours}, the other side protocol {hello.number}. Use one version of course on every machine."
-        told = hello.text()
-        if not isinstance(told, dict):
-            return "a hello says its role: session or worker."
-        if told.get("course") != course.__version__:
-            return f"{ours}, the other side course {told.get('course')}. Use one version of course on every machine."
-        if not secrets.compare_digest(str(told.get("token")).encode(), self._token.encode()):
+    def _problem(self, frame):
+        here = f"this parameter server speaks protocol {PROTOCOL} (course {course.__version__})"
+        if frame.kind != "HELO" or frame.number != PROTOCOL:
+            return f"{here}, the other side protocol {frame.number}. Use one version of course on every machine."
+        fields = frame.text()
+        if not isinstance(fields, dict):
+            return "a handshake says its role: session or worker."
+        if fields.get("course") != course.__version__:
+            return f"{here}, the other side course {fields.get('course')}. Use one version of course on every machine."
+        if not secrets.compare_digest(str(fields.get("token")).encode(), self._token.encode()):
             return "this parameter server serves another training."
-        return self._objection(told)
+        return self._refusal(fields)
 
 
-def start(function, *arguments):
+def start(function: Callable[..., None], *arguments: Any) -> None:
     """Run `function` in a thread that does not keep the process alive."""
     threading.Thread(target=function, args=arguments, daemon=True, name=_THREAD).start()
 
 
-def wait_for_threads(seconds):
+def wait_for_threads(seconds: float) -> None:
     """Return when all threads that `start` started have ended, or after `seconds`."""
     deadline = time.monotonic() + seconds
     for thread in threading.enumerate():

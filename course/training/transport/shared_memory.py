@@ -9,9 +9,10 @@ sharing is not possible (another host or user, another system), tensors are sent
 import mmap
 import os
 import secrets
+import socket
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 try:
     from fcntl import F_ADD_SEALS, F_GET_SEALS, F_SEAL_GROW, F_SEAL_SEAL, F_SEAL_SHRINK, fcntl
@@ -41,12 +42,12 @@ class Offer:
     halves: Halves
     number: int
 
-    def close(self):
+    def close(self) -> None:
         """Give up the descriptor that the shard opens the memory by."""
         os.close(self.number)
 
 
-def offer(size, connection):
+def offer(size: int, connection: socket.socket) -> Offer | None:
     """Return an `Offer` of memory for `size` bytes of tensors each way; None where sharing is of no use or can't be.
 
     `connection`: the socket to the shard. Both of its ends have one address when they are on one host.
@@ -67,7 +68,7 @@ def offer(size, connection):
         return Offer(told, Halves(*_halves(memory, size)), number)
 
 
-def taken(told, size):
+def open_offer(told: dict[str, Any], size: int) -> Halves | None:
     """Return the shard's `Halves` of what a worker `told` it to share, `size` bytes each way; None if it can't be had.
 
     `told` comes from outside: anything but the sealed memory that it describes is left alone.

@@ -1,5 +1,6 @@
 """Which tensors a frame holds: their names, shapes and dtypes, and where each lies in a buffer."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -15,32 +16,32 @@ class Layout:
     dtypes: tuple[str, ...]
 
     @classmethod
-    def of(cls, parameters):
+    def of(cls, parameters: dict[str, torch.Tensor]) -> "Layout":
         """Return the layout of `parameters`, name to tensor."""
         shapes = tuple(tuple(value.shape) for value in parameters.values())
         return cls(tuple(parameters), shapes, tuple(str(value.dtype) for value in parameters.values()))
 
     @classmethod
-    def from_json(cls, fields):
+    def from_json(cls, fields: list) -> "Layout":
         """Return the layout that `as_json` wrote."""
         names, shapes, dtypes = fields
         return cls(tuple(names), tuple(tuple(shape) for shape in shapes), tuple(dtypes))
 
-    def as_json(self):
+    def as_json(self) -> list:
         """Return the layout as lists that JSON can hold."""
         return [self.names, self.shapes, self.dtypes]
 
     @property
-    def nbytes(self):
+    def nbytes(self) -> int:
         """The number of bytes that the tensors take in a buffer."""
         return self.over(None, 0)[1]
 
-    def part(self, names):
+    def part(self, names: Sequence[str]) -> "Layout":
         """Return the layout of these names only, in this order."""
         at = [self.names.index(name) for name in names]
         return Layout(tuple(names), tuple(self.shapes[i] for i in at), tuple(self.dtypes[i] for i in at))
 
-    def over(self, buffer, start):
+    def over(self, buffer: bytearray | memoryview | None, start: int) -> tuple[dict[str, torch.Tensor], int]:
         """Return name to tensor, each a view of its part of `buffer`, and the number of bytes they take.
 
         Call it with `buffer=None` for the bytes alone.

@@ -7,25 +7,24 @@ the tensors; then their bytes stay where they are, and the header says that they
 
 import json
 import socket
+import ssl
 import struct
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import course
+from course.deadlines import WIRE_SILENCE
+from course.training.transport.shared_memory import Halves
 from course.training.transport.tensor_layout import Layout
 
-__all__ = ["PROTOCOL", "SILENCE", "Channel", "Frame", "Layout", "Refused", "connect"]
-
-PROTOCOL = 3  # both sides name it at the handshake
-SILENCE = 3.0  # seconds: who says nothing for so long, not even a beat, counts as gone
-BEAT = 0.5  # seconds: who has nothing to say says so at least this often
+PROTOCOL = 4  # both sides name it at the handshake
 _HEADER = struct.Struct("<4sIQdQ")
 _TENSORS = ("PUSH", "PARM")
-TEXT_LIMIT = 1 << 26  # bytes; the longest text of a friend is a batch of step records, or a snapshot's piece
-HELLO_LIMIT = 1 << 20  # bytes; of a stranger nothing longer is read
+TEXT_LIMIT = 1 << 26  # bytes; the longest text of a known peer is a batch of step records, or a snapshot's piece
+HANDSHAKE_LIMIT = 1 << 20  # bytes; before and during the handshake nothing longer is read
 
 
 class Refused(ConnectionError):
-    """The other side would not have us; trying again is of no use."""
+    """The other side refused this connection, and says why; trying again is of no use."""
 
 
 class Frame(NamedTuple):
@@ -37,7 +36,7 @@ class Frame(NamedTuple):
     sequence: int
     payload: bytes
 
-    def text(self):
+    def text(self) -> Any:
         """Return the JSON data in the payload."""
         return json.loads(self.payload)
 
@@ -50,16 +49,16 @@ class Channel:
     connections are not made for one thread that reads while another writes.
     """
 
-    def __init__(self, connection, patience):
+    def __init__(self, connection: socket.socket, patience: float):
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # a step is one small frame: don't collect
         connection.settimeout(patience)
         self.connection, self._header, self._tensor_bytes = connection, bytearray(_HEADER.size), -1
 
-    def patience(self, seconds):
-        """Wait so long from now on."""
+    def patience(self, seconds: float) -> None:
+        """Wait for so many seconds, at most, from now on."""
         self.connection.settimeout(seconds)
 
-    def agree(self, layout, shared=None):
+    def agree(self, layout: Layout, shared: Halves | None = None) -> None:
         """Make the buffers for frames of `layout`; those in `shared` (`Halves`) are the other end's as well."""
         self._tensor_bytes, self._shared = layout.nbytes, shared is not None
         if self._shared:
@@ -70,18 +69,20 @@ class Channel:
             self.sending, _ = layout.over(self._out, _HEADER.size)
         self.received, _ = layout.over(self._in, 0)
 
-    def send(self, kind, number=0, value=0.0, sequence=0, payload=b""):
+    def send(
+        self, kind: str, number: int = 0, value: float = 0.0, sequence: int = 0, payload: bytes | Any = b""
+    ) -> None:
         """Send a frame with a text (`payload` as bytes, or data for JSON)."""
         payload = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
         self.connection.sendall(_HEADER.pack(kind.encode(), len(payload), number, value, sequence) + payload)
 
-    def send_tensors(self, kind, number=0, value=0.0, sequence=0):
+    def send_tensors(self, kind: str, number: int = 0, value: float = 0.0, sequence: int = 0) -> None:
         """Send a frame with what stands in `.sending`."""
         _HEADER.pack_into(self._out, 0, kind.encode(), self._tensor_bytes, number, value, sequence)
         self.connection.sendall(self._out)
 
-    def receive(self, limit=TEXT_LIMIT):
-        """Return the next `Frame` that is not a beat; tensors (kinds PUSH and PARM) are put into `.received`.
+    def receive(self, limit: int = TEXT_LIMIT) -> Frame:
+        """Return the next `Frame` that is not a heartbeat; tensors (kinds PUSH and PARM) are put into `.received`.
 
         A text of more than `limit` bytes is not read: ConnectionError, as for a frame that was not agreed.
         """
@@ -106,8 +107,8 @@ class Channel:
             if kind != "BEAT":
                 return Frame(kind, number, value, sequence, bytes(payload))
 
-    def hang_up(self):
-        """End the connection from another thread: whoever waits on it wakes, and closes it.
+    def hang_up(self) -> None:
+        """End the connection from another thread: the thread that waits on it wakes, and closes it.
 
         Only the thread that uses the connection closes it. A number that is freed in the middle of another thread's
         wait may be given to a new connection, and the wait would be for that one.
@@ -117,7 +118,7 @@ class Channel:
         except OSError:
             pass  # the peer was quicker
 
-    def close(self):
+    def close(self) -> None:
         """Close the connection. Idempotent."""
         self.hang_up()
         self.connection.close()
@@ -130,19 +131,24 @@ class Channel:
             view = view[count:]
 
 
-def connect(address, hello, context=None, patience=SILENCE):
-    """Return a `Channel` to the server at `address` (host, port), which has let us in.
+def connect(
+    address: tuple[str, int],
+    handshake: dict[str, Any],
+    context: ssl.SSLContext | None = None,
+    patience: float = WIRE_SILENCE,
+) -> Channel:
+    """Return a `Channel` to the server at `address` (host, port), which has accepted it.
 
-    `hello`: a dict that says who we are. `context`: an `ssl.SSLContext`, or None for plain TCP. Raises OSError when
-    there is no such server, Refused with the server's words when it won't have us.
+    `handshake`: a dict that says which training this is, and in what role. `context`: an `ssl.SSLContext`, or None for
+    plain TCP. Raises OSError when there is no such server, Refused with the server's words when it refuses.
     """
     connection = socket.create_connection(address, timeout=patience)
     try:
         if context is not None:
             connection = context.wrap_socket(connection)
         channel = Channel(connection, patience)
-        channel.send("HELO", PROTOCOL, payload={"course": course.__version__, **hello})
-        answer = channel.receive(HELLO_LIMIT)
+        channel.send("HELO", PROTOCOL, payload={"course": course.__version__, **handshake})
+        answer = channel.receive(HANDSHAKE_LIMIT)
         if answer.kind != "OKAY":
             raise Refused(answer.payload.decode(errors="replace"))
         return channel

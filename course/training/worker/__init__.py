@@ -1,1 +1,1 @@
-"""The worker: its loop, and its connections to the shards."""
+"""The worker: the loop that pulls, computes and pushes, and its connections to all shards."""

@@ -1,49 +1,59 @@
 """A worker's connections to all shards, as one: push a gradient, get the next parameters, all of one version."""
 
-import contextlib
+import ssl
 import threading
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
 
+from course.deadlines import WIRE_HEARTBEAT_EVERY
 from course.training.transport.shared_memory import offer
-from course.training.transport.wire import BEAT, HELLO_LIMIT, connect
+from course.training.transport.tensor_layout import Layout
+from course.training.transport.wire import HANDSHAKE_LIMIT, connect
 
 
 class Answer(NamedTuple):
-    """What came back: `version` of the parameters (None: training is over), `taken`: the last push that was taken."""
+    """What came back: `version` of the parameters (None: training is over), `taken`: the last push that was decided."""
 
     version: int | None
     taken: int
 
 
-class Line:
+class ShardConnections:
     """One worker's connections to every shard of a training. `parameters` and `gradients` are views of their buffers.
 
-    `layouts`: of each shard, shard 0 first. While the worker is in `computing`, a thread says twice a second that it is
-    there, unless it has just pushed.
+    `endpoints`: (host, port) of each shard, shard 0 first; `layouts`: the tensors of each. While the worker is in
+    `computing`, a thread sends heartbeats twice a second, unless the worker has just pushed.
     """
 
-    def __init__(self, addresses, layouts, hello, context=None):
-        self._channels, self._talking, self._pushes = [], threading.Lock(), 0
+    def __init__(
+        self,
+        endpoints: Sequence[tuple[str, int]],
+        layouts: Sequence[Layout],
+        handshake: dict[str, Any],
+        context: ssl.SSLContext | None = None,
+    ):
+        self._channels, self._in_use, self._pushes = [], threading.Lock(), 0
         self._over = threading.Event()
-        self._talking.acquire()  # ours until we compute
+        self._in_use.acquire()  # the worker's own thread has the connections, except while it computes
         try:
-            for address, layout in zip(addresses, layouts, strict=True):
-                channel = connect(tuple(address), {**hello, "layout": layout.as_json()}, context)
+            for endpoint, layout in zip(endpoints, layouts, strict=True):
+                channel = connect(tuple(endpoint), {**handshake, "layout": layout.as_json()}, context)
                 self._channels.append(channel)
             for pair in reversed(list(zip(self._channels, layouts, strict=True))):
-                _take_a_seat(*pair)  # shard 0 last: by then the others have a seat for its order
+                _join(*pair)  # shard 0 last: by then the others have a reply slot for its order
         except BaseException:
             self.close()
             raise
-        threading.Thread(target=self._beat, daemon=True, name="worker-beat").start()
+        threading.Thread(target=self._send_heartbeats, daemon=True, name="worker-beat").start()
         self.parameters = {name: view for c in self._channels for name, view in c.received.items()}
         self.gradients = {name: view for c in self._channels for name, view in c.sending.items()}
 
-    def receive(self):
+    def receive(self) -> Answer:
         """Return the next `Answer`; raises OSError when a shard is gone, or silent for 3 s."""
         frames = []
         for channel in self._channels:
-            frames.append(channel.receive(HELLO_LIMIT))
+            frames.append(channel.receive(HANDSHAKE_LIMIT))
             if frames[-1].kind != "PARM":
                 return Answer(None, frames[0].sequence)
         versions = [frame.number for frame in frames]
@@ -51,58 +61,58 @@ class Line:
             raise ConnectionError(f"the shards answered with versions {versions}.")
         return Answer(versions[0], frames[0].sequence)
 
-    def push(self, loss, sequence, acknowledged):
-        """Send what stands in `gradients` to every shard."""
+    def push(self, loss: float, sequence: int, acknowledged: int) -> None:
+        """Send what stands in `gradients` to every shard; raises OSError when one is gone."""
         for channel in self._channels:
             channel.send_tensors("PUSH", acknowledged, loss, sequence)
         self._pushes += 1
 
-    def bye(self, sent, acknowledged):
-        """Say how many pushes were sent, and how many known to be taken, at the end."""
+    def bye(self, sent: int, acknowledged: int) -> None:
+        """Say how many pushes were sent, and how many are known to be decided, at the end."""
         for channel in self._channels:
             channel.send("BYE!", acknowledged, sequence=sent)
 
-    def fail(self, words):
+    def fail(self, words: str) -> None:
         """Tell shard 0 that the problem's code failed."""
-        self._channels[0].send("FAIL", payload=words[: HELLO_LIMIT // 8].encode())
+        self._channels[0].send("FAIL", payload=words[: HANDSHAKE_LIMIT // 8].encode())
 
-    @contextlib.contextmanager
-    def computing(self):
-        """Within the `with`, beats may be sent."""
-        self._talking.release()
+    @contextmanager
+    def computing(self) -> Iterator[None]:
+        """Within the `with`, heartbeats may be sent."""
+        self._in_use.release()
         try:
             yield
         finally:
-            self._talking.acquire()
+            self._in_use.acquire()
 
-    def close(self):
-        """Close every connection, and wake whoever waits on one. Idempotent."""
+    def close(self) -> None:
+        """Close every connection, which wakes a thread that waits on one. Idempotent."""
         self._over.set()
         for channel in self._channels:
             channel.close()
 
-    def _beat(self):
+    def _send_heartbeats(self):
         seen = 0
-        while not self._over.wait(BEAT / 2):
+        while not self._over.wait(WIRE_HEARTBEAT_EVERY / 2):
             quiet, seen = self._pushes == seen, self._pushes
-            if quiet and self._talking.acquire(blocking=False):
+            if quiet and self._in_use.acquire(blocking=False):
                 try:
                     for channel in self._channels:
                         channel.send("BEAT")
                 except (OSError, ValueError):
                     return  # the loop finds out by itself when it pushes
                 finally:
-                    self._talking.release()
+                    self._in_use.release()
 
 
-def _take_a_seat(channel, layout):
+def _join(channel, layout):
     """Join the training of the shard behind `channel`, and agree with it on where a step's tensors lie."""
     offered = offer(layout.nbytes, channel.connection)
     try:
         channel.send("JOIN", payload=offered.told if offered else b"")
-        answer = channel.receive(HELLO_LIMIT)
-        if answer.kind != "SEAT":
-            raise ConnectionError("a shard gave us no seat.")
+        answer = channel.receive(HANDSHAKE_LIMIT)
+        if answer.kind != "SLOT":
+            raise ConnectionError("a shard gave this worker no reply slot.")
     finally:
         if offered:
             offered.close()

@@ -1,25 +1,24 @@
 """A worker's loop: receive parameters, compute one gradient, push it, receive again; over broken connections too."""
 
 import secrets
+import ssl
 import time
 from contextlib import closing
 from dataclasses import dataclass
 
 import torch
 
-from course.training.problems.problem import batch_generator
+from course.deadlines import WORKER_RECONNECTS, WORKER_RECONNECTS_EVERY, WORKER_RECONNECTS_REFUSED
+from course.training.problems.problem import Problem, batch_generator
+from course.training.records.addresses import ShardAddresses
 from course.training.transport.tensor_layout import Layout
 from course.training.transport.wire import Refused
-from course.training.worker.shard_connections import Line
-
-RECONNECT = 6.0  # seconds of vain attempts until the loop gives up
-_NOBODY = 1.0  # … where nobody listens any more: the process is gone
-_AGAIN = 0.1  # seconds between two attempts
+from course.training.worker.shard_connections import ShardConnections
 
 
 @dataclass(frozen=True)
-class Worked:
-    """What a worker's loop did: pushes `sent`, and how many it knows were taken; `ended`: why, in a few words."""
+class WorkerReport:
+    """What a worker's loop did: pushes `sent`, how many it knows were decided (`acknowledged`), and why it `ended`."""
 
     worker: int
     session: str
@@ -28,80 +27,83 @@ class Worked:
     ended: str
 
 
-def work(problem, worker, where, seed=0, context=None):
-    """Work for the training at `where` until it says stop; return a `Worked`.
+def run_worker(
+    problem: Problem, worker: int, addresses: ShardAddresses, seed: int = 0, context: ssl.SSLContext | None = None
+) -> WorkerReport:
+    """Work for the training whose shards are at `addresses` until it says stop.
 
-    A connection that breaks is made again, for some seconds, in the same session: what was taken meanwhile is known
+    A connection that breaks is made again, for some seconds, in the same session: what was decided meanwhile is known
     then, and no gradient counts twice. Shards that are gone end the loop too: whether that is an error, the session
     says. An exception in the problem's code is told to shard 0 and then raised.
     """
-    return _Loop(problem, worker, where, seed, context).run()
+    return _WorkerLoop(problem, worker, addresses, seed, context).run()
 
 
-class _Loop:
-    def __init__(self, problem, worker, where, seed, context):
-        self.problem, self.worker, self.where, self.seed, self.context = problem, worker, where, seed, context
+class _WorkerLoop:
+    def __init__(self, problem, worker, addresses, seed, context):
+        self.problem, self.worker, self.addresses, self.seed, self.context = problem, worker, addresses, seed, context
         self.session, self.attempt = secrets.token_hex(8), 0
         self.sent = self.acknowledged = 0
-        self._unanswered = None  # the number of the push that we don't know the fate of
+        self._unanswered = None  # the number of the push whose fate is not known here
         self._broken_since = None  # when the connection was first seen to be broken; None while it is whole
         parameters = problem.initial()
         self._names = list(parameters)
         layout = Layout.of(parameters)
-        self._layouts = [layout.part(names) for names in where.names] if where.names else [layout]
+        self._layouts = [layout.part(names) for names in addresses.names] if addresses.names else [layout]
 
     def run(self):
         while True:
             try:
-                with closing(self._connected()) as line:
-                    self._work(line)
-                    return self._worked("stopped")
+                with closing(self._connected()) as connections:
+                    self._work(connections)
+                    return self._report("stopped")
             except _Failed as failed:
                 raise failed.error from None
             except Refused as error:
-                return self._worked(f"refused: {error}")
+                return self._report(f"refused: {error}")
             except OSError as error:
-                patience = _NOBODY if isinstance(error, ConnectionRefusedError) else RECONNECT
-                # not since we last heard something: a process that was frozen wakes up with that long ago
+                # a refused connection: no process listens there any more
+                limit = WORKER_RECONNECTS_REFUSED if isinstance(error, ConnectionRefusedError) else WORKER_RECONNECTS
+                # not since the last answer: a process that was frozen wakes up with that long ago
                 self._broken_since = self._broken_since or time.monotonic()
-                if time.monotonic() - self._broken_since > patience:
-                    return self._worked(f"lost the parameter server: {error}")
-                time.sleep(_AGAIN)
+                if time.monotonic() - self._broken_since > limit:
+                    return self._report(f"lost the parameter server: {error}")
+                time.sleep(WORKER_RECONNECTS_EVERY)
 
-    def _worked(self, ended):
-        return Worked(self.worker, self.session, self.sent, self.acknowledged, ended)
+    def _report(self, ended):
+        return WorkerReport(self.worker, self.session, self.sent, self.acknowledged, ended)
 
     def _connected(self):
         self.attempt += 1
-        told = {"role": "worker", "worker": self.worker, "token": self.where.token}
-        told |= {"incarnation": self.where.incarnation, "session": self.session, "attempt": self.attempt}
-        return Line(self.where.addresses, self._layouts, told, self.context)
+        fields = {"role": "worker", "worker": self.worker, "token": self.addresses.token}
+        fields |= {"incarnation": self.addresses.incarnation, "session": self.session, "attempt": self.attempt}
+        return ShardConnections(self.addresses.endpoints, self._layouts, fields, self.context)
 
-    def _work(self, line):
+    def _work(self, connections):
         # the views of the receiving buffers: each answer overwrites them in place, between two gradients
-        leaves = {name: line.parameters[name].requires_grad_() for name in self._names}
-        inputs, outputs = list(leaves.values()), [line.gradients[name] for name in self._names]
+        leaves = {name: connections.parameters[name].requires_grad_() for name in self._names}
+        inputs, outputs = list(leaves.values()), [connections.gradients[name] for name in self._names]
         generator = torch.Generator()
         while True:
-            answer = line.receive()
+            answer = connections.receive()
             self._learn(answer)
             if answer.version is None:
-                line.bye(self.sent, self.acknowledged)
+                connections.bye(self.sent, self.acknowledged)
                 return
             try:
-                with line.computing():
+                with connections.computing():
                     loss, gradients = self._gradient(leaves, inputs, answer.version, generator)
             except Exception as error:  # the problem's code may raise anything; the session reports it
-                line.fail(f"{type(error).__name__}: {error}")
+                connections.fail(f"{type(error).__name__}: {error}")
                 raise _Failed(error) from error
             for output, gradient in zip(outputs, gradients, strict=True):
                 output.copy_(gradient)
             self.sent += 1
             self._unanswered = self.sent
-            line.push(loss, self.sent, self.acknowledged)
+            connections.push(loss, self.sent, self.acknowledged)
 
     def _learn(self, answer):
-        """Note that the line is whole, and what became of the last push: taken, or lost with its connection."""
+        """Note that the connections are whole, and what became of the last push: decided, or lost with them."""
         if self._unanswered is not None and self._unanswered == answer.taken:
             self.acknowledged += 1
         self._unanswered = self._broken_since = None
@@ -113,7 +115,7 @@ class _Loop:
 
 
 class _Failed(Exception):
-    """The problem's code raised `error`, which may be an OSError itself: not one of the line's."""
+    """The problem's code raised `error`, which may be an OSError itself: not one of the connections'."""
 
     def __init__(self, error):
         self.error = error

@@ -12,9 +12,8 @@ from hypothesis import strategies
 
 from course.checks import Exercise, Verdict, find_exercise, same
 from course.checks import check as check_function
-from course.checks.attempts import Attempts
 from course.checks.chapters import FILES, MODULES
-from course.checks.check import _function, _one_case, _value
+from course.checks.check import Attempts, _function, _one_case, _value
 from course.checks.shrink import smallest
 
 LABS = Path(__file__).parents[3] / "labs"

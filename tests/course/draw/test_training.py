@@ -9,7 +9,7 @@ from course.__main__ import main
 from course.commands.train import report
 from course.draw import timeline, training
 from course.draw.timeline import spans, waiting_share
-from course.training.problems.named import known
+from course.training.problems.named import named_problem
 from course.training.records.result import RECORD
 
 # worker 0 computes 1 s and waits 3 s; worker 1 computes 4 s and waits none; then both once more
@@ -60,6 +60,6 @@ def test_the_command_starts_everything_and_says_what_it_found():
 
 
 def test_the_second_problem_is_the_classic_one():
-    second = known("linear-101")
+    second = named_problem("linear-101")
     assert repr(second.make()) == "LinearRegression(y = 2·x + 0.2 + noise, 101 points)"
     assert (second.optimizer, second.learning_rate) == ("adagrad", 0.8)

@@ -92,6 +92,20 @@ def test_a_rank_that_is_killed_is_named_and_the_next_run_works(cluster):
     assert run_ranks(total, cluster, 1) == [[3]] * 3
 
 
+def dies_when_it_connects():
+    from torch import distributed
+
+    distributed.init_process_group = lambda *_, **__: os.kill(os.getpid(), getattr(signal, "SIGKILL", signal.SIGTERM))
+
+
+def test_a_rank_that_is_killed_while_the_others_connect_does_not_spoil_the_next_run(cluster):
+    with cluster.at("/job:worker/task:1"):
+        cluster.executor.submit(dies_when_it_connects).result(timeout=30)
+    with pytest.raises(RankError, match="/job:worker/task:1 .*All ranks are needed; call it again"):
+        run_ranks(total, cluster, 1)
+    assert run_ranks(total, cluster, 1) == [[3]] * 3
+
+
 def divides(rank, size):
     from torch import distributed
 

@@ -158,7 +158,7 @@ def test_what_the_command_cannot_do_it_says_in_words(words, said):
 
 
 def test_the_command_leaves_no_simulation_behind():
-    from simgpu.session import active
+    from simgpu import active
 
     start = time.perf_counter
     run("gpu", "16", "--simulate")

@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import course.timing.matmul
+from course.devices import simulated_gpus
 from course.timing import MatmulTiming, Timing, crossover, measure, measure_matmul
 from course.timing.clock import EventClock, clock_for
 from course.traces import load_trace
 from course.units import in_words
-from simgpu.models import Work
-from simgpu.session import simulated_gpus
+from simgpu import Work
 
 seconds = st.floats(1e-6, 1e3)
 

@@ -29,7 +29,7 @@ GOOD = {
     "life": [{"engine": "roll", "height": 8, "width": 8, "generations": 2, "threads": 2, **_SPREAD}],
 }
 FIRST = {k: v for k, v in GOOD.items() if k not in ("copies", "ops", "life")} | {"schema": 1}
-SHEET = json.loads((files("course.traces") / "data" / "h200-data-sheet.json").read_text(encoding="utf-8"))
+SHEET = json.loads((files("simgpu.models") / "data" / "h200-data-sheet.json").read_text(encoding="utf-8"))
 
 
 def changed(document, path, value):

@@ -11,14 +11,15 @@ from hypothesis import strategies as st
 from grader.classroom import atomic
 from grader.classroom import class_file as course_file
 from grader.classroom.class_file import LabRules, Late, read_course_file
+from grader.classroom.csv_cells import plain_cell
 from grader.classroom.folders import ClassError, find_lab, open_course
 from grader.classroom.marks_csv import HEADINGS, Row, write_marks
 from grader.intake.moodle import filled_worksheet, read_worksheet
 from grader.intake.roster import Person, read_roster, same_name
-from grader.reports.export import Total, canvas_file, moodle_file, plain_cell
-from grader.reports.gradebook import InGradebook, Manual
+from grader.reports.export import canvas_file, moodle_file
+from grader.reports.gradebook import Manual
 from grader.reports.progress import Progress
-from grader.reports.totals import totals_of
+from grader.reports.totals import Total, totals_of
 from tests.helpers.class_here import graded, hand_in
 
 
@@ -247,7 +248,7 @@ def test_a_total_counts_a_person_s_marks_and_lateness_and_waits_for_both(course,
     def total(student, manual, cost=0.0):
         one = next(one for one in grading.graded if one.student == student)
         one = type(one)(one.student, one.rows, one.sha, one.arrived, cost)
-        return totals_of(small, rules, [one], ["eve"], {student: InGradebook(manual)})
+        return totals_of(small, rules, [one], ["eve"], {student: manual})
 
     ada, eve = total("ada", {})
     assert ada.score is None and "words: waits for a person's mark" in ada.note

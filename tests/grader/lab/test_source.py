@@ -235,5 +235,5 @@ def test_evidence_equals_by_shape_and_value():
 
 
 def test_a_case_never_carries_its_truth_into_the_sandbox():
-    text = (Path(__file__).parents[3] / "grader" / "marking" / "session.py").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[3] / "grader" / "marking" / "questions.py").read_text(encoding="utf-8")
     assert "truth" not in text

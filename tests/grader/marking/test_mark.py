@@ -12,8 +12,8 @@ import pytest
 from grader.lab.secret_draw import draw_secret, drawing
 from grader.lab.spec import Case, Exercise, Marking, Race
 from grader.marking.mark import mark_submission
+from grader.marking.questions import Answer
 from grader.marking.result_types import Integer, Json
-from grader.marking.session import Answer
 from grader.marking.speed_test import race
 from grader.sandbox import Sandbox, SandboxUnavailable
 from grader.sandbox.unsafe import UnsafeSandbox
@@ -121,7 +121,7 @@ def test_a_deleted_answer_is_missing(lab):
     ],
 )
 def test_an_answer_that_hangs_or_ends_everything_costs_only_itself(lab, answer, state, monkeypatch):
-    monkeypatch.setattr("grader.marking.session.patience", lambda: 1.0)
+    monkeypatch.setattr("grader.marking.questions.patience", lambda: 1.0)
     marks = mark(replace(lab, seconds=1.5), {"double": answer})
     assert states(marks) == {"double": state}
     assert scores(marks) == {**FULL, "double": 0}
@@ -133,7 +133,7 @@ def test_a_cell_of_the_students_own_that_ends_everything_is_left_out(lab):
 
 
 def test_an_answer_too_slow_for_one_group_keeps_the_other(lab, monkeypatch):
-    monkeypatch.setattr("grader.marking.session.patience", lambda: 1.0)
+    monkeypatch.setattr("grader.marking.questions.patience", lambda: 1.0)
     answer = (
         "import time\ndef total(values):\n    time.sleep(len(values) if len(values) > 5 else 0)\n    return sum(values)"
     )
@@ -156,7 +156,7 @@ for number in range(3, 64):
 
 
 def test_who_writes_to_the_grader_without_end_is_stopped_in_time(lab, monkeypatch):
-    monkeypatch.setattr("grader.marking.session.patience", lambda: 1.0)
+    monkeypatch.setattr("grader.marking.questions.patience", lambda: 1.0)
     endless = """
 import os, struct
 while True:
@@ -333,7 +333,7 @@ def test_no_notebook_no_marks_and_the_reason(lab):
 
 
 class Timed:
-    """Stands for a talk whose answers take so long."""
+    """Stands for a submission whose answers take so long."""
 
     def __init__(self, seconds, value=lambda n: n):
         self.seconds, self.value = seconds, value
@@ -359,7 +359,7 @@ def test_a_race_is_won_by_the_ratio_and_lost_by_a_wrong_answer(lab, monkeypatch)
 
     def run(seconds, value=lambda n: n):
         talks = {"reference": Timed(1.0), "mine": Timed(seconds, value)}
-        monkeypatch.setattr("grader.marking.speed_test.Talk", lambda lab, cells, *_: talks[cells[0]])
+        monkeypatch.setattr("grader.marking.speed_test.SandboxedSubmission", lambda lab, cells, *_: talks[cells[0]])
         return race(lab, ["mine"], exercise, start, None, draw)
 
     assert run(0.2) is None

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from grader.marking.mark import STATES, ExerciseMark, Marks
 from grader.marking.plain_text import plain
-from grader.reports.feedback import Remark, feedback_page
+from grader.reports.feedback import feedback_page
+from grader.reports.gradebook import Manual
 from grader.submission.rebuild import rebuild
 from tests.helpers.hostile import TEXTS, hostile_notebook, png
 from tests.helpers.small_lab import cells_of, markdown, notebook, write_small_lab
@@ -74,7 +75,7 @@ def assert_nothing_is_alive(page):
 def test_nothing_of_a_hostile_submission_comes_alive(lab):
     lost = {"state": "graded", "score": 0.0, "reason": TEXTS[0] + TEXTS[4]}
     marks = marks_of(lab, hostile_notebook(lab), total=lost)
-    remarks = {"words": Remark(2.0, TEXTS[1])}
+    remarks = {"words": Manual(2.0, TEXTS[1])}
     page = feedback_page(marks, f"Eve {TEXTS[0]}", remarks, [TEXTS[2]])
     shown = "".join(assert_nothing_is_alive(page).text)
     # it is all there, as text
@@ -135,7 +136,7 @@ def test_a_persons_score_and_comment_take_the_place_of_the_automatic_ones(lab):
     waiting = {"words": {"score": 0.0, "reason": "A person marks this one.", "manual": True}}
     page = feedback_page(marks_of(lab, cells, **waiting), "ada")
     assert "a person marks this one" in page and "1 not marked yet" in page
-    page = feedback_page(marks_of(lab, cells, **waiting), "ada", {"words": Remark(3.5, "Well said.\nShort.")})
+    page = feedback_page(marks_of(lab, cells, **waiting), "ada", {"words": Manual(3.5, "Well said.\nShort.")})
     assert "3.5 / 4" in page and "Well said.\nShort." in page and "not marked yet" not in page
 
 

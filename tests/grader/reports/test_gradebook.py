@@ -12,8 +12,8 @@ from grader.classroom.folders import ClassError
 from grader.intake.roster import Person
 from grader.reports import gradebook
 from grader.reports import nbgrader_db as gradebook_file
-from grader.reports.autograded_files import write_autograded
-from grader.reports.feedback_files import write_feedback
+from grader.reports.autograded import write_autograded
+from grader.reports.feedback import write_feedback
 from grader.reports.gradebook import read_gradebook, write_gradebook
 from tests.helpers.class_here import graded, hand_in
 
@@ -106,7 +106,7 @@ def test_what_a_person_entered_is_never_overwritten_and_flagged_when_the_automat
         }
         assert found.find_comment("double", "small", "small", "ada").comment == "nearly"
         assert found.find_submission("small", "ada").score == 2.5 + 2 + 1 + 1 + 4
-    manual = read_gradebook(course, small)["ada"].manual
+    manual = read_gradebook(course, small)["ada"]
     assert (manual["double"].score, manual["double"].comment, manual["double"].due) == (2.5, "nearly", True)
     assert manual["total"].score == 3.0
     assert manual["shifted"].score is None

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.sandbox import Profile, Sandbox, SandboxStopped, SandboxUnavailable, running
-from grader.sandbox.bounded_log import Kept
-from grader.sandbox.watch import Usage
+from grader.sandbox.running import BoundedLog
+from grader.sandbox.usage import Usage
 from tests.helpers.sandboxes import AS_ROOT, need_sandboxes
 
 need_sandboxes()
@@ -234,7 +234,7 @@ def test_a_bubblewrap_that_may_not_is_said_in_its_own_words(tmp_path, monkeypatc
 
 @given(st.lists(st.binary(max_size=40)), st.integers(2, 60))
 def test_of_an_endless_text_the_beginning_and_the_end_are_kept(pieces, limit):
-    kept, whole = Kept(limit), b"".join(pieces)
+    kept, whole = BoundedLog(limit), b"".join(pieces)
     for piece in pieces:
         kept.add(piece)
     text, half = kept.text(), limit // 2

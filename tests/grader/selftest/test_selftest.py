@@ -31,7 +31,7 @@ def matrix_bytes(rows, columns):
 check(matrix_bytes)
 """
 MARKING = '''
-from course.checks.chapters.start import count_bytes
+from course.checks.chapters.ch00_start import count_bytes
 from grader.marking.result_types import Integer
 from grader.lab.spec import Case, Edit, Exercise, Lab, Marking
 

@@ -8,21 +8,21 @@ import traceback
 
 import torch
 
+from tests.helpers.namespaces import NotHereError
 from tests.slow.faults.catalogue import KINDS
-from tests.slow.faults.classic import ClassicScene
 from tests.slow.faults.counting import SGD_1
-from tests.slow.faults.driven import DrivenScene
-from tests.slow.faults.hand import HandScene
-from tests.slow.faults.hosts import HostsScene
 from tests.slow.faults.lanes import as_line, own_words
-from tests.slow.faults.local import LocalScene
-from tests.slow.faults.namespaces import NotHereError
 from tests.slow.faults.outcome import Outcome
 from tests.slow.faults.plan import plan
+from tests.slow.faults.scenes.classic import ClassicScene
+from tests.slow.faults.scenes.driven import DrivenScene
+from tests.slow.faults.scenes.hosts import HostsScene
+from tests.slow.faults.scenes.local import LocalScene
+from tests.slow.faults.scenes.separate import SeparateScene
 
 SCENES = {
     "local": LocalScene,
-    "hand": HandScene,
+    "separate": SeparateScene,
     "driven": DrivenScene,
     "hosts": HostsScene,
     "classic": ClassicScene,

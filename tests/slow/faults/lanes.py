@@ -13,9 +13,10 @@ from dataclasses import asdict
 
 import psutil
 
-from tests.slow.faults import disks, namespaces
+from tests.helpers import namespaces
 from tests.slow.faults.outcome import Outcome
 from tests.slow.faults.plan import plan
+from tests.slow.faults.surroundings import disks
 
 HANG = 90.0  # seconds for one trial; most take two to ten
 _GOODBYE = 40.0  # seconds for a lane to end its clusters

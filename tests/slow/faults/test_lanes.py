@@ -10,7 +10,7 @@ import time
 import psutil
 import pytest
 
-from tests.slow.faults.members import REPOSITORY
+from tests.slow.faults.processes.members import REPOSITORY
 
 pytestmark = [
     pytest.mark.faults,

@@ -12,7 +12,7 @@ from tests.slow.faults.catalogue import KINDS
 from tests.slow.faults.counting import SGD_1, Counting, counted
 from tests.slow.faults.outcome import complaints
 from tests.slow.faults.plan import plan
-from tests.slow.faults.wires import WIRE_STRIKES
+from tests.slow.faults.surroundings.wires import WIRE_STRIKES
 
 pytestmark = pytest.mark.faults
 STEPS = 30

@@ -7,8 +7,8 @@ import time
 import pytest
 
 from course.cluster.certificates import write_certificate
+from tests.helpers.namespaces import missing, two_hosts
 from tests.helpers.shells import Members
-from tests.slow.faults.namespaces import missing, two_hosts
 
 pytestmark = pytest.mark.skipif(bool(missing()), reason=str(missing()))
 

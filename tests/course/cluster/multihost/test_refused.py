@@ -10,11 +10,10 @@ import pytest
 
 from course.cluster import ClusterSpec, connect
 from course.cluster.certificates import Certificate, new_certificate, read_certificate, security, write_certificate
-from course.cluster.local_runtime import scheduler
-from course.cluster.multihost import handshake as hello
+from course.cluster.multihost import handshake, task_scheduler
 from course.cluster.multihost.ports import check_free
 from course.cluster.multihost.reachability import Refused, reach, reach_within
-from course.cluster.multihost.refused_connections import strangers_told
+from course.cluster.multihost.refused_connections import refusals_told
 from course.cluster.multihost.serve import joined
 from tests.helpers.shells import Members
 
@@ -73,9 +72,9 @@ def test_a_taken_name_is_told_where_the_port_does_not_tell(running, certificate)
 
 
 def asked(cluster, name, address, **other):
-    versions = {**hello.versions(), **other}
+    versions = {**handshake.versions(), **other}
     scheduler = cluster.client.scheduler
-    return cluster.client.sync(scheduler.hello, name=name, address=address, versions=versions)
+    return cluster.client.sync(scheduler.handshake, name=name, address=address, versions=versions)
 
 
 @pytest.mark.parametrize("package", ["python", "course", "distributed", "torch"])
@@ -83,7 +82,7 @@ def test_other_versions_are_refused_on_both_sides_with_both_named(running, certi
     spec, said = running
     with connect(spec.scheduler, security=certificate) as cluster:
         answer = asked(cluster, "/job:worker/task:0", spec.task_address("worker", 0), **{package: "9.9"})
-    words = f"this task has {package} 9.9, the scheduler {package} {hello.versions()[package]}"
+    words = f"this task has {package} 9.9, the scheduler {package} {handshake.versions()[package]}"
     assert words in answer["refused"] and "same environment.yml" in answer["refused"]
     assert words in said.text
 
@@ -222,7 +221,9 @@ def test_a_task_that_waits_long_for_its_scheduler_says_once_which_role_to_start(
     ps, worker = [port for port in free_ports(12) if port < 60000][:2]
     spec = ClusterSpec.from_flags(ps_hosts=f"127.0.0.1:{ps}", worker_hosts=f"127.0.0.1:{worker}")
     said = []
-    waiting = hello.say_hello(member(spec, "worker", 0, certificate, 0.7), True, lambda line, **_: said.append(line))
+    waiting = handshake.request_handshake(
+        member(spec, "worker", 0, certificate, 0.7), True, lambda line, **_: said.append(line)
+    )
     with pytest.raises(OSError, match="Connect call failed"):
         asyncio.run(waiting)
     assert len(said) == 1 and said[0].endswith("Start /job:ps/task:0"), said
@@ -240,12 +241,12 @@ def test_a_port_and_a_host_that_are_not_ours_are_told(free_ports):
         check_free("no-such-host.invalid:1")
 
 
-def test_strangers_are_told_once_and_own_looks_not_at_all(certificate):
+def test_refusals_are_told_once_and_other_tasks_first_looks_not_at_all(certificate):
     import logging
 
     said, log = Said(), logging.getLogger("distributed.comm.tcp")
     line = "Listener on %r: TLS handshake failed with remote %r: %s"
-    with strangers_told(said):
+    with refusals_told(said):
         for error in ("[SSL: WRONG_VERSION_NUMBER]", "[SSL: WRONG_VERSION_NUMBER]", "EOF", "[SSL: HTTP_REQUEST]"):
             log.warning(line, "tls://a:1", "tls://b:2", error)
         log.warning("anything else")
@@ -265,14 +266,14 @@ def test_a_plain_dask_scheduler_is_told_from_ours(free_ports):
         async with Scheduler(host="127.0.0.1", port=0, dashboard=False, dashboard_address=None) as scheduler:
             address = scheduler.address.partition("://")[2]
             spec = ClusterSpec({"scheduler": [address], "worker": ["127.0.0.1:1024"]})
-            await hello.say_hello(member(spec, "worker", 0, None, 5.0), True, print)
+            await handshake.request_handshake(member(spec, "worker", 0, None, 5.0), True, print)
 
     with pytest.raises(Refused, match="none that `python -m course task` started"):
         asyncio.run(ask())
 
 
 def test_work_pinned_to_a_task_that_stays_away_fails_in_time(certificate, free_ports, monkeypatch):
-    monkeypatch.setattr(scheduler, "PINNED_WORK_WAITS", 0.5)
+    monkeypatch.setattr(task_scheduler, "PINNED_WORK_WAITS", 0.5)
     ps, worker = (f"127.0.0.1:{port}" for port in free_ports(2))
     spec = ClusterSpec.from_flags(ps_hosts=ps, worker_hosts=worker)
     with joined(spec, "ps", 0, certificate, say=Said()):
@@ -286,11 +287,11 @@ def test_work_pinned_to_a_task_that_stays_away_fails_in_time(certificate, free_p
                 waiting.result(timeout=20)
 
 
-def test_a_scheduler_that_does_not_understand_a_hello_is_asked_for_its_version(running, certificate, monkeypatch):
+def test_a_scheduler_that_does_not_understand_a_handshake_is_asked_for_its_version(running, certificate, monkeypatch):
     spec, _ = running
-    monkeypatch.setattr(scheduler, "answer_hello", lambda *_: {}["another version's"])
+    monkeypatch.setattr(task_scheduler, "answer_handshake", lambda *_: {}["another version's"])
     assert "the scheduler could not answer" in refusal(spec, "worker", 0, certificate)
-    monkeypatch.setattr(hello, "other_versions", lambda theirs, who: f"{who[0]} has course 9, {who[1]} course 1")
+    monkeypatch.setattr(handshake, "other_versions", lambda theirs, who: f"{who[0]} has course 9, {who[1]} course 1")
     assert "the scheduler has course 9, this task course 1" in refusal(spec, "worker", 0, certificate)
 
 

@@ -6,7 +6,7 @@ import signal
 import pytest
 
 from course.cluster import connect
-from course.cluster.multihost import worker_heartbeat as beat
+from course.cluster.multihost import task_heartbeat
 from tests.helpers.shells import classic, eventually
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="this system cannot freeze a process")
@@ -22,7 +22,7 @@ def test_a_frozen_worker_leaves_the_list_in_three_seconds_and_joins_again_when_i
             with cluster.at("/job:worker/task:0"):
                 waiting = cluster.executor.submit(os.getpid)
             said = ps.says("/job:worker/task:0 has been silent for ")
-            assert beat.TASK_SILENCE <= float(said.split("for ")[1].split(" s")[0]) < 3
+            assert task_heartbeat.TASK_SILENCE <= float(said.split("for ")[1].split(" s")[0]) < 3
             eventually(lambda: cluster.missing() == ["/job:worker/task:0"])
             assert repr(cluster) == "Cluster(ps=1, worker=1; missing: /job:worker/task:0)"
             assert "/job:worker/task:0: missing" in cluster._repr_mimebundle_()["text/html"]

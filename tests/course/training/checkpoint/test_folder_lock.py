@@ -7,75 +7,76 @@ import sys
 
 import pytest
 
-from course.training.checkpoint.folder_lock import NAME, Claim
+from course.training.checkpoint.folder_lock import NAME, FolderLock
 
 
 def test_a_second_training_is_refused_by_name_and_may_come_when_the_first_is_done(tmp_path):
-    with Claim(tmp_path / "new" / "folder") as first:
+    with FolderLock(tmp_path / "new" / "folder") as first:
         assert first.holds()
         with pytest.raises(ValueError, match=r"process \d+ on .* is training into this folder.*Give each"):
-            Claim(first.folder)
+            FolderLock(first.folder)
         assert first.holds()
-    Claim(first.folder).close()
+    FolderLock(first.folder).close()
     assert list(first.folder.iterdir()) == []
 
 
 def test_closing_twice_or_late_takes_nothing_from_the_next(tmp_path):
-    first = Claim(tmp_path)
+    first = FolderLock(tmp_path)
     first.close()
-    with Claim(tmp_path) as second:
+    with FolderLock(tmp_path) as second:
         first.close()
         assert second.holds() and not first.holds()
 
 
 def test_the_file_of_a_process_that_has_ended_is_taken_over(tmp_path):
-    code = f"import os; from course.training.checkpoint.folder_lock import Claim; Claim({str(tmp_path)!r}); os._exit(0)"
+    lock = f"from course.training.checkpoint.folder_lock import FolderLock; FolderLock({str(tmp_path)!r})"
+    code = f"import os; {lock}; os._exit(0)"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
     assert (tmp_path / NAME).exists()
-    with Claim(tmp_path) as claim:
-        assert claim.holds()
+    with FolderLock(tmp_path) as lock:
+        assert lock.holds()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no zombies")
 def test_a_killed_process_that_its_parent_has_not_waited_for_does_not_keep_the_folder(tmp_path):
-    claim = f"Claim({str(tmp_path)!r}); print('held', flush=True); input()"
-    code = f"from course.training.checkpoint.folder_lock import Claim; {claim}"
+    lock = f"FolderLock({str(tmp_path)!r}); print('held', flush=True); input()"
+    code = f"from course.training.checkpoint.folder_lock import FolderLock; {lock}"
     process = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     with process:
         assert process.stdout.readline() == "held\n"
         process.kill()
         os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)  # it has ended, and stays a zombie
-        with Claim(tmp_path) as claim:
-            assert claim.holds()
+        with FolderLock(tmp_path) as lock:
+            assert lock.holds()
 
 
 def test_a_number_that_another_process_has_now_does_not_keep_the_folder(tmp_path):
-    with Claim(tmp_path):
+    with FolderLock(tmp_path):
         owner = json.loads((tmp_path / NAME).read_text())
     (tmp_path / NAME).write_text(json.dumps({**owner, "started": owner["started"] - 5}))
-    Claim(tmp_path).close()
+    FolderLock(tmp_path).close()
 
 
 def test_a_process_on_another_host_is_believed(tmp_path):
-    with Claim(tmp_path):
+    with FolderLock(tmp_path):
         owner = json.loads((tmp_path / NAME).read_text())
     (tmp_path / NAME).write_text(json.dumps({**owner, "host": "elsewhere", "pid": 1}))
     with pytest.raises(ValueError, match=f"process 1 on elsewhere.*remove .*{NAME}"):
-        Claim(tmp_path)
+        FolderLock(tmp_path)
 
 
 def test_what_is_no_claim_is_taken_over(tmp_path):
     (tmp_path / NAME).write_text("torn")
-    Claim(tmp_path).close()
+    FolderLock(tmp_path).close()
 
 
 def test_a_newer_chief_of_the_same_training_takes_the_folder_and_the_old_one_sees_it(tmp_path):
-    old = Claim(tmp_path, "tls://localhost:1", epoch=1)
+    old = FolderLock(tmp_path, "tls://localhost:1", term=1)
     with pytest.raises(ValueError, match="is training into"):
-        Claim(tmp_path, "tls://localhost:1", epoch=1)
+        FolderLock(tmp_path, "tls://localhost:1", term=1)
     with pytest.raises(ValueError, match="is training into"):
-        Claim(tmp_path, "tls://localhost:2", epoch=9)
-    with Claim(tmp_path, "tls://localhost:1", epoch=2) as new:
+        FolderLock(tmp_path, "tls://localhost:2", term=9)
+    with FolderLock(tmp_path, "tls://localhost:1", term=2) as new:
         assert new.holds() and not old.holds()
         old.close()
         assert new.holds()
@@ -85,4 +86,4 @@ def test_a_newer_chief_of_the_same_training_takes_the_folder_and_the_old_one_see
 def test_a_folder_that_cannot_be_is_named(tmp_path, kind):
     (tmp_path / "f").write_text("x")
     with pytest.raises(ValueError, match="checkpoints can't be written there.*Name a folder"):
-        Claim(tmp_path / "f" if kind == "file" else tmp_path / "f" / "g")
+        FolderLock(tmp_path / "f" if kind == "file" else tmp_path / "f" / "g")

@@ -18,12 +18,12 @@ from course.training import (
     train_in_turns,
 )
 from course.training.checkpoint.checkpoints import Checkpoints, CheckpointWarning
-from course.training.checkpoint.folder_lock import NAME, Claim
-from course.training.driver.plan import make_plan
+from course.training.checkpoint.folder_lock import NAME, FolderLock
 from course.training.driver.run import TRIES
-from course.training.driver.shard_client import ShardLost
 from course.training.driver.train import train_with
-from course.training.driver.worker_pool import Crew
+from course.training.driver.training_plan import make_plan
+from course.training.driver.worker_pool import WorkerPool
+from course.training.records.errors import ShardLost
 
 SGD = partial(torch.optim.SGD, lr=0.02)
 COUNTING = partial(torch.optim.SGD, lr=1.0)
@@ -96,8 +96,8 @@ def test_after_the_loss_of_a_ps_each_update_is_in_the_parameters_once(cluster, t
 
 def test_training_goes_on_from_a_checkpoint_bit_for_bit_on_another_number_of_ps(cluster, tmp_path):
     for total_steps, ps in ((40, 2), (70, 1), (100, 2)):
-        crew = Crew(cluster, plan_of(cluster, PROBLEM, MOMENTUM, total_steps, ps, workers=1))
-        result = train_with(crew, checkpoint_dir=tmp_path)
+        pool = WorkerPool(cluster, plan_of(cluster, PROBLEM, MOMENTUM, total_steps, ps, workers=1))
+        result = train_with(pool, checkpoint_dir=tmp_path)
     wanted = train_in_turns(PROBLEM, optimizer=MOMENTUM, total_steps=100)
     assert result.restored_from == 70 and result.version == 100
     assert result.history["step"].tolist() == list(range(71, 101))
@@ -184,7 +184,7 @@ def test_a_first_checkpoint_that_cannot_be_written_is_an_error_at_once(cluster, 
 
 
 def test_two_trainings_in_one_folder_are_refused(cluster, tmp_path):
-    with Claim(tmp_path), pytest.raises(ValueError, match="is training into this folder"):
+    with FolderLock(tmp_path), pytest.raises(ValueError, match="is training into this folder"):
         train(Count(), cluster, optimizer=COUNTING, checkpoint_dir=tmp_path)
 
 
@@ -202,32 +202,32 @@ def test_data_or_parameters_that_are_not_finite_are_named(cluster):
         train(Bad(), cluster, optimizer=SGD)
 
 
-class Unlucky(Crew):
+class Unlucky(WorkerPool):
     """Loses a ps at the given openings (numbers from 1) before anybody has worked."""
 
     def __init__(self, cluster, plan, at):
         super().__init__(cluster, plan)
         self.at, self.count = at, 0
 
-    def opened(self, *arguments):
+    def shards_opened(self, *arguments):
         self.count += 1
         if self.count in self.at:
             raise ShardLost("/job:ps/task:0", "a test took it")
-        return super().opened(*arguments)
+        return super().shards_opened(*arguments)
 
 
 def test_a_ps_lost_before_the_first_step_costs_nothing(cluster, tmp_path):
-    crew = Unlucky(cluster, plan_of(cluster, Count(), COUNTING, 20), at={1, 2})
-    result = train_with(crew, checkpoint_dir=tmp_path)
+    pool = Unlucky(cluster, plan_of(cluster, Count(), COUNTING, 20), at={1, 2})
+    result = train_with(pool, checkpoint_dir=tmp_path)
     assert result.incarnations == 3 and result.parameters["all"] == 20
 
 
 def test_incarnations_without_progress_come_to_an_end_with_a_sentence(cluster, tmp_path):
     train(Count(), cluster, optimizer=COUNTING, total_steps=5, checkpoint_dir=tmp_path)
-    crew = Unlucky(cluster, plan_of(cluster, Count(), COUNTING, 20), at=range(1, 100))
+    pool = Unlucky(cluster, plan_of(cluster, Count(), COUNTING, 20), at=range(1, 100))
     with pytest.raises(TrainingError, match=rf"/job:ps/task:0.*{TRIES}th time in a row.*step 5.*{tmp_path.name}"):
-        train_with(crew, checkpoint_dir=tmp_path)
-    assert crew.count == TRIES + 1
+        train_with(pool, checkpoint_dir=tmp_path)
+    assert pool.count == TRIES + 1
 
 
 def test_when_no_checkpoint_can_be_read_training_ends_and_says_so(cluster, tmp_path):

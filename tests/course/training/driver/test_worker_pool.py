@@ -3,8 +3,8 @@
 import contextlib
 from types import SimpleNamespace
 
-from course.training.driver import worker_pool as crew_file
-from course.training.driver.worker_pool import Crew
+from course.training.driver import worker_pool as pool_file
+from course.training.driver.worker_pool import WorkerPool
 
 WORKERS = ["/job:worker/task:0", "/job:worker/task:1"]
 
@@ -41,43 +41,43 @@ class Cluster:
 
 @contextlib.contextmanager
 def at_work(monkeypatch):
-    """Yield a cluster, its crew at work, and a clock to be set."""
+    """Yield a cluster, its pool at work, and a clock to be set."""
     clock = SimpleNamespace(now=0.0)
-    monkeypatch.setattr(crew_file, "time", SimpleNamespace(monotonic=lambda: clock.now, sleep=lambda _: None))
+    monkeypatch.setattr(pool_file, "time", SimpleNamespace(monotonic=lambda: clock.now, sleep=lambda _: None))
     cluster = Cluster()
-    crew = Crew(cluster, SimpleNamespace(workers=WORKERS, problem=None, seed=0))
-    with crew.working(SimpleNamespace(where=None)):
-        yield cluster, crew, clock
+    pool = WorkerPool(cluster, SimpleNamespace(workers=WORKERS, problem=None, seed=0))
+    with pool.workers_running(SimpleNamespace(addresses=None)):
+        yield cluster, pool, clock
         for loop in cluster.sent:
             loop.over = True
     assert all(loop.released for loop in cluster.sent)
 
 
 def test_a_loop_that_ended_is_sent_again_after_a_moment_and_only_that_one(monkeypatch):
-    with at_work(monkeypatch) as (cluster, crew, clock):
+    with at_work(monkeypatch) as (cluster, pool, clock):
         cluster.sent[1].over = True
-        crew.check()
+        pool.check()
         clock.now = 0.5
-        crew.check()
+        pool.check()
         assert len(cluster.sent) == 2, "training may be over, and the session not know it yet"
         clock.now = 1.5
-        crew.check()
-        crew.check()
+        pool.check()
+        pool.check()
         assert [loop.task for loop in cluster.sent] == [*WORKERS, WORKERS[1]]
 
 
 def test_a_task_that_is_away_gets_its_loop_when_it_is_back(monkeypatch):
-    with at_work(monkeypatch) as (cluster, crew, clock):
+    with at_work(monkeypatch) as (cluster, pool, clock):
         cluster.sent[0].over = True
         cluster.tasks = WORKERS[1:]
         for clock.now in (0.0, 2.0, 4.0):
-            crew.check()
+            pool.check()
         assert len(cluster.sent) == 2
         cluster.tasks, cluster.gone = WORKERS, WORKERS[:1]  # listed a moment ago, gone again when it is asked for
         clock.now = 6.0
-        crew.check()
+        pool.check()
         assert len(cluster.sent) == 2
         cluster.gone = []
         clock.now = 8.0
-        crew.check()
+        pool.check()
         assert [loop.task for loop in cluster.sent] == [*WORKERS, WORKERS[0]]

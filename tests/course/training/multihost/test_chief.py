@@ -10,14 +10,15 @@ import torch
 from course import local_cluster
 from course.training import Hook, TrainingError, linear_regression
 from course.training.checkpoint.checkpoints import Checkpoints
-from course.training.driver.plan import make_plan
 from course.training.driver.shard_client import context_of
 from course.training.driver.train import train_with
-from course.training.multihost.chief import ChiefCrew
-from course.training.multihost.leader_lease import Deposed, Tenure
-from course.training.multihost.status_board import Board, Notice
-from course.training.multihost.worker_thread import Hand
-from course.training.records.addresses import Where
+from course.training.driver.training_plan import make_plan
+from course.training.multihost.chief import ChiefPool
+from course.training.multihost.leader_lease import LeaderLease
+from course.training.multihost.status_board import Notice, StatusBoard
+from course.training.multihost.worker_thread import WorkerThread
+from course.training.records.addresses import ShardAddresses
+from course.training.records.errors import Deposed
 
 SGD = partial(torch.optim.SGD, lr=0.02)
 PROBLEM = linear_regression()
@@ -37,29 +38,29 @@ def until(true, seconds=20):
 
 
 def test_the_board_keeps_the_word_of_the_latest_chief(cluster):
-    board = Board(cluster)
+    board = StatusBoard(cluster)
     assert board.read() is None
-    where = Where((("127.0.0.1", 1),), ("/job:ps/task:0",), "secret", 3, (("w",),), ("w",))
-    assert board.post(Notice(2, "running", where, folder="here"))
-    assert board.read() == Notice(2, "running", where, folder="here")
+    addresses = ShardAddresses((("127.0.0.1", 1),), ("/job:ps/task:0",), "secret", 3, (("w",),), ("w",))
+    assert board.post(Notice(2, "running", addresses, folder="here"))
+    assert board.read() == Notice(2, "running", addresses, folder="here")
     assert not board.post(Notice(1, "failed", text="an old chief's"))
     assert board.post(Notice(2, "done", text="two\nlines"))
-    assert Board(cluster).read() == Notice(2, "done", text="two\nlines")
+    assert StatusBoard(cluster).read() == Notice(2, "done", text="two\nlines")
     cluster.close()
     with pytest.raises(TrainingError, match="cluster is lost"):
         board.read()
 
 
 def test_the_lowest_candidate_is_chief_and_the_next_one_when_it_leaves(cluster):
-    with Tenure(cluster, "/job:worker/task:1") as second:
-        with Tenure(cluster, "/job:worker/task:0") as first:
+    with LeaderLease(cluster, "/job:worker/task:1") as second:
+        with LeaderLease(cluster, "/job:worker/task:0") as first:
             until(lambda: first.mine or second.mine)
             assert first.mine and not second.mine
-            epoch = first.epoch
+            term = first.term
             with pytest.raises(Deposed):
                 second.check()
         until(lambda: second.mine)
-        assert second.epoch > epoch
+        assert second.term > term
         second.check()
 
 
@@ -81,18 +82,18 @@ class Until(Hook):
 class Candidate:
     """What a worker's process has: a tenure, a board, a hand; `lead` trains in a thread, as a process would."""
 
-    def __init__(self, cluster, index, tenure):
-        self.cluster, self.tenure, self.board = cluster, tenure, Board(cluster)
+    def __init__(self, cluster, index, lease):
+        self.cluster, self.lease, self.board = cluster, lease, StatusBoard(cluster)
         plan = make_plan(PROBLEM, cluster.tasks, SGD, "async", None, 10**9, None, None, 0, "by_size")
         self.plan, self.outcome = plan, []
-        self.hand = Hand(PROBLEM, index, 0, context_of(cluster.client.security, "worker"))
+        self.worker_thread = WorkerThread(PROBLEM, index, 0, context_of(cluster.client.security, "worker"))
 
     def lead(self, hook, folder):
-        crew = ChiefCrew(self.cluster, self.plan, self.board, self.tenure, self.hand, self.board.read(), folder)
+        pool = ChiefPool(self.cluster, self.plan, self.board, self.lease, self.worker_thread, self.board.read(), folder)
 
         def run():
             try:
-                self.outcome.append(train_with(crew, [hook], crew.folder()))
+                self.outcome.append(train_with(pool, [hook], pool.folder()))
             except Exception as error:
                 self.outcome.append(error)
 
@@ -102,14 +103,14 @@ class Candidate:
 
 
 def test_the_next_chief_takes_the_running_shards_over_and_nothing_is_rolled_back(cluster, tmp_path):
-    with Tenure(cluster, "/job:worker/task:0") as lease:
+    with LeaderLease(cluster, "/job:worker/task:0") as lease:
         first, told = Candidate(cluster, 0, lease), Until()
         until(lambda: lease.mine)
         leading = first.lead(told, tmp_path)
         until(lambda: first.board.read() is not None)
-        with Tenure(cluster, "/job:worker/task:1") as next_lease:
+        with LeaderLease(cluster, "/job:worker/task:1") as next_lease:
             second = Candidate(cluster, 1, next_lease)
-            second.hand.follow(second.board.read().where)
+            second.worker_thread.follow(second.board.read().addresses)
             until(lambda: told.step > 100)
             lease._ended.set()  # as a frozen process: it renews no more
             until(lambda: next_lease.mine)
@@ -126,18 +127,18 @@ def test_the_next_chief_takes_the_running_shards_over_and_nothing_is_rolled_back
 
 @pytest.mark.parametrize("folder", ["same", "another"])
 def test_a_chief_that_finds_no_shards_goes_on_from_a_checkpoint_or_not_at_all(cluster, tmp_path, folder):
-    with Tenure(cluster, "/job:worker/task:0") as lease:
+    with LeaderLease(cluster, "/job:worker/task:0") as lease:
         until(lambda: lease.mine)
         first, second = Candidate(cluster, 0, lease), Candidate(cluster, 1, lease)
         leading = first.lead(Until(stop=30), tmp_path / "same")
         until(lambda: first.board.read() is not None)
-        gone = first.board.read().where
-        second.hand.follow(gone)
+        gone = first.board.read().addresses
+        second.worker_thread.follow(gone)
         leading.join(60)  # its shards have ended with it, and its notice is still up
         reached = first.outcome[0].version
         chief = second.lead(Until(stop=reached + 20), tmp_path / folder)
-        until(lambda: first.board.read().where != gone or not chief.is_alive())
-        first.hand.follow(first.board.read().where)
+        until(lambda: first.board.read().addresses != gone or not chief.is_alive())
+        first.worker_thread.follow(first.board.read().addresses)
         chief.join(60)
     if folder == "same":
         assert second.outcome[0].restored_from == reached

@@ -189,11 +189,11 @@ def test_the_classic_settings_have_learned_next_to_nothing_after_as_many_updates
 
 def test_the_command_line_trains_with_the_settings_themselves():
     for name, wanted in SETTINGS.items():
-        known = problems.known("mnist", name)
+        known = problems.named_problem("mnist", name)
         made, problem = known.made(), known.make()
         assert made.func is wanted.optimizer and made.keywords == {"lr": wanted.learning_rate}
         assert (known.steps, problem.weights) == (wanted.steps, wanted.weights)
-    assert problems.known("mnist") is problems.known("mnist", "tuned")
+    assert problems.named_problem("mnist") is problems.named_problem("mnist", "tuned")
 
 
 @pytest.mark.parametrize(
@@ -202,19 +202,21 @@ def test_the_command_line_trains_with_the_settings_themselves():
 )
 def test_a_problem_or_settings_that_there_are_not_name_those_that_there_are(name, chosen, words):
     with pytest.raises(ValueError, match=words):
-        problems.known(name, chosen)
+        problems.named_problem(name, chosen)
 
 
 @pytest.mark.parametrize("rate", [0, -1, float("nan"), float("inf")])
 def test_a_learning_rate_that_cannot_train_is_refused(rate):
     with pytest.raises(ValueError, match="--learning-rate"):
-        problems.known("mnist").made(learning_rate=rate)
+        problems.named_problem("mnist").made(learning_rate=rate)
 
 
 @pytest.mark.parametrize("name", problems.PROBLEMS)
 def test_every_known_problem_says_how_good_its_first_parameters_are(name):
-    problem = problems.known(name).make()
-    assert all(isinstance(line, str) and line for line in problems.known(name).outcome(problem, problem.initial()))
+    problem = problems.named_problem(name).make()
+    assert all(
+        isinstance(line, str) and line for line in problems.named_problem(name).outcome(problem, problem.initial())
+    )
 
 
 # --- bad input -------------------------------------------------------------------------------------------------------

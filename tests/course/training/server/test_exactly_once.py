@@ -10,20 +10,21 @@ import pytest
 import torch
 
 from course.training import ParameterServer
-from course.training.driver.shard_client import ShardLost, Talk
+from course.training.driver.shard_client import ShardClient
+from course.training.records.errors import ShardLost
 from course.training.transport import shared_memory
 from course.training.transport.wire import Refused, connect
-from course.training.worker.worker_loop import work
-from tests.helpers.shards_here import FOREVER, ONE, PROBLEM, SGD, Counting, ended, shards, talking, until, working
-from tests.slow.faults.proxy import Proxy
+from course.training.worker.worker_loop import run_worker
+from tests.helpers.proxy import Proxy
+from tests.helpers.shards_here import FOREVER, ONE, PROBLEM, SGD, Counting, connected, ended, shards, until, working
 
 
 @contextmanager
-def proxied(where):
-    """Within the `with`, a proxy before every shard; yields the `Where` for workers, and the proxies."""
+def proxied(addresses):
+    """Within the `with`, a proxy before every shard; yields the `ShardAddresses` for workers, and the proxies."""
     with ExitStack() as held:
-        proxies = [held.enter_context(Proxy(address)) for address in where.addresses]
-        yield replace(where, addresses=tuple(proxy.address for proxy in proxies)), proxies
+        proxies = [held.enter_context(Proxy(address)) for address in addresses.endpoints]
+        yield replace(addresses, endpoints=tuple(proxy.address for proxy in proxies)), proxies
 
 
 def check_counts(status, parameters, worked, workers):
@@ -42,17 +43,17 @@ def check_counts(status, parameters, worked, workers):
 def test_no_push_is_lost_or_doubled_where_connections_are_cut_in_mid_message(count, seed, shared, monkeypatch):
     monkeypatch.setattr(shared_memory, "LEAST", 0 if shared else 1 << 60)
     dice, problem = random.Random(seed), Counting(2, tensors=3, seconds=0.0005)
-    with shards(count, problem, ONE, workers=2, limit=FOREVER) as (where, _), talking(where) as talk:
-        with proxied(where) as (there, proxies), working(there, 2, problem) as worked:
+    with shards(count, problem, ONE, workers=2, limit=FOREVER) as (addresses, _), connected(addresses) as client:
+        with proxied(addresses) as (there, proxies), working(there, 2, problem) as worked:
             for _ in range(12):
                 dice.choice(proxies).cut_after(dice.randrange(1, 3000))
                 time.sleep(dice.random() * 0.1)
-            now = talk.look(0)[0]["version"]
-            until(talk, lambda status: status["version"] > now + 100 or status["ended"])
-            talk.stop()
-            until(talk, lambda status: status["ended"]["why"] == "stopped" if status["ended"] else False)
-        status, rows = talk.look(0)
-        check_counts(status, talk.parameters(), worked, 2)
+            now = client.poll(0)[0]["version"]
+            until(client, lambda status: status["version"] > now + 100 or status["ended"])
+            client.stop()
+            until(client, lambda status: status["ended"]["why"] == "stopped" if status["ended"] else False)
+        status, rows = client.poll(0)
+        check_counts(status, client.parameters(), worked, 2)
         assert rows["step"].tolist() == list(range(1, status["version"] + 1))
         assert sum(event[1] == "worker joined" for event in status["events"]) > 0, "something was cut"
 
@@ -60,10 +61,10 @@ def test_no_push_is_lost_or_doubled_where_connections_are_cut_in_mid_message(cou
 def test_a_dropped_push_counts_as_taken_once():
     problem = Counting(3, seconds=0.001)
     settings = {"mode": "sync", "workers": 3, "aggregate": 2, "limit": 100}
-    with shards(2, problem, torch.optim.SGD, **settings) as (where, _), talking(where) as talk:
-        with working(where, 3, problem) as worked:
-            status = ended(talk)
-        status, _ = talk.look(0)
+    with shards(2, problem, torch.optim.SGD, **settings) as (addresses, _), connected(addresses) as client:
+        with working(addresses, 3, problem) as worked:
+            status = ended(client)
+        status, _ = client.poll(0)
     assert sum(status["applied"].values()) == 200 and sum(status["dropped"].values()) > 0
     for told in worked:
         taken = status["applied"][str(told.worker)] + status["dropped"][str(told.worker)]
@@ -89,87 +90,87 @@ def test_a_worker_that_computes_for_longer_than_the_silence_is_not_counted_out()
     with ExitStack() as held:
         talks = []
         for count in (1, 2):  # side by side: both wait for the same seconds
-            where, _ = held.enter_context(shards(count, mode="sync", workers=2, limit=10))
-            talks.append(held.enter_context(talking(where)))
-            held.enter_context(working(where, 2, Pausing(1, 4.0)))
-        for talk in talks:
-            status = ended(talk)
+            addresses, _ = held.enter_context(shards(count, mode="sync", workers=2, limit=10))
+            talks.append(held.enter_context(connected(addresses)))
+            held.enter_context(working(addresses, 2, Pausing(1, 4.0)))
+        for client in talks:
+            status = ended(client)
             assert status["version"] == 10 and status["events"] == [] and status["degraded"] == 0
 
 
 def test_a_worker_that_was_frozen_is_counted_out_and_goes_on_with_its_session_when_it_wakes(monkeypatch):
     monkeypatch.setattr(
-        "course.training.worker.shard_connections.BEAT", 1000
+        "course.training.worker.shard_connections.WIRE_HEARTBEAT_EVERY", 1000
     )  # it does not beat: as if all its threads stood still
-    with shards(workers=2, limit=FOREVER) as (where, _), talking(where) as talk:
+    with shards(workers=2, limit=FOREVER) as (addresses, _), connected(addresses) as client:
         problem = Pausing(1, 30.0, version=0)
-        with working(where, 2, problem) as worked:
-            until(talk, lambda status: "1" in status["lost"])
+        with working(addresses, 2, problem) as worked:
+            until(client, lambda status: "1" in status["lost"])
             problem.wake.set()
-            until(talk, lambda status: status["lost"] == {} and status["applied"]["1"] > 10)
-            talk.stop()
-        status, _ = talk.look(0)
+            until(client, lambda status: status["lost"] == {} and status["applied"]["1"] > 10)
+            client.stop()
+        status, _ = client.poll(0)
     told = next(one for one in worked if one.worker == 1)
     assert [event[1] for event in status["events"]] == ["worker counted out", "worker joined"]
     assert told.ended == "stopped" and told.acknowledged <= status["applied"]["1"] <= told.sent
 
 
-def seated(where, worker, session="silent"):
+def seated(addresses, worker, session="silent"):
     """A worker that joins and then says nothing, as one that was frozen."""
-    hello = {"role": "worker", "worker": worker, "token": where.token, "session": session}
-    channel = connect(where.addresses[0], hello, patience=5)
+    handshake = {"role": "worker", "worker": worker, "token": addresses.token, "session": session}
+    channel = connect(addresses.endpoints[0], handshake, patience=5)
     channel.send("JOIN")
     return channel
 
 
 @pytest.mark.parametrize("mode", ["async", "sync"])
 def test_a_silent_worker_is_counted_out_after_three_seconds_and_the_others_go_on(mode):
-    with shards(mode=mode, workers=2, limit=FOREVER) as (where, _), talking(where) as talk:
-        with closing(seated(where, 1)), working(where) as worked:
+    with shards(mode=mode, workers=2, limit=FOREVER) as (addresses, _), connected(addresses) as client:
+        with closing(seated(addresses, 1)), working(addresses) as worked:
             began = time.monotonic()
-            status = until(talk, lambda status: status["lost"])
+            status = until(client, lambda status: status["lost"])
             assert time.monotonic() - began < 4.5, "noticed within 3 s, and a busy machine's patience"
             _, what, worker, step, _ = status["events"][0]
             assert (what, worker) == ("worker counted out", 1) and "nothing heard" in status["lost"]["1"]
             assert step == 0 if mode == "sync" else step > 0
-            status = until(talk, lambda status: status["version"] > step + 20)
+            status = until(client, lambda status: status["version"] > step + 20)
             assert status["degraded"] >= 20 if mode == "sync" else status["degraded"] == 0
-            talk.stop()
+            client.stop()
     assert worked[0].ended == "stopped"
 
 
 @pytest.mark.parametrize("mode", ["async", "sync"])
 def test_a_worker_that_dies_is_not_waited_for_and_one_that_comes_back_counts_again(mode):
-    with shards(mode=mode, workers=2, limit=FOREVER) as (where, _), talking(where) as talk:
-        dying = seated(where, 1, "first life")
-        with working(where):
-            until(talk, lambda status: len(status["live"]) == 2)
+    with shards(mode=mode, workers=2, limit=FOREVER) as (addresses, _), connected(addresses) as client:
+        dying = seated(addresses, 1, "first life")
+        with working(addresses):
+            until(client, lambda status: len(status["live"]) == 2)
             dying.close()
-            status = until(talk, lambda status: status["version"] > 20)
+            status = until(client, lambda status: status["version"] > 20)
             assert "connection lost" in status["lost"]["1"]
-            again = threading.Thread(target=work, args=(PROBLEM, 1, where))
+            again = threading.Thread(target=run_worker, args=(PROBLEM, 1, addresses))
             again.start()
-            until(talk, lambda status: status["applied"].get("1", 0) > 20)
-            status, _ = talk.look(0)
+            until(client, lambda status: status["applied"].get("1", 0) > 20)
+            status, _ = client.poll(0)
             assert status["lost"] == {} and [event[1] for event in status["events"]] == ["worker lost", "worker joined"]
             with pytest.raises(Refused, match="replaced by another process"):
-                seated(where, 1, "first life")
-            talk.stop()
+                seated(addresses, 1, "first life")
+            client.stop()
         again.join(10)
 
 
 def test_without_any_worker_training_ends_and_says_so(monkeypatch):
-    monkeypatch.setattr("course.training.server.coordinator.PATIENCE", 0.5)
-    with shards(limit=FOREVER) as (where, _), talking(where) as talk:
-        seated(where, 0).close()
-        told = ended(talk)
+    monkeypatch.setattr("course.training.server.coordinator.NO_WORKER_LEFT", 0.5)
+    with shards(limit=FOREVER) as (addresses, _), connected(addresses) as client:
+        seated(addresses, 0).close()
+        told = ended(client)
     assert told["ended"]["why"] == "lost" and "0" in told["lost"]
 
 
 def test_a_worker_that_never_comes_is_named(monkeypatch):
-    monkeypatch.setattr("course.training.server.coordinator.GATHER", 0.5)
-    with shards(workers=2, limit=FOREVER) as (where, _), talking(where) as talk, working(where):
-        assert "workers [1] have not joined" in ended(talk)["ended"]["text"]
+    monkeypatch.setattr("course.training.server.coordinator.ALL_WORKERS_JOIN", 0.5)
+    with shards(workers=2, limit=FOREVER) as (addresses, _), connected(addresses) as client, working(addresses):
+        assert "workers [1] have not joined" in ended(client)["ended"]["text"]
 
 
 # --- snapshots -------------------------------------------------------------------------------------------------------
@@ -178,15 +179,15 @@ def test_a_worker_that_never_comes_is_named(monkeypatch):
 @pytest.mark.parametrize("count", [1, 3])
 def test_a_snapshot_at_version_v_holds_exactly_the_first_v_updates_while_training_goes_on(count):
     problem, cuts = Counting(2, tensors=3, seconds=0.0005), []
-    with shards(count, problem, ONE, workers=2, limit=FOREVER) as (where, _), talking(where) as talk:
-        with working(where, 2, problem):
-            until(talk, lambda status: status["version"] > 0)
+    with shards(count, problem, ONE, workers=2, limit=FOREVER) as (addresses, _), connected(addresses) as client:
+        with working(addresses, 2, problem):
+            until(client, lambda status: status["version"] > 0)
             for _ in range(8):
-                cuts.append(talk.snapshot())
-                until(talk, lambda status: status["version"] > cuts[-1].version)
-            talk.stop()
-            ended(talk)
-        _, rows = talk.look(0)
+                cuts.append(client.snapshot())
+                until(client, lambda status: status["version"] > cuts[-1].version)
+            client.stop()
+            ended(client)
+        _, rows = client.poll(0)
     assert sorted({cut.version for cut in cuts}) == [cut.version for cut in cuts]
     for cut in cuts:
         first = rows[rows["step"] <= cut.version]
@@ -198,16 +199,24 @@ def test_a_snapshot_at_version_v_holds_exactly_the_first_v_updates_while_trainin
 @pytest.mark.parametrize(("before", "after"), [(1, 1), (2, 1), (1, 2), (2, 2)])
 def test_training_from_a_snapshot_is_training_without_a_break_on_any_number_of_shards(before, after):
     optimizer = torch.optim.Adam
-    with shards(before, optimizer=optimizer, limit=20) as (where, _), talking(where) as talk, working(where):
-        ended(talk)
-        half = talk.snapshot()
+    with (
+        shards(before, optimizer=optimizer, limit=20) as (addresses, _),
+        connected(addresses) as client,
+        working(addresses),
+    ):
+        ended(client)
+        half = client.snapshot()
     settings = {"start": half, "incarnation": 1, "limit": 40}
-    with shards(after, optimizer=optimizer, **settings) as (where, _), talking(where) as talk, working(where):
-        ended(talk)
-        whole = talk.snapshot()
-    with shards(1, optimizer=optimizer, limit=40) as (where, _), talking(where) as talk, working(where):
-        ended(talk)
-        wanted = talk.snapshot()
+    with (
+        shards(after, optimizer=optimizer, **settings) as (addresses, _),
+        connected(addresses) as client,
+        working(addresses),
+    ):
+        ended(client)
+        whole = client.snapshot()
+    with shards(1, optimizer=optimizer, limit=40) as (addresses, _), connected(addresses) as client, working(addresses):
+        ended(client)
+        wanted = client.snapshot()
     assert whole.version == wanted.version == 40 and whole.incarnation == 1
     assert all(torch.equal(whole.parameters[name], wanted.parameters[name]) for name in wanted.parameters)
     assert sum(entry.applied for entry in whole.applied.values()) == 40, "the table goes on"
@@ -233,17 +242,17 @@ def test_a_store_goes_on_from_its_state_and_refuses_anothers():
 
 
 @pytest.mark.parametrize("count", [1, 2])
-def test_a_session_of_a_higher_epoch_takes_over_and_the_older_one_is_refused(count):
-    with shards(count, limit=FOREVER, grace=10) as (where, _), talking(where) as old, working(where):
+def test_a_session_of_a_higher_term_takes_over_and_the_older_one_is_refused(count):
+    with shards(count, limit=FOREVER, grace=10) as (addresses, _), connected(addresses) as old, working(addresses):
         until(old, lambda status: status["version"] > 5)
-        new = Talk(where, epoch=1)
+        new = ShardClient(addresses, term=1)
         with pytest.raises(ShardLost):
             for _ in range(50):
-                old.look(0)
+                old.poll(0)
                 old.snapshot()
-        with pytest.raises(ShardLost, match="a session of epoch 1 leads this training now; epoch 0 is over"):
-            Talk(where, epoch=0)
-        now = new.look(0)[0]["version"]
+        with pytest.raises(ShardLost, match="a session of term 1 leads this training now; term 0 is over"):
+            ShardClient(addresses, term=0)
+        now = new.poll(0)[0]["version"]
         until(new, lambda status: status["version"] > now)
         assert new.snapshot().version > 5
         new.stop()  # or the workers would go on for the shards' grace
@@ -251,24 +260,24 @@ def test_a_session_of_a_higher_epoch_takes_over_and_the_older_one_is_refused(cou
 
 
 def test_shards_wait_for_another_session_for_their_grace_and_no_longer():
-    with shards(limit=FOREVER, grace=1.0) as (where, _):
-        with talking(where) as first, working(where) as worked:
+    with shards(limit=FOREVER, grace=1.0) as (addresses, _):
+        with connected(addresses) as first, working(addresses) as worked:
             until(first, lambda status: status["version"] > 5)
             first.leave()
-            second = Talk(where, epoch=1)
+            second = ShardClient(addresses, term=1)
             until(second, lambda status: status["version"] > 5)
             second.leave()
             left = time.monotonic()
         assert 0.9 < time.monotonic() - left < 8
         assert "parameter server" in worked[0].ended
         with pytest.raises(ShardLost):
-            Talk(where, epoch=2)
+            ShardClient(addresses, term=2)
 
 
 def test_a_lost_shard_is_named_whichever_it_is():
     for gone in (0, 1):
-        with shards(2, limit=FOREVER) as (where, servers), talking(where) as talk, working(where):
-            until(talk, lambda status: status["version"] > 5)
+        with shards(2, limit=FOREVER) as (addresses, servers), connected(addresses) as client, working(addresses):
+            until(client, lambda status: status["version"] > 5)
             servers[gone].close()
             with pytest.raises(ShardLost, match=f"/job:ps/task:{gone}"):
-                until(talk, lambda status: False, 5)
+                until(client, lambda status: False, 5)

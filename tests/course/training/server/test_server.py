@@ -16,11 +16,13 @@ from hypothesis import strategies as st
 
 from course.cluster.certificates import new_certificate, security
 from course.training import train_in_turns
-from course.training.driver.shard_client import ShardLost, Talk
+from course.training.driver.shard_client import ShardClient
+from course.training.records.errors import ShardLost
 from course.training.transport import wire as wires
-from course.training.transport.wire import PROTOCOL, Channel, Layout, Refused, connect
-from course.training.worker.worker_loop import work
-from tests.helpers.shards_here import FOREVER, PROBLEM, SGD, ended, shards, talking, until, working
+from course.training.transport.tensor_layout import Layout
+from course.training.transport.wire import PROTOCOL, Channel, Refused, connect
+from course.training.worker.worker_loop import run_worker
+from tests.helpers.shards_here import FOREVER, PROBLEM, SGD, connected, ended, shards, until, working
 
 DTYPES = [torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.int64, torch.uint8]
 TOKEN = {"token": "token"}
@@ -75,19 +77,19 @@ def test_hanging_up_wakes_the_thread_that_reads_and_leaves_it_the_closing(encryp
             ours = call.wrap_socket(ours)
             shaking.join(5)
         stack.enter_context(ours)
-        channel, heard = Channel(stack.enter_context(theirs), patience=30), []
+        channel, note_counts = Channel(stack.enter_context(theirs), patience=30), []
 
         def read():
             with pytest.raises(OSError) as error:
                 channel.receive()
-            heard.append(error.value)
+            note_counts.append(error.value)
 
         reading = threading.Thread(target=read)
         reading.start()
         time.sleep(0.1)
         channel.hang_up()
         reading.join(5)
-        assert heard and not isinstance(heard[0], TimeoutError)
+        assert note_counts and not isinstance(note_counts[0], TimeoutError)
         assert channel.connection.fileno() >= 0, "its number is not free yet"
         channel.close()
         channel.hang_up()
@@ -98,9 +100,9 @@ def test_hanging_up_wakes_the_thread_that_reads_and_leaves_it_the_closing(encryp
 @pytest.mark.parametrize("count", [1, 2])
 def test_one_worker_over_sockets_is_the_plain_loop_bit_for_bit(encrypted, count):
     contexts = keys() if encrypted else (None, None)
-    with shards(count, contexts=contexts) as (where, _), talking(where, contexts[1]) as talk:
-        with working(where, context=contexts[1]) as worked:
-            status, parameters = ended(talk), talk.parameters()
+    with shards(count, contexts=contexts) as (addresses, _), connected(addresses, contexts[1]) as client:
+        with working(addresses, context=contexts[1]) as worked:
+            status, parameters = ended(client), client.parameters()
     wanted = train_in_turns(PROBLEM, optimizer=SGD, total_steps=50).parameters
     assert status["version"] == 50 and worked[0].sent == worked[0].acknowledged == 50
     assert all(torch.equal(parameters[name], wanted[name]) for name in wanted)
@@ -108,22 +110,22 @@ def test_one_worker_over_sockets_is_the_plain_loop_bit_for_bit(encrypted, count)
 
 @pytest.mark.parametrize("count", [1, 2])
 def test_three_synchronous_workers_are_the_same_in_one_process(count):
-    with shards(count, mode="sync", workers=3) as (where, _), talking(where) as talk:
-        with working(where, 3):
-            ended(talk)
-        parameters = talk.parameters()
+    with shards(count, mode="sync", workers=3) as (addresses, _), connected(addresses) as client:
+        with working(addresses, 3):
+            ended(client)
+        parameters = client.parameters()
     wanted = train_in_turns(PROBLEM, optimizer=SGD, mode="sync", workers=3, total_steps=50).parameters
     assert all(torch.equal(parameters[name], wanted[name]) for name in wanted)
 
 
 def test_a_foreign_certificate_is_not_let_in():
     (listen, call), (_, foreign) = keys(), keys()
-    with shards(contexts=(listen, call)) as (where, _), pytest.raises(ShardLost, match="/job:ps/task:0"):
-        Talk(where, foreign)
+    with shards(contexts=(listen, call)) as (addresses, _), pytest.raises(ShardLost, match="/job:ps/task:0"):
+        ShardClient(addresses, foreign)
 
 
 @pytest.mark.parametrize(
-    ("hello", "words"),
+    ("handshake", "words"),
     [
         ({"role": "worker", "worker": 0, "token": "guess"}, "another training"),
         ({"role": "worker", "worker": 1}, "worker 1 is not one of"),
@@ -135,13 +137,13 @@ def test_a_foreign_certificate_is_not_let_in():
         ({"role": "worker", "worker": 0, "layout": 5}, "the store's are"),
         ({"role": "worker", "worker": 0, "incarnation": 3}, "incarnation 0 .* belongs to incarnation 3"),
         ({"role": "worker", "worker": 0, "course": "0.0.1"}, r"course 0\.0\.1\. Use one version"),
-        ({"role": "session", "epoch": "high"}, "epoch"),
+        ({"role": "session", "term": "high"}, "term"),
     ],
 )
-def test_who_does_not_belong_is_refused_with_a_reason(hello, words, caplog):
-    with shards() as (where, _):
+def test_who_does_not_belong_is_refused_with_a_reason(handshake, words, caplog):
+    with shards() as (addresses, _):
         with pytest.raises(Refused, match=words):
-            connect(where.addresses[0], {**TOKEN, **hello}, patience=5)
+            connect(addresses.endpoints[0], {**TOKEN, **handshake}, patience=5)
         deadline = time.monotonic() + 5
         while "refused" not in caplog.text and time.monotonic() < deadline:
             time.sleep(0.01)
@@ -149,19 +151,19 @@ def test_who_does_not_belong_is_refused_with_a_reason(hello, words, caplog):
 
 
 def test_another_protocol_is_named_to_both(monkeypatch):
-    with shards() as (where, _):
+    with shards() as (addresses, _):
         monkeypatch.setattr(wires, "PROTOCOL", 1)
         with pytest.raises(Refused, match=f"protocol {PROTOCOL} .*the other side protocol 1"):
-            connect(where.addresses[0], {**TOKEN, "role": "worker", "worker": 0}, patience=5)
+            connect(addresses.endpoints[0], {**TOKEN, "role": "worker", "worker": 0}, patience=5)
 
 
 def test_the_first_protocols_shorter_hello_is_answered_at_once():
-    with shards() as (where, _), socket.create_connection(where.addresses[0], 5) as old:
+    with shards() as (addresses, _), socket.create_connection(addresses.endpoints[0], 5) as old:
         old.sendall(b"HELO" + (2).to_bytes(4, "little") + (1).to_bytes(8, "little") + bytes(8) + b"{}" + bytes(6))
         assert old.recv(1000)[:4] == b"NOPE"
 
 
-def _hello(payload, length=None):
+def _handshake(payload, length=None):
     length = len(payload) if length is None else length
     return b"HELO" + length.to_bytes(4, "little") + PROTOCOL.to_bytes(8, "little") + bytes(16) + payload
 
@@ -169,34 +171,34 @@ def _hello(payload, length=None):
 JUNK = [
     b"",
     b"GET / HTTP/1.0\r\n\r\n" + bytes(64),
-    _hello(b"[]"),
-    _hello(b"{"),
-    _hello(b"", 1 << 31),
+    _handshake(b"[]"),
+    _handshake(b"{"),
+    _handshake(b"", 1 << 31),
     b"PUSH" + bytes(60),
 ]
 
 
 def test_strangers_and_broken_hellos_do_not_disturb_training():
-    with shards() as (where, _), ExitStack() as silent:
+    with shards() as (addresses, _), ExitStack() as silent:
         for junk in JUNK:
-            with socket.create_connection(where.addresses[0], 5) as stranger:
+            with socket.create_connection(addresses.endpoints[0], 5) as stranger:
                 stranger.sendall(junk)
         for _ in range(20):
-            silent.enter_context(socket.create_connection(where.addresses[0], 5))
-        with talking(where) as talk, working(where):
-            assert ended(talk)["version"] == 50
+            silent.enter_context(socket.create_connection(addresses.endpoints[0], 5))
+        with connected(addresses) as client, working(addresses):
+            assert ended(client)["version"] == 50
 
 
 def test_who_says_nothing_or_half_a_hello_is_cut_off_and_too_many_are_not_let_in(monkeypatch):
-    monkeypatch.setattr("course.training.transport.listener._HELLO", 0.5)
-    with shards() as (where, _), ExitStack() as held:
-        crowd = [held.enter_context(socket.create_connection(where.addresses[0], 5)) for _ in range(60)]
+    monkeypatch.setattr("course.training.transport.listener.SHARD_HANDSHAKE", 0.5)
+    with shards() as (addresses, _), ExitStack() as held:
+        crowd = [held.enter_context(socket.create_connection(addresses.endpoints[0], 5)) for _ in range(60)]
         for stranger in crowd:
             stranger.settimeout(5)
-        crowd[0].sendall(_hello(b"{}", 100))
+        crowd[0].sendall(_handshake(b"{}", 100))
         assert all(_is_closed(stranger) for stranger in crowd)
-        with talking(where) as talk, working(where):
-            assert ended(talk)["version"] == 50
+        with connected(addresses) as client, working(addresses):
+            assert ended(client)["version"] == 50
 
 
 def _is_closed(stranger):
@@ -207,15 +209,15 @@ def _is_closed(stranger):
 
 
 def test_nobody_starts_before_everybody_is_here_and_versions_only_rise():
-    with shards(workers=3, limit=200) as (where, _), talking(where) as talk:
-        with working(where, 1):
+    with shards(workers=3, limit=200) as (addresses, _), connected(addresses) as client:
+        with working(addresses, 1):
             time.sleep(0.1)
-            assert talk.look(0)[0]["version"] == 0
-            late = [threading.Thread(target=work, args=(PROBLEM, worker, where)) for worker in (1, 2)]
+            assert client.poll(0)[0]["version"] == 0
+            late = [threading.Thread(target=run_worker, args=(PROBLEM, worker, addresses)) for worker in (1, 2)]
             for thread in late:
                 thread.start()
-            assert ended(talk)["version"] == 200
-        _, rows = talk.look(0)
+            assert ended(client)["version"] == 200
+        _, rows = client.poll(0)
         assert rows["step"].tolist() == list(range(1, 201))
         for thread in late:
             thread.join(10)
@@ -223,13 +225,13 @@ def test_nobody_starts_before_everybody_is_here_and_versions_only_rise():
 
 @pytest.mark.parametrize("count", [1, 2])
 def test_the_shards_end_with_their_session(count):
-    with shards(count, limit=FOREVER) as (where, _):
-        with working(where) as worked:
-            with talking(where) as talk:
-                until(talk, lambda status: status["version"] > 5)
+    with shards(count, limit=FOREVER) as (addresses, _):
+        with working(addresses) as worked:
+            with connected(addresses) as client:
+                until(client, lambda status: status["version"] > 5)
         assert worked[0].ended != "stopped"
         time.sleep(0.4)
-        for address in where.addresses:
+        for address in addresses.endpoints:
             with pytest.raises(OSError):
                 socket.create_connection(address, 1)
 
@@ -253,15 +255,15 @@ def test_an_error_in_the_problem_reaches_the_session_with_the_workers_number(err
 
     def failing(worker):
         try:
-            work(Failing(1, error), worker, where)
+            run_worker(Failing(1, error), worker, addresses)
         except type(error) as seen:
             caught.append(seen)
 
-    with shards(workers=2, limit=FOREVER) as (where, _), talking(where) as talk:
+    with shards(workers=2, limit=FOREVER) as (addresses, _), connected(addresses) as client:
         threads = [threading.Thread(target=failing, args=(worker,)) for worker in range(2)]
         for thread in threads:
             thread.start()
-        assert f"worker 1: {type(error).__name__}: {error}" in ended(talk)["ended"]["text"]
+        assert f"worker 1: {type(error).__name__}: {error}" in ended(client)["ended"]["text"]
         for thread in threads:
             thread.join(5)
     assert caught == [error]
@@ -269,15 +271,15 @@ def test_an_error_in_the_problem_reaches_the_session_with_the_workers_number(err
 
 @pytest.mark.parametrize("count", [1, 2])
 def test_a_gradient_that_is_not_finite_ends_training_by_name(count):
-    with shards(count, optimizer=partial(torch.optim.SGD, lr=1e6), limit=FOREVER) as (where, _):
-        with talking(where) as talk, working(where):
-            told = ended(talk)["ended"]
+    with shards(count, optimizer=partial(torch.optim.SGD, lr=1e6), limit=FOREVER) as (addresses, _):
+        with connected(addresses) as client, working(addresses):
+            told = ended(client)["ended"]
     assert told["why"] == "not finite" and "the gradient of" in told["text"] and told["version"] > 0
 
 
 ENDS_IN_A_STEP = """
 import threading, time, torch
-from tests.helpers.shards_here import PROBLEM, shards, talking, work
+from tests.helpers.shards_here import PROBLEM, connected, run_worker, shards
 
 stepping = threading.Event()
 
@@ -287,10 +289,10 @@ class Slow(torch.optim.SGD):
         time.sleep(0.5)
         print("the step is done")
 
-with shards(optimizer=Slow) as (where, servers):
-    session = talking(where)
+with shards(optimizer=Slow) as (addresses, servers):
+    session = connected(addresses)
     session.__enter__()
-    threading.Thread(target=work, args=(PROBLEM, 0, where), daemon=True).start()
+    threading.Thread(target=run_worker, args=(PROBLEM, 0, addresses), daemon=True).start()
     stepping.wait(20)
     servers.clear()  # nobody closes them
 """

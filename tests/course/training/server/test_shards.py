@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from course.training import ParameterServer, train_in_turns
-from course.training.records.settings import Settings
-from course.training.server.coordinator import Exchange
-from course.training.server.replica import Follower
+from course.training.records.settings import TrainingSettings
+from course.training.server.coordinator import Coordinator
+from course.training.server.follower import Follower
 from course.training.server.rules import make_rule, mean_of
 from course.training.server.sharding import spread
 from course.training.server.update_log import Entry, PushId
-from tests.helpers.shards_here import PROBLEM, SGD, ended, shards, talking, working
+from tests.helpers.shards_here import PROBLEM, SGD, connected, ended, shards, working
 
 OPTIMIZERS = {
     "SGD": SGD,
@@ -68,11 +68,11 @@ class Far:
         self.follower, self.orders, self.reports = follower, deque(), deque()
         follower.report = self.reports.append
 
-    def tell(self, entry):
+    def send_entry(self, entry):
         self.orders.append(Entry.from_json(entry.as_json()))
 
 
-class Recorded(Exchange):
+class Recorded(Coordinator):
     """Shard 0, which lets the test hear its order: with one shard it tells nobody else."""
 
     def _order(self, **entry):
@@ -86,7 +86,7 @@ class Play:
     def __init__(self, count, workers, mode, max_staleness=None, aggregate=None):
         self.initial = {f"p{i}": torch.arange(float(i + 2)) for i in range(3)}
         self.optimizer = partial(torch.optim.SGD, lr=0.1, momentum=0.9)
-        told = Settings(mode, workers, 10**6, max_staleness, aggregate)
+        told = TrainingSettings(mode, workers, 10**6, max_staleness, aggregate)
         self.names = spread(self.initial, count)
         stores = [ParameterServer({n: self.initial[n] for n in names}, self.optimizer) for names in self.names]
         rule = make_rule(mode, stores[0], workers, max_staleness, aggregate)
@@ -97,23 +97,23 @@ class Play:
         self.order, self.store = [], ParameterServer(self.initial, self.optimizer)
         self.versions = [self.store.pull().parameters]
         self.shards[0].tell = self.tell
-        self.shards[0].follow_me(self.links)
+        self.shards[0].attach_followers(self.links)
         self.gradients, self.cuts = {}, {}
-        self.seats, self.attempts, self.sent, self.unsent = [None] * workers, [0] * workers, [0] * workers, {}
+        self.slots, self.attempts, self.sent, self.unsent = [None] * workers, [0] * workers, [0] * workers, {}
         for worker in range(workers):
             self.reconnect(worker)
 
     def reconnect(self, worker):
         self.attempts[worker] += 1
-        self.late = (worker, self.seats[worker], *self.unsent.pop(worker, (None, set())))
-        seats = []
+        self.late = (worker, self.slots[worker], *self.unsent.pop(worker, (None, set())))
+        slots = []
         for number in reversed(range(len(self.shards))):
             into = {name: torch.empty_like(self.initial[name]) for name in self.names[number]}
-            seats.insert(0, self.shards[number].join(worker, f"s{worker}", into, self.attempts[worker]))
-        self.seats[worker] = seats
+            slots.insert(0, self.shards[number].join(worker, f"s{worker}", into, self.attempts[worker]))
+        self.slots[worker] = slots
 
     def leave(self, worker):
-        self.shards[0].leave(self.seats[worker][0], "left")
+        self.shards[0].leave(self.slots[worker][0], "left")
         self.reconnect(worker)
 
     def step(self, worker):
@@ -124,14 +124,14 @@ class Play:
 
     def receive(self, worker):
         """If every shard has answered: check that it is one version, and compute the next gradient."""
-        seats = self.seats[worker]
-        if worker in self.unsent or any(seat.answered is None for seat in seats):
+        slots = self.slots[worker]
+        if worker in self.unsent or any(slot.answered is None for slot in slots):
             return
-        versions = [shard.seats.wait(seat, None) for shard, seat in zip(self.shards, seats, strict=True)]
+        versions = [shard.slots.wait(slot, None) for shard, slot in zip(self.shards, slots, strict=True)]
         assert len(set(versions)) == 1
         wanted = self.versions[versions[0]]
-        for seat in seats:
-            assert all(torch.equal(value, wanted[name]) for name, value in seat.into.items())
+        for slot in slots:
+            assert all(torch.equal(value, wanted[name]) for name, value in slot.into.items())
         self.sent[worker] += 1
         push = PushId(worker, f"s{worker}", self.sent[worker])
         generator = torch.Generator().manual_seed(worker * 1000 + self.sent[worker])
@@ -150,27 +150,27 @@ class Play:
 
     def arrive_late(self):
         """Let what was on its way when a connection broke arrive after all, at the threads that served it."""
-        worker, seats, push, missing = self.late
+        worker, slots, push, missing = self.late
         for number in missing:
             part = {name: self.gradients[push][name] for name in self.names[number]}
-            self.shards[number].push(seats[number], push.sequence, 0.0, part)
+            self.shards[number].push(slots[number], push.sequence, 0.0, part)
         self.late = (None, None, None, set())
 
     def again(self, worker):
         """Let a push that was sent before arrive once more, everywhere."""
-        if worker in self.unsent or not self.sent[worker] or self.seats[worker][0].version is None:
+        if worker in self.unsent or not self.sent[worker] or self.slots[worker][0].version is None:
             return
-        if any(seat.answered is None for seat in self.seats[worker]):
+        if any(slot.answered is None for slot in self.slots[worker]):
             return  # it waits for an answer: nothing more can come on this connection
         for number in range(len(self.shards)):
-            self.shards[number].seats.wait(self.seats[worker][number], None)
-            self._arrive(worker, number, PushId(worker, f"s{worker}", max(1, self.shards[0]._last(f"s{worker}"))))
+            self.shards[number].slots.wait(self.slots[worker][number], None)
+            self._arrive(worker, number, PushId(worker, f"s{worker}", max(1, self.shards[0]._table.last(f"s{worker}"))))
 
     def _arrive(self, worker, number, push):
         gradients = self.gradients.get(push) or next(iter(self.gradients.values()))
         part = {name: gradients[name] for name in self.names[number]}
-        seat = self.seats[worker][number]
-        self.shards[number].push(seat, push.sequence, 0.0, part)
+        slot = self.slots[worker][number]
+        self.shards[number].push(slot, push.sequence, 0.0, part)
 
     def deliver(self, link, report):
         if link >= len(self.links):
@@ -186,7 +186,7 @@ class Play:
         entry = far.orders.popleft()
         far.follower.follow(entry)
         if entry.cut:
-            part = far.follower.taken_cut(entry.cut[0], 0)
+            part = far.follower.wait_for_cut(entry.cut[0], 0)
             self.check_cut(part)
 
     def cut(self):
@@ -242,7 +242,7 @@ def check_the_end(play, rule, workers):
         assert len(follower._staged) <= workers, "what can't be used any more is not kept"
     wanted = play.versions[version]
     for shard in play.shards:
-        assert shard.seats.ended is None and shard.store.version == version
+        assert shard.slots.ended is None and shard.store.version == version
         assert all(torch.equal(value, wanted[name]) for name, value in shard.store.pull().parameters.items())
     used = [push for entry in play.order for push in entry.used]
     dropped = [push for entry in play.order for push in entry.dropped]
@@ -250,7 +250,7 @@ def check_the_end(play, rule, workers):
     for entry in play.order:
         at = [push.worker for push in entry.used]
         assert at == sorted(set(at)), "distinct workers, in worker order"
-    status, records = play.shards[0].look(0)
+    status, records = play.shards[0].poll(0)
     if rule["mode"] == "sync":
         sizes = [len(entry.used) for entry in play.order if entry.used]
         wanted = rule.get("aggregate") or workers
@@ -267,10 +267,10 @@ def check_the_end(play, rule, workers):
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_one_asynchronous_worker_is_the_plain_loop_bit_for_bit_on_any_number_of_shards(name, count):
     optimizer = OPTIMIZERS[name]
-    with shards(count, optimizer=optimizer, limit=30) as (where, _), talking(where) as talk:
-        with working(where):
-            ended(talk)
-        snapshot = talk.snapshot()
+    with shards(count, optimizer=optimizer, limit=30) as (addresses, _), connected(addresses) as client:
+        with working(addresses):
+            ended(client)
+        snapshot = client.snapshot()
     reference = ParameterServer(PROBLEM.initial(), optimizer)
     wanted = train_in_turns(PROBLEM, optimizer=optimizer, total_steps=30).parameters
     assert snapshot.version == 30 and list(snapshot.parameters) == list(wanted)

@@ -16,12 +16,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from course.training import train_in_turns
-from course.training.problems import mnist
+from course.training.problems.mnist import mnist
 from course.training.transport import shared_memory
-from course.training.transport.shared_memory import offer, taken
-from course.training.transport.wire import Channel, Layout
+from course.training.transport.shared_memory import offer, open_offer
+from course.training.transport.tensor_layout import Layout
+from course.training.transport.wire import Channel
 from tests.course.training.server.test_server import DTYPES, shapes
-from tests.helpers.shards_here import PROBLEM, SGD, ended, shards, talking, working
+from tests.helpers.shards_here import PROBLEM, SGD, connected, ended, shards, working
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "memfd_create"), reason="this system has no memfd: tensors are sent")
 
@@ -45,11 +46,11 @@ def everything(monkeypatch):
     answers = []
 
     def watched(*arguments):
-        answers.append(taken(*arguments))
+        answers.append(open_offer(*arguments))
         return answers[-1]
 
     monkeypatch.setattr(shared_memory, "LEAST", 0)
-    monkeypatch.setattr("course.training.server.server.taken", watched)
+    monkeypatch.setattr("course.training.server.shard_server.open_offer", watched)
     yield answers
     answers.clear()
     assert mappings() == []
@@ -66,7 +67,7 @@ def test_frames_are_the_same_whether_their_tensors_are_shared_or_sent(shapes, dt
             worker, shard = (Channel(end, 5) for end in ends(stack))
             offered = stack.enter_context(closing(offer(size, worker.connection)))
             worker.agree(layout, offered.halves if shared else None)
-            shard.agree(layout, taken(offered.told, size) if shared else None)
+            shard.agree(layout, open_offer(offered.told, size) if shared else None)
             for sender, receiver in data.draw(st.permutations([(worker, shard), (shard, worker)]), label=f"{shared}"):
                 for name, view in sender.sending.items():
                     view.copy_(tensors[name])
@@ -81,10 +82,10 @@ def test_frames_are_the_same_whether_their_tensors_are_shared_or_sent(shapes, dt
 @pytest.mark.parametrize("count", [1, 2])
 @pytest.mark.parametrize(("mode", "workers"), [("async", 1), ("sync", 3)])
 def test_a_training_in_shared_memory_is_the_plain_loop_bit_for_bit(count, mode, workers, everything):
-    with shards(count, mode=mode, workers=workers) as (where, _), talking(where) as talk:
-        with working(where, workers):
-            ended(talk)
-        parameters = talk.parameters()
+    with shards(count, mode=mode, workers=workers) as (addresses, _), connected(addresses) as client:
+        with working(addresses, workers):
+            ended(client)
+        parameters = client.parameters()
     wanted = train_in_turns(PROBLEM, optimizer=SGD, mode=mode, workers=workers, total_steps=50).parameters
     assert all(torch.equal(parameters[name], wanted[name]) for name in wanted)
     assert len(everything) == count * workers and None not in everything
@@ -93,11 +94,15 @@ def test_a_training_in_shared_memory_is_the_plain_loop_bit_for_bit(count, mode, 
 def test_the_digits_share_by_themselves_and_the_line_does_not(monkeypatch):
     answers = []
     monkeypatch.setattr(
-        "course.training.server.server.taken", lambda *told: answers.append(taken(*told)) or answers[-1]
+        "course.training.server.shard_server.open_offer", lambda *told: answers.append(open_offer(*told)) or answers[-1]
     )
     for problem, shared in ((mnist(), 1), (PROBLEM, 0)):
-        with shards(problem=problem, limit=3) as (where, _), talking(where) as talk, working(where, problem=problem):
-            ended(talk)
+        with (
+            shards(problem=problem, limit=3) as (addresses, _),
+            connected(addresses) as client,
+            working(addresses, problem=problem),
+        ):
+            ended(client)
         assert len(answers) == shared and None not in answers
         answers.clear()
 
@@ -114,9 +119,9 @@ def test_where_nothing_can_be_shared_tensors_are_sent(lacking, everything, monke
     else:
         create = socket.create_connection
         monkeypatch.setattr(socket, "create_connection", lambda to, timeout: create(to, timeout, ("127.0.0.2", 0)))
-    with shards() as (where, _), talking(where) as talk:
-        with working(where):
-            assert ended(talk)["version"] == 50
+    with shards() as (addresses, _), connected(addresses) as client:
+        with working(addresses):
+            assert ended(client)["version"] == 50
     assert everything == [], "nothing was offered"
 
 
@@ -135,7 +140,9 @@ def test_a_false_offer_is_left_alone(tmp_path, monkeypatch):
         os.mkfifo(tmp_path / "pipe")
         pipe = os.open(tmp_path / "pipe", os.O_RDWR)
         stack.callback(os.close, pipe)
-        assert taken(offered.told, size) is not None and taken({**offered.told, "number": plain}, size) is None
+        assert (
+            open_offer(offered.told, size) is not None and open_offer({**offered.told, "number": plain}, size) is None
+        )
         opened.clear()
         for change in (
             {"number": file.fileno()},
@@ -146,12 +153,12 @@ def test_a_false_offer_is_left_alone(tmp_path, monkeypatch):
             {"process": -1},
             {"process": None},
         ):
-            assert taken({**offered.told, **change}, size) is None and opened == [], change
+            assert open_offer({**offered.told, **change}, size) is None and opened == [], change
         for secret in ("00" * 16, "", 5):
-            assert taken({**offered.told, "secret": secret}, size) is None, secret
-        assert taken(offered.told, size - 8) is None and taken(offered.told, size + 8) is None
+            assert open_offer({**offered.told, "secret": secret}, size) is None, secret
+        assert open_offer(offered.told, size - 8) is None and open_offer(offered.told, size + 8) is None
         for nothing in ({}, [], None, 5, "x"):
-            assert taken(nothing, size) is None, nothing
+            assert open_offer(nothing, size) is None, nothing
         assert file.seek(0, 2) == 0
 
 
@@ -167,11 +174,11 @@ def test_a_killed_worker_leaves_no_memory_behind():
         command = [sys.executable, "-c", code, str(listener.getsockname()[1])]
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
             told = json.loads(process.stdout.readline())
-            halves = taken(told, 1 << 20)
+            halves = open_offer(told, 1 << 20)
             process.kill()
             process.wait(10)
             halves.out[:3] = b"abc"  # what the shard holds stays whole, and goes with the shard
-            assert bytes(halves.out[:3]) == b"abc" and taken(told, 1 << 20) is None
+            assert bytes(halves.out[:3]) == b"abc" and open_offer(told, 1 << 20) is None
     assert len(mappings()) == 1
     del halves
     assert mappings() == []
@@ -180,8 +187,8 @@ def test_a_killed_worker_leaves_no_memory_behind():
 def test_many_connections_leave_no_descriptor(everything):
     before, threads = len(os.listdir("/proc/self/fd")), threading.active_count()
     for _ in range(5):
-        with shards(2) as (where, _), talking(where) as talk, working(where):
-            ended(talk)
+        with shards(2) as (addresses, _), connected(addresses) as client, working(addresses):
+            ended(client)
     everything.clear()
     gc.collect()
     deadline = 100

@@ -1,0 +1,80 @@
+"""Heartbeats of a task that was started by hand: frozen, or cut off from its scheduler, it is noticed on both sides.
+
+Dask waits for the end of a connection, which never comes from a process that is stopped or a cable that is out. Its own
+heartbeats grow rarer as a cluster grows, and it looks at them after five minutes.
+"""
+
+import asyncio
+import sys
+import time
+
+from distributed.core import Status
+from distributed.diagnostics.plugin import SchedulerPlugin
+
+from course.deadlines import HEARTBEAT_EVERY, SCHEDULER_LOOKS_EVERY, SCHEDULER_SILENCE, TASK_SILENCE
+
+
+async def send_heartbeats(worker):
+    """Send heartbeats for the Dask `worker` until its scheduler is lost or has counted it out; return which, as text."""
+    heard = time.monotonic()
+    while (left := heard + SCHEDULER_SILENCE - time.monotonic()) > 0:
+        try:
+            answer = await asyncio.wait_for(worker.scheduler.task_heartbeat(name=worker.name, id=worker.id), left)
+        except (OSError, TimeoutError):
+            await asyncio.sleep(HEARTBEAT_EVERY)
+            continue
+        except RuntimeError:
+            if worker.status == Status.running:
+                raise
+            return "lost its scheduler"  # Dask found it out first, and has closed the worker's connections
+        heard = time.monotonic()
+        if not answer["known"]:
+            return "was counted out by its scheduler: it had been silent"
+        await asyncio.sleep(HEARTBEAT_EVERY)
+    return f"has not heard from its scheduler for {SCHEDULER_SILENCE:.0f} s"
+
+
+class Watch(SchedulerPlugin):
+    """The scheduler's side: takes the tasks that are silent from the scheduler's list."""
+
+    name = "course-watch"
+
+    def __init__(self, scheduler, say):
+        self._scheduler, self._say = scheduler, say
+        self._heard = {}  # address -> when it was last heard, by this process's monotonic clock
+
+    def add_worker(self, scheduler, worker):
+        self._heard[worker] = time.monotonic()
+
+    def remove_worker(self, scheduler, worker, **_):
+        self._heard.pop(worker, None)
+
+    def heartbeat(self, name, id):
+        """Note a heartbeat; say whether the task `name` is on the list as the process that calls itself `id`."""
+        there = self._scheduler.workers.get(self._scheduler.aliases.get(name))
+        known = there is not None and there.server_id == id
+        if known:
+            self._heard[there.address] = time.monotonic()
+        return {"known": known}
+
+    def silence(self, address):
+        """Return for how many seconds the task at `address` has been silent."""
+        return time.monotonic() - self._heard.get(address, time.monotonic())
+
+    async def run(self):
+        """Look at the tasks for ever."""
+        last = time.monotonic()
+        while True:
+            await asyncio.sleep(SCHEDULER_LOOKS_EVERY)
+            now = time.monotonic()
+            if now - last > 4 * SCHEDULER_LOOKS_EVERY:  # this process was frozen or busy, and could hear no task
+                self._heard = dict.fromkeys(self._heard, now)
+            last = now
+            for address in [one for one, heard in self._heard.items() if now - heard > TASK_SILENCE]:
+                await self._count_out(address, now - self._heard[address])
+
+    async def _count_out(self, address, seconds):
+        name = self._scheduler.workers[address].name
+        self._say(f"{name} has been silent for {seconds:.1f} s: counted out", file=sys.stderr, flush=True)
+        # expected: the work that it had is not to blame, so it isn't given up after a few such events
+        await self._scheduler.remove_worker(address, stimulus_id=f"silent-{time.monotonic()}", expected=True)

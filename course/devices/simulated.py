@@ -1,0 +1,63 @@
+"""Simulated GPUs as the course has them: models by its traces' names, its own devices, lanes in its colours."""
+
+from collections.abc import Callable
+
+import psutil
+
+import simgpu
+from course.devices.machine import Device, as_devices
+from course.devices.models import model_for
+from course.draw import Picture, lanes
+from course.traces import DataSheet, Trace
+from simgpu import DeviceModel
+
+
+class ModelledClock(simgpu.ModelledClock):
+    """simgpu's clock, with pictures in the course's colours."""
+
+    def picture(self, title: str = "", since: float = 0.0, until: float = float("inf")) -> Picture:
+        """Return a `Picture` of the lanes between two moments in modelled seconds: who was busy, and with what."""
+        return lanes(self.spans_between(since, until), (), title, self.model.label)
+
+
+class SimulatedGPUs(simgpu.SimulatedGPUs):
+    """`count` simulated GPUs of `model` (a `DeviceModel`), active until `close()` or the end of a `with`.
+
+    `clock` is the `ModelledClock`, `memory` the accounts of every device, `devices` the course's own list of them.
+    """
+
+    find_model: Callable[..., DeviceModel] = staticmethod(model_for)
+    clock_class: type[simgpu.ModelledClock] = ModelledClock
+
+    @property
+    def devices(self) -> list[Device]:
+        """The simulated devices as course `Device`s."""
+        return as_devices(self)
+
+    @staticmethod
+    def free_of_system() -> int:
+        """Return the bytes that the system can still give; known on every platform."""
+        return psutil.virtual_memory().available
+
+
+def simulated_gpus(count: int = 1, model: "str | DataSheet | Trace | DeviceModel" = "H200") -> SimulatedGPUs:
+    """Start `count` simulated GPUs and return them as `SimulatedGPUs`.
+
+    From now on this thread's PyTorch programs find `cuda:0` to `cuda:{count-1}`, as on a machine that has them: values
+    are the CPU's, devices, errors and their words are CUDA's, and `.clock` keeps modelled seconds, never measured ones.
+    `model` names what is modelled: a data sheet or trace ("H200", "T4"), a `Trace`, a `DataSheet`. Use it in a `with`,
+    or over several cells and then `.close()`; afterwards its tensors refuse every use. One at a time in a process. A
+    real GPU is hidden meanwhile. Numbers lie in this computer's memory, once for all devices.
+
+    Another thread may use simulated tensors; to make new ones it enters `with gpus.entered():`. Compiled functions run
+    uncompiled. Refused plainly: sparse tensors, `nn.DataParallel`, `torch.export`. Random numbers are the CPU's of the
+    same seed, not a real GPU's. Raises ValueError for a count below 1 or above 128, RuntimeError while another is
+    active.
+
+    >>> import torch
+    >>> with simulated_gpus(2) as gpus:
+    ...     x = torch.ones(2, device="cuda:1") * 3
+    >>> x.device
+    device(type='cuda', index=1)
+    """
+    return SimulatedGPUs(count, model)

@@ -1,0 +1,84 @@
+"""What a training is to do, decided before anything starts: data that all its incarnations share."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from course.training.problems.problem import MakeOptimizer, Problem
+from course.training.records.errors import NonFiniteError
+from course.training.records.settings import TrainingSettings
+from course.training.server.rules import make_rule
+from course.training.server.store import ParameterServer
+
+PLACEMENTS = ("by_size", "round_robin")
+
+
+@dataclass(frozen=True)
+class TrainingPlan:
+    """The arguments of `train`, checked: `ps` and `workers` are tasks' names, `settings` what every shard is told.
+
+    `optimizer`: from a list of tensors to a `torch.optim` optimiser; `kind`: the name of its class.
+    """
+
+    problem: Problem
+    optimizer: MakeOptimizer
+    kind: str
+    settings: TrainingSettings
+    ps: tuple[str, ...]
+    workers: tuple[str, ...]
+    seed: int = 0
+
+
+def make_plan(
+    problem: Problem,
+    tasks: Sequence[str],
+    optimizer: MakeOptimizer,
+    mode: str,
+    workers: int | None,
+    total_steps: int,
+    max_staleness: int | None,
+    aggregate: int | None,
+    seed: int,
+    placement: str,
+) -> TrainingPlan:
+    """Return the plan of these arguments of `train`, the cluster having `tasks`; ValueError for a wrong one."""
+    ps, chosen = participants(tasks, workers)
+    _check_problem(problem)
+    if isinstance(total_steps, bool) or not isinstance(total_steps, int) or total_steps < 0:
+        raise ValueError(f"train(total_steps={total_steps!r}): give a whole number of updates from 0 up.")
+    if placement not in PLACEMENTS:
+        raise ValueError(f"train(placement={placement!r}): choose one of {', '.join(PLACEMENTS)}.")
+    make_rule(mode, None, len(chosen), max_staleness, aggregate)
+    settings = TrainingSettings(mode, len(chosen), total_steps, max_staleness, aggregate, placement, seed=seed)
+    return TrainingPlan(problem, optimizer, _kind(problem.initial(), optimizer), settings, ps, chosen, seed)
+
+
+def participants(tasks: Sequence[str], workers: int | None = None) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return (ps tasks, worker tasks) of a training: all of the first, `workers` of the second (None: all).
+
+    Raises ValueError where there are none, or not so many.
+    """
+    named = {job: tuple(t for t in tasks if t.startswith(f"/job:{job}/")) for job in ("ps", "worker")}
+    if not named["ps"] or not named["worker"]:
+        raise ValueError(
+            f"train(cluster): its tasks are {', '.join(tasks)}; a ps task and a worker task are needed. "
+            "Use local_cluster(ps=1, worker=2), or name both by --ps-hosts and --worker-hosts."
+        )
+    count = len(named["worker"]) if workers is None else workers
+    if not 1 <= count <= len(named["worker"]):
+        raise ValueError(f"train(workers={workers}): this cluster has 1 to {len(named['worker'])} to offer.")
+    return named["ps"], named["worker"][:count]
+
+
+def _check_problem(problem):
+    missing = [name for name in ("initial", "batch", "loss") if not callable(getattr(problem, name, None))]
+    if missing:
+        raise ValueError(f"train(problem={problem!r}): it has no {', '.join(missing)}. See course.training.Problem.")
+    for name, value in problem.initial().items():
+        if not bool(value.isfinite().all()):
+            raise NonFiniteError(f"the first value of {name!r}", version=0)
+
+
+def _kind(parameters, optimizer):
+    """Return the name of the optimiser's class; ValueError for one that can't be kept by a parameter server."""
+    ParameterServer(parameters, optimizer)
+    return type(optimizer(list(parameters.values()))).__name__

@@ -1,0 +1,51 @@
+"""Which pushes of which session are in the parameters: by this table a push that comes twice is applied once."""
+
+from collections import Counter
+
+from course.training.checkpoint.snapshot import Applied
+from course.training.server.rules import Push
+
+
+class PushTable:
+    """Shard 0's account of every worker's session; whoever shares one between threads holds a lock.
+
+    `applied`: session's id to `Applied`, as a snapshot keeps it; the table goes on from it.
+    """
+
+    def __init__(self, applied: dict[str, Applied] | None = None):
+        self.applied = dict(applied or {})
+        self._reported: dict[str, tuple[int, int]] = {}  # session -> (sent, acknowledged), as the worker last said
+
+    def __contains__(self, session: str) -> bool:
+        return session in self.applied
+
+    def open(self, session: str, worker: int) -> None:
+        """Begin the account of a session of `worker`; one that is there already goes on."""
+        self.applied.setdefault(session, Applied(worker, 0, 0, 0))
+
+    def last(self, session: str) -> int:
+        """Return the sequence number of the session's last push that was applied or dropped; 0 before the first."""
+        return self.applied[session].last
+
+    def note(self, push: Push, applied: int = 0, dropped: int = 0) -> None:
+        """Note that this push was applied (1), or dropped (1)."""
+        before = self.applied[push.session]
+        self.applied[push.session] = Applied(
+            push.worker, push.sequence, before.applied + applied, before.dropped + dropped
+        )
+
+    def note_reported(self, session: str, sent: int, acknowledged: int) -> None:
+        """Note a worker's own counts: pushes sent, and pushes that it knows were applied or dropped."""
+        # the larger: what an older connection had on its way may come after what was said on the next
+        self._reported[session] = max(self._reported.get(session, (0, 0)), (sent, acknowledged))
+
+    def counts(self) -> dict[str, Counter]:
+        """Return what became of the pushes of this lineage: "sent", "acknowledged", "applied", "dropped" by worker."""
+        counts = {name: Counter() for name in ("sent", "acknowledged", "applied", "dropped")}
+        for session, (worker, last, applied, dropped) in self.applied.items():
+            sent, acknowledged = self._reported.get(session, (0, 0))
+            counts["sent"][worker] += max(sent, last)
+            counts["acknowledged"][worker] += acknowledged
+            counts["applied"][worker] += applied
+            counts["dropped"][worker] += dropped
+        return counts

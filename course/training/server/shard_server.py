@@ -1,0 +1,283 @@
+"""One shard's process: it serves a session, workers and the other shards, and ends when its session ends."""
+
+import atexit
+import json
+import secrets
+import ssl
+import threading
+import time
+import weakref
+from contextlib import suppress
+
+import numpy
+import torch
+
+from course.deadlines import (
+    FIRST_SESSION_COMES,
+    SESSION_SILENCE,
+    STEPS_END_AT_EXIT,
+    WIRE_HEARTBEAT_EVERY,
+    WIRE_SILENCE,
+)
+from course.training.checkpoint.snapshot import Snapshot
+from course.training.problems.problem import MakeOptimizer
+from course.training.records.result import RECORD
+from course.training.records.settings import TrainingSettings
+from course.training.server.coordinator import Coordinator
+from course.training.server.follower import Follower, FollowerLink, Reporter, follow_log
+from course.training.server.rules import make_rule
+from course.training.server.store import ParameterServer
+from course.training.transport.listener import Listener, start, wait_for_threads
+from course.training.transport.shared_memory import open_offer
+from course.training.transport.tensor_layout import Layout
+from course.training.transport.wire import HANDSHAKE_LIMIT
+
+_ROLES = ("session", "worker", "log", "reports")
+_OPEN = weakref.WeakSet()
+
+
+class ShardServer:
+    """Serves one shard of one training. It closes when the session that asked for it closes or falls silent.
+
+    `shard`: a `Coordinator` for shard 0, a `Follower` for the others. `token`: a secret that every handshake must name,
+    so that no worker reaches another training's store by mistake. `contexts`: `ssl.SSLContext`s to listen and to call
+    with, or Nones for plain TCP. `grace`: seconds to wait for another session when this one has gone.
+    """
+
+    def __init__(
+        self,
+        shard: Coordinator | Follower,
+        layout: Layout,
+        token: str,
+        contexts: tuple[ssl.SSLContext | None, ssl.SSLContext | None] = (None, None),
+        host: str = "127.0.0.1",
+        grace: float = 0.0,
+    ):
+        self.shard, self._layout, self.token, self._grace = shard, layout, token, grace
+        listen, self._call = contexts
+        self._layout_json = json.loads(json.dumps(layout.as_json()))
+        self._lock, self._channels, self._links = threading.Lock(), set(), []
+        self._term, self._session = -1, None
+        self._alone_since, self._allowed = time.monotonic(), FIRST_SESSION_COMES
+        _OPEN.add(self)
+        self._listener = Listener(self._serve, self._refusal, self._tick, token, listen, host)
+        self.address = self._listener.address
+
+    def close(self) -> None:
+        """End the training and hang up every connection; worker loops then end by themselves. Idempotent."""
+        self._listener.close()
+        with self._lock:
+            open_now = [*self._channels, *self._links]
+        for one in open_now:
+            one.hang_up()  # their threads close them
+        self.shard.end("closed")  # last: no session is to read this as the training's end, but to miss the server
+
+    def _tick(self):
+        """Close when no session has come, or come back, for too long."""
+        with self._lock:
+            forsaken = self._session is None and time.monotonic() - self._alone_since > self._allowed
+        if forsaken:
+            self.close()
+
+    def _refusal(self, fields):
+        """Return why this handshake is refused, or None."""
+        role, incarnation, term = fields.get("role"), fields.get("incarnation", 0), fields.get("term", 0)
+        if role not in _ROLES:
+            return "a handshake says its role: session or worker."
+        if incarnation != self.shard.incarnation:
+            return (
+                f"this parameter server is incarnation {self.shard.incarnation} of the training; "
+                f"the {role} belongs to incarnation {incarnation}."
+            )
+        if role == "session" and (not isinstance(term, int) or term < self._term):
+            return f"a session of term {self._term} leads this training now; term {term} is over."
+        if role == "worker":
+            return self._refusal_of_worker(fields)
+        return None
+
+    def _refusal_of_worker(self, fields):
+        if fields.get("layout", self._layout_json) != self._layout_json:
+            return f"the worker's parameters are {fields['layout']}; the store's are {self._layout_json}."
+        if not isinstance(fields.get("session", ""), str) or not isinstance(fields.get("attempt", 0), int):
+            return "a worker's session is a text, its attempt a number."
+        try:
+            self.shard.admit(fields.get("worker"), fields.get("session", ""))
+        except ValueError as error:
+            return str(error)
+        return None
+
+    def _serve(self, channel, fields):
+        with self._lock:
+            self._channels.add(channel)
+        try:
+            if not self._listener.closed.is_set():
+                getattr(self, f"_serve_{fields['role']}")(channel, fields)
+        finally:
+            channel.close()
+            with self._lock:
+                self._channels.discard(channel)
+
+    # --- a worker ----------------------------------------------------------------------------------------------------
+
+    def _serve_worker(self, channel, fields):
+        channel.send("OKAY")
+        joining = channel.receive(HANDSHAKE_LIMIT)
+        if joining.kind != "JOIN":
+            return
+        shared = open_offer(joining.text(), self._layout.nbytes) if joining.payload else None
+        channel.agree(self._layout, shared)
+        slot = self.shard.join(fields["worker"], fields.get("session", ""), channel.sending, fields.get("attempt", 0))
+        reason, silent = "stopped", False
+        try:
+            # a worker joins shard 0 when all others have a slot for the answer
+            channel.send("SLOT", number=shared is not None)
+            reason = self._serve_steps(channel, slot)
+        except TimeoutError:
+            reason, silent = f"nothing heard for {WIRE_SILENCE:.0f} s", True
+        except (OSError, ValueError) as error:
+            reason = f"connection lost: {error}"
+        finally:
+            self.shard.leave(slot, reason, silent)
+
+    def _serve_steps(self, channel, slot):
+        """Answer the worker's pushes until the end; return why its connection ended."""
+
+        def send_heartbeat():
+            channel.send("BEAT")
+
+        while (version := self.shard.slots.wait(slot, send_heartbeat)) is not None:
+            channel.send_tensors("PARM", version, sequence=slot.taken)
+            frame = channel.receive(HANDSHAKE_LIMIT)
+            if frame.kind == "BYE!":  # another shard told it that training is over; this one hears why in a moment
+                return "sent home by another shard"
+            if frame.kind != "PUSH":
+                reason = frame.payload.decode(errors="replace")
+                self.shard.end("error", f"worker {slot.worker}: {reason}")
+                return reason
+            self.shard.push(slot, frame.sequence, frame.value, channel.received, frame.number)
+        if self.shard.slots.ended["why"] in ("closed", "shard"):
+            raise ConnectionError("the session or another shard has gone: this is not the end of training")
+        channel.send("STOP", sequence=slot.taken)
+        last = channel.receive(HANDSHAKE_LIMIT)  # BYE!, with its last counts
+        self.shard.note_counts(slot, last.sequence, last.number)
+        return "stopped"
+
+    # --- the session -------------------------------------------------------------------------------------------------
+
+    def _serve_session(self, channel, fields):
+        term = fields.get("term", 0)
+        with self._lock:
+            before, self._session, self._term = self._session, channel, term
+        if before is not None:
+            before.hang_up()  # an older chief: it is refused when it comes again
+        channel.patience(SESSION_SILENCE)
+        bye = False
+        try:
+            channel.send("OKAY", payload={"term": term})
+            while not bye:
+                bye = self._answer_session(channel, channel.receive())
+        finally:
+            self._session_left(channel, bye)
+
+    def _session_left(self, channel, bye):
+        with self._lock:
+            if self._session is not channel:
+                return
+            self._session, self._alone_since, self._allowed = None, time.monotonic(), self._grace
+        if bye or not self._grace:
+            self.close()
+
+    def _answer_session(self, channel, frame):
+        """Answer one request of the session; return whether it was its last."""
+        if frame.kind == "POLL":
+            status, records = self.shard.poll(frame.number, frame.sequence)
+            channel.send("STAT", payload=status)
+            channel.send("ROWS", payload=numpy.array(records, dtype=RECORD).tobytes())
+        elif frame.kind == "SNAP":
+            number, state = self.shard.cut(full=bool(frame.number))
+            channel.send("CUTS", number, payload=state.as_bytes())
+        elif frame.kind == "TAKE":
+            state = self.shard.wait_for_cut(frame.number, WIRE_SILENCE / 2)
+            channel.send("CUTS", frame.number, payload=state.as_bytes())
+        elif frame.kind == "LINK":
+            self._link(frame.text())
+            channel.send("OKAY")
+        elif frame.kind == "STOP":
+            self.shard.end("stopped")
+        return frame.kind == "BYE!"
+
+    # --- the other shards --------------------------------------------------------------------------------------------
+
+    def _link(self, endpoints):
+        """Connect to the other shards; from now on they follow this one."""
+        handshake = {"token": self.token, "incarnation": self.shard.incarnation}
+        for number, endpoint in enumerate(endpoints):
+            link = FollowerLink(tuple(endpoint), handshake, self._call)
+            with self._lock:
+                self._links.append(link)
+            start(self._listen, number, link)
+        self.shard.attach_followers(list(self._links))
+        if endpoints:
+            start(self._send_heartbeats)
+
+    def _listen(self, number, link):
+        def ended(**end):
+            self.shard.end(**({"shard": number + 1} if end["why"] == "shard" else {}), **end)
+
+        link.listen(lambda push: self.shard.staged(number, push), self.shard.connection_lost, ended)
+
+    def _send_heartbeats(self):
+        while not self._listener.closed.wait(WIRE_HEARTBEAT_EVERY):
+            for link in self._links:
+                link.send_heartbeat()
+
+    def _serve_log(self, channel, fields):
+        channel.send("OKAY")
+        try:
+            follow_log(channel, self.shard.follow)
+        except (OSError, ValueError) as error:
+            if isinstance(error, ValueError) and self.shard.report is not None:
+                with suppress(OSError):  # shard 0 has gone too: it needs no reason
+                    self.shard.report({"why": "shard", "text": f"it can't follow the order: {error}"})
+            self.shard.end("shard", f"it and shard 0 have lost each other: {error}", shard=0)
+
+    def _serve_reports(self, channel, fields):
+        self.shard.report = Reporter(channel)  # before the answer: pushes may come right after it
+        channel.send("OKAY")
+        self.shard.report.send_heartbeats_until(self._listener.closed)
+
+
+@atexit.register
+def _close_all():
+    """Close what is open when the process ends: a thread in the middle of PyTorch's own code would abort it."""
+    for server in list(_OPEN):
+        server.close()
+    wait_for_threads(STEPS_END_AT_EXIT)
+
+
+def open_server(
+    parameters: dict[str, torch.Tensor],
+    optimizer: MakeOptimizer,
+    settings: TrainingSettings,
+    *,
+    token: str | None = None,
+    shard: int = 0,
+    shards: int = 1,
+    incarnation: int = 0,
+    start: Snapshot | None = None,
+    contexts: tuple[ssl.SSLContext | None, ssl.SSLContext | None] = (None, None),
+    host: str | None = None,
+) -> ShardServer:
+    """Start a `ShardServer` for shard number `shard` of `shards` with these parameters in this process; return it.
+
+    `start`: a `Snapshot` of them to go on from. `contexts`: `ssl.SSLContext`s to listen and to call with, or Nones.
+    Raises ValueError for an optimiser that a parameter server can't keep, or a snapshot of other parameters.
+    """
+    store = ParameterServer(parameters, optimizer, state=start)
+    if shard == 0:
+        rule = make_rule(settings.mode, store, settings.workers, settings.max_staleness, settings.aggregate)
+        part: Coordinator | Follower = Coordinator(store, rule, settings, incarnation, start, others=shards - 1)
+    else:
+        part = Follower(store, settings, incarnation)
+    token = token or secrets.token_hex(8)
+    return ShardServer(part, Layout.of(parameters), token, contexts, host or "127.0.0.1", settings.grace)

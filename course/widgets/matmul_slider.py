@@ -1,0 +1,131 @@
+"""`MatmulSlider`: a product of two n × n matrices, timed on this CPU, beside what a GPU would take with its copies."""
+
+from dataclasses import dataclass
+from html import escape
+
+import ipywidgets
+import traitlets
+
+from course.draw import ROLES, figure, html, picture
+from course.draw.picture import Picture
+from course.traces import MatmulTiming, load_trace
+from course.widgets.explorer import Explorer
+
+SIZES = [64, 128, 256, 512, 1024, 1500, 2048, 3000, 4500]
+RECORDED = "epyc-2-cores"  # stands in for this CPU where no kernel can measure
+
+
+class _Stopped(Exception):
+    """The reader pressed Stop, or moved the slider on."""
+
+
+@dataclass(frozen=True)
+class Duel:
+    """The same product on both: `cpu` measured or recorded, `gpu` modelled (or measured where there is one)."""
+
+    cpu: MatmulTiming
+    gpu: MatmulTiming
+
+
+class MatmulSlider(Explorer):
+    """Move `size` and see who wins: this machine's CPU, measured in the background, or a GPU with its copies.
+
+    `size` is one of `SIZES`; `gpu` names a data sheet ("h200", "t4"), or "cuda" on a machine that has one. The static
+    twin shows a recorded CPU, so it is the same on every machine; every figure says what it is.
+    """
+
+    background = True
+    size = traitlets.Enum(SIZES, 1500).tag(state=True)
+    gpu = traitlets.Enum(["h200", "t4", "cuda"], "h200").tag(state=True)
+
+    def controls(self) -> list[ipywidgets.Widget]:
+        """Return the size slider and the choice of GPU."""
+        slider = self.choice("size", SIZES, "matrix size n", kind=ipywidgets.SelectionSlider)
+        slider.continuous_update = False  # each stop of the slider is a measurement
+        slider.layout = {"width": "100%", "max_width": "640px"}
+        return [slider, self.choice("gpu", _gpus(), "GPU")]
+
+    def compute(self) -> Duel | None:
+        """Measure the product on this CPU (and on CUDA, if that is chosen); None when stopped."""
+        from course.timing import measure_matmul
+
+        devices = ["/cpu:0", "/gpu:0"] if self.gpu == "cuda" else ["/cpu:0"]
+        try:
+            timings = measure_matmul([self.size], devices, budget=2.0, watch=self._watch)
+        except _Stopped:
+            return None
+        return Duel(timings[0], timings[1] if self.gpu == "cuda" else _modelled(self.gpu, self.size))
+
+    def _watch(self, fraction):
+        if self.stopped.is_set():
+            raise _Stopped
+        self.progress(fraction)
+
+    def draw(self, result: Duel) -> Picture:
+        """Return the verdict as a large number above two bars."""
+        cpu, gpu = result.cpu, result.gpu
+        faster, ratio = _verdict(cpu.compute, gpu.total)
+        verdict = f"n = {cpu.size}: the {faster} is {ratio} × faster, copies included ({gpu.kind})"
+        copies = 1 - gpu.compute / gpu.total
+        sentence = (
+            f"The product is {cpu.flops:,} operations. The GPU spends {copies:.0%} of its time copying. "
+            f"CPU {cpu.label}. GPU {gpu.label}."
+        )
+        body = (
+            f'<div class="figure">{faster} {ratio} × faster</div>'
+            f'<p class="note">n = {cpu.size}, copies included; the GPU\'s seconds are {gpu.kind}.</p>'
+            f"{_bars(cpu, gpu).html}<p>{escape(sentence)}</p>"
+        )
+        return html(body, f"{verdict}. {sentence}")
+
+    def static(self) -> Picture:
+        """Return the picture with a recorded CPU, and no kernel behind it."""
+        return self.draw(Duel(_recorded(self.size), _modelled(self.gpu, self.size)))
+
+
+def _gpus():
+    """The GPUs to choose from: the data sheets, and the real one where there is one."""
+    import torch
+
+    sheets = [("H200 (data sheet)", "h200"), ("T4 (data sheet)", "t4")]
+    return sheets + ([("this machine's", "cuda")] if torch.cuda.is_available() else [])
+
+
+def _recorded(size):
+    return load_trace(RECORDED).at(size)
+
+
+def _modelled(gpu, size):
+    return load_trace(f"{'h200' if gpu == 'cuda' else gpu}-data-sheet").matmul(size)
+
+
+def _verdict(cpu, gpu):
+    """Who is faster, and how many times, to two digits."""
+    name, ratio = ("GPU", cpu / gpu) if gpu < cpu else ("CPU", gpu / cpu)
+    return name, f"{ratio:.0f}" if ratio >= 10 else f"{ratio:.1f}"
+
+
+def _bars(cpu, gpu):
+    """Two bars of milliseconds: dashed and hatched where the figure was not measured here."""
+    with figure(figsize=(7.2, 1.9)) as (drawn, axes):
+        _bar(axes, 0, 0.0, cpu.compute, "cpu", cpu.kind)
+        _bar(axes, 1, 0.0, gpu.compute, "gpu", gpu.kind)
+        _bar(axes, 1, gpu.compute, gpu.total - gpu.compute, "bytes", gpu.kind)
+        axes.set_xlabel("milliseconds a product (grey: copies)")
+        axes.set_yticks([0, 1], labels=[f"CPU, {cpu.kind}", f"GPU, {gpu.kind}"])
+        axes.set_ylim(1.6, -0.6)
+    return picture(drawn, "two bars: CPU, GPU with its copies")
+
+
+def _bar(axes, row, left, seconds, role, kind):
+    colour = ROLES[role].colour
+    real = kind == "measured"
+    axes.barh(
+        row,
+        seconds * 1000,
+        left=left * 1000,
+        facecolor=colour if real else (colour, 0.35),
+        edgecolor=colour,
+        hatch=None if real else "/",
+        linestyle="-" if real else "--",
+    )

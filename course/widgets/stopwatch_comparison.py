@@ -1,0 +1,112 @@
+"""The stopwatch comparison: five stopwatches on one product of a simulated GPU, and what each of them counts."""
+
+from html import escape
+
+import ipywidgets
+import traitlets
+
+from course import draw
+from course.devices.models import model_for
+from course.draw.picture import Picture
+from course.units import in_words
+from course.widgets.explorer import Explorer, headline
+from simgpu.clock.five_stopwatches import NAMES, Stopwatches, stopwatches
+
+SIZES = [16, 64, 256, 512, 1024, 1500, 2048, 3000, 4096, 8192]
+MODELS = ["H200", "T4"]
+
+
+class StopwatchComparison(Explorer):
+    """Choose a size and a stopwatch; see what it reads, beside the others, and what host and GPU did meanwhile.
+
+    `size` is one of `SIZES`, `model` the simulated GPU's, `watch` the stopwatch whose lanes are shown. Every second is
+    a modelled one. `result` is a `Stopwatches`.
+    """
+
+    size = traitlets.Enum(SIZES, 1500).tag(state=True)
+    model = traitlets.Enum(MODELS, "H200").tag(state=True)
+    watch = traitlets.Enum(NAMES, NAMES[0]).tag(state=True)
+
+    def controls(self) -> list[ipywidgets.Widget]:
+        """Return the size slider, the choice of stopwatch and of the GPU's model."""
+        slider = self.choice("size", SIZES, "matrix size n", kind=ipywidgets.SelectionSlider)
+        slider.layout = {"width": "100%", "max_width": "640px"}
+        watch = self.choice("watch", NAMES, "Stopwatch", kind=ipywidgets.ToggleButtons)
+        watch.style.button_width = "auto"
+        model = self.choice("model", MODELS, "GPU model")
+        model.layout.width = "180px"
+        return [slider, watch, model]
+
+    def compute(self) -> Stopwatches:
+        """Return the `Stopwatches` of the present size."""
+        return stopwatches(self.size, model_for(self.model))
+
+    def draw(self, result: Stopwatches) -> Picture:
+        """Return the chosen reading in large, all readings as bars, and the chosen one's lanes."""
+        chosen = result.of(self.watch)
+        verdict = f"{chosen.name}: {in_words(chosen.seconds)} modelled, {_compared(chosen, result.true)}"
+        sentence = f"It counts {chosen.counts}. {_truth(result)}"
+        body = (
+            f"{headline(in_words(chosen.seconds), f'modelled, {chosen.name}')}"
+            f'<p class="{"ok" if chosen.right else "wrong"}">{escape(_compared(chosen, result.true).capitalize())}. '
+            f"{escape(sentence)}</p>"
+            f"{_bars(result, chosen).html}"
+            f"{draw.lanes(chosen.spans, chosen.read, _title(chosen), result.label.replace('; ', chr(10))).html}"
+        )
+        said = ", ".join(f"{r.name} {in_words(r.seconds)}" for r in result.readings)
+        return draw.html(body, f"n = {result.size}, {verdict}. {sentence} {said}. {result.label}.")
+
+
+def _truth(result):
+    if result.launch > result.work:
+        return (
+            f"The GPU works for {in_words(result.work)} only: among many such products each takes the "
+            f"{in_words(result.launch)} of a launch."
+        )
+    return f"The product itself keeps the GPU busy for {in_words(result.work)}."
+
+
+def _compared(reading, true):
+    """Return in words how a reading compares with the product's seconds among many."""
+    ratio = reading.seconds / true
+    if 0.9 < ratio < 1.1:
+        return "the product, within a tenth" + ("" if reading.right else ", by accident")
+    if ratio > 1:
+        return f"{_times(ratio)} times the product"
+    return f"{_times(1 / ratio)} times too short"
+
+
+def _times(ratio):
+    return f"{ratio:,.0f}" if ratio >= 10 else f"{ratio:.2g}"
+
+
+def _title(reading):
+    """Return the title of the lanes: what lies between the two readings."""
+    if not any(span.what == "work" and span.stop <= reading.read[1] for span in reading.spans):
+        return "Read before the GPU has finished"
+    return f"Read: {reading.counts.partition('; ')[0].partition(' besides')[0]}"
+
+
+def _bars(result, chosen):
+    """Return a bar a stopwatch, in powers of ten; the dotted line is the product itself."""
+    colour = draw.ROLES["gpu"].colour
+    seconds = [reading.seconds for reading in result.readings]
+    title = f"One product, {len(seconds)} stopwatches: they differ {_times(max(seconds) / min(seconds))} times"
+    with draw.figure(figsize=(7.2, 2.9)) as (drawn, axes):
+        for row, reading in enumerate(result.readings):
+            bold = "bold" if reading is chosen else "normal"
+            width = reading.seconds * 1e6
+            axes.barh(row, width, height=0.6, facecolor=(colour, 0.35), edgecolor=colour, hatch="/", linestyle="--")
+            text = f"{in_words(reading.seconds)}, {_compared(reading, result.true)}"
+            axes.annotate(text, (width, row), (5, 0), textcoords="offset points", va="center", weight=bold, fontsize=9)
+        axes.axvline(result.true * 1e6, color=draw.ROLES["bytes"].colour, linestyle=":", linewidth=1.5)
+        axes.set(xscale="log", xlim=(1.0, max(seconds) * 3e9))  # room for the words
+        axes.set_yticks(range(len(result.readings)), labels=[f"{_sign(r)} {r.name}" for r in result.readings])
+        axes.set_ylim(len(result.readings) - 0.4, -0.6)
+        axes.set_xlabel("microseconds a product, modelled; dotted: the product itself")
+        axes.set_title(title)
+    return draw.picture(drawn, title)
+
+
+def _sign(reading):
+    return "✓" if reading.right else "✕"

@@ -1,0 +1,59 @@
+"""Messages to and from what runs in a sandbox: a length and bytes there, bytes of bounded length back."""
+
+import struct
+import time
+
+from grader.marking.result_types import Malformed
+from grader.sandbox import SandboxStopped
+
+TEXT = 4096  # bytes of text in an answer
+MOST = 128 * 1024 * 1024  # bytes of one answer, whatever its kinds allow together
+
+
+class Messages:
+    """What is said to one running sandbox, and what it says; every deadline is a time of the monotonic clock.
+
+    Each method raises SandboxStopped once the sandbox has ended or the deadline has passed.
+    """
+
+    def __init__(self, running) -> None:
+        """`running`: as `Sandbox.start` gives it."""
+        self.running = running
+
+    def send(self, message: bytes, deadline: float) -> None:
+        """Send `message` after its length in 8 bytes."""
+        self.running.send(struct.pack("<Q", len(message)) + message, _left(deadline))
+
+    def receive(self, count: int, deadline: float) -> bytes:
+        """Return exactly `count` bytes."""
+        if time.monotonic() > deadline:  # who writes without end is always ready to be read
+            self.running.stop("time")
+            raise SandboxStopped(self.running.close())
+        return self.running.receive(count, _left(deadline)) if count else b""
+
+    def text(self, deadline: float, limit: int = TEXT) -> str:
+        """Return a text that comes after its length in 4 bytes. Raises Malformed for one above `limit` bytes."""
+        (length,) = struct.unpack("<I", self.receive(4, deadline))
+        if length > limit:
+            raise Malformed(f"a text of {length} bytes; the limit is {limit}")
+        return self.receive(length, deadline).decode("utf-8", "replace")
+
+    def value(self, kind, deadline: float):
+        """Return the value of `kind` that comes. Raises Malformed where it is of no such kind, or too much in all."""
+        left = MOST  # lists of arrays may each keep to their limit and be too much together
+
+        def within(count):
+            nonlocal left
+            left -= count
+            if left < 0:
+                raise Malformed(f"more than {MOST} bytes in all")
+            return self.receive(count, deadline)
+
+        try:
+            return kind.read(within)
+        except (ValueError, OverflowError, MemoryError) as problem:
+            raise Malformed(str(problem) or "more than can be held") from None
+
+
+def _left(deadline):
+    return max(0.0, deadline - time.monotonic())

@@ -1,0 +1,222 @@
+"""Asking a submission in its sandbox: set it up, let it run its cells, ask it, and read evidence of one kind.
+
+One question at a time, each with a deadline for the whole answer. What can't be read as the evidence asked for is the
+last that is read: from then on it is unknown where in the bytes an answer begins.
+"""
+
+import json
+import os
+import struct
+import time
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from grader.inside.values import pack
+from grader.marking.companion import Companion
+from grader.marking.messages import Messages
+from grader.marking.result_types import Malformed
+from grader.sandbox import Profile, SandboxStopped
+from grader.sandbox.errors import SENTENCES
+from grader.sandbox.usage import effort
+from grader.submission.visible_course import ROOT, visible_files
+
+IMPORTS = 60.0  # seconds for the lab's imports on a busy machine; torch takes two on an idle one
+REPORT = 65536
+INSIDE = Path(__file__).parents[1] / "inside"
+
+
+class SetUpFailed(RuntimeError):
+    """The sandbox came up and our own part in it failed, before any line of the student's: a mistake of ours."""
+
+
+class Stopped(Exception):
+    """The submission can't answer any more. `state`: "timed_out" or "crashed"; `cell`: the cell that was running."""
+
+    def __init__(self, state, why, cell=None):
+        super().__init__(why)
+        self.state, self.why, self.cell = state, why, cell
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came back: `value` when `kind` is "value", else `text` says what was wrong.
+
+    `kind`: "value", "raised", "other kind" or "absent". `seconds` from the question to the last byte, for a race
+    without what the machine's other work made it queue (`sandbox.usage`).
+    """
+
+    kind: str
+    value: object = None
+    text: str = ""
+    seconds: float = 0.0
+
+
+class SandboxedSubmission:
+    """A submission in its sandbox. Use it in a `with`; `errors` holds its cells' errors, by number, once they ran."""
+
+    def __init__(self, lab, cells, sandbox, seconds):
+        """`cells`: texts to run; `sandbox`: `Sandbox`, or the like; `seconds`: the most for all that is asked."""
+        self._lab, self._patience = lab, patience()
+        seconds *= self._patience
+        self._running = sandbox(_profile(lab, seconds)).start(_program("values", "cells", "stand_ins", "serve"))
+        self._messages = Messages(self._running)
+        self._companion = Companion(sandbox, _program("values", "cells", "stand_ins", "serve", "host"), seconds)
+        self._cells = list(cells)
+        self.errors = {}
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        try:
+            self._companion.close()
+        finally:
+            self._running.close()
+
+    @property
+    def ended(self):
+        """How the sandbox ended (`sandbox.Ended`); None before."""
+        return self._running.ended
+
+    def run_cells(self):
+        """Set up and run all cells; raises SetUpFailed, or Stopped with the cell that hung or ended everything."""
+        files = {name: (self._lab.folder / name).read_bytes() for name in self._lab.files}
+        setup = {"cells": self._cells, "files": files, "imports": list(self._lab.imports)}
+        current, deadline = None, time.monotonic() + IMPORTS
+        try:
+            self._messages.send(pack(setup), deadline)
+            while (event := self._messages.receive(1, deadline)) == b"c":
+                if current is None:
+                    deadline = time.monotonic() + self._lab.seconds * self._patience
+                current = struct.unpack("<I", self._messages.receive(4, deadline))[0]
+            if event == b"i" and current is None:
+                raise SetUpFailed(self._messages.text(deadline))
+            if event != b"r":
+                raise Malformed(f"{event!r} where a cell was to begin")
+            self.errors = _report(self._messages.text(deadline, REPORT))
+        except SandboxStopped as stopped:
+            if current is None and self._cells:
+                raise SetUpFailed(f"{stopped.ended}: {stopped.ended.stderr.strip()[-500:]}") from None
+            raise self._stopped(stopped, current) from None
+        except Malformed as problem:
+            raise Stopped("crashed", f"something other than the notebook wrote to its grader: {problem}") from None
+
+    def ask(self, exercise, case):
+        """Return the `Answer` of `exercise` to `case`; raises Stopped when none can come any more."""
+        if exercise.host is not None:
+            try:
+                return self._companion.ask(exercise, case, self._running, self._ask)
+            except SandboxStopped as stopped:
+                raise self._stopped(stopped) from None
+        return self._ask(exercise, case, exercise.kind(case))
+
+    def _ask(self, exercise, case, kind):
+        looks = self._running.look if exercise.race is not None else _not_looked
+        before, started = looks(), time.monotonic()
+        deadline = started + exercise.seconds * self._patience
+        try:
+            self._messages.send(_request(exercise, case, kind), deadline)
+            status = self._messages.receive(1, deadline)
+            if status == b"v":
+                value = self._messages.value(kind, deadline)
+                seconds = time.monotonic() - started
+                return Answer("value", value, seconds=effort(before, looks(), seconds))
+            if status not in KINDS:
+                raise Malformed(f"{status!r} where an answer was to begin")
+            return Answer(KINDS[status], text=self._messages.text(deadline), seconds=time.monotonic() - started)
+        except SandboxStopped as stopped:
+            raise self._stopped(stopped) from None
+        except Malformed as problem:
+            raise Stopped("crashed", f"it gave {problem}, where {kind.describe()} was asked for") from None
+
+    def _stopped(self, stopped, cell=None):
+        ended = stopped.ended
+        if ended.limit in ("time", "cpu"):
+            return Stopped("timed_out", "it did not come to an end in time", cell)
+        # without the seconds that it took: marked again, it is told the same
+        ended_itself = ended.limit in (None, "silent", "closed")
+        why = "it ended the Python that ran it" if ended_itself else SENTENCES[ended.limit]
+        return Stopped("crashed", why, cell)
+
+
+#: The first byte of an answer that isn't evidence.
+KINDS = {b"e": "raised", b"k": "other kind", b"a": "absent"}
+
+
+def _not_looked():
+    return None
+
+
+def patience():
+    """Return by what deadlines are stretched, 1 to 4: a machine that does other things is no reason to lose marks."""
+    return min(4.0, max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))) if hasattr(os, "getloadavg") else 1.0
+
+
+def _profile(lab, seconds):
+    files = visible_files(tuple(lab.modules), tuple(lab.masked))
+    network = "loopback" if any(e.host is not None for e in lab.exercises) else "none"
+    return Profile(seconds=seconds, memory=lab.memory, files=files, path=(ROOT,), network=network)
+
+
+@lru_cache(maxsize=2)
+def _program(*names):
+    """Return the program that a sandbox runs: these files of `inside/` as one text; the last one has its `main`."""
+    sources = {name: (INSIDE / f"{name}.py").read_text(encoding="utf-8") for name in names}
+    return f"""\
+import sys, types
+package = sys.modules["inside"] = types.ModuleType("inside")
+package.__path__ = []
+for name, source in {sources!r}.items():
+    module = sys.modules["inside." + name] = types.ModuleType("inside." + name)
+    module.__package__ = "inside"
+    exec(compile(source, f"<inside/{{name}}>", "exec"), module.__dict__)
+module.main(REQUESTS, EVIDENCE)
+"""
+
+
+def _request(exercise, case, kind):
+    arguments = tuple(case.arguments)
+    return pack(
+        {
+            "entry": exercise.entry,
+            "arguments": _tensors(arguments) if exercise.tensors else arguments,
+            "drive": exercise.call,
+            "files": dict(case.files),
+            "evidence": kind.plan(),
+        }
+    )
+
+
+def _tensors(value):
+    """Return `value` with each numpy array marked as one that becomes a torch tensor inside."""
+    if isinstance(value, np.ndarray):
+        return AsTensor(value)
+    if isinstance(value, (list, tuple)):
+        return type(value)(_tensors(one) for one in value)
+    return {key: _tensors(one) for key, one in value.items()} if isinstance(value, dict) else value
+
+
+@dataclass(frozen=True)
+class AsTensor:
+    """An array that becomes a torch tensor in the sandbox; made here without torch."""
+
+    array: np.ndarray
+
+    def detach(self):
+        return self
+
+    def cpu(self):
+        return self
+
+    def numpy(self):
+        return self.array
+
+
+def _report(text):
+    try:
+        return {int(number): str(error)[:600] for number, error in json.loads(text)}
+    except (ValueError, TypeError, RecursionError):
+        return {}  # a forged report: only what the student is told would come from it

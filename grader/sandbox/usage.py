@@ -1,0 +1,163 @@
+"""What a sandbox uses, seen from outside: memory with its files, processor time, processes, files; seconds of a race.
+
+Nothing here is the sandboxed program's word. For a race the clock alone would not do: on a busy machine it shows mostly
+the queue for a processor. The kernel tells how long each thread ran and how long it queued, and a control group what
+all processes used together, also those that ended in between.
+"""
+
+import os
+from dataclasses import dataclass, field
+
+PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
+TICKS = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
+FILE_SYSTEMS = ("tmp", "dev/shm")
+NANO = 1e-9
+
+
+@dataclass(frozen=True)
+class Usage:
+    """`memory` in bytes, `cpu_seconds` of all that lived in the tree, `processes` with their threads, `files`."""
+
+    memory: int
+    cpu_seconds: float
+    processes: int
+    files: int
+
+
+def usage(root, limit, count_shared=True):
+    """Return the `Usage` of the process `root` and all below it; above `limit` bytes memory is counted exactly.
+
+    Resident pages are quick to read but count a page that ten processes share ten times; the exact way is slow.
+    `count_shared`: also memory that was made to be shared and lies in no process (the kernel counts it in a group).
+    """
+    tree = processes_below(root)
+    stored, files = _stored(root)
+    elsewhere = stored + (_shared(tree) if count_shared else 0)
+    memory = elsewhere + sum(_resident(pid) for pid in tree)
+    if memory > limit:
+        memory = elsewhere + sum(_proportional(pid) for pid in tree)
+    times = [_times(pid) for pid in tree]
+    return Usage(memory, sum(s for s, _ in times), sum(threads for _, threads in times), files)
+
+
+@dataclass(frozen=True)
+class Look:
+    """Seconds up to now: `used` by the whole group, `ran` and `queued` by thread, `own`: what our thread queued."""
+
+    used: float
+    ran: dict = field(default_factory=dict)
+    queued: dict = field(default_factory=dict)
+    own: float = 0.0
+
+
+def look(root, group):
+    """Return the `Look` at the process `root` and all below it, in `group`; None where the kernel doesn't count."""
+    used = group.cpu_seconds()
+    if used is None:
+        return None
+    ran, queued = {}, {}
+    try:
+        own = _schedule("/proc/thread-self/schedstat")[1]
+        for process in processes_below(root):
+            for thread in os.listdir(f"/proc/{process}/task"):
+                ran[thread], queued[thread] = _schedule(f"/proc/{process}/task/{thread}/schedstat")
+    except (OSError, ValueError):
+        return None  # one ended while we looked, or this kernel keeps no such account: then the clock is what there is
+    return Look(used, ran, queued, own)
+
+
+def effort(before, after, seconds, processors=None):
+    """Return the seconds that remain of `seconds` between two `Look`s (None: no such thing) without the queueing.
+
+    Time spent asleep remains. Never less than the busiest thread ran, nor than all together would have needed on all
+    `processors`: who queues behind processes of its own gains nothing.
+    """
+    if before is None or after is None:
+        return seconds
+    processors = processors or len(os.sched_getaffinity(0))
+    ran = [after.ran[thread] - before.ran.get(thread, 0.0) for thread in after.ran]
+    queued = [after.queued[thread] - before.queued.get(thread, 0.0) for thread in after.queued]
+    alone = seconds - max(queued, default=0.0) - (after.own - before.own)
+    least = max(ran, default=0.0), (after.used - before.used) / processors
+    return min(seconds, max(alone, *least))
+
+
+def processes_below(root):
+    """Return `root` and the processes below it. The first process of a namespace inherits what others leave."""
+    found, waiting = [], [root]
+    while waiting:
+        pid = waiting.pop()
+        found.append(pid)
+        waiting += [child for child in _children(pid) if child not in found]
+    return found
+
+
+def _children(pid):
+    children = []
+    try:
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            children += map(int, _read(f"/proc/{pid}/task/{thread}/children").split())
+    except (FileNotFoundError, ProcessLookupError):
+        return children  # it ended while we looked
+    return children
+
+
+def _resident(pid):
+    numbers = _read(f"/proc/{pid}/statm").split()
+    # without field 3, pages of files: program text is the machine's own, and files of memory are in `_stored`
+    return (int(numbers[1]) - int(numbers[2])) * PAGE if numbers else 0
+
+
+def _proportional(pid):
+    for line in _read(f"/proc/{pid}/smaps_rollup").splitlines():
+        if line.startswith("Pss_Anon:"):
+            return int(line.split()[1]) * 1024
+    return _resident(pid)
+
+
+def _shared(tree):
+    """Return the size of memory that was mapped to be shared: a child may fill it and end, and it is nobody's page."""
+    sizes = {}
+    for pid in tree:
+        for line in _read(f"/proc/{pid}/maps").splitlines():
+            if line.endswith("/dev/zero (deleted)"):  # so the kernel calls it
+                addresses, _, _, _, inode, *_ = line.split()
+                first, last = (int(address, 16) for address in addresses.split("-"))
+                sizes[inode] = max(sizes.get(inode, 0), last - first)
+    return sum(sizes.values())
+
+
+def _times(pid):
+    """Return the processor seconds of `pid` with those of its children that ended, and its threads."""
+    # the name may hold blanks and brackets: fields are counted after the last bracket
+    fields = _read(f"/proc/{pid}/stat").rpartition(")")[2].split()
+    if not fields:
+        return 0.0, 0
+    return sum(map(int, fields[11:15])) / TICKS, int(fields[17])
+
+
+def _stored(root):
+    """Return the bytes in the sandbox's own file systems and how many files they have."""
+    size = files = 0
+    for name in FILE_SYSTEMS:
+        try:
+            found = os.statvfs(f"/proc/{root}/root/{name}")  # a mount point: what runs inside can't put a link there
+        except (FileNotFoundError, PermissionError, ProcessLookupError):
+            continue
+        size += (found.f_blocks - found.f_bfree) * found.f_frsize
+        files += found.f_files - found.f_ffree
+    return size, files
+
+
+def _read(path):
+    try:
+        with open(path, encoding="ascii", errors="replace") as file:
+            return file.read()
+    except (FileNotFoundError, ProcessLookupError, PermissionError):
+        return ""  # it ended while we looked
+
+
+def _schedule(path):
+    with open(path, encoding="ascii") as file:
+        ran, queued, _ = file.read().split()
+    return int(ran) * NANO, int(queued) * NANO

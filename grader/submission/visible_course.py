@@ -1,0 +1,173 @@
+"""What a submission sees of `course`: the modules that the lab allows, without the names that it asks for.
+
+`from course.life import step` would be the answer to a lab. So the sandbox has no `course` but these few files: each
+allowed module's text, its imports from modules that aren't there taken out, every masked name replaced by one that
+says why it is not there. `course.check` is there and does nothing: it holds oracles, and marks are made elsewhere.
+What is not allowed can still be imported (`inside/stand_ins.py`): one line too many costs only what it is used for.
+"""
+
+import ast
+from functools import lru_cache
+from pathlib import Path
+
+#: Where the files stand in the sandbox; it comes first on `sys.path`.
+ROOT = "/visible"
+COURSE = Path(__file__).resolve().parents[2] / "course"
+STAND_INS = Path(__file__).parents[1] / "inside" / "stand_ins.py"
+
+_MISSING = """
+def _not_here(name):
+    def missing(*_, **__):
+        raise NotImplementedError(f"{name} is not there when a lab is marked: it may be what an exercise asks for.")
+
+    missing.__name__ = name.rpartition(".")[2]
+    return missing
+"""
+
+_CHECKS = '''"""`check` in a lab that is being marked: it does nothing, since marks are made outside."""
+
+
+class Verdict:
+    """What `check` returns here."""
+
+    state, message = "passed", "not checked here"
+
+    def __repr__(self):
+        return self.message
+
+
+def check(answer=None, exercise=None):
+    return Verdict()
+'''
+
+
+@lru_cache(maxsize=32)
+def visible_files(modules, masked=()):
+    """Return absolute path inside -> bytes, for the allowed `modules` (`course.life.files`) less the `masked` names.
+
+    A package's own `__init__` comes with its modules, and so do data files of a folder that is named with a slash,
+    `course/life/patterns/`. Raises ValueError for a module or name that isn't there: a mask that misses would show what
+    it was to hide.
+    """
+    names = {name for name in modules if "/" not in name}
+    names |= {name.rpartition(".")[0] for name in names if name.count(".") > 1} | {"course"}
+    places = {name: _place(name) for name in sorted(names)}
+    hidden = set(masked)
+    files = {}
+    for name, place in places.items():
+        text, found = _masked(place.read_text(encoding="utf-8"), name, place, names, set(masked))
+        hidden -= found
+        files[f"{ROOT}/{place.relative_to(COURSE.parent)}"] = text.encode()
+    if hidden:
+        raise ValueError(f"masked={sorted(hidden)}: no allowed module has these names at its top. Allowed: {modules}.")
+    for name in modules:
+        if "/" in name:
+            files.update(_data(name))
+    files[f"{ROOT}/course/checks/__init__.py"] = _CHECKS.encode()
+    # in its text, so that processes that an answer starts anew have it too
+    files[f"{ROOT}/course/__init__.py"] += b"\n\n" + STAND_INS.read_bytes() + b"\n\ninstall()\n"
+    return files
+
+
+def _place(module):
+    path = COURSE.parent.joinpath(*module.split("."))
+    for place in (path / "__init__.py", path.with_suffix(".py")):
+        if place.is_file() and module.split(".")[0] == "course":
+            return place
+    raise ValueError(f"modules={module!r}: course has no such module. Write it as in an import, `course.life.files`.")
+
+
+def _data(folder):
+    path = (COURSE.parent / folder).resolve()
+    if not path.is_dir() or COURSE not in path.parents:
+        raise ValueError(f"modules={folder!r}: course has no such folder of data.")
+    found = [file for file in sorted(path.iterdir()) if file.is_file() and file.suffix != ".py"]
+    return {f"{ROOT}/{file.relative_to(COURSE.parent)}": file.read_bytes() for file in found}
+
+
+def _masked(text, module, place, modules, masked):
+    """Return the module's text as it is shown, and which of the `masked` names it had."""
+    package = module if place.name == "__init__.py" else module.rpartition(".")[0]
+    pass_ = _Mask(module, package, modules, masked)
+    tree = pass_.visit(ast.parse(text))
+    if not pass_.used:
+        return text, pass_.found
+    start = 1 if ast.get_docstring(tree) is not None else 0
+    tree.body[start:start] = ast.parse(_MISSING).body
+    return ast.unparse(ast.fix_missing_locations(tree)) + "\n", pass_.found
+
+
+class _Mask(ast.NodeTransformer):
+    def __init__(self, module, package, modules, masked):
+        self.module, self.package, self.modules, self.masked = module, package, modules, masked
+        self.scope, self.found = [module], set()
+        self.used = False  # whether anything was taken out
+
+    def visit_ImportFrom(self, node):
+        source = node.module or ""
+        if node.level:
+            parents = self.package.split(".")[: len(self.package.split(".")) - node.level + 1]
+            source = ".".join([*parents, *([source] if source else [])])
+        if source.split(".")[0] not in ("course", "simgpu"):
+            return node
+        kept = [one for one in node.names if self._is_there(source, one)]
+        lost = [self._stub(one.asname or one.name, f"{source}.{one.name}") for one in node.names if one not in kept]
+        rest = [ast.ImportFrom(node.module, kept, node.level)] if kept else []
+        return [*rest, *lost]
+
+    def visit_Import(self, node):
+        lost = [o for o in node.names if o.name.split(".")[0] in ("course", "simgpu") and o.name not in self.modules]
+        if not lost:
+            return node
+        self.used = True
+        kept = [one for one in node.names if one not in lost]
+        stubs = [self._stub(one.asname or one.name.split(".")[0], one.name) for one in lost if one.asname]
+        return [*([ast.Import(kept)] if kept else []), *stubs] or ast.Pass()
+
+    def visit_FunctionDef(self, node):
+        return self._definition(node)
+
+    def visit_AsyncFunctionDef(self, node):
+        return self._definition(node)
+
+    def visit_ClassDef(self, node):
+        return self._definition(node)
+
+    def visit_Assign(self, node):
+        return self._value(node, [t.id for t in node.targets if isinstance(t, ast.Name)])
+
+    def visit_AnnAssign(self, node):
+        return self._value(node, [node.target.id] if isinstance(node.target, ast.Name) else [])
+
+    def _definition(self, node):
+        name = ".".join([*self.scope, node.name])
+        if name in self.masked:
+            self.found.add(name)
+            return self._stub(node.name, name)
+        self.scope.append(node.name)
+        self.generic_visit(node)
+        self.scope.pop()
+        return node
+
+    def _value(self, node, targets):
+        names = {".".join([*self.scope, target]): target for target in targets}
+        gone = [name for name in names if name in self.masked]
+        self.found |= set(gone)
+        return [self._stub(names[name], name) for name in gone] if gone else node
+
+    def _is_there(self, source, one):
+        # a name may be masked where it is defined, or in the package that hands it on
+        here, whole = f"{self.module}.{one.asname or one.name}", f"{source}.{one.name}"
+        if here in self.masked or whole in self.masked:
+            self.found |= {here} & self.masked
+            return False
+        return source in self.modules and (whole in self.modules or not _is_module(whole))
+
+    def _stub(self, target, name):
+        self.used = True
+        return ast.parse(f"{target} = _not_here({name!r})").body[0]
+
+
+def _is_module(name):
+    path = COURSE.parent.joinpath(*name.split("."))
+    return path.is_dir() or path.with_suffix(".py").is_file()

@@ -1,0 +1,164 @@
+"""Functions that take a tensor elsewhere or write one into another, told apart from torch's own by where things lie."""
+
+import torch
+from torch import Tensor
+
+from simgpu import state
+from simgpu.calls.moves import move
+from simgpu.messages import assigned_gradient
+from simgpu.ops.saving import RestoredStorage
+from simgpu.ops.tensor import SimulatedTensor, read
+
+_quiet = torch._C.DisableTorchFunctionSubclass
+_KIND = "torch.cuda."
+
+
+def to(tensor, *args, copy=False, **kwargs):
+    """`Tensor.to` in all its forms."""
+    if isinstance(tensor, SimulatedTensor):
+        read(tensor)
+    args, copy = _without_copy(_plain_form(args, kwargs), copy)
+    device, dtype, non_blocking, memory_format = torch._C._nn._parse_to(*args, **kwargs)
+    dtype = tensor.dtype if dtype is None else dtype
+    device = tensor.device if device is None else state.device_of(device)
+    if device == tensor.device or device.type not in ("cuda", "cpu"):
+        options = {} if memory_format is None else {"memory_format": memory_format}
+        with _quiet():
+            if device.type == "cuda" or device.type == tensor.device.type:
+                return tensor.to(dtype, non_blocking, copy, **options)
+            return tensor.to(device, dtype, non_blocking, copy, **options)
+    return move(tensor, device, None if dtype == tensor.dtype else dtype, non_blocking, memory_format)
+
+
+def _plain_form(args, kwargs):
+    """Return the arguments of `.to` with another tensor, or an index, said as a device."""
+    if type(kwargs.get("device")) is int:
+        kwargs["device"] = torch.device("cuda", kwargs["device"])
+    if args and isinstance(args[0], Tensor):
+        return (args[0].device, args[0].dtype, *args[1:])
+    if args and type(args[0]) is int:
+        return (torch.device("cuda", args[0]), *args[1:])
+    return args
+
+
+def _without_copy(args, copy):
+    """Return the arguments without a `copy` among them, which torch's parser refuses, and that `copy`."""
+    flags = sum(type(value) is bool for value in args)
+    return (args[:-1], args[-1]) if flags == 2 else (args, copy)
+
+
+def cuda(tensor, device=None, non_blocking=False, memory_format=torch.preserve_format):
+    """`Tensor.cuda`."""
+    return to(tensor, "cuda" if device is None else device, non_blocking=non_blocking, memory_format=memory_format)
+
+
+def cpu(tensor, memory_format=torch.preserve_format):
+    """`Tensor.cpu`."""
+    return to(tensor, "cpu", memory_format=memory_format)
+
+
+def type_(tensor, dtype=None, non_blocking=False, **kwargs):
+    """`Tensor.type`: the type's name, or a conversion to a type, which may be one of another device."""
+    if dtype is None:
+        with _quiet():
+            name = tensor.type()
+        return name.replace("torch.", _KIND) if tensor.is_cuda else name
+    if isinstance(dtype, torch.dtype):
+        return to(tensor, dtype, non_blocking)
+    name = dtype if isinstance(dtype, str) else f"{dtype.__module__}.{dtype.__name__}"
+    with torch._C.DisableTorchFunction():
+        wanted = torch.empty(0).type(name.replace(_KIND, "torch.")).dtype
+    return to(tensor, "cuda" if name.startswith(_KIND) else "cpu", wanted, non_blocking)
+
+
+def type_as(tensor, other):
+    """`Tensor.type_as`."""
+    return to(tensor, other.device, other.dtype)
+
+
+def new_tensor(tensor, data, dtype=None, device=None, requires_grad=False, **kwargs):
+    """`Tensor.new_tensor`: Python's numbers, by default where `tensor` is."""
+    if isinstance(tensor, SimulatedTensor):
+        read(tensor)
+    device = tensor.device if device is None else device
+    made = torch.tensor(data, dtype=dtype or tensor.dtype)
+    return to(made, device).requires_grad_(requires_grad)
+
+
+def copy_(tensor, src, non_blocking=False):
+    """`Tensor.copy_`: the gradient of what is copied goes back to where that lies."""
+    if src.requires_grad and src.device != tensor.device:
+        src = move(src, tensor.device, non_blocking=non_blocking)
+    with _quiet():
+        return tensor.copy_(src, non_blocking)
+
+
+def getitem(tensor, index):
+    """`tensor[index]`."""
+    index = _masks_moved(tensor, index)
+    with _quiet():
+        return tensor[index]
+
+
+def setitem(tensor, index, value):
+    """`tensor[index] = value`: a value from elsewhere is copied in by a slice, one number by any index."""
+    index = _masks_moved(tensor, index)
+    if isinstance(value, Tensor) and value.device != tensor.device and (value.dim() == 0 or not _has_tensor(index)):
+        value = move(value, tensor.device)
+    with _quiet():
+        tensor[index] = value
+
+
+def _masks_moved(tensor, index):
+    """Return the index with masks where the tensor is: one on the CPU is allowed, as indices are."""
+    if isinstance(index, Tensor):
+        if index.dtype == torch.bool and tensor.is_cuda and not index.is_cuda:
+            return move(index, tensor.device)
+    elif type(index) is tuple:
+        return tuple(_masks_moved(tensor, part) if isinstance(part, Tensor) else part for part in index)
+    return index
+
+
+def _has_tensor(index):
+    return any(isinstance(part, (Tensor, list)) for part in (index if isinstance(index, tuple) else (index,)))
+
+
+def set_data(tensor, value):
+    """`tensor.data = value`, also when the two are of different kinds: a CPU parameter becomes one of a GPU."""
+    if isinstance(tensor, SimulatedTensor) == isinstance(value, SimulatedTensor):
+        with _quiet():
+            Tensor.data.__set__(tensor, value)
+        if isinstance(value, SimulatedTensor):
+            tensor.numbers, tensor.where = value.numbers, value.where
+        return
+    fresh = value.detach()
+    if isinstance(tensor, torch.nn.Parameter):
+        fresh = torch.nn.Parameter(fresh, requires_grad=False)
+    fresh.requires_grad_(tensor.requires_grad)
+    gradient = tensor.grad
+    torch.utils.swap_tensors(tensor, fresh)
+    if gradient is not None:
+        gradient.left_behind = True  # it stays where it is, as on CUDA
+        with _quiet():
+            tensor.grad = gradient
+
+
+def set_grad(tensor, gradient):
+    """`tensor.grad = gradient`, which has to lie where the tensor does."""
+    if isinstance(gradient, Tensor) and gradient.device != tensor.device:
+        raise RuntimeError(assigned_gradient(gradient.device, tensor.device))
+    with _quiet():
+        Tensor.grad.__set__(tensor, gradient)
+
+
+def set_(tensor, source=None, *args, **kwargs):
+    """`Tensor.set_`, as `torch.load` uses it to fill a tensor with what it has read."""
+    if isinstance(source, RestoredStorage):
+        numbers = torch.empty(0, dtype=tensor.dtype).set_(source, *args, **kwargs)
+        simulation = state.active()
+        simulation.memory.took(source.where.index, source.nbytes(), numbers)
+        return SimulatedTensor(numbers, source.where, simulation)
+    if isinstance(tensor, SimulatedTensor) or isinstance(source, SimulatedTensor):
+        raise NotImplementedError("Tensor.set_ of a simulated tensor: use .copy_(), or assign to .data.")
+    with _quiet():
+        return tensor.set_(*(() if source is None else (source,)), *args, **kwargs)

@@ -1,0 +1,99 @@
+"""Moving a tensor as autograd sees it, and gradients: each goes back to where its tensor lies, or came from."""
+
+import torch
+from torch import Tensor
+
+from simgpu.ops.results import put
+from simgpu.ops.tensor import SimulatedTensor, read
+from simgpu.state import active
+
+_to_copy = torch.ops.aten._to_copy.default
+_quiet = torch._C.DisableTorchFunctionSubclass
+
+
+def move(tensor, device, dtype=None, non_blocking=False, memory_format=None):
+    """Return a copy of `tensor` on `device`, of `dtype` if given. Differentiable."""
+    if torch.is_grad_enabled() and tensor.requires_grad:
+        return _Move.apply(tensor, device, dtype, non_blocking, memory_format)
+    return _copied(tensor, device, dtype, non_blocking, memory_format)
+
+
+class _Move(torch.autograd.Function):
+    # A C++ copy would send the gradient to the C++ device of its input, which is the CPU for every simulated one.
+
+    @staticmethod
+    def forward(ctx, tensor, device, dtype, non_blocking, memory_format):
+        ctx.back = tensor.device, tensor.dtype
+        return _copied(tensor, device, dtype, non_blocking, memory_format)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        device, dtype = ctx.back
+        return move(gradient, device, dtype if dtype != gradient.dtype else None), None, None, None, None
+
+
+def _copied(tensor, device, dtype, non_blocking, memory_format):
+    options = {"device": device, "non_blocking": non_blocking}
+    if dtype is not None:
+        options["dtype"] = dtype
+    if memory_format is not None:
+        options["memory_format"] = memory_format
+    if not isinstance(tensor, SimulatedTensor):
+        if device.type == "cpu":  # the gradient of a change of dtype alone
+            return tensor.to(dtype or tensor.dtype)
+        # Dressed as a simulated tensor whose device is the CPU, so that the op runs here and a log sees one copy.
+        with torch._C._DisableTorchDispatch():  # what dresses it is no op of the program: a log must not see it
+            inside = tensor.detach()
+        tensor = SimulatedTensor(inside, tensor.device, active())
+    elif device.type == "cpu":
+        tensor = SimulatedTensor(read(tensor), tensor.where, tensor.simulation)
+        tensor.leaves = True
+    with torch._C.DisableTorchFunction():  # else its `device=` reads as a factory's, and the copy as work of the device
+        return _to_copy(tensor, **options)
+
+
+def get_grad(tensor):
+    """`tensor.grad`, which lies where the tensor does, unless a program moved the tensor away from it."""
+    with _quiet():
+        gradient = tensor.grad
+        if gradient is None or gradient.device == tensor.device or hasattr(gradient, "left_behind"):
+            return gradient
+        if isinstance(tensor, SimulatedTensor):
+            read(tensor)
+        tensor.grad = placed(gradient, tensor.device)
+        return tensor.grad
+
+
+def placed_all(gradients, tensors):
+    """Return the gradients as `torch.autograd.grad` gives them for `tensors`, each where its tensor lies."""
+    if isinstance(gradients, dict):
+        return {name: _placed_beside(gradient, tensors[name]) for name, gradient in gradients.items()}
+    tensors = (tensors,) if not isinstance(tensors, (list, tuple)) else tensors
+    return tuple(map(_placed_beside, gradients, tensors))
+
+
+def _placed_beside(gradient, tensor):
+    if not isinstance(gradient, Tensor) or not isinstance(tensor, Tensor) or gradient.device == tensor.device:
+        return gradient
+    return placed(gradient, tensor.device)
+
+
+def placed(gradient, device):
+    """Return `gradient` on `device`; no time passes, for a GPU would have made it there. Differentiable."""
+    if torch.is_grad_enabled() and gradient.requires_grad:
+        return _Placed.apply(gradient, device)
+    numbers = gradient.numbers if isinstance(gradient, SimulatedTensor) else gradient
+    if device.type == "cpu":
+        return numbers
+    return put(SimulatedTensor, numbers.detach(), device, active())
+
+
+class _Placed(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, gradient, device):
+        ctx.back = gradient.device
+        return placed(gradient, device)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return placed(gradient, ctx.back), None

@@ -1,0 +1,1 @@
+"""Modelled seconds: a host and its devices, kept busy as the speeds of a model say."""

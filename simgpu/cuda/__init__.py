@@ -1,0 +1,1 @@
+"""torch.cuda while GPUs are simulated: its driver, streams and generators, and what is refused."""

@@ -1,0 +1,181 @@
+"""The simulated driver: the C functions behind torch.cuda and torch.accelerator, answered for simulated GPUs.
+
+torch's own Python runs on top of them, reads the arguments and gives its own errors, so that a function imported by
+name before the simulation (`from torch.cuda import is_available`) answers for it too.
+"""
+
+import threading
+from dataclasses import dataclass
+from types import SimpleNamespace
+
+import torch
+
+from simgpu.messages import invalid_ordinal
+
+# hardware, as its data sheet names it -> compute capability, multiprocessors. NVIDIA's list of compute capabilities
+# (developer.nvidia.com/cuda-gpus) and the white papers of the architectures: H200 and H100 SXM 132, A100 108, T4 40.
+_KNOWN = {"H200": ((9, 0), 132), "H100": ((9, 0), 132), "A100": ((8, 0), 108), "T4": ((7, 5), 40)}
+
+
+class Driver:
+    """Answers for the simulated GPUs `gpus`; the current device is a thread's own, as in CUDA, and starts at 0."""
+
+    def __init__(self, gpus):
+        self.gpus = gpus
+        self._mine = threading.local()
+
+    def current(self):
+        """Return the index of this thread's current device."""
+        return getattr(self._mine, "index", 0)
+
+    def use(self, index):
+        """Make `index` this thread's current device; return the one before. A negative index changes nothing."""
+        before = self.current()
+        if index >= 0:
+            self._mine.index = self.legal(index)
+        return before
+
+    def legal(self, index):
+        """Return `index`; raises CUDA's error when there is no such device."""
+        if index >= self.gpus.count:
+            raise torch.AcceleratorError(invalid_ordinal())
+        return index
+
+    def exchange(self, index):
+        """Change to `index` and return the device before, or -1 when there was nothing to change."""
+        return -1 if index < 0 else self.use(index)
+
+    def wait(self, index=None):
+        """Wait for a device, the current one when no index is given."""
+        self.gpus.clock.synchronize(self.legal(self.current() if index is None else index))
+
+    def account(self, index):
+        """Return the memory account of a device, the current one for -1."""
+        return self.gpus.memory.account(self.legal(self.current() if index < 0 else index))
+
+    def every_account(self):
+        """Return the accounts of all devices."""
+        return [self.account(index) for index in range(self.gpus.count)]
+
+    def free_and_total(self, index):
+        """Return the bytes that no one reserves and all bytes: what cudaMemGetInfo tells."""
+        account = self.account(index)
+        return account.total - account.reserved, account.total
+
+    def limit(self, fraction, index):
+        """Let this process use `fraction` of a device's memory."""
+        account = self.account(index)
+        account.limit = int(fraction * account.total)
+
+    def properties(self, index):
+        """Return what torch.cuda.get_device_properties tells of a device."""
+        return properties_of(self.gpus.model, self.legal(index))
+
+    def empty_cache(self):
+        """Give back what is reserved and unused on every device."""
+        for account in self.every_account():
+            account.empty_cache()
+
+
+def c_functions(driver):
+    """Return torch._C's functions for CUDA and for accelerators as name -> function of the simulated driver."""
+    gpus = driver.gpus
+    memory = {
+        "emptyCache": driver.empty_cache,
+        "resetAccumulatedStats": lambda index: None,
+    }
+    cuda = {
+        "init": lambda: None,
+        "isInBadFork": lambda: False,
+        "getDeviceCount": lambda: gpus.count,
+        "getDevice": driver.current,
+        "setDevice": driver.use,
+        "exchangeDevice": driver.exchange,
+        "maybeExchangeDevice": driver.exchange,
+        "synchronize": driver.wait,
+        "canDeviceAccessPeer": lambda device, peer: device != peer,
+        "getArchFlags": lambda: "sm_{}{}".format(*driver.properties(0).capability),
+        "getAllocatorBackend": lambda: "native",
+        "memoryStats": lambda index: driver.account(index).stats(),
+        "resetPeakMemoryStats": lambda index: driver.account(index).reset_peak(),
+        "resetAccumulatedMemoryStats": memory["resetAccumulatedStats"],
+        "emptyCache": memory["emptyCache"],
+        "setMemoryFraction": driver.limit,
+        "getMemoryFraction": lambda index: driver.account(index).limit / driver.account(index).total,
+        "isCurrentStreamCapturing": lambda: False,
+        "getCurrentRawStream": _no_raw_stream,
+        "ipc_collect": lambda: None,
+        "get_sync_debug_mode": lambda: 0,
+    }
+    accelerator = {
+        **memory,
+        "getAccelerator": lambda: torch.device("cuda"),
+        "getDeviceIndex": driver.current,
+        "setDeviceIndex": driver.use,
+        "exchangeDevice": driver.exchange,
+        "maybeExchangeDevice": driver.exchange,
+        "synchronizeDevice": driver.wait,
+        "isAllocatorInitialized": lambda: True,
+        "getDeviceStats": lambda index: driver.account(index).stats(),
+        "resetPeakStats": lambda index: driver.account(index).reset_peak(),
+        "getMemoryInfo": driver.free_and_total,
+        "getStream": lambda index: torch.cuda.current_stream(index),
+        "setStream": lambda stream: torch.cuda.set_stream(stream),
+        "emptyHostCache": lambda: None,
+    }
+    return {f"_cuda_{name}": function for name, function in cuda.items()} | {
+        f"_accelerator_{name}": function for name, function in accelerator.items()
+    }
+
+
+def _no_raw_stream(index):
+    # torch's compiler imports it by name as soon as there is CUDA, and calls it only in compiled code.
+    raise RuntimeError("torch.compile on simulated GPUs: compiled code needs real ones. Run the function uncompiled.")
+
+
+def runtime(driver):
+    """Return the part of the CUDA runtime library that torch's Python calls: torch.cuda.cudart()."""
+    return SimpleNamespace(
+        cudaMemGetInfo=driver.free_and_total,
+        cudaProfilerStart=lambda: 0,
+        cudaProfilerStop=lambda: 0,
+        cudaError=SimpleNamespace(success=0),
+        cudaGetErrorString=lambda code: f"simulated CUDA error {code}",
+    )
+
+
+@dataclass(frozen=True)
+class DeviceProperties:
+    """Name, compute capability, memory in bytes and number of multiprocessors of a simulated GPU.
+
+    `major`, `minor` and `multi_processor_count` are 0 where the model doesn't say which hardware it stands for.
+    """
+
+    name: str
+    major: int
+    minor: int
+    total_memory: int
+    multi_processor_count: int
+    warp_size: int = 32
+    is_integrated: int = 0
+    is_multi_gpu_board: int = 0
+    gcnArchName: str = ""  # torch's name; asked for by programs that also run on AMD's GPUs
+
+    @property
+    def capability(self):
+        """Major and minor number of the compute capability."""
+        return self.major, self.minor
+
+    def __repr__(self):
+        memory, count = self.total_memory // 2**20, self.multi_processor_count
+        return (
+            f"_CudaDeviceProperties(name='{self.name}', major={self.major}, minor={self.minor}, "
+            f"total_memory={memory}MB, multi_processor_count={count}, simulated)"
+        )
+
+
+def properties_of(model, index):
+    """Return the `DeviceProperties` of simulated GPU `index` of a `DeviceModel`: the same for every index."""
+    words = model.hardware.replace("-", " ").split()
+    (major, minor), count = next((known for word, known in _KNOWN.items() if word in words), ((0, 0), 0))
+    return DeviceProperties(f"{model.hardware} (simulated)", major, minor, model.memory, count)

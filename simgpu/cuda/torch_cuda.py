@@ -1,0 +1,207 @@
+"""torch while GPUs are simulated: torch.cuda's driver replaced, what needs hardware refused, nothing compiled.
+
+All is put back at the end.
+"""
+
+import functools
+import importlib
+import sys
+import warnings
+from contextlib import ExitStack, contextmanager
+
+import torch
+
+from simgpu.cuda import streams
+from simgpu.cuda.driver import Driver, c_functions, runtime
+from simgpu.cuda.generators import Generator
+from simgpu.memory import host
+
+_ABSENT = object()
+
+#: What simulated GPUs don't do: sensors, captured graphs, raw memory, copies by one call to several.
+_REFUSED = (
+    "utilization temperature power_draw clock_rate memory_usage device_memory_used list_gpu_processes memory_snapshot "
+    "CUDAGraph graph make_graphed_callables graph_pool_handle MemPool ExternalStream get_stream_from_external "
+    "caching_allocator_alloc caching_allocator_delete current_blas_handle current_solver_handle _sleep "
+    "host_memory_stats host_memory_stats_as_nested_dict set_sync_debug_mode "
+    "broadcast broadcast_coalesced reduce_add reduce_add_coalesced scatter gather"
+).split()
+
+
+@contextmanager
+def patched(gpus):
+    """Within the `with`, torch.cuda and torch.accelerator answer for `gpus` (a `SimulatedGPUs`), in every thread.
+
+    What torch.cuda's Python asks of its C library is answered by a simulated driver; `Event`, `Stream`, `Generator`,
+    `pin_memory` and what simulated GPUs refuse are replaced. All is put back at the end, after an exception too. A
+    *function* of torch.cuda that a program imported by name before works as well; a replaced *class* imported by name
+    (`from torch.cuda import Event`) stays torch's own and fails as it does without a GPU: import it afterwards.
+    """
+    driver = Driver(gpus)
+    with ExitStack() as stack:
+        for owner, name, value in _replacements(driver):
+            stack.callback(_put_back, owner, name, vars(owner).get(name, _ABSENT))
+            setattr(owner, name, value)
+        _forget_answers()
+        stack.callback(_forget_answers)
+        yield driver
+
+
+def _replacements(driver):
+    """Yield (owner, name, value) for every attribute of torch that a simulation replaces."""
+    cuda, answers = torch.cuda, c_functions(driver)
+    for name, function in answers.items():
+        yield torch._C, name, function
+    # torch.cuda took these from its C library when it was imported.
+    yield cuda, "_exchange_device", driver.exchange
+    yield cuda, "_maybe_exchange_device", driver.exchange
+    yield cuda, "_get_device_properties", driver.properties
+    yield cuda, "_cudart", runtime(driver)
+    yield cuda, "_initialized", True
+    yield cuda, "_cached_device_count", None
+    yield cuda, "default_generators", driver.gpus.randomness.defaults
+    yield torch.cuda.graphs, "_cuda_isCurrentStreamCapturing", answers["_cuda_isCurrentStreamCapturing"]
+    for owner in (cuda, torch.cuda.memory):
+        yield owner, "memory_summary", _summary(driver)
+    yield from _streams()
+    yield torch, "Generator", Generator
+    yield torch.Tensor, "pin_memory", host.pin
+    yield torch.Tensor, "is_pinned", host.is_pinned
+    yield torch.Tensor, "record_stream", _record_stream
+    yield torch.cuda.nvtx, "_nvtx", _Ranges
+    yield torch.autograd.profiler.profile, "__init__", _without_hardware(torch.autograd.profiler.profile.__init__)
+    # Layers ask it before they lay out their weights for a library that no simulation calls.
+    yield torch.backends.cudnn, "is_acceptable", lambda tensor: False
+    for owner in (cuda, torch.cuda.memory, torch.cuda.graphs, torch.nn.parallel.comm):
+        for name in _REFUSED:
+            if name in vars(owner):
+                yield owner, name, _refusal(name)
+
+
+def _streams():
+    for name in ("Event", "Stream", "current_stream", "default_stream", "set_stream"):
+        for owner in (torch, torch.cuda, torch.cuda.streams):
+            if name in vars(owner):
+                yield owner, name, getattr(streams, name)
+
+
+def _put_back(owner, name, value):
+    if value is _ABSENT:
+        delattr(owner, name)
+    else:
+        setattr(owner, name, value)
+
+
+def _forget_answers():
+    """Drop the answers that torch keeps of questions about the hardware."""
+    for module, name in (
+        ("torch.cuda", "_check_bf16_tensor_supported"),
+        ("torch.accelerator", "get_device_capability"),
+    ):
+        function = getattr(importlib.import_module(module), name, None)
+        if hasattr(function, "cache_clear"):
+            function.cache_clear()
+
+
+def _summary(driver):
+    def memory_summary(device=None, abbreviated=False):
+        index = torch.cuda._utils._get_device_index(device, optional=True)
+        return driver.account(index).summary(f"Memory of cuda:{index}, {driver.properties(index).name}")
+
+    return memory_summary
+
+
+def _refusal(name):
+    def refused(*args, **kwargs):
+        raise RuntimeError(
+            f"torch.cuda.{name}: simulated GPUs do not do this. It needs a real one; "
+            "help(course.simulated_gpus) says what works here."
+        )
+
+    return refused
+
+
+def _record_stream(tensor, stream):
+    """Do nothing: CUDA needs to know of a stream that still reads freed memory, and here none does."""
+
+
+def _without_hardware(start):
+    """Return the profiler's `__init__` for a build that can't profile CUDA: its C++ would complain at every op."""
+
+    @functools.wraps(start)
+    def begin(profiler, *args, use_device=None, **kwargs):
+        if use_device == "cuda":
+            use_device = None
+            warnings.warn(
+                "Simulated GPUs have no hardware to profile: the profile shows the CPU, which simulates them. "
+                "Their modelled seconds are in log_placement and in the simulation's clock.",
+                stacklevel=3,
+            )
+        return start(profiler, *args, use_device=use_device, **kwargs)
+
+    return begin
+
+
+class _Ranges:
+    """NVTX marks, by the names of its C library, for a profiler that isn't there: taken and dropped."""
+
+    @staticmethod
+    def rangePushA(message):
+        return 0
+
+    @staticmethod
+    def rangePop():
+        return 0
+
+    @staticmethod
+    def rangeStartA(message):
+        return 0
+
+    @staticmethod
+    def rangeEnd(index):
+        return None
+
+    @staticmethod
+    def markA(message):
+        return None
+
+
+@contextmanager
+def uncompiled():
+    """Within the `with`, functions from `torch.compile` run uncompiled; DataParallel and `torch.export` are refused.
+
+    The compiler is told so once it is loaded, which takes a second: who doesn't compile doesn't wait for it.
+    """
+    compile_, parallel, export = torch.compile, torch.nn.DataParallel.__init__, torch.export.export
+    with ExitStack() as stack:
+
+        def compiled(*args, **kwargs):
+            made = compile_(*args, **kwargs)
+            eager()
+            return made
+
+        def eager():
+            if not told:
+                told.append(stack.enter_context(torch.compiler.set_stance("force_eager")))
+
+        told = []
+        if "torch._dynamo" in sys.modules:
+            eager()
+        torch.compile, torch.nn.DataParallel.__init__, torch.export.export = compiled, _no_parallel, _not_exported
+        try:
+            yield
+        finally:
+            torch.compile, torch.nn.DataParallel.__init__, torch.export.export = compile_, parallel, export
+
+
+def _no_parallel(self, *args, **kwargs):
+    raise NotImplementedError(
+        "torch.nn.DataParallel: simulated GPUs do not do this, it needs real ones. Give each device its copy of the "
+        "module (copy.deepcopy(module).to('cuda:1')) and its part of the batch, and join the results with torch.cat."
+    )
+
+
+def _not_exported(*args, **kwargs):
+    raise NotImplementedError(
+        "torch.export: simulated GPUs do not do this. Move the model to the CPU and close them first."
+    )

@@ -1,0 +1,1 @@
+"""Modelled memory: what each simulated GPU holds, and what the host has left for it."""

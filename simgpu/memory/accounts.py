@@ -1,0 +1,221 @@
+"""The memory of simulated GPUs: what every storage took, the peak, and CUDA's error when the modelled memory is full.
+
+Bytes are counted a storage (views share theirs) and given back when the last tensor on it goes, in CUDA's steps of
+512 bytes. What PyTorch keeps of freed memory for later ("reserved") is counted in its segments of 2 and 20 MiB, as if
+they never broke into pieces: fragmentation isn't simulated, and an allocation fails only when its bytes don't fit.
+"""
+
+import threading
+import weakref
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from simgpu.memory.host import free_of_system, free_on_host
+from simgpu.units import bytes_in_words
+
+MIB = 2**20
+# Of c10/cuda/CUDACachingAllocator.cpp: kMinBlockSize, kSmallSize and kSmallBuffer, kMinLargeAlloc and kLargeBuffer,
+# kRoundLarge.
+STEP = 512
+_Storage = torch.UntypedStorage
+_SMALL, _MIDDLE = MIB, 10 * MIB
+_SEGMENTS = {"small": 2 * MIB, "middle": 20 * MIB, "large": 2 * MIB}
+_LOOK_AT_THE_HOST = 64 * MIB  # asking the system for its free memory takes as long as making some megabytes
+
+
+class MemoryAccounts:
+    """The accounts of `count` simulated GPUs of a model called `name`, with `memory` bytes each.
+
+    `free_of_system` is asked for the bytes that the system can still give, before much is made. Safe to use
+    from several threads.
+    """
+
+    def __init__(
+        self,
+        memory: int,
+        count: int,
+        name: str = "simulated GPU",
+        free_of_system: Callable[[], int] = free_of_system,
+    ):
+        self.name = name
+        self._free_of_system = free_of_system
+        self.accounts = tuple(Account(memory) for _ in range(count))
+        self._blocks = {}
+        self._gone = deque()  # storages whose last tensor has gone, not yet given back
+        self._drop = self._gone.append
+        self._lock = threading.Lock()
+
+    def took(self, index: int, nbytes: int, tensor: "torch.Tensor | torch.UntypedStorage") -> None:
+        """Count the storage of `tensor`, of `nbytes`, on GPU `index`; does nothing for one that is counted already.
+
+        `tensor` is the simulated tensor, its `numbers`, or their storage. Raises torch.OutOfMemoryError with CUDA's
+        message when the GPU's memory is full; the tensor is not counted then.
+        """
+        storage = tensor if isinstance(tensor, _Storage) else getattr(tensor, "numbers", tensor).untyped_storage()
+        key = storage._cdata
+        with self._lock:
+            if self._gone:
+                self._settle()
+            taken = nbytes + -nbytes % STEP
+            known = self._blocks.get(key)
+            if known is not None:
+                if known.nbytes == taken:
+                    return
+                self.accounts[known.index].give(known)  # resize_ has changed the storage
+                del self._blocks[key]
+            if nbytes:
+                block = _Block(storage, self._drop)
+                block.key, block.index, block.nbytes = key, index, taken
+                self.accounts[index].take(block)
+                self._blocks[key] = block
+
+    def check_room(self, index: int, nbytes: int) -> None:
+        """Raise before `nbytes` are made for GPU `index`: CUDA's error when the GPU lacks them, a MemoryError when
+        only this computer, which holds the numbers, does."""
+        account = self.account(index)
+        if not account.fits(_up(nbytes, STEP)):
+            raise account.full(_up(nbytes, STEP), index)
+        if nbytes >= _LOOK_AT_THE_HOST and nbytes > (free := free_on_host(self._free_of_system)):
+            raise self.host_full(index, nbytes, free)
+
+    def host_full(self, index: int, nbytes: int, free: int | None = None) -> MemoryError:
+        """Return the MemoryError that says that this computer is too small for what the simulated GPU could hold."""
+        left = "" if free is None else f", which has {bytes_in_words(free)} left"
+        return MemoryError(
+            f"The simulated GPU {index} ({self.name}) has room for {bytes_in_words(nbytes)}, this computer has not: a "
+            f"simulated tensor lies in the computer's own memory{left}. Use smaller tensors, or a real GPU."
+        )
+
+    def account(self, index: int) -> "Account":
+        """Return the `Account` of GPU `index`, with everything given back that has gone."""
+        with self._lock:
+            self._settle()
+            return self.accounts[index]
+
+    def _settle(self):
+        while self._gone:
+            block = self._gone.popleft()
+            if self._blocks.get(block.key) is block:
+                del self._blocks[block.key]
+                self.accounts[block.index].give(block)
+
+    def __repr__(self):
+        used = ", ".join(f"/gpu:{i} {bytes_in_words(self.account(i).allocated)}" for i in range(len(self.accounts)))
+        return f"MemoryAccounts({used} of {bytes_in_words(self.accounts[0].total)} each, simulated)"
+
+
+class Account:
+    """One simulated GPU's memory: `total` bytes, `allocated` and its `peak`, `reserved` and its `peak_reserved`."""
+
+    def __init__(self, total: int):
+        self.total = self.limit = total
+        self.allocated = self.peak = 0
+        self.blocks = self.taken = self.blocks_taken = self.refused = 0  # the last three since the start
+        self._used = dict.fromkeys(_SEGMENTS, 0)
+        self._most = dict.fromkeys(_SEGMENTS, 0)  # since the cache was emptied
+        self._peak_reserved = 0
+
+    @property
+    def reserved(self) -> int:
+        """Bytes that PyTorch holds, used or kept for later: whole segments, up to the memory's end."""
+        return self._in_segments(self._most)
+
+    @property
+    def peak_reserved(self) -> int:
+        """The most that was reserved at a time since the peaks were reset."""
+        return max(self._peak_reserved, self.reserved)
+
+    def fits(self, nbytes: int) -> bool:
+        """Return whether `nbytes` more fit."""
+        return self.allocated + nbytes <= self.limit
+
+    def take(self, block: "_Block") -> None:
+        """Count `block`; raises torch.OutOfMemoryError when it doesn't fit."""
+        nbytes = block.nbytes
+        if self.allocated + nbytes > self.limit:
+            self.refused += 1
+            raise self.full(nbytes, block.index)
+        self.allocated += nbytes
+        self.taken += nbytes
+        self.blocks += 1
+        self.blocks_taken += 1
+        if self.allocated > self.peak:
+            self.peak = self.allocated
+        pool = _pool(nbytes)
+        self._used[pool] += nbytes
+        if self._used[pool] > self._most[pool]:
+            self._most[pool] = self._used[pool]
+
+    def give(self, block):
+        """Give `block` back; its bytes stay reserved."""
+        self.allocated -= block.nbytes
+        self.blocks -= 1
+        self._used[_pool(block.nbytes)] -= block.nbytes
+
+    def empty_cache(self) -> None:
+        """Give back what is reserved and not used."""
+        self._peak_reserved = self.peak_reserved
+        self._most = dict(self._used)
+
+    def reset_peak(self) -> None:
+        """Start the peaks anew from what is used and reserved now."""
+        self.peak, self._peak_reserved = self.allocated, 0
+
+    def full(self, nbytes: int, index: int) -> torch.OutOfMemoryError:
+        """Return the error of an allocation of `nbytes` that GPU `index` has no room for, in CUDA's words."""
+        words, reserved = bytes_in_words, self.reserved
+        allowed = f"{words(self.limit)} allowed; " if self.limit < self.total else ""
+        return torch.OutOfMemoryError(  # the text of CUDACachingAllocator.cpp, malloc
+            f"CUDA out of memory. Tried to allocate {words(nbytes)}. GPU {index} has a total capacity of "
+            f"{words(self.total)} of which {words(self.total - reserved)} is free. Including non-PyTorch memory, "
+            f"this process has {words(reserved)} memory in use. {allowed}Of the allocated memory "
+            f"{words(self.allocated)} is allocated by PyTorch, and {words(reserved - self.allocated)} is reserved by "
+            "PyTorch but unallocated. If reserved but unallocated memory is large try setting "
+            "PYTORCH_ALLOC_CONF=expandable_segments:True to avoid fragmentation.  See documentation for Memory "
+            "Management  (https://docs.pytorch.org/docs/stable/notes/cuda.html#environment-variables)"
+        )
+
+    def stats(self) -> dict[str, Any]:
+        """Return the counts as torch.cuda.memory_stats names them; its small and large pools aren't told apart."""
+
+        def metric(current, peak, taken, given):
+            return {"all": {"current": current, "peak": peak, "allocated": taken, "freed": given}}
+
+        in_bytes = metric(self.allocated, self.peak, self.taken, self.taken - self.allocated)
+        return {
+            "allocated_bytes": in_bytes,
+            "active_bytes": in_bytes,
+            "reserved_bytes": metric(self.reserved, self.peak_reserved, self.reserved, 0),
+            "allocation": metric(self.blocks, self.blocks, self.blocks_taken, self.blocks_taken - self.blocks),
+            "num_ooms": self.refused,
+            "num_alloc_retries": 0,
+        }
+
+    def summary(self, title: str) -> str:
+        """Return what is allocated and reserved, now and at its peak, as a few lines under `title`."""
+        rows = (("allocated", self.allocated, self.peak), ("reserved", self.reserved, self.peak_reserved))
+        lines = [f"{what:<10}{bytes_in_words(now):>12}{bytes_in_words(peak):>12}" for what, now, peak in rows]
+        heads = f"{'':<10}{'now':>12}{'peak':>12}"
+        return "\n".join([title, heads, *lines, f"out of memory: {self.refused} times", ""])
+
+    def _in_segments(self, pools):
+        whole = sum(_up(nbytes, _SEGMENTS[pool]) for pool, nbytes in pools.items())
+        return min(whole, self.total)
+
+
+class _Block(weakref.ref):
+    """A storage on GPU `index`, watched: its `nbytes` in CUDA's steps, `key` its address."""
+
+    __slots__ = ("index", "key", "nbytes")
+
+
+def _pool(nbytes):
+    return "small" if nbytes <= _SMALL else "middle" if nbytes < _MIDDLE else "large"
+
+
+def _up(count, step):
+    """Return `count` rounded up to whole steps."""
+    return -(-count // step) * step

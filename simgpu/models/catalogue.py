@@ -1,0 +1,43 @@
+"""The models that come with the package, by name: vendors' data sheets as JSON files, none of them measured."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from simgpu.models.device_model import DeviceModel
+
+DATA = Path(__file__).with_name("data")
+_SUFFIX = "-data-sheet"
+
+
+def data_sheets() -> dict[str, Path]:
+    """Return name ("H200") -> the JSON file of its data sheet.
+
+    >>> sorted(data_sheets())
+    ['H200', 'T4']
+    """
+    return {path.stem.removesuffix(_SUFFIX).upper(): path for path in sorted(DATA.glob(f"*{_SUFFIX}.json"))}
+
+
+def model_for(given: "str | Mapping | DeviceModel") -> DeviceModel:
+    """Return the `DeviceModel` meant by a name ("H200", "T4"), a data sheet's mapping, or a `DeviceModel`.
+
+    Raises ValueError for a name that stands for no data sheet, TypeError for anything else.
+
+    >>> model_for("H200")
+    DeviceModel('H200', modelled: NVIDIA H200 SXM data sheet, not measured)
+    """
+    if isinstance(given, DeviceModel):
+        return given
+    if isinstance(given, Mapping):
+        return DeviceModel.from_data_sheet(given)
+    if not isinstance(given, str):
+        raise TypeError(f"model={given!r}: give a name such as 'H200', a data sheet's mapping or a DeviceModel.")
+    sheets = data_sheets()
+    name = given.upper().removesuffix(_SUFFIX.upper())
+    if name not in sheets:
+        raise ValueError(
+            f"model={given!r}: no data sheet by that name. Use {' or '.join(sheets)}, or a DeviceModel of your own; "
+            "calibrate(trace) fits one to a recorded trace."
+        )
+    return DeviceModel.from_data_sheet(json.loads(sheets[name].read_text(encoding="utf-8")))

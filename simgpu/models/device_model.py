@@ -1,0 +1,127 @@
+"""The speeds that a simulated GPU is modelled on, and what an op asks of them. Modelled, never measured."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+#: dtype name -> bytes a number. "tfloat32" is float32 multiplied by tensor cores, stored like float32.
+BYTES = {"float64": 8, "float32": 4, "tfloat32": 4, "bfloat16": 2, "float16": 2}
+
+# Bytes a second at which one core copies what lies in ordinary (pageable) memory into the driver's pinned buffer, from
+# where it goes on to the device. No data sheet states it; measured machines lie between 5 and 15 GB/s.
+STAGING = 12e9
+
+
+class Work(NamedTuple):
+    """What an op asks of a device: `flops` floating-point operations in `dtype`, `bytes` read and written.
+
+    A named tuple, as one is made for every op and a frozen dataclass would take three times as long.
+    """
+
+    flops: float = 0
+    bytes: float = 0
+    dtype: str = "float32"
+
+
+@dataclass(frozen=True)
+class ProductSeconds:
+    """The modelled seconds of one `size` × `size` product in `dtype`: `compute`, and the copies of its matrices.
+
+    `to_device` brings both factors there, `from_device` the product back; `label` says after which model.
+    """
+
+    size: int
+    dtype: str
+    compute: float
+    to_device: float
+    from_device: float
+    label: str
+
+
+@dataclass(frozen=True, repr=False)
+class DeviceModel:
+    """The speeds of a device that is not here. Seconds, bytes, and operations a second throughout.
+
+    - `launch`: the host's time to start an op; `copy_latency`: its time to start a copy.
+    - `peak`: dtype name -> operations a second. What is missing runs like float32, float64 at 1/32 of it as on
+      NVIDIA's T4. `half_size`: dtype name -> the size n at which an n × n product reaches half of that peak (0: every
+      size reaches it, as with figures of a data sheet).
+    - `memory`: bytes; `memory_bandwidth`; `copy_bandwidth` of pinned host memory and between devices,
+      `copy_bandwidth_pageable` of ordinary host memory, each one way.
+    - `origin`: where the figures come from, in words; `assumed`: those that come from nowhere.
+    """
+
+    name: str
+    hardware: str
+    memory: int
+    launch: float
+    peak: dict[str, float]
+    memory_bandwidth: float
+    copy_bandwidth: float
+    copy_bandwidth_pageable: float
+    copy_latency: float
+    origin: str
+    half_size: dict[str, float] = field(default_factory=dict)
+    assumed: tuple[str, ...] = ()
+
+    @classmethod
+    def from_data_sheet(cls, sheet: Mapping) -> "DeviceModel":
+        """Return the model of a vendor's data sheet: its figures as they are, as if every op reached the peak.
+
+        `sheet` has `name`, `hardware`, `peak`, `memory`, `memory_bandwidth`, `copy_bandwidth`, `launch`,
+        `copy_latency` and `assumed`, as the files in `simgpu/models/data` do. Raises KeyError where one is missing.
+        """
+        return cls(
+            name=sheet["name"].removesuffix("-data-sheet").upper(),
+            hardware=sheet["hardware"],
+            memory=sheet["memory"],
+            launch=sheet["launch"],
+            peak=dict(sheet["peak"]),
+            memory_bandwidth=sheet["memory_bandwidth"],
+            copy_bandwidth=sheet["copy_bandwidth"],
+            copy_bandwidth_pageable=staged(sheet["copy_bandwidth"]),
+            copy_latency=sheet["copy_latency"],
+            origin=f"{sheet['hardware']} data sheet, not measured",
+            assumed=tuple(sheet["assumed"]),
+        )
+
+    @property
+    def label(self) -> str:
+        """What stands beside every figure of this model."""
+        return f"modelled: {self.origin}"
+
+    def seconds(self, work: Work) -> float:
+        """Return the device's seconds for `work`: the longer of its arithmetic and its reads and writes."""
+        moving = work.bytes / self.memory_bandwidth
+        if not work.flops:
+            return moving
+        arithmetic = work.flops / self.rate(work.dtype)
+        half = self.half_size.get(work.dtype) or self.half_size.get("float32", 0.0)
+        if half:
+            arithmetic *= 1 + half / (work.flops / 2) ** (1 / 3)
+        return max(arithmetic, moving)
+
+    def rate(self, dtype: str) -> float:
+        """Return the peak operations a second in `dtype`."""
+        if dtype in self.peak:
+            return self.peak[dtype]
+        return self.peak["float32"] / (32 if dtype == "float64" else 1)
+
+    def copy_seconds(self, nbytes: int, pinned: bool = False) -> float:
+        """Return the seconds of one copy between host and device that is waited for."""
+        return self.copy_latency + nbytes / (self.copy_bandwidth if pinned else self.copy_bandwidth_pageable)
+
+    def matmul(self, size: int, dtype: str = "float32") -> ProductSeconds:
+        """Return the modelled seconds of one `size` × `size` product among many, copies pageable."""
+        matrix = size * size * BYTES[dtype]
+        copy = self.copy_seconds(matrix)
+        compute = max(self.launch, self.seconds(Work(2 * size**3, 3 * matrix, dtype)))
+        return ProductSeconds(size, dtype, compute, 2 * copy, copy, self.label)
+
+    def __repr__(self) -> str:
+        return f"DeviceModel({self.name!r}, {self.label})"
+
+
+def staged(copy_bandwidth: float) -> float:
+    """Return the bytes a second of a copy from or to pageable memory: staged by the host first, then sent."""
+    return 1 / (1 / copy_bandwidth + 1 / STAGING)

@@ -1,0 +1,90 @@
+"""How far a model is off a recorded trace, row by row."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+from simgpu.models.calibration import AIMED_SIZE, RecordedTrace
+from simgpu.models.device_model import DeviceModel, Work
+from simgpu.units import seconds_in_words
+
+
+@dataclass(frozen=True)
+class FitError:
+    """One row of a trace beside the model: `what` and `size` name it; `recorded` and `modelled` are in seconds."""
+
+    what: str
+    size: int
+    recorded: float
+    modelled: float
+
+    @property
+    def relative(self) -> float:
+        """(modelled − recorded) / recorded."""
+        return self.modelled / self.recorded - 1
+
+
+class FitErrors(tuple[FitError, ...]):
+    """The `FitError`s of a model against a trace; `print` shows the largest, a notebook all of them."""
+
+    label: str  # which model, against which trace
+
+    def __new__(cls, rows: Iterable[FitError], label: str) -> "FitErrors":
+        made = super().__new__(cls, rows)
+        made.label = label
+        return made
+
+    @property
+    def aimed(self) -> list[FitError]:
+        """Those the model is made for: products of 256 and more, and copies to and from the device."""
+        return [row for row in self if row.what.startswith(("to device", "from device")) or _is_aimed_product(row)]
+
+    @property
+    def largest(self) -> FitError:
+        """The row with the largest error among `aimed`."""
+        return max(self.aimed, key=lambda row: abs(row.relative))
+
+    def __repr__(self) -> str:
+        row, anywhere = self.largest, max(self, key=lambda row: abs(row.relative))
+        return (
+            f"{len(self)} rows, {self.label}. Largest error of products from {AIMED_SIZE} on and of copies: "
+            f"{row.relative:+.0%} ({row.what} {row.size}); of all: {anywhere.relative:+.0%} "
+            f"({anywhere.what} {anywhere.size})."
+        )
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        heads = "".join(f"<th>{head}</th>" for head in ("what", "size", "recorded", "modelled", "error"))
+        return {
+            "text/plain": repr(self),
+            "text/html": f"<table><caption>{escape(self.label)}</caption><thead><tr>{heads}</tr></thead>"
+            f"<tbody>{''.join(map(_as_row, self))}</tbody></table>",
+        }
+
+
+def _as_row(row: FitError) -> str:
+    seconds = seconds_in_words(row.recorded), seconds_in_words(row.modelled)
+    cells = (escape(row.what), row.size, *seconds, f"{row.relative:+.0%}")
+    return "<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
+
+
+def errors(model: DeviceModel, trace: RecordedTrace) -> FitErrors:
+    """Return the `FitErrors` of `model` (a `DeviceModel`) against the products, copies and ops of `trace`."""
+    rows = [
+        FitError(f"product {row.dtype}", row.size, row.compute, model.matmul(row.size, row.dtype).compute)
+        for row in trace.matmul
+    ]
+    for row in trace.copies:
+        if row.direction == "in memory":
+            modelled = max(model.launch, 2 * row.nbytes / model.memory_bandwidth)
+        else:
+            modelled = model.copy_seconds(row.nbytes, row.memory == "pinned")
+        rows.append(FitError(f"{row.direction}, {row.memory}", row.nbytes, row.seconds, modelled))
+    for row in trace.ops:
+        modelled = max(model.launch, model.seconds(Work(row.flops, row.nbytes, row.dtype)))
+        rows.append(FitError(f"{row.op} {row.dtype}", row.numbers, row.seconds, modelled))
+    return FitErrors(rows, f"{model.label}, against a trace recorded on {trace.origin}")
+
+
+def _is_aimed_product(row):
+    return row.what.startswith("product") and row.size >= AIMED_SIZE

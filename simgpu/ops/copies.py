@@ -1,0 +1,73 @@
+"""Ops that read on one device and write on another: `.to` and `.copy_` as they are dispatched, and `.item()`."""
+
+from simgpu.memory.host import is_pinned, mark
+from simgpu.messages import closed
+from simgpu.ops import cost
+from simgpu.ops.backward_formulas import in_formula
+from simgpu.ops.results import put
+
+
+def to_copy(cls, func, plan, args, kwargs):
+    """Copy to another device or dtype."""
+    source = args[0]
+    simulation = _open(source)
+    target = kwargs.get("device") or source.where
+    if target.type == "cpu" and not hasattr(source, "leaves"):
+        target = source.where  # C++ says so when it means a tensor's device: it knows no other
+    if target.type not in ("cuda", "cpu"):
+        return func(source.numbers, **kwargs)
+    options = {name: value for name, value in kwargs.items() if name not in ("device", "non_blocking", "pin_memory")}
+    if target.type == "cuda":
+        target = simulation.place(target)
+        simulation.memory.check_room(target.index, source.numbers.nbytes)
+    made = func(source.numbers, **options)
+    if target == source.where:
+        simulation.clock.run(target.index, cost.work_of(func, [source.numbers], options, made), plan.name)
+    else:
+        on_host = source.numbers if target.type == "cuda" else made
+        if target.type == "cpu" and kwargs.get("non_blocking"):
+            mark(made)  # torch then takes pinned memory for what comes: TensorConversions.cpp, pin_out
+        _spend(simulation, source.where, target, on_host, made.nbytes, kwargs.get("non_blocking", False))
+    return put(cls, made, target, simulation) if target.type == "cuda" else made
+
+
+def copy_(cls, func, plan, args, kwargs):
+    """Write one tensor's numbers into another, wherever the two lie."""
+    target, source = args[0], args[1]
+    simulation = _open(source if type(source) is cls else target)
+    to, origin = (_numbers(cls, tensor) for tensor in (target, source))
+    func(to, origin)
+    if target.device == source.device or in_formula():
+        device = target.device if type(target) is cls else source.device
+        simulation.clock.run(device.index, cost.work_of(func, [to, origin], {}, to), plan.name)
+    else:
+        non_blocking = args[2] if len(args) > 2 else kwargs.get("non_blocking", False)
+        on_host = origin if source.device.type == "cpu" else to
+        _spend(simulation, source.device, target.device, on_host, origin.nbytes, non_blocking)
+    return target
+
+
+def item(cls, func, plan, args, kwargs):
+    """Read the one number of a tensor: the host waits for it."""
+    source = args[0]
+    _open(source).clock.copy(source.where.index, None, source.element_size(), name="item")
+    return func(source.numbers)
+
+
+def _spend(simulation, source, target, on_host, nbytes, non_blocking):
+    pinned = "cpu" in (source.type, target.type) and is_pinned(on_host)
+    simulation.clock.copy(source.index, target.index, nbytes, pinned, not non_blocking)
+
+
+def _numbers(cls, tensor):
+    if type(tensor) is not cls:
+        return tensor
+    _open(tensor)
+    return tensor.numbers
+
+
+def _open(tensor):
+    """Return the simulation of `tensor`, or raise if it is closed."""
+    if tensor.simulation.closed:
+        raise RuntimeError(closed(tensor.simulation))
+    return tensor.simulation

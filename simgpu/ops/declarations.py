@@ -1,0 +1,152 @@
+"""What torch's own declaration of an op says of it, and of running it on a simulated device; read once for each op."""
+
+from dataclasses import dataclass
+from functools import cache
+
+import torch
+
+#: Results that lie in an input's memory although the declaration does not say so.
+_SHARING = {"aten::_unsafe_view", "aten::_reshape_alias", "aten::lift_fresh", "aten::lift"}
+#: Indices may lie on the CPU while what they index is on a GPU.
+_INDEXING = {"index", "index_put_", "index_put", "_index_put_impl_", "_unsafe_index", "_unsafe_index_put"}
+#: Take a 0-dim CPU tensor beside tensors of a GPU, as CUDA does, without being declared pointwise.
+_SCALARS = {"where", "masked_fill_", "masked_fill", "fill_", "fill", "index_fill_", "index_fill", "copy_", "lerp_"}
+#: Take lengths, which CUDA wants on the CPU.
+_LENGTHS = {
+    "_pack_padded_sequence",
+    "_pack_padded_sequence_backward",
+    "_ctc_loss",
+    "_ctc_loss_backward",
+    "tensor_split",
+}
+#: Run in ways of their own.
+_PARTICULAR = {"_to_copy", "_local_scalar_dense", "_pack_padded_sequence"}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OpPlan:
+    """How an op runs: `name` as torch calls it; `view`: it computes nothing; `sharing`: its results lie in an input.
+
+    `returned`: for each result, the argument (position, name) that it is, or None for a new tensor; None when all are
+    new. `random`: it draws numbers; `seeded`: it takes a `generator`. `waits`: it tells the host a number or a size.
+    `scalars`, `indices`, `lengths`: 0-dim tensors, indices, int64 lengths may lie on the CPU. `reshapes`: it may change
+    the shape of what it writes.
+    `outside`: it is not one of torch's own ops. `device`: it takes a `device`.
+    `simple`: it reads numbers of one device and makes new ones, or a view, and nothing else.
+    """
+
+    name: str
+    view: bool
+    sharing: bool
+    returned: tuple | None
+    random: bool
+    seeded: bool
+    waits: bool
+    scalars: bool
+    lengths: bool
+    indices: bool
+    reshapes: bool
+    outside: bool
+    device: bool
+    simple: bool
+
+
+@cache
+def plan_of(func):
+    """Return the `OpPlan` of an `OpOverload`."""
+    schema, tags = func._schema, func.tags
+    space, _, name = schema.name.partition("::")
+    arguments = {argument.name for argument in schema.arguments}
+    view = makes_views(schema)
+    random = torch.Tag.nondeterministic_seeded in tags
+    waits = torch.Tag.data_dependent_output in tags or torch.Tag.dynamic_output_shape in tags
+    outside = space not in ("aten", "prims")
+    return OpPlan(
+        name=name if space == "aten" else schema.name,
+        view=view or torch.Tag.inplace_view in tags,
+        sharing=view or schema.name in _SHARING,
+        returned=_returned(schema) if schema.is_mutable else None,
+        random=random,
+        seeded="generator" in arguments,
+        waits=waits,
+        scalars=torch.Tag.pointwise in tags or name in _SCALARS or name.startswith("_foreach_"),
+        lengths=name in _LENGTHS,
+        indices=name in _INDEXING,
+        reshapes=schema.is_mutable and (torch.Tag.inplace_view in tags or name == "resize_" or "out" in arguments),
+        outside=outside,
+        device="device" in arguments,
+        simple=not (schema.is_mutable or random or waits or outside or name in _PARTICULAR),
+    )
+
+
+def _returned(schema):
+    """Return, for each result, (position, name) of the argument that is written and returned, or None."""
+    written = {}
+    for position, argument in enumerate(schema.arguments):
+        if argument.alias_info is not None and argument.alias_info.is_write:
+            for alias in argument.alias_info.before_set:
+                written[alias] = (position, argument.name)
+    return tuple(
+        next((written[a] for a in result.alias_info.before_set if a in written), None) if result.alias_info else None
+        for result in schema.returns
+    )
+
+
+@dataclass(frozen=True)
+class Traits:
+    """An op's `name`, and three facts: it is a `view`, it `reads_inputs`, it `reads_to_python` (a number for
+    Python)."""
+
+    name: str
+    view: bool
+    reads_inputs: bool
+    reads_to_python: bool
+
+
+@cache
+def traits_of(func):
+    """Return the `Traits` of an op as torch dispatches it (an `OpOverload`, or a higher-order operator)."""
+    schema = getattr(func, "_schema", None)
+    if schema is None:
+        return Traits(str(func), view=False, reads_inputs=True, reads_to_python=False)
+    space, _, name = schema.name.partition("::")
+    return Traits(
+        name=name if space == "aten" else schema.name,  # a custom op keeps its namespace: course::life_step
+        view=makes_views(schema),
+        reads_inputs=not takes_shape_only(name),
+        reads_to_python=name == "_local_scalar_dense",
+    )
+
+
+def makes_views(schema):
+    """Return whether every result shares memory with an input and the op writes to none: `t`, `view`, `split`."""
+    return bool(schema.returns) and all(r.alias_info is not None and not r.alias_info.is_write for r in schema.returns)
+
+
+def takes_shape_only(name):
+    """Return whether the op `name` makes a tensor shaped like its input without reading it: `zeros_like`,
+    `new_empty`."""
+    return name.endswith("_like") or name.startswith("new_")
+
+
+def makes_tensors(schema):
+    """Return whether a tensor, or a list of tensors, is among the results."""
+    return any("Tensor" in str(r.type) for r in schema.returns)
+
+
+def tensor_inputs(schema):
+    """Return how many arguments are tensors or lists of tensors."""
+    return sum("Tensor" in str(a.type) for a in schema.arguments)
+
+
+def takes_device(schema):
+    """Return whether the op has a `device` argument."""
+    return any(a.name == "device" for a in schema.arguments)
+
+
+def written(schema):
+    """Return position and name of the first argument that the op writes to, or None."""
+    for position, argument in enumerate(schema.arguments):
+        if argument.alias_info is not None and argument.alias_info.is_write:
+            return position, argument.name
+    return None

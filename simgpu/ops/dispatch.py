@@ -1,0 +1,123 @@
+"""One op on simulated tensors: their numbers taken out, the op run on the CPU, its results put on the device."""
+
+import torch
+from torch import Tensor
+from torch.utils._pytree import tree_leaves
+
+from simgpu.messages import closed, no_kernel, not_dense
+from simgpu.ops import copies, cost, mismatch
+from simgpu.ops.declarations import plan_of
+from simgpu.ops.repeated import remember, run_again
+from simgpu.ops.results import make_room, put, put_all, written
+
+_PLANS = {}
+_NOTHING = {}
+_CUDA = torch._C.DispatchKeySet(torch._C.DispatchKey.CUDA)
+_SPECIAL = {
+    torch.ops.aten._to_copy.default: copies.to_copy,
+    torch.ops.aten.copy_.default: copies.copy_,
+    torch.ops.aten._local_scalar_dense.default: copies.item,
+}
+
+
+def run_op(cls, func, types, args=(), kwargs=None):
+    """Run `func`, an op as torch dispatches it, on simulated tensors (`cls`) and others."""
+    plan = _PLANS.get(id(func))  # by id, and kept alive: an OpOverload hashes itself in Python
+    if plan is None:
+        plan = _PLANS[id(func)] = plan_of(func)
+    if plan.simple and not kwargs:
+        made = run_again(cls, func, plan, args)
+        if made is not None:
+            return made
+    kwargs = kwargs or _NOTHING
+    special = _SPECIAL.get(func)
+    if special is not None:
+        return special(cls, func, plan, args, kwargs)
+    if plan.outside:
+        return _run_foreign(cls, func, args, kwargs)
+    call = Call(cls, plan)
+    inner = [call.numbers_of(value) for value in args]
+    named = {name: call.numbers_of(value) for name, value in kwargs.items()} if kwargs else _NOTHING
+    if call.others is not None:
+        mismatch.check(call, func, args, kwargs)
+    small = plan.view or make_room(func, plan, inner, named, call.where, call.simulation)
+    made = drawn(func, plan, inner, named, call) if plan.random else func(*inner, **named)
+    if isinstance(made, Tensor) and made.layout is not torch.strided:
+        raise NotImplementedError(not_dense(made.layout))
+    if plan.simple and not plan.view and small and not kwargs:
+        remember(func, plan, inner, made)
+    return _on_device(call, func, args, kwargs, inner, named, made)
+
+
+class Call:
+    """The tensors of one op: `where` its first simulated one is, and the `others`, which are elsewhere."""
+
+    __slots__ = ("cls", "plan", "first", "where", "simulation", "others")
+
+    def __init__(self, cls, plan):
+        self.cls = cls
+        self.plan = plan
+        self.where = self.others = None
+
+    def numbers_of(self, value):
+        """Return `value` with the plain tensors in place of the simulated ones."""
+        kind = type(value)
+        if kind is self.cls:
+            if self.where is None:
+                if value.simulation.closed:
+                    raise RuntimeError(closed(value.simulation))
+                self.first, self.where, self.simulation = value, value.where, value.simulation
+            elif value.where is not self.where:  # one object stands for each device of a simulation
+                self._elsewhere(value)
+            return value.numbers
+        if kind is list or kind is tuple:
+            return kind(map(self.numbers_of, value))
+        if isinstance(value, Tensor):
+            self._elsewhere(value)
+        return value
+
+    def _elsewhere(self, value):
+        self.others = [*(self.others or ()), value]
+
+
+def drawn(func, plan, inner, named, call):
+    """Run an op that draws random numbers, on the device's generator unless it is given one."""
+    if named.get("generator") is not None:
+        return func(*inner, **named)
+    own, shared = call.simulation.randomness.generator(call.where.index), torch.default_generator
+    if plan.seeded:
+        return func(*inner, **{**named, "generator": own})
+    before = shared.get_state()
+    shared.set_state(own.get_state())
+    try:
+        return func(*inner, **named)
+    finally:
+        own.set_state(shared.get_state())
+        shared.set_state(before)
+
+
+def _on_device(call, func, args, kwargs, inner, named, made):
+    """Tell the clock of the op and put its results on the device."""
+    plan = call.plan
+    if not plan.view:
+        index = call.where.index
+        call.simulation.clock.run(index, cost.work_of(func, inner, named, made), plan.name)
+        if plan.waits:
+            call.simulation.clock.synchronize(index)
+    if plan.name == "_pack_padded_sequence":  # the sizes of its batches stay on the CPU, as on CUDA
+        return put(call.cls, made[0], call.where, call.simulation), made[1]
+    if plan.returned is not None:
+        return written(call, plan, args, kwargs, made)
+    return put_all(call.cls, plan, made, call.where, call.simulation)
+
+
+def _run_foreign(cls, func, args, kwargs):
+    """Run an op that is not torch's own by the kernel it has for CUDA, on the simulated tensors themselves."""
+    simulation = next(value.simulation for value in tree_leaves((args, kwargs)) if type(value) is cls)
+    if simulation.closed:
+        raise RuntimeError(closed(simulation))
+    if not torch._C._dispatch_has_computed_kernel_for_dispatch_key(func.name(), "CUDA"):
+        raise NotImplementedError(no_kernel(func._schema.name))
+    # We are called with functions hidden, and the kernel is a program like any other.
+    with torch._C._EnableTorchFunction(), simulation.entered():
+        return func.redispatch(_CUDA, *args, **kwargs)

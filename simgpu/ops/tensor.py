@@ -1,0 +1,133 @@
+"""A tensor on a simulated GPU: its numbers lie in a plain CPU tensor, to Python it is on `cuda:k`."""
+
+import copy
+
+import torch
+from torch import Tensor
+
+from simgpu.messages import closed, no_interface, not_numpy
+from simgpu.ops import saving
+from simgpu.ops.dispatch import run_op
+
+_wrap = Tensor._make_wrapper_subclass
+_CPU = torch.device("cpu")  # a wrapper whose C++ device is cuda aborts in autograd on a build without CUDA
+OWN = ("numbers", "where", "simulation")
+
+
+class SimulatedTensor(Tensor):
+    """A tensor that says it is on `where`, a simulated `cuda:k`; `numbers`, a plain CPU tensor, has its values.
+
+    Torch's own functions make it while `simulated_gpus` is active; `simulation` is the `SimulatedGPUs` it belongs to.
+    When that is closed, every use raises RuntimeError. Its views share the memory of its `numbers`.
+    """
+
+    @staticmethod
+    def __new__(cls, numbers, where, simulation):
+        made = _wrap(
+            cls,
+            numbers.shape,
+            strides=numbers.stride(),
+            storage_offset=numbers.storage_offset(),
+            dtype=numbers.dtype,
+            device=_CPU,
+        )
+        made.numbers = numbers
+        made.where = where
+        made.simulation = simulation
+        return made
+
+    __torch_dispatch__ = classmethod(run_op)
+
+    @property
+    def device(self):
+        return self.where
+
+    @property
+    def is_cuda(self):
+        return self.where.type == "cuda"
+
+    @property
+    def is_cpu(self):
+        return self.where.type == "cpu"
+
+    def get_device(self):
+        return self.where.index
+
+    def data_ptr(self):
+        return read(self).data_ptr()
+
+    def untyped_storage(self):
+        return read(self).untyped_storage()
+
+    def numpy(self, *, force=False):
+        read(self)
+        if not force:
+            raise TypeError(not_numpy(self.where))
+        return self.detach().cpu().resolve_conj().resolve_neg().numpy()
+
+    def tolist(self):
+        return self.detach().cpu().tolist()
+
+    def is_shared(self):
+        return True  # CUDA's memory always is
+
+    def share_memory_(self):
+        return self
+
+    def __array__(self, dtype=None, copy=None):
+        read(self)
+        raise TypeError(not_numpy(self.where))
+
+    def __dlpack__(self, **options):
+        raise BufferError(no_interface(self.where))
+
+    def __format__(self, spec):
+        if self.dim() == 0 and not self.is_meta:
+            return format(self.item(), spec)
+        return object.__format__(self, spec)
+
+    def __repr__(self, *, tensor_contents=None):
+        numbers = read(self)
+        with torch._C.DisableTorchFunction():
+            text = torch._tensor_str._str(numbers, tensor_contents=tensor_contents)
+            needs = self.requires_grad and self.grad_fn is None
+            back = "" if self.grad_fn is None else f", grad_fn=<{self.grad_fn.name()}>"
+        text = f"{text[:-1]}, device='{self.where}'{', requires_grad=True' if needs else back}, simulated)"
+        return f"Parameter containing:\n{text}" if isinstance(self, torch.nn.Parameter) else text
+
+    def __copy__(self):
+        made = self.detach()
+        made = torch.nn.Parameter(made) if isinstance(self, torch.nn.Parameter) else made
+        return made.requires_grad_(self.requires_grad)
+
+    def __deepcopy__(self, memo):
+        if id(self) in memo:
+            return memo[id(self)]
+        if not self.is_leaf:
+            raise RuntimeError(
+                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the "
+                "moment."
+            )
+        made = self.detach().clone()
+        made = torch.nn.Parameter(made) if isinstance(self, torch.nn.Parameter) else made
+        made.requires_grad_(self.requires_grad)
+        memo[id(self)] = made
+        if self.grad is not None and not isinstance(self, torch.nn.Parameter):  # torch copies a Parameter without it
+            made.grad = copy.deepcopy(self.grad, memo)
+        made.__dict__.update({name: copy.deepcopy(value, memo) for name, value in _said(self).items()})
+        return made
+
+    def __reduce_ex__(self, protocol):
+        return saving.reduced(self, read(self), _said(self))
+
+
+def _said(tensor):
+    """Return what a program itself has written on the tensor."""
+    return {name: value for name, value in tensor.__dict__.items() if name not in OWN}
+
+
+def read(tensor):
+    """Return the plain CPU tensor inside `tensor`, or raise if its simulation is closed."""
+    if tensor.simulation.closed:
+        raise RuntimeError(closed(tensor.simulation))
+    return tensor.numbers

@@ -1,0 +1,46 @@
+"""How tests are shared out to the processes of pytest-xdist: by the file, the longest first; some files by the test."""
+
+from xdist.scheduler import LoadScopeScheduling
+
+#: Files whose tests share nothing but take long: each of their tests may go to another process.
+APART = ("tests/notebooks/test_run_all.py",)
+
+#: The files that take longest, the longest first: a quarter of a minute and more each.
+LONGEST = (
+    "tests/labs/test_lab03.py",
+    "tests/notebooks/test_run_all.py",
+    "tests/browser/test_lab_in_chromium.py",
+    "tests/labs/test_lab07.py",
+    "tests/course/cluster/multihost/test_scheduler_lost.py",
+    "tests/slow/faults/test_faults.py",
+    "tests/course/training/multihost/test_roles.py",
+    "tests/labs/test_lab06.py",
+    "tests/course/cluster/local_runtime/test_interrupts.py",
+    "tests/slow/attacks/test_class.py",
+    "tests/course/cluster/multihost/test_hosts.py",
+    "tests/course/training/server/test_exactly_once.py",
+    "tests/grader/test_cli.py",
+    "tests/grader/selftest/test_selftest.py",
+    "tests/labs/test_lab04.py",
+)
+
+
+def longest_first(items):
+    """Sort the collected tests in place: files in `LONGEST` in its order, so that none is left to run alone."""
+    place = {name: number for number, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: place.get(_file(item.nodeid), len(place)))
+
+
+class Lanes(LoadScopeScheduling):
+    """Gives a process one file after another, so that what a file's tests share is made once."""
+
+    def __init__(self, config, log):
+        super().__init__(config, log)
+        config.option.loadscopereorder = False  # by length, not by how many tests a file has
+
+    def _split_scope(self, nodeid):
+        return nodeid if _file(nodeid) in APART else _file(nodeid)
+
+
+def _file(nodeid):
+    return nodeid.split("::")[0]

@@ -1,0 +1,71 @@
+"""Who imports whom, functions' own imports included: the contracts of pyproject.toml, and what a package stands on."""
+
+import sys
+import tomllib
+from pathlib import Path
+
+import grimp
+import pytest
+from importlinter.cli import EXIT_STATUS_SUCCESS, lint_imports
+
+ROOT = Path(__file__).resolve().parents[2]
+CONTRACTS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]["contracts"]
+#: package -> what its files may import from outside the three packages, besides the standard library.
+MAY_IMPORT = {
+    "simgpu": {"torch"},
+    "grader.inside": {"numpy", "torch", "IPython", "traitlets"},  # each only for an answer that uses it
+}
+#: package -> where in the three packages it may reach.
+MAY_REACH = {"simgpu": ("simgpu",), "grader.inside": ("grader.inside",)}
+
+
+@pytest.fixture(scope="module")
+def graph():
+    """Every file of the three packages, and which it imports; what only a type checker reads is left out."""
+    return grimp.build_graph(
+        "course", "grader", "simgpu", include_external_packages=True, exclude_type_checking_imports=True
+    )
+
+
+@pytest.mark.parametrize("contract", CONTRACTS, ids=lambda contract: contract["id"])
+def test_a_contract_is_kept(contract, monkeypatch, capsys):
+    monkeypatch.chdir(ROOT)
+    code = lint_imports(limit_to_contracts=(contract["id"],), no_cache=True, no_logo=True)
+    assert code == EXIT_STATUS_SUCCESS, capsys.readouterr().out
+
+
+def test_no_circle_between_files(graph):
+    assert circles(graph) == []
+
+
+def test_the_search_for_circles_finds_one():
+    made = grimp.ImportGraph()
+    for importer, imported in [("a", "b"), ("b", "c"), ("c", "b"), ("c", "d")]:
+        made.add_module(importer)
+        made.add_module(imported)
+        made.add_import(importer=importer, imported=imported)
+    assert circles(made) == [["b", "c"]]
+
+
+@pytest.mark.parametrize("package", MAY_IMPORT)
+def test_a_package_stands_on_little(graph, package):
+    wrong = []
+    for module in {package, *graph.find_descendants(package)}:
+        for imported in graph.find_modules_directly_imported_by(module):
+            top = imported.partition(".")[0]
+            here = any(imported == place or imported.startswith(place + ".") for place in MAY_REACH[package])
+            if not here and top not in MAY_IMPORT[package] | sys.stdlib_module_names:
+                wrong.append(f"{module} imports {imported}")
+    assert sorted(wrong) == []
+
+
+def circles(graph):
+    """Return the circles of `graph`: sorted lists of modules that all import one another, by whatever way."""
+    found, left = [], set(graph.modules)
+    while left:
+        module = min(left)
+        both = graph.find_downstream_modules(module) & graph.find_upstream_modules(module) if module in left else set()
+        left -= {module, *both}
+        if both:
+            found.append(sorted({module, *both}))
+    return found

@@ -1,0 +1,30 @@
+"""The models that come with simgpu, by name."""
+
+import json
+
+import pytest
+
+from simgpu import DeviceModel, model_for
+from simgpu.models.catalogue import data_sheets
+
+
+@pytest.mark.parametrize("name", ["H200", "T4"])
+def test_a_name_in_any_case_a_mapping_and_the_model_itself_are_the_same(name):
+    sheet = json.loads(data_sheets()[name].read_text(encoding="utf-8"))
+    model = model_for(name)
+    assert model.name == name and model.peak == sheet["peak"] and model.memory == sheet["memory"]
+    assert model.label == f"modelled: {sheet['hardware']} data sheet, not measured"
+    assert model_for(name.lower()) == model_for(sheet["name"]) == model_for(sheet) == model
+    assert isinstance(model, DeviceModel) and model_for(model) is model
+
+
+def test_pageable_memory_is_slower_than_the_bus_and_than_the_staging():
+    model = model_for("H200")
+    assert model.copy_bandwidth_pageable == pytest.approx(1 / (1 / 64e9 + 1 / 12e9))
+
+
+def test_what_is_no_model_is_refused_with_the_legal_ones():
+    with pytest.raises(ValueError, match=r"model='H100': no data sheet by that name. Use H200 or T4"):
+        model_for("H100")
+    with pytest.raises(TypeError, match="give a name such as 'H200'"):
+        model_for(7)

@@ -7,13 +7,14 @@ import ast
 from pathlib import Path
 
 from grader.lab.source import LabError
+from grader.lab.spec import Lab
 
 #: Where the reading of imports begins; `strategies` is loaded by name, when a check looks for a counterexample.
 PUBLIC = ("checks", "strategies")
 PRIVATE = ("lab", "marking", "wrong")
 
 
-def beside(lab) -> list[tuple[Path, str]]:
+def beside(lab: Lab) -> list[tuple[Path, str]]:
     """Return (path, published name) of what lies beside the notebook of `lab`: its data files, then its checks.
 
     Raises LabError where a file of the checks imports one that is the teacher's.

@@ -41,7 +41,8 @@ class Race:
     A case of `group` begins a race of `rounds`: it has the arguments `start(draw)` (without a `start` the last of the
     cases begins it); those of the next are `chain(draw, answer)`, the answer just given and fresh noise, so that
     nothing can be worked out ahead. `reference` is source text that defines the same entry; it is asked the same in a
-    sandbox of its own. With `groups`, the race is worth the share of `group`.
+    sandbox of its own. A machine that is busy with other things must not decide: the quickest laps of `tries` count.
+    With `groups`, the race is worth the share of `group`.
     """
 
     reference: str
@@ -49,6 +50,7 @@ class Race:
     chain: Callable
     start: Callable | None = None
     rounds: int = 5
+    tries: int = 3
     group: str = "fast"
 
 
@@ -78,7 +80,7 @@ class Marking:
     - `host`: a `Host`, where the answer works against one. `race`: a `Race`, where it must be fast.
     - `groups`: share of the points by group of cases; they sum to 1. By default one wrong case loses all.
     - `seconds`: for one case. `needs`: exercises whose answers this one builds on.
-    - `wrong`: label -> plausible wrong answer: source text, `Wrong` or `Edit`; at least five in a lab of the course.
+    - `wrong`: label -> plausible wrong answer: source text, `Wrong` or `Edit`; `Lab.enough` of them.
     - `specification`: the slow version as source text; pasted back as an answer it `specification_gets` that share.
       These two may stand in a file of their own, `wrong.py`, as `WRONG` and `SPECIFICATION`: exercise -> the like.
     - `points`: from the cell's tag `points:3`; need not be repeated.
@@ -188,6 +190,7 @@ class Lab:
     - `seconds`: wall clock for running the cells; `memory`: bytes for the whole process tree.
     - `folder`, `source`: filled in by `load_lab`: where it is, and `lab.py` as read.
     - `imports`: what every submission loads anyway, such as `("numpy", "torch")`; loaded before its cells run.
+    - `enough`: wrong answers that the self-test wants of each exercise.
     """
 
     name: str
@@ -199,6 +202,7 @@ class Lab:
     imports: tuple[str, ...] = ("numpy",)
     seconds: float = 30.0
     memory: int = 1 << 30
+    enough: int = 5
     folder: Any = None
     source: Any = None
 

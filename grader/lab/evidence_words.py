@@ -3,12 +3,12 @@
 import re
 
 from grader.lab.secret_draw import drawing
-from grader.lab.spec import VALUE
+from grader.lab.spec import VALUE, Marking
 
 _TOKENS = re.compile(r"[0-9a-z]+|[^0-9a-z]+")
 
 
-def marked_by(exercise):
+def marked_by(exercise: Marking) -> str:
     """Return the kind of evidence that is asked of `exercise`, and where it is taken."""
     if exercise.manual:
         return "a person reads it"

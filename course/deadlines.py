@@ -1,9 +1,9 @@
 """How long anything may wait: every limit in seconds, why it is as long as it is, and the order that they must keep.
 
-A limit is a promise to whoever waits behind it. So where one wait surrounds another, the outer one is longer, and where
-two sides watch each other, the side that knows more notices first. `ORDER` says so in one line each, and
-`tests/course/test_deadlines.py` holds the numbers to it. Nothing here decides how fast a healthy cluster is: all of
-these are the times after which something counts as broken, or the pauses between two looks for it.
+Where one wait surrounds another, the outer one is longer; where two sides watch each other, the side that knows more
+notices first. `ORDER` says so in one line each, and `tests/course/test_deadlines.py` holds the numbers to it. None of
+them decides how fast a healthy cluster is: they are the times after which something counts as broken, and the pauses
+between two looks for it.
 """
 
 # --- a task started by hand and its scheduler: heartbeats (course/cluster/multihost/) --------------------------------
@@ -14,7 +14,7 @@ HEARTBEAT_EVERY = 0.5
 TASK_HEARD_LATELY = 1.5
 #: Without a heartbeat for so long, the scheduler counts a task out: four are missing, and a garbage collection is over.
 TASK_SILENCE = 2.5
-#: Between two looks of the scheduler at its tasks. Four times as late, it stood still itself, and nobody is to blame.
+#: Between two looks of the scheduler at its tasks. Four times as late, it stood still itself, and blames none.
 SCHEDULER_LOOKS_EVERY = 0.25
 #: Without an answer for so long, a task counts its scheduler as lost, and a client does: a scheduler that reads a large
 #: graph is silent for some seconds, and its loss costs more than a task's.
@@ -23,7 +23,7 @@ SCHEDULER_SILENCE = 8.0
 CLIENT_ASKS_EVERY = 1.0
 #: A client whose own wait ended so much later than asked for was frozen itself, and knows nothing about the scheduler.
 CLIENT_STOOD_STILL = 1.0
-#: For a client whose scheduler is lost to close: nobody answers its goodbye.
+#: For a client whose scheduler is lost to close: its goodbye has no answer.
 LOST_CLIENT_CLOSES = 1.0
 #: A lost scheduler is noticed by a client in so long, all in all.
 SCHEDULER_LOSS_NOTICED = 10.0
@@ -58,11 +58,11 @@ JOIN_AGAIN_EVERY = 0.2
 WAITING_IS_SAID = 3.0
 #: `connect` waits so long for the scheduler and for all tasks of the spec, unless told otherwise.
 CONNECT = 30.0
-#: A task started by hand waits so long for its scheduler, unless told otherwise: whoever starts tasks types slowly.
+#: A task started by hand waits so long for its scheduler, unless told otherwise: a person types slowly.
 TASK_WAITS = 60.0
 #: Work that is pinned to a task waits so long for it to come back.
 PINNED_WORK_WAITS = 30.0
-#: What is refused is told again of the same host only after so long: whoever is refused tries again and again.
+#: What is refused is told again of the same host only after so long: a refused task tries again and again.
 REFUSAL_IS_REPEATED = 10.0
 #: For a task that is told to stop.
 TASK_LEAVES = 10.0
@@ -126,7 +126,7 @@ WIRE_HEARTBEAT_EVERY = 0.5
 WIRE_SILENCE = 3.0
 #: For TLS and the handshake of a connection to a shard together, however slowly the bytes come.
 SHARD_HANDSHAKE = 5.0
-#: Between two looks of a shard's listener whether it is closed, or a session is overdue.
+#: Between two looks of a shard's listener whether it is closed, or a driver is overdue.
 LISTENER_LOOKS_EVERY = 0.2
 #: A worker whose connections broke tries again for so long: longer than a shard needs to count the old ones out.
 WORKER_RECONNECTS = 6.0
@@ -140,19 +140,19 @@ ALL_WORKERS_JOIN = 30.0
 WORKERS_REJOIN = 2.0
 #: A training without any live worker ends after so long.
 NO_WORKER_LEFT = 10.0
-#: For the session to come to a shard that has just opened.
-FIRST_SESSION_COMES = 30.0
-#: Between two requests of a session: its hooks may take their time, and a notebook's kernel may be busy.
-SESSION_SILENCE = 30.0
+#: For the driver to come to a shard that has just opened.
+DRIVER_COMES = 30.0
+#: Between two requests of a driver: its hooks may take their time, and a notebook's kernel may be busy.
+DRIVER_SILENCE = 30.0
 #: For a process that ends to finish the optimiser's steps it is in.
 STEPS_END_AT_EXIT = 3.0
 
-# --- a training: the session (course/training/driver/) ---------------------------------------------------------------
+# --- a training: the driver (course/training/driver/) ---------------------------------------------------------------
 
 #: For a ps task to open its shard: a first optimiser imports a lot, and laptops are busy.
 SHARD_OPENS = 60.0
-#: Between two polls of shard 0 by the session.
-SESSION_POLLS_EVERY = 0.02
+#: Between two polls of shard 0 by the driver.
+DRIVER_POLLS_EVERY = 0.02
 #: Between two polls of the other shards.
 FOLLOWERS_POLLED_EVERY = 0.25
 #: For a ps task to say that it is there; its event loop does nothing else.
@@ -213,7 +213,7 @@ ORDER = {
     ),
     "PLAIN_GREETING < HOST_ANSWER < REACH": "a step of a look ends within its whole",
     "WAITING_IS_SAID < HOST_ANSWER <= HANDSHAKE_ANSWER < REACH < CONNECT < TASK_WAITS": (
-        "a line for the reader comes first, then a reason, and only then the end of somebody's patience"
+        "a line for the reader comes first, then a reason, and only then the patience ends"
     ),
     "TASK_SILENCE + SCHEDULER_LOOKS_EVERY < CONNECT": (
         "a task that takes the place of a dead one waits until that one is counted out, and then still joins in time"
@@ -245,11 +245,11 @@ ORDER = {
         "workers that lost a ps have their loops again when the next incarnation counts who is there"
     ),
     "ALL_WORKERS_JOIN < SHARD_OPENS": "a shard says which worker is missing before its own opening counts as failed",
-    "SESSION_POLLS_EVERY < FOLLOWERS_POLLED_EVERY < WIRE_HEARTBEAT_EVERY": (
-        "the session sees the loss of any shard before the shards' heartbeats would be missed"
+    "DRIVER_POLLS_EVERY < FOLLOWERS_POLLED_EVERY < WIRE_HEARTBEAT_EVERY": (
+        "the driver sees the loss of any shard before the shards' heartbeats would be missed"
     ),
-    "SESSION_POLLS_EVERY < LOOP_SENT_AGAIN": "a loop that ended with its training is not sent again",
-    "WIRE_SILENCE < SESSION_SILENCE": "a session may be busy for longer than a worker may be silent: hooks run in it",
+    "DRIVER_POLLS_EVERY < LOOP_SENT_AGAIN": "a loop that ended with its training is not sent again",
+    "WIRE_SILENCE < DRIVER_SILENCE": "a driver may be busy for longer than a worker may be silent: hooks run in it",
     "PS_ANSWER < LOST_PS_SUCCESSOR < ANY_PS_COMES": "a ps task that lives has answered before another takes its part",
     "CHIEF_ASKS_EVERY <= LEASE_ASKED_EVERY": "a chief asks for its lease as often as a lease wants",
     "LEASE_LASTS + LEASE_SETTLES + ROLE_LOOKS_EVERY < CHIEF_SUCCESSOR": (

@@ -12,6 +12,7 @@ import secrets
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,7 +41,7 @@ class Line:
     reason: str = ""
 
 
-def report(notebook, lab=None, tell=print):
+def report(notebook: Path | str, lab: Path | str | None = None, tell: Callable[[str], object] = print) -> int:
     """Mark the notebook at that path and `tell` line by line; return the exit status: 0 when all is right, else 1.
 
     `lab`: the folder of the lab's sources, looked for if not given. Raises LabError for a folder that is no lab,
@@ -72,7 +73,7 @@ def command(notebook: str, lab: str | None) -> None:
         raise click.ClickException(str(error)) from error
 
 
-def find_sources(notebook, data):
+def find_sources(notebook: Path, data: bytes) -> Path | None:
     """Return the folder of the lab's sources for the notebook at that path and of these bytes, or None.
 
     It is the notebook's own folder or, by the lab's name, one of the checkout's.

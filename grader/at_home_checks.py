@@ -10,7 +10,7 @@ from grader.inside.cells import Notebook
 UNREACHED = "It was not checked: this check, or a cell or a check before it, did not come to an end."
 
 
-def main(path):
+def main(path: str) -> None:
     """Read [[text, points], …] from stdin, run it, write the verdicts to the file at `path` as they come."""
     cells = [(called(text), text, points) for text, points in json.load(sys.stdin)]
     checks = [cell for cell in cells if cell[0] is not None]
@@ -27,7 +27,7 @@ def main(path):
             _answer(answers, *_verdict(notebook, name, text, points))
 
 
-def called(text):
+def called(text: str) -> str | None:
     """Return the exercise whose check is the cell's last line, or None.
 
     >>> called("check(step)"), called("check(total, 'mean')"), called("step(board)")

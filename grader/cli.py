@@ -4,6 +4,7 @@ import sys
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -14,7 +15,7 @@ LAB = click.option("--lab", required=True, metavar="LAB", help="The lab's name, 
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
-def main():
+def main() -> None:
     """Marks for a class, in nbgrader's folders: import, release, grade, feedback, export."""
 
 
@@ -25,7 +26,9 @@ def main():
 @click.option("--arrived", metavar="TIME", help="When all of it arrived, such as 2026-12-01T23:59; by default now.")
 @click.option("--worksheet", type=click.Path(path_type=Path), help="Moodle's grading worksheet: who, and when.")
 @click.option("--roster", type=click.Path(path_type=Path), help="By default roster.csv in the class's folder.")
-def import_(course_dir, download, lab, arrived, worksheet, roster):
+def import_(
+    course_dir: Path, download: Path, lab: str, arrived: str | None, worksheet: Path | None, roster: Path | None
+) -> None:
     """Take a download of Canvas or Moodle, a zip or a folder, into submitted/STUDENT/LAB/."""
     from grader.classroom import atomic
     from grader.classroom.folders import find_lab
@@ -34,7 +37,7 @@ def import_(course_dir, download, lab, arrived, worksheet, roster):
 
     with _sentences():
         course, rules, people = _class(course_dir, roster)
-        find_lab(course, lab, rules.labs)  # a name with a slip in it would be a folder that nobody marks
+        find_lab(course, lab, rules.labs)  # a name with a slip in it would be a folder that is never marked
         entries = read_worksheet(worksheet, rules.timezone) if worksheet else None
         with atomic.alone(course.kept):
             told = import_download(course, lab, download, people, entries, _time(arrived, rules))
@@ -49,7 +52,7 @@ def import_(course_dir, download, lab, arrived, worksheet, roster):
 @COURSE
 @LAB
 @click.option("--new", is_flag=True, help="Make the class's folder where there is none.")
-def release(course_dir, lab, new):
+def release(course_dir: Path, lab: str, new: bool) -> None:
     """Write what students get into release/LAB/."""
     from grader.lab.release import write_release
     from grader.reports.formgrader import write_config
@@ -57,9 +60,9 @@ def release(course_dir, lab, new):
     with _sentences():
         if new:
             (course_dir / "submitted").mkdir(parents=True, exist_ok=True)
-        course, rules, _ = _class(course_dir)
-        found = _lab(course, rules, lab)
-        click.echo(write_release(found, course.release(lab)))
+        found = _assignment(course_dir, lab)
+        course = found.course
+        click.echo(write_release(found.lab, course.release(lab)))
         course.source(lab).mkdir(parents=True, exist_ok=True)  # formgrader lists the labs that it finds there
         write_config(course)
 
@@ -73,13 +76,12 @@ def release(course_dir, lab, new):
 @click.option("--again", is_flag=True, help="Mark even what is marked already.")
 @click.option("--no-gradebook", is_flag=True, help="Leave nbgrader's gradebook and autograded/ as they are.")
 @click.option("--unsafe-no-sandbox", is_flag=True, help="Run students' code as yourself. Every row will say so.")
-def grade(course_dir, lab, **options):
+def grade(course_dir: Path, lab: str, **options: Any) -> None:
     """Mark a lab: marks.csv, nbgrader's gradebook, and autograded/ for its formgrader."""
     from grader.grade_command import run
 
     with _sentences():
-        course, rules, people = _class(course_dir)
-        problems = run(course, _lab(course, rules, lab), rules, people, click.echo, **options)
+        problems = run(_assignment(course_dir, lab), click.echo, **options)
         for problem in problems:
             click.echo(f"Error: {problem}", err=True)
         sys.exit(1 if problems else 0)
@@ -89,14 +91,14 @@ def grade(course_dir, lab, **options):
 @COURSE
 @LAB
 @click.option("--student", "students", multiple=True, metavar="STUDENT", help="Only this one; may be repeated.")
-def feedback(course_dir, lab, students):
+def feedback(course_dir: Path, lab: str, students: tuple[str, ...]) -> None:
     """Write a page for each student into feedback/STUDENT/LAB/LAB.html."""
     from grader.reports.feedback import write_feedback
 
     with _sentences():
-        course, rules, people = _class(course_dir)
-        written, waiting = write_feedback(course, _lab(course, rules, lab), rules, people, students)
-        click.echo(f"{len(written)} pages in {course.root / 'feedback'}.")
+        assignment = _assignment(course_dir, lab)
+        written, waiting = write_feedback(assignment, students)
+        click.echo(f"{len(written)} pages in {assignment.course.root / 'feedback'}.")
         if waiting:
             click.echo(f"{len(waiting)} are not marked yet: {', '.join(waiting[:5])}. Run `grade` first.", err=True)
             sys.exit(1)
@@ -108,15 +110,14 @@ def feedback(course_dir, lab, students):
 @click.option("--canvas", type=click.Path(path_type=Path), help="The file for Canvas (Gradebook, Import).")
 @click.option("--moodle", type=click.Path(path_type=Path), help="The file for Moodle.")
 @click.option("--worksheet", type=click.Path(path_type=Path), help="Moodle's grading worksheet, to be filled in.")
-def export(course_dir, lab, canvas, moodle, worksheet):
+def export(course_dir: Path, lab: str, canvas: Path | None, moodle: Path | None, worksheet: Path | None) -> None:
     """Write a lab's scores as files that Canvas and Moodle import; late penalties and manual marks are counted."""
     from grader.reports.export import write_exports
 
     with _sentences():
         if not (canvas or moodle):
             raise ClassError("say what to write: --canvas FILE, --moodle FILE, or both.")
-        course, rules, people = _class(course_dir)
-        for line in write_exports(course, _lab(course, rules, lab), rules, people, canvas, moodle, worksheet):
+        for line in write_exports(_assignment(course_dir, lab), canvas, moodle, worksheet):
             click.echo(line)
 
 
@@ -124,7 +125,7 @@ def export(course_dir, lab, canvas, moodle, worksheet):
 @COURSE
 @LAB
 @click.option("--since", metavar="TIME", help="Since then; by default the last time that any mark changed.")
-def difference(course_dir, lab, since):
+def difference(course_dir: Path, lab: str, since: str | None) -> None:
     """Tell which marks are not what they were before the last grading."""
     from grader.classroom.history import differences, report
 
@@ -139,13 +140,12 @@ def difference(course_dir, lab, since):
 @COURSE
 @LAB
 @click.option("--least", default=0.5, show_default=True, type=click.FloatRange(0.05, 1), help="Share that is alike.")
-def similarity(course_dir, lab, least):
+def similarity(course_dir: Path, lab: str, least: float) -> None:
     """Tell whose answers are more alike than the task explains. Alike is not copied: read both."""
     from grader.reports.similarity import lines
 
     with _sentences():
-        course, rules, people = _class(course_dir)
-        for line in lines(course, _lab(course, rules, lab), rules, people, least):
+        for line in lines(_assignment(course_dir, lab), least):
             click.echo(line)
 
 
@@ -167,7 +167,7 @@ def new_lab(folder: Path) -> None:
 
 @main.command(context_settings={"ignore_unknown_options": True, "help_option_names": []})
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
-def selftest(arguments):
+def selftest(arguments: tuple[str, ...]) -> None:
     """Test labs themselves: `selftest LAB_FOLDER … [--short]`."""
     from grader.selftest.selftest import main as run
 
@@ -176,7 +176,7 @@ def selftest(arguments):
 
 @main.command()
 @click.argument("course_dir", required=False, type=click.Path(path_type=Path))
-def doctor(course_dir):
+def doctor(course_dir: Path | None) -> None:
     """Check what grading needs of this machine, and of a class's folder."""
     from grader.doctor import diagnose
 
@@ -214,11 +214,10 @@ def _class(course_dir, roster=None):
     return course, read_course_file(course), read_roster(course, roster)
 
 
-def _lab(course, rules, name):
-    from grader.classroom.folders import find_lab
-    from grader.lab.source import load_lab
+def _assignment(course_dir, lab):
+    from grader.runs.assignment import open_assignment
 
-    return load_lab(find_lab(course, name, rules.labs))
+    return open_assignment(course_dir, lab)
 
 
 def _time(text, rules):

@@ -10,6 +10,7 @@ import sqlite3
 import stat
 import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,11 +48,11 @@ class Finding:
     state: str
     text: str
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{ {'ok': '✓', 'missing': '✕', 'note': '!'}[self.state] } {self.text}"
 
 
-def diagnose(course_folder=None):
+def diagnose(course_folder: Path | str | None = None) -> Iterator[Finding]:
     """Yield a `Finding` for each thing that grading needs here, and for `course_folder` where one is given."""
     if not sys.platform.startswith("linux"):
         yield Finding("missing", f"{platform.system()}: {ELSEWHERE}")
@@ -180,7 +181,7 @@ def _broken(path):
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as book:
             said = book.execute("PRAGMA quick_check").fetchone()[0]
-    except sqlite3.OperationalError:  # in use, or not ours to read
+    except sqlite3.OperationalError:  # in use, or not readable
         return None
     except sqlite3.DatabaseError as error:
         said = str(error)

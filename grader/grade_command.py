@@ -4,6 +4,8 @@ A place that can't be written costs that place only: what went wrong is told at 
 """
 
 from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from grader.classroom import atomic
 from grader.classroom.folders import ClassError
@@ -12,31 +14,39 @@ from grader.classroom.marks_csv import write_marks
 from grader.reports.autograded import write_autograded
 from grader.reports.gradebook import write_gradebook
 from grader.reports.progress import Progress
+from grader.runs.assignment import Assignment
 from grader.runs.grade import grade
 from grader.sandbox import Profile, Sandbox, SandboxUnavailable
 from grader.sandbox.unsafe import WARNING, UnsafeSandbox
 
 
-def run(course, lab, rules, people, say, students=(), jobs=1, marks=None, again=False, **switches):
-    """Grade `lab` for the class, `say` what came of it, and return the problems, sentences; [] when there is none.
+def run(
+    assignment: Assignment,
+    say: Callable[[str], object],
+    students: Sequence[str] = (),
+    jobs: int = 1,
+    marks: Path | None = None,
+    again: bool = False,
+    **switches: bool,
+) -> list[str]:
+    """Grade it, `say` what came of it, and return the problems, sentences; [] when there is none.
 
-    `switches`: `no_gradebook`, `unsafe_no_sandbox`, as on the command line.
+    `marks`: their file, by default the class's. `switches`: `no_gradebook`, `unsafe_no_sandbox`.
     """
+    course, lab = assignment.course, assignment.lab
     safe = not switches.get("unsafe_no_sandbox")
     if safe:
-        _refuse_without_sandbox(course, lab)
+        _refuse_without_sandbox()
     else:
         say(f"WARNING: students' code runs as you, with all that you may do. Every row says: {WARNING}.")
     progress = Progress(lab.name)
     with atomic.alone(course.kept):
         try:
             sandbox = Sandbox if safe else UnsafeSandbox
-            graded = grade(
-                course, lab, rules, people, list(students) or None, jobs, again, sandbox, safe, tell=progress
-            )
+            graded = grade(assignment, list(students) or None, jobs, again, sandbox, safe, tell=progress)
         finally:
             progress.end()
-        problems = _places(course, lab, rules, people, graded, marks, bool(students), switches, say)
+        problems = _places(assignment, graded, marks, bool(students), switches, say)
     _summary(graded, say)
     if graded.unknown:
         say(_arrived_now(course, lab, graded.unknown))
@@ -51,7 +61,7 @@ def run(course, lab, rules, people, say, students=(), jobs=1, marks=None, again=
     return problems
 
 
-def _refuse_without_sandbox(course, lab):
+def _refuse_without_sandbox():
     try:
         Sandbox(Profile(seconds=20)).run("pass")
     except SandboxUnavailable as problem:
@@ -61,8 +71,9 @@ def _refuse_without_sandbox(course, lab):
         ) from None
 
 
-def _places(course, lab, rules, people, graded, marks, some, switches, say):
+def _places(assignment, graded, marks, some, switches, say):
     """Write the marks where they belong; return what went wrong."""
+    course, lab = assignment.course, assignment.lab
     problems, path = [], marks or course.marks
     try:
         # of a whole class that was marked nothing old stays; a part of one takes the place of its own rows
@@ -73,7 +84,7 @@ def _places(course, lab, rules, people, graded, marks, some, switches, say):
     if switches.get("no_gradebook"):
         return problems
     try:
-        kept = write_gradebook(course, lab, rules, graded.graded, people)
+        kept = write_gradebook(course, lab, assignment.rules, graded.graded, assignment.people)
         for one in graded.graded:
             write_autograded(course, lab, one)
         for student, exercise, before, now in kept.flagged:

@@ -12,19 +12,21 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from simgpu.clock.five_stopwatches import stopwatches
-    from simgpu.clock.modelled_clock import ModelledClock
-    from simgpu.models.calibration import calibrate
-    from simgpu.models.catalogue import model_for
-    from simgpu.models.device_model import DeviceModel, Work
-    from simgpu.models.fit_errors import errors
-    from simgpu.ops.cost import work_of
-    from simgpu.ops.tensor import SimulatedTensor
-    from simgpu.session import SimulatedGPUs, simulated_gpus
-    from simgpu.state import active
+    from simgpu.clock.five_stopwatches import stopwatches as stopwatches
+    from simgpu.clock.modelled_clock import ModelledClock as ModelledClock
+    from simgpu.models.calibration import calibrate as calibrate
+    from simgpu.models.catalogue import model_for as model_for
+    from simgpu.models.device_model import DeviceModel as DeviceModel
+    from simgpu.models.device_model import Work as Work
+    from simgpu.models.fit_errors import errors as errors
+    from simgpu.ops.cost import work_of as work_of
+    from simgpu.ops.tensor import SimulatedTensor as SimulatedTensor
+    from simgpu.session import SimulatedGPUs as SimulatedGPUs
+    from simgpu.session import simulated_gpus as simulated_gpus
+    from simgpu.state import active as active
 
 _HOME = {
-    "simulated_gpus": "simgpu.session",  # start some
+    "simulated_gpus": "simgpu.session",  # starts some
     "SimulatedGPUs": "simgpu.session",
     "active": "simgpu.state",  # those that are open now
     "SimulatedTensor": "simgpu.ops.tensor",
@@ -38,20 +40,7 @@ _HOME = {
     "stopwatches": "simgpu.clock.five_stopwatches",
 }
 
-__all__ = [
-    "DeviceModel",
-    "ModelledClock",
-    "SimulatedGPUs",
-    "SimulatedTensor",
-    "Work",
-    "active",
-    "calibrate",
-    "errors",
-    "model_for",
-    "simulated_gpus",
-    "stopwatches",
-    "work_of",
-]
+__all__ = [*_HOME]
 
 
 def __getattr__(name: str) -> object:

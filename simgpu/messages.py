@@ -1,12 +1,12 @@
 """What CUDA says when something is wrong, word for word, and what the simulation says of itself."""
 
 
-def different_devices(first, other):
+def different_devices(first: object, other: object) -> str:
     """Return the message for tensors of one op on two devices, as pointwise ops give it."""
     return f"Expected all tensors to be on the same device, but found at least two devices, {first} and {other}!"
 
 
-def invalid_ordinal():
+def invalid_ordinal() -> str:
     """Return the message for a device index that no device has."""
     return (
         "CUDA error: invalid device ordinal\n"
@@ -17,7 +17,7 @@ def invalid_ordinal():
     )
 
 
-def no_kernel(name):
+def no_kernel(name: str) -> str:
     """Return the message for an op, `course::life_step`, that was never told how to run on CUDA."""
     return (
         f"Could not run '{name}' with arguments from the 'CUDA' backend. This could be because the operator doesn't "
@@ -26,24 +26,24 @@ def no_kernel(name):
     )
 
 
-def not_dense(layout):
+def not_dense(layout: object) -> str:
     """Return the message for a sparse tensor."""
     return f"Simulated GPUs have no {layout} tensors: use a dense one, or keep it on the CPU."
 
 
-def not_numpy(device):
+def not_numpy(device: object) -> str:
     """Return the message for `.numpy()` of a tensor on a GPU."""
     return (
         f"can't convert {device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first."
     )
 
 
-def no_interface(device):
+def no_interface(device: object) -> str:
     """Return the message for a program that wants the memory itself, which is not on any GPU."""
     return f"{device} is simulated: its memory cannot be handed to another library. Copy the tensor with .cpu() first."
 
 
-def other_argument(name, device, common, op):
+def other_argument(name: str, device: object, common: object, op: str) -> str:
     """Return the message for an argument that is not where the other ones are, as all but pointwise ops give it."""
     return (
         f"Expected all tensors to be on the same device, but got {name} is on {device}, different from other tensors "
@@ -51,7 +51,7 @@ def other_argument(name, device, common, op):
     )
 
 
-def real_beside_simulated(device):
+def real_beside_simulated(device: object) -> str:
     """Return the message for a tensor of a real GPU in an op with simulated ones."""
     return (
         f"A tensor on the real {device} can't be used with simulated ones: copy it with .cpu() before "
@@ -59,17 +59,17 @@ def real_beside_simulated(device):
     )
 
 
-def other_index(allowed):
+def other_index(allowed: object) -> str:
     """Return the message for an index on a device where the indexed tensor, on `allowed`, can't use it."""
     return f"indices should be either on cpu or on the same device as the indexed tensor ({allowed})"
 
 
-def other_types(given, weight):
+def other_types(given: object, weight: object) -> str:
     """Return the message of a convolution whose input and weight are on different devices."""
     return f"Input type ({given}) and weight type ({weight}) should be the same"
 
 
-def assigned_gradient(given, wanted):
+def assigned_gradient(given: object, wanted: object) -> str:
     """Return the message for `x.grad = gradient` with a gradient on another device."""
     return (
         f"attempting to assign a gradient with device type '{given.type}' to a tensor with device type "
@@ -77,12 +77,12 @@ def assigned_gradient(given, wanted):
     )
 
 
-def invalid_gradient(given, wanted):
+def invalid_gradient(given: object, wanted: object) -> str:
     """Return the message for a backward pass that is started with a gradient on another device."""
     return f"Function returned an invalid gradient at index 0 - expected device {wanted} but got {given}"
 
 
-def closed(simulation):
+def closed(simulation: object) -> str:
     """Return the message for a tensor that outlived its simulation."""
     return (
         f"This tensor is on a device of {simulation!r}, which was closed: its numbers are gone with it. "

@@ -1,4 +1,4 @@
-"""TLS between tasks: one short-lived certificate that every task of a cluster holds, and nobody else.
+"""TLS between tasks: one short-lived certificate that only the tasks of a cluster hold.
 
 Whoever holds the key can join, and run code; so it lives in memory for a local cluster, in a file that only its owner
 may read for tasks started by hand.
@@ -10,6 +10,8 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from distributed.security import Security
+
 
 @dataclass(frozen=True)
 class Certificate:
@@ -19,7 +21,7 @@ class Certificate:
     key: str = field(repr=False)
 
 
-def new_certificate(days=365):
+def new_certificate(days: int = 365) -> Certificate:
     """Return a new `Certificate` valid for `days` days, on the P-256 curve (a key takes 1 ms; RSA up to 300)."""
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes, serialization
@@ -48,8 +50,11 @@ def new_certificate(days=365):
     )
 
 
-def write_certificate(path, days=365):
-    """Write a new certificate and its key to the new file `path`, which only its owner may read; return it."""
+def write_certificate(path: str | Path, days: int = 365) -> Certificate:
+    """Write a new certificate and its key to the new file `path`, which only its owner may read; return it.
+
+    `days`: how long it is valid. Raises FileExistsError where there is such a file already.
+    """
     made = new_certificate(days)
     try:
         target = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -60,7 +65,7 @@ def write_certificate(path, days=365):
     return made
 
 
-def read_certificate(path):
+def read_certificate(path: str | Path) -> Certificate:
     """Return the `Certificate` in the file `path`; ValueError when it is none, has expired, or others may read it."""
     path = Path(path)
     try:
@@ -101,10 +106,8 @@ def _check_dates(path, text):
     )
 
 
-def security(certificate):
+def security(certificate: Certificate | None) -> Security:
     """Return Dask's `Security` for a `Certificate`, or for plain TCP when it is None."""
-    from distributed.security import Security
-
     if certificate is None:
         return Security(require_encryption=False)
     roles = ("client", "scheduler", "worker")

@@ -2,22 +2,76 @@
 
 import threading
 import weakref
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Protocol
+
+from distributed import Client
 
 from course.cluster.executor import ClusterExecutor, OpenWork
 from course.cluster.lease import Lease
-from course.cluster.pin import check_task, parse_pin, pinned
+from course.cluster.pin import Pin, check_task, parse_pin, pinned
 from course.cluster.spec import ClusterSpec
 from course.deadlines import CLIENT_CLOSES, DEVICES_ANSWER, LEASE_ANSWER, LEASE_LASTS
+
+if TYPE_CHECKING:
+    from course.devices import DeviceList
+
+
+class Runtime(Protocol):
+    """What a cluster stands on: `LocalRuntime`, which has the processes, or `RemoteRuntime`, which knows of them."""
+
+    @property
+    def tasks(self) -> list[str]:
+        """The tasks' names."""
+
+    @property
+    def session_target(self) -> str:
+        """The scheduler's address."""
+
+    @property
+    def dashboard_link(self) -> str | None:
+        """Where Dask's dashboard answers; None when it is off."""
+
+    def address(self, task: str) -> str:
+        """Return where `task` listens, `host:port`."""
+
+    def missing(self) -> list[str]:
+        """Return the tasks that there should be and that are not there now."""
+
+    def kill(self, task: str) -> None:
+        """End the process of `task` at once."""
+
+    def freeze(self, task: str) -> None:
+        """Stop the process of `task` without ending it."""
+
+    def thaw(self, task: str) -> None:
+        """Let a frozen task go on."""
+
+    def restart(self, tasks: list[str]) -> None:
+        """End the processes of `tasks` and wait for their successors."""
+
+    def log(self, task: str) -> str:
+        """Return what `task` printed."""
+
+    def watch(self, client: Client, work: OpenWork) -> Callable[[], object]:
+        """Close `work` when it cannot end any more; return the function that ends this watch."""
+
+    def in_loop(self) -> bool:
+        """Say whether the caller runs in the event loop's own thread."""
+
+    def close(self) -> None:
+        """End what this has started."""
 
 
 class Cluster:
     """Tasks that run elsewhere, by name: `local_cluster` makes one with its processes, `connect` joins a running one.
 
     Usable from several threads, but a pin (`at`) holds only in the thread that entered it. Closes by `close()`, at the
-    end of a `with`, when nobody refers to it or its executor any more, and when Python ends.
+    end of a `with`, when nothing refers to it or its executor any more, and when Python ends.
     """
 
-    def __init__(self, client, runtime):
+    def __init__(self, client: Client, runtime: Runtime):
         self._client, self._runtime = client, runtime
         self._work = OpenWork()
         unwatch = runtime.watch(client, self._work)
@@ -25,41 +79,41 @@ class Cluster:
         self._closing = weakref.finalize(self, _close, client, runtime, unwatch, self._work)
 
     @property
-    def tasks(self):
+    def tasks(self) -> list[str]:
         """The tasks' names, such as `/job:worker/task:0`."""
         return list(self._runtime.tasks)
 
     @property
-    def spec(self):
+    def spec(self) -> ClusterSpec:
         """The `ClusterSpec` with the address of every task, and the scheduler's."""
-        jobs = {"scheduler": [self._runtime.session_target.partition("://")[2]]}
+        jobs: dict[str, list[str]] = {"scheduler": [self._runtime.session_target.partition("://")[2]]}
         for task in self.tasks:
             jobs.setdefault(_job(task), []).append(self._runtime.address(task))
         return ClusterSpec(jobs)
 
     @property
-    def session_target(self):
+    def session_target(self) -> str:
         """The scheduler's address (`tls://127.0.0.1:40001`): what a client or another task connects to."""
         return self._runtime.session_target
 
     @property
-    def client(self):
+    def client(self) -> Client:
         """Dask's client; raises RuntimeError once the cluster is closed. Keep the cluster as long as you use it."""
         self._work.check("cluster.client")
         return self._client
 
     @property
-    def executor(self):
+    def executor(self) -> ClusterExecutor:
         """A `concurrent.futures.Executor` whose functions run on the tasks; RuntimeError once the cluster is closed."""
         self._work.check("cluster.executor")
         return ClusterExecutor(self, self._client, self._work)
 
     @property
-    def dashboard_link(self):
+    def dashboard_link(self) -> str | None:
         """Where Dask's dashboard answers, as a URL or a path below JupyterHub's; None when it is off, as by default."""
         return self._runtime.dashboard_link
 
-    def at(self, place):
+    def at(self, place: str) -> AbstractContextManager[Pin]:
         """Pin the work described or submitted inside the `with` to a task, or to a device of it.
 
         `place`: `/job:worker/task:1`, or `/job:worker/task:1/gpu:0`: PyTorch's operations in the work then run on that
@@ -70,12 +124,12 @@ class Cluster:
         self._work.check("cluster.at")
         return pinned(parse_pin(place, self.tasks, self._runtime.missing))
 
-    def missing(self):
+    def missing(self) -> list[str]:
         """Return the names of the spec's tasks that have not joined, have left or are being replaced."""
         self._work.check("cluster.missing")
         return self._runtime.missing()
 
-    def devices(self):
+    def devices(self) -> "DeviceList":
         """Return the devices of every task as a `DeviceList`, with names such as `/job:worker/task:0/cpu:0`.
 
         Those that a task simulates are marked so. Raises TimeoutError when a task is busy for longer than 35 seconds.
@@ -90,7 +144,7 @@ class Cluster:
                 found.append(self.executor.submit(list_devices, name.job, name.task))
         return DeviceList(device for one in found for device in one.result(timeout=DEVICES_ANSWER))
 
-    def lease(self, name, task, seconds=LEASE_LASTS):
+    def lease(self, name: str, task: str, seconds: float = LEASE_LASTS) -> Lease:
         """Return a `Lease`: the task `task` as a candidate for `name`, which at most one has at any time.
 
         The scheduler keeps it. Call `renew()` twice a second or more often: it takes a free lease (among candidates
@@ -108,34 +162,40 @@ class Cluster:
 
         return ask
 
-    def kill(self, task):
-        """End the process of `task` at once (SIGKILL), to see what happens; a local cluster replaces it."""
+    def kill(self, task: str) -> None:
+        """End the process of `task` at once (SIGKILL), to see what happens; a local cluster replaces it.
+
+        Raises ValueError for a task that there is not, RuntimeError for a cluster that `connect` joined.
+        """
         self._runtime.kill(self._checked("kill", task))
 
-    def freeze(self, task):
-        """Stop the process of `task` without ending it (SIGSTOP): it holds its connections open and answers nobody.
+    def freeze(self, task: str) -> None:
+        """Stop the process of `task` without ending it (SIGSTOP): it holds its connections open and answers none.
 
-        A local cluster replaces a task that has been frozen for 2.5 seconds. RuntimeError on Windows.
+        A local cluster replaces a task that has been frozen for 2.5 seconds. RuntimeError on Windows; raises as `kill`.
         """
         self._runtime.freeze(self._checked("freeze", task))
 
-    def thaw(self, task):
-        """Let a frozen task go on where it was (SIGCONT); one that isn't frozen, or was replaced, goes on as it is."""
+    def thaw(self, task: str) -> None:
+        """Let a frozen task go on where it was (SIGCONT); one that isn't frozen, or was replaced, goes on as it is.
+
+        RuntimeError on Windows, and as for `kill`.
+        """
         self._runtime.thaw(self._checked("thaw", task))
 
-    def restart(self, task=None):
+    def restart(self, task: str | None = None) -> None:
         """End the process of `task`, or of every task, and wait for its successor, on the same port; frees a busy task.
 
-        Raises RuntimeError when the successor cannot start.
+        Raises RuntimeError when the successor cannot start, and as for `kill`.
         """
         self._work.check("cluster.restart")
         self._runtime.restart(self.tasks if task is None else [self._checked("restart", task)])
 
-    def log(self, task):
-        """Return what the functions on `task` printed, and its last words when it died, as text."""
+    def log(self, task: str) -> str:
+        """Return what the functions on `task` printed, and its last words when it died; raises as `kill` does."""
         return self._runtime.log(self._checked("log", task))
 
-    def close(self):
+    def close(self) -> None:
         """End the cluster, its unfinished work, and all that `local_cluster` opened; a second call does nothing."""
         self._closing()
 
@@ -143,10 +203,10 @@ class Cluster:
         self._work.check(f"cluster.{method}")
         return check_task(task, self.tasks, f"cluster.{method}")
 
-    def __enter__(self):
+    def __enter__(self) -> "Cluster":
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def __repr__(self):

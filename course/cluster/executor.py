@@ -4,8 +4,12 @@ import concurrent.futures
 import functools
 import threading
 import uuid
+from collections.abc import Callable
+from typing import Any
 
 from dask.utils import funcname
+from distributed import Client, Future
+from distributed.scheduler import KilledWorker, NoValidWorkerError
 
 from course.cluster.task.results import run_for_home
 
@@ -14,31 +18,35 @@ class OpenWork:
     """What has been submitted and is not done, and why nothing more can be (`closed`, None while the cluster lives)."""
 
     def __init__(self):
-        self.closed = None
-        self._pending = {}  # our future -> Dask's: Dask cancels a future that nobody holds
+        self.closed: str | None = None
+        self._pending: dict[
+            concurrent.futures.Future, Future
+        ] = {}  # future -> Dask's: Dask cancels a future that nothing refers to
         self._lock = threading.Lock()
 
-    def check(self, where):
+    def check(self, where: str) -> None:
         """Raise RuntimeError when the cluster is closed or lost."""
         if self.closed:
             raise RuntimeError(f"{where}: {self.closed}")
 
-    def add(self, ours, theirs):
+    def add(self, future: concurrent.futures.Future, dask_future: Future) -> None:
+        """Hold `dask_future` until `future`, which the caller has, is done; RuntimeError when the cluster is closed."""
         with self._lock:
             self.check("executor.submit")  # again: `close` may have come since, and has failed its list already
-            self._pending[ours] = theirs
+            self._pending[future] = dask_future
 
-    def remove(self, ours):
+    def remove(self, future: concurrent.futures.Future) -> Future | None:
+        """Let go of the Dask future behind `future` and return it; None when it went before."""
         with self._lock:
-            return self._pending.pop(ours, None)
+            return self._pending.pop(future, None)
 
-    def close(self, reason):
+    def close(self, reason: str) -> None:
         """Take no more work, and fail every future that is not done, with `RuntimeError(reason)`."""
         with self._lock:
             self.closed = self.closed or reason
             pending = list(self._pending)
-        for ours in pending:
-            _finish(ours, error=RuntimeError(reason))
+        for future in pending:
+            _finish(future, error=RuntimeError(reason))
 
 
 class ClusterExecutor(concurrent.futures.Executor):
@@ -49,13 +57,14 @@ class ClusterExecutor(concurrent.futures.Executor):
     replaced and its functions run again, so a function may run more than once. `shutdown` leaves the cluster up.
     """
 
-    def __init__(self, cluster, client, work):
-        self._cluster = cluster  # keeps it alive: `local_cluster().executor` alone is enough to work with
-        self._client, self._work = client, work
-        self._mine = set()
+    def __init__(self, cluster: object, client: Client, work: OpenWork):
+        self._cluster = cluster  # stays alive with it: `local_cluster().executor` alone is enough to work with
+        self._client: Any = client  # Any: its loop is None only before it has started
+        self._work = work
+        self._submitted: set[concurrent.futures.Future] = set()
         self._shut = False
 
-    def submit(self, fn, /, *args, **kwargs):
+    def submit(self, fn: Callable, /, *args: Any, **kwargs: Any) -> concurrent.futures.Future:
         """Return a future of `fn(*args, **kwargs)`, which runs on a task; Dask futures among `args` become values.
 
         The future fails with a TypeError when `fn` returns a tensor that is on a GPU: return `tensor.cpu()`.
@@ -64,29 +73,29 @@ class ClusterExecutor(concurrent.futures.Executor):
             raise RuntimeError("executor.submit: this executor is shut down; take cluster.executor again")
         self._work.check("executor.submit")
         call = functools.partial(fn, **kwargs) if kwargs else fn
-        theirs = self._client.submit(run_for_home, call, *args, key=_key(fn), pure=False)
-        ours = concurrent.futures.Future()
-        self._work.add(ours, theirs)
-        self._mine.add(ours)
-        ours.add_done_callback(self._forget)
-        self._client.loop.add_callback(_settle, theirs, ours)
-        return ours
+        dask_future = self._client.submit(run_for_home, call, *args, key=_key(fn), pure=False)
+        future: concurrent.futures.Future = concurrent.futures.Future()
+        self._work.add(future, dask_future)
+        self._submitted.add(future)
+        future.add_done_callback(self._forget)
+        self._client.loop.add_callback(_settle, dask_future, future)
+        return future
 
-    def _forget(self, ours):
-        self._mine.discard(ours)
-        theirs = self._work.remove(ours)
-        if ours.cancelled() and theirs is not None:
-            self._client.loop.add_callback(self._client._cancel, [theirs])
+    def _forget(self, future):
+        self._submitted.discard(future)
+        dask_future = self._work.remove(future)
+        if future.cancelled() and dask_future is not None:
+            self._client.loop.add_callback(self._client._cancel, [dask_future])
 
-    def shutdown(self, wait=True, *, cancel_futures=False):
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Take no more work; wait for what was submitted, or cancel it."""
         self._shut = True
-        mine = set(self._mine)
+        submitted = set(self._submitted)
         if cancel_futures:
-            for ours in mine:
-                ours.cancel()
+            for future in submitted:
+                future.cancel()
         if wait:
-            concurrent.futures.wait(mine)
+            concurrent.futures.wait(submitted)
 
 
 def _key(fn):
@@ -94,33 +103,31 @@ def _key(fn):
     return f"{funcname(fn)}-{uuid.uuid4()}"
 
 
-async def _settle(theirs, ours):
-    """Carry the outcome of Dask's future over to ours."""
-    outcome = await theirs._result(raiseit=False)
-    if theirs.status == "finished":
-        _finish(ours, outcome)
-    elif theirs.status == "cancelled":
-        _finish(ours, error=RuntimeError("this work was cancelled, or the connection to the scheduler was lost"))
+async def _settle(dask_future, future):
+    """Carry the outcome of Dask's future over to the caller's."""
+    outcome = await dask_future._result(raiseit=False)
+    if dask_future.status == "finished":
+        _finish(future, outcome)
+    elif dask_future.status == "cancelled":
+        _finish(future, error=RuntimeError("this work was cancelled, or the connection to the scheduler was lost"))
     else:
         _, error, traceback = outcome
-        _finish(ours, error=_explained(error).with_traceback(traceback))
+        _finish(future, error=_explained(error).with_traceback(traceback))
 
 
-def _finish(ours, result=None, error=None):
-    """Settle the future `ours` unless it already is: finishing, cancelling and closing may race."""
+def _finish(future, result=None, error=None):
+    """Settle the future `future` unless it already is: finishing, cancelling and closing may race."""
     try:
         if error is None:
-            ours.set_result(result)
+            future.set_result(result)
         else:
-            ours.set_exception(error)
+            future.set_exception(error)
     except concurrent.futures.InvalidStateError:
         return
 
 
 def _explained(error):
     """Return Dask's "KilledWorker" and "NoValidWorker" as errors that say what happened; any other error as it is."""
-    from distributed.scheduler import KilledWorker, NoValidWorkerError
-
     if isinstance(error, NoValidWorkerError):
         return RuntimeError(
             f"{error.task} is pinned to {', '.join(error.worker_restrictions)}, and no task has been there for "

@@ -7,7 +7,9 @@ After C. Gray and D. Cheriton, "Leases: an efficient fault-tolerant mechanism", 
 import re
 import time
 import uuid
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 from course.deadlines import LEASE_CANDIDATE_LIVES, LEASE_LASTS, LEASE_SETTLES
 
@@ -26,17 +28,20 @@ class _State:
 class Leases:
     """The scheduler's side; every method answers at once. `clock`: seconds that never go back.
 
-    A scheduler that has just started gives nothing away for `grace` seconds: somebody may still hold a lease that its
-    predecessor gave. Its terms begin at `first`, by default the wall clock's milliseconds: higher than its
+    A scheduler that has just started gives nothing away for `grace` seconds: a candidate may still hold a lease that
+    its predecessor gave. Its terms begin at `first`, by default the wall clock's milliseconds: higher than its
     predecessor's, unless the clock was set back, and then candidates that remember a later one set it right.
     """
 
-    def __init__(self, clock=time.monotonic, grace=LEASE_LASTS, first=None):
-        self._clock, self._leases = clock, {}
+    def __init__(
+        self, clock: Callable[[], float] = time.monotonic, grace: float = LEASE_LASTS, first: int | None = None
+    ):
+        self._clock = clock
+        self._leases: dict[str, _State] = {}
         self._opens = clock() + grace
         self._first = int(time.time() * 1000) if first is None else first
 
-    def ask(self, name, holder, term=0, seconds=LEASE_LASTS):
+    def ask(self, name: str, holder: str, term: int = 0, seconds: float = LEASE_LASTS) -> dict[str, Any]:
         """Renew or take the lease `name` for `holder`, if it is its; return {"holder", "term", "left"} as it is then.
 
         `holder`: begins with a task's name; among those who want a free lease the lowest wins. `term`: the highest
@@ -51,7 +56,7 @@ class Leases:
         lease.highest = max(lease.highest, term)
         renews = now < lease.until and holder == lease.holder
         takes = now >= lease.until and now >= self._opens and self._wins(lease, holder, now)
-        if takes or (renews and lease.term < lease.highest):  # somebody had a later term from a scheduler before us
+        if takes or (renews and lease.term < lease.highest):  # an earlier scheduler gave a later term
             lease.holder, lease.term = holder, lease.highest + 1
             lease.highest = lease.term
         if takes or renews:
@@ -59,7 +64,7 @@ class Leases:
         held = now < lease.until
         return {"holder": lease.holder if held else None, "term": lease.highest, "left": max(0.0, lease.until - now)}
 
-    def release(self, name, holder):
+    def release(self, name: str, holder: str) -> None:
         """Give the lease back, where `holder` has it, and stand for it no more."""
         lease = self._lease(name)
         lease.candidates.pop(holder, None)
@@ -87,38 +92,46 @@ class Lease:
     inherit what its predecessor held. Raises ValueError for `seconds` longer than `LEASE_LASTS`.
     """
 
-    def __init__(self, ask, give, name, task, seconds=LEASE_LASTS, clock=time.monotonic):
+    def __init__(
+        self,
+        ask: Callable[..., dict[str, Any]],
+        give: Callable[..., None],
+        name: str,
+        task: str,
+        seconds: float = LEASE_LASTS,
+        clock: Callable[[], float] = time.monotonic,
+    ):
         if not 0 < seconds <= LEASE_LASTS:  # a scheduler that starts anew waits only so long for old leases to end
             raise ValueError(f"lease(seconds={seconds!r}): more than 0 and at most {LEASE_LASTS:g} seconds")
         self._ask, self._give, self._clock = ask, give, clock
         self.name, self.seconds = name, seconds
         self._me = f"{task}#{uuid.uuid4().hex}"
         self._until = 0.0
-        #: The highest term heard of; ours while `mine`.
+        #: The highest term heard of; the own one while `mine`.
         self.term = 0
-        #: The task that had the lease when the scheduler was last asked, None where nobody had.
-        self.holder = None
+        #: The task that had the lease when the scheduler was last asked, None where none had.
+        self.holder: str | None = None
 
     @property
-    def mine(self):
-        """Whether we hold it now: false by our own clock when it was not renewed in time, whatever became of us."""
+    def mine(self) -> bool:
+        """Whether this candidate holds it now: false, by its own clock, when it was not renewed in time."""
         return self._clock() < self._until
 
     @property
-    def seconds_left(self):
-        """For how long we still hold it, in seconds; 0 when it is not ours."""
+    def seconds_left(self) -> float:
+        """For how long this candidate still holds it, in seconds; 0 when it does not."""
         return max(0.0, self._until - self._clock())
 
-    def renew(self):
+    def renew(self) -> bool:
         """Ask for the lease, or for more time; return `mine`. Raises OSError when the scheduler does not answer."""
-        asked = self._clock()  # before the question: the scheduler's time begins later, so ours ends first
+        asked = self._clock()  # before the question: the scheduler's time begins later, so this one ends first
         answer = self._ask(name=self.name, holder=self._me, term=self.term, seconds=self.seconds)
         self.term = max(self.term, answer["term"])
         self.holder = answer["holder"] and answer["holder"].partition("#")[0]
         self._until = asked + answer["left"] if answer["holder"] == self._me else 0.0
         return self.mine
 
-    def release(self):
+    def release(self) -> None:
         """Give the lease back; the next candidate has it in a moment. Raises OSError like `renew`."""
         self._until = 0.0
         self._give(name=self.name, holder=self._me)

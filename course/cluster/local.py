@@ -1,5 +1,7 @@
 """`local_cluster(ps=1, worker=2)`: tasks on this machine, each in a process of its own, on loopback, under TLS."""
 
+from collections.abc import Mapping, Sequence
+
 from distributed import Client
 
 from course.cluster.cluster import Cluster
@@ -11,7 +13,14 @@ from course.deadlines import TASK_JOINS
 _LOOPBACK = ("localhost", "127.0.0.1")
 
 
-def local_cluster(spec=None, /, *, dashboard=False, simulated_gpus=0, **jobs):
+def local_cluster(
+    spec: ClusterSpec | Mapping[str, Sequence[str]] | None = None,
+    /,
+    *,
+    dashboard: bool = False,
+    simulated_gpus: int | tuple[int, str] = 0,
+    **jobs: int,
+) -> Cluster:
     """Start a cluster on this machine and return its `Cluster`; one process, and one Dask worker, a task.
 
     `jobs`: how many tasks each job has (`ps=1, worker=2` when nothing is given; names are free), or `spec`: a

@@ -2,8 +2,11 @@
 
 import difflib
 import re
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+
+import dask
 
 _FORM = re.compile(r"(/job:[^/:\s]+/task:\d+)(/.+)?")
 
@@ -16,14 +19,14 @@ class Pin:
     device: str | None = None
 
 
-def parse_pin(place, tasks, missing=list):
+def parse_pin(place: str, tasks: Sequence[str], missing: Callable[[], list[str]] = list) -> Pin:
     """Return the `Pin` that `place` names; raise ValueError, at once, when it is no name or names none of `tasks`.
 
     `missing()`: the tasks that the spec has too but that have not joined.
     """
     form = _FORM.fullmatch(str(place))
     if form is None:
-        check_task(str(place), tasks, "cluster.at")
+        return Pin(check_task(str(place), tasks, "cluster.at"))
     if form[1] not in tasks and form[1] in missing():
         raise ValueError(
             f"cluster.at({form[1]!r}): it is in the spec, but has not joined or has left. Start it by "
@@ -37,8 +40,8 @@ def parse_pin(place, tasks, missing=list):
     return Pin(task, str(DeviceName.parse(form[2])))
 
 
-def check_task(task, tasks, where):
-    """Return `task` if it is among `tasks`; raise ValueError that names them otherwise."""
+def check_task(task: str, tasks: Sequence[str], where: str) -> str:
+    """Return `task` if it is among `tasks`; raise ValueError that names them, and the caller `where`, otherwise."""
     if task in tasks:
         return task
     if not tasks:
@@ -49,10 +52,8 @@ def check_task(task, tasks, where):
 
 
 @contextmanager
-def pinned(pin):
+def pinned(pin: Pin) -> Iterator[Pin]:
     """Pin the Dask work that is described or submitted inside the `with`, in this thread."""
-    import dask
-
     notes = {"workers": [pin.task], "allow_other_workers": False}
     if pin.device:
         notes["executor"] = pin.device  # a task keeps an executor for each device: see course.cluster.task.placement

@@ -3,7 +3,7 @@
 import json
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 LEGAL = 'the legal form is {"scheduler": ["host:port"], "ps": ["host:port"], "worker": ["host:port", "host:port"]}'
@@ -26,13 +26,13 @@ class ClusterSpec:
     (2, 'localhost:2223')
     """
 
-    def __init__(self, jobs):
+    def __init__(self, jobs: "ClusterSpec | Mapping[str, Sequence[str]]"):
         #: The task whose process the scheduler runs in; None where it has a process of its own, as in a spec's file.
-        self.scheduler_task = jobs.scheduler_task if isinstance(jobs, ClusterSpec) else None
+        self.scheduler_task: str | None = jobs.scheduler_task if isinstance(jobs, ClusterSpec) else None
         self._jobs = _checked(jobs.as_dict() if isinstance(jobs, ClusterSpec) else jobs)
 
     @classmethod
-    def from_flags(cls, **hosts):
+    def from_flags(cls, **hosts: str | Sequence[str] | None) -> "ClusterSpec":
         """Return the spec that the classic flags describe: `ps_hosts="a:2222,b:2222"`, `worker_hosts=…`, `JOB_hosts=…`.
 
         Without `scheduler_hosts` the scheduler runs inside the first ps task's process (the first task of all where
@@ -47,8 +47,11 @@ class ClusterSpec:
         return spec
 
     @classmethod
-    def read(cls, path):
-        """Return the spec in the TOML or JSON file `path`; errors name the file and the line."""
+    def read(cls, path: str | Path) -> "ClusterSpec":
+        """Return the spec in the TOML or JSON file `path`.
+
+        Raises FileNotFoundError, and TypeError or ValueError that names the file and the line.
+        """
         path = Path(path)
         readers = {".toml": tomllib.loads, ".json": json.loads}
         if path.suffix not in readers:
@@ -66,12 +69,12 @@ class ClusterSpec:
             raise type(error)(f"{path}{_line_of(error, text)}: {error}") from None
 
     @property
-    def jobs(self):
+    def jobs(self) -> list[str]:
         """The jobs' names, in the order given."""
         return list(self._jobs)
 
     @property
-    def tasks(self):
+    def tasks(self) -> list[str]:
         """The tasks' names, such as `/job:worker/task:0`, in the order given; the scheduler is not a task."""
         return [
             f"/job:{job}/task:{index}"
@@ -81,11 +84,11 @@ class ClusterSpec:
         ]
 
     @property
-    def scheduler(self):
+    def scheduler(self) -> str | None:
         """The scheduler's `host:port`, the session target; None where the spec doesn't say."""
         return self._jobs["scheduler"][0] if "scheduler" in self._jobs else None
 
-    def missing(self, tasks):
+    def missing(self, tasks: Iterable[str]) -> list[str]:
         """Return the tasks of the spec that are not among `tasks`, such as `cluster.tasks`.
 
         >>> ClusterSpec({"worker": ["a:1", "b:1"]}).missing(["/job:worker/task:1"])
@@ -94,25 +97,25 @@ class ClusterSpec:
         there = set(tasks)
         return [task for task in self.tasks if task not in there]
 
-    def local_share(self, address):
+    def local_share(self, address: str) -> int:
         """Return how many tasks listen on the same host as `address`: they share its cores."""
         host = address.rpartition(":")[0]
         return sum(
             one.rpartition(":")[0] == host for job in self._jobs for one in self._jobs[job] if job != "scheduler"
         )
 
-    def num_tasks(self, job):
+    def num_tasks(self, job: str) -> int:
         """Return how many tasks `job` has; raise ValueError naming the jobs when there is no such job."""
         return len(self._addresses(job))
 
-    def task_address(self, job, index):
+    def task_address(self, job: str, index: int) -> str:
         """Return the `host:port` of task `index` of `job`; raise ValueError or IndexError saying what there is."""
         addresses = self._addresses(job)
         if not 0 <= index < len(addresses):
             raise IndexError(f"task_address({job!r}, {index}): the tasks of {job} are 0 to {len(addresses) - 1}")
         return addresses[index]
 
-    def as_dict(self):
+    def as_dict(self) -> dict[str, list[str]]:
         """Return the spec as a new dictionary of lists."""
         return {job: list(addresses) for job, addresses in self._jobs.items()}
 
@@ -157,7 +160,7 @@ def _checked(jobs):
     return checked
 
 
-def check_job(job):
+def check_job(job: str) -> None:
     """Raise ValueError unless `job` can be a job's name."""
     if not isinstance(job, str) or not _JOB.fullmatch(job):
         raise ValueError(f"ClusterSpec: a job cannot be called {job!r}; use letters, digits, '_', '-', '.'")

@@ -1,8 +1,10 @@
 """`python -m course task`: which spec, which certificate, and the exit code."""
 
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
-from course.cluster.certificates import read_certificate
+from course.cluster.certificates import Certificate, read_certificate
 from course.cluster.multihost.serve import serve
 from course.cluster.spec import ClusterSpec
 from course.deadlines import TASK_WAITS
@@ -11,7 +13,16 @@ from course.deadlines import TASK_WAITS
 CERTIFICATE = "cluster.pem"
 
 
-def run(job, index, *, insecure=False, certificate=None, patience=TASK_WAITS, simulated_gpus=0, **where):
+def run(
+    job: str,
+    index: int,
+    *,
+    insecure: bool = False,
+    certificate: str | None = None,
+    patience: float = TASK_WAITS,
+    simulated_gpus: int = 0,
+    **where: Any,
+) -> int:
     """Run the task that the command line names; return the process's exit code. `where`: as for `spec_of`."""
     spec = spec_of(**where)
     spec.task_address(job, index)  # a wrong name is told before a missing certificate
@@ -21,7 +32,7 @@ def run(job, index, *, insecure=False, certificate=None, patience=TASK_WAITS, si
     return serve(spec, job, index, pair, patience, simulated_gpus=gpus, preload=preload)
 
 
-def spec_of(spec=None, job_hosts=(), **hosts):
+def spec_of(spec: str | None = None, job_hosts: Iterable[str] = (), **hosts: str | None) -> ClusterSpec:
     """Return the `ClusterSpec` of a spec's file, or of the classic flags `ps_hosts`, `worker_hosts`, ….
 
     `job_hosts`: texts such as `local=a:1,b:2`. Raises ValueError when both or none are given, or one is wrong.
@@ -33,7 +44,7 @@ def spec_of(spec=None, job_hosts=(), **hosts):
     return ClusterSpec.read(spec) if spec else ClusterSpec.from_flags(**given)
 
 
-def certificate_of(path, spec=None, insecure=False):
+def certificate_of(path: str | None, spec: str | None = None, insecure: bool = False) -> Certificate | None:
     """Return the `Certificate` in the file `path`, by default beside the spec's file; None where `insecure`."""
     if insecure:
         return None

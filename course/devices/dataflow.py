@@ -1,5 +1,6 @@
 """Which op made what another op reads: the edges of a program's graph, found from where tensors' numbers lay."""
 
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 
 
@@ -11,7 +12,7 @@ class Edge:
     target: int
 
 
-def edges(ops):
+def edges(ops: Iterable[tuple[list, list, bool]]) -> list[Edge]:
     """Return the `Edge`s of `ops`, in order: for each op `(reads, made, view)`.
 
     `reads` and `made` hold a pair `(storage, shape)` for each tensor, `storage` a number for the memory that its
@@ -33,7 +34,7 @@ def edges(ops):
     return found
 
 
-def without_views(found, views):
+def without_views(found: list[Edge], views: Container[int]) -> list[Edge]:
     """Return the edges with every op in the set `views` left out: who reads a view reads what it is a view of."""
     behind = {edge.target: edge.source for edge in found if edge.target in views}
 

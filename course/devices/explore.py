@@ -4,6 +4,7 @@
 hundred times as fast, so `best` can try every placement. A test holds the two together.
 """
 
+from collections.abc import Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -17,7 +18,7 @@ from course.devices.models import model_for
 from course.devices.names import name_of
 from course.devices.placement import place
 from course.devices.simulated import simulated_gpus
-from simgpu import ModelledClock, Work, active, work_of
+from simgpu import DeviceModel, ModelledClock, Work, active, work_of
 
 CPU = "/cpu:0"
 DEVICES = (CPU, "/gpu:0", "/gpu:1")
@@ -73,12 +74,12 @@ class Exploration:
     loss: float | None = None
 
     @property
-    def bytes_moved(self):
+    def bytes_moved(self) -> int:
         """The bytes of all moves."""
         return sum(move.nbytes for move in self.moves)
 
 
-def explore(placement, width, model="H200"):
+def explore(placement: Sequence[str], width: int, model: "str | DeviceModel" = "H200") -> Exploration:
     """Run the program as `placement` says, on simulated GPUs, and return its `Exploration`.
 
     `placement` has one of `DEVICES` for each step, `width` is the size of the square factors `w` and `v`. Runs on the
@@ -106,7 +107,7 @@ def explore(placement, width, model="H200"):
 READ = Step("read", "item()", ("loss",), None)
 
 
-def replay(placement, width, model="H200"):
+def replay(placement: Sequence[str], width: int, model: "str | DeviceModel" = "H200") -> Exploration:
     """Return the `Exploration` of `placement` by its clock alone: nothing is computed, no simulation is needed."""
     _check(placement)
     model, costs, moves = model_for(model), _costs(width), []
@@ -127,7 +128,7 @@ def replay(placement, width, model="H200"):
     return Exploration(tuple(placement), tuple(moves), clock.host, tuple(clock.spans), _label(model))
 
 
-def best(width, model="H200", gpus=2):
+def best(width: int, model: "str | DeviceModel" = "H200", gpus: int = 2) -> Exploration:
     """Return the `Exploration` of the placement that takes least modelled time, of all on the CPU and `gpus` GPUs.
 
     Among equals, the one that uses the CPU most.
@@ -138,7 +139,7 @@ def best(width, model="H200", gpus=2):
     return min((replay(placement, width, model) for placement in distinct), key=lambda found: found.seconds)
 
 
-def gpus_here():
+def gpus_here() -> int:
     """Return how many of `DEVICES` are GPUs that `explore` can use now: two, unless fewer simulated ones are active."""
     return min(active().count, 2) if active() is not None else 2
 

@@ -1,18 +1,23 @@
 """A device that is not here, an op that its device lacks: an error, or the CPU. What is made there returns."""
 
+from collections.abc import Callable
+from typing import Any
+
 import torch
 from torch.utils._pytree import tree_map_only
 
 from course.devices import moves
-from course.devices.machine import list_devices
+from course.devices.machine import Device, list_devices
 from course.devices.moves import noted
 from course.devices.names import DeviceName, name_of
-from course.devices.rules import Rule
+from course.devices.rules import CallPlan, Rule
 
 _CPU = torch.device("cpu")
 
 
-def run_on_cpu(plan, func, args, kwargs, device, count):
+def run_on_cpu(
+    plan: CallPlan, func: Callable, args: tuple, kwargs: dict, device: torch.device, count: Callable[[list], None]
+) -> Any:
     """Return what `func(*args, **kwargs)` makes on the CPU, brought back to `device`.
 
     `args` and `kwargs` are as the program wrote them: what lies on the CPU already is not sent there and back.
@@ -53,7 +58,7 @@ def _version(tensor):
     return object() if tensor.is_inference() else tensor._version
 
 
-def resolve(device, soft=False):
+def resolve(device: "str | DeviceName | Device | torch.device", soft: bool = False) -> tuple[torch.device, str]:
     """Return `(torch.device, note)` for a name, `DeviceName`, `Device` or `torch.device`; the note is for the log.
 
     A device that this machine lacks is a ValueError that lists what there is; with `soft=True` it is the CPU, and the
@@ -86,7 +91,7 @@ def _named(device):
     return f"{device.name} (simulated)" if device.simulated else device.name
 
 
-def missing_kernel(error):
+def missing_kernel(error: NotImplementedError) -> bool:
     """Return whether torch's NotImplementedError says that the device lacks the op, not that the op lacks a feature."""
     text = str(error)
     return "Could not run" in text or "not currently implemented for the" in text or "no fake impl" in text

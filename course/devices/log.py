@@ -3,12 +3,11 @@
 import threading
 from collections.abc import Sequence
 
-from course.devices import dataflow as flow
-from course.devices import overhead
+from course.devices import dataflow, overhead
 from course.devices.names import DeviceName
-from course.devices.record import as_lines, as_text, sources
+from course.devices.record import OpRecord, as_lines, as_text, sources
 from course.devices.recorder import Kept, recorder
-from course.draw import ops, table
+from course.draw import Picture, ops, table
 
 
 class PlacementLog(Sequence):
@@ -19,7 +18,7 @@ class PlacementLog(Sequence):
     appended. It keeps no tensor alive.
     """
 
-    def __init__(self, timed=False):
+    def __init__(self, timed: bool = False):
         self._timed = timed
         self._kept = Kept()  # an OpRecord is made when somebody looks, not while the program runs
         self._entered = threading.local()
@@ -45,21 +44,21 @@ class PlacementLog(Sequence):
         return iter(self[:])
 
     @property
-    def forward(self):
+    def forward(self) -> list[OpRecord]:
         """The records of forward ops, in order."""
         return [record for record in self if not record.backward]
 
     @property
-    def backward(self):
+    def backward(self) -> list[OpRecord]:
         """The records of ops that ran in a backward pass, in order."""
         return [record for record in self if record.backward]
 
     @property
-    def bytes_moved(self):
+    def bytes_moved(self) -> int:
         """Bytes that moved between devices, all ops together."""
         return sum(record.bytes_moved for record in self)
 
-    def lines(self, task="/job:localhost/task:0"):
+    def lines(self, task: str = "/job:localhost/task:0") -> list[str]:
         """Return a line an op in the manner of TensorFlow's `log_device_placement`, devices named as ones of `task`.
 
         >>> import torch
@@ -70,28 +69,28 @@ class PlacementLog(Sequence):
         """
         return as_lines(self, DeviceName.parse(task))
 
-    def rows(self):
+    def rows(self) -> list[dict]:
         """Return a dict an op with the fields of its `OpRecord`: what `pandas.DataFrame` takes."""
         return [record.row() for record in self]
 
-    def edges(self):
+    def edges(self) -> list[dataflow.Edge]:
         """Return, as `Edge`s between places in this log, which op made what another one reads."""
-        return flow.edges(map(self._kept.ends, self._kept.starts()))
+        return dataflow.edges(map(self._kept.ends, self._kept.starts()))
 
-    def graph(self, title="", views=False):
+    def graph(self, title: str = "", views: bool = False) -> Picture:
         """Return a `Picture` of the ops in lanes of their devices, joined by what one makes and another reads.
 
         Views are left out unless `views` is true: who reads a view reads what it is a view of.
         """
         records, found = self[:], self.edges()
         if not views:
-            found = flow.without_views(found, {place for place, record in enumerate(records) if record.view})
+            found = dataflow.without_views(found, {place for place, record in enumerate(records) if record.view})
         kept = [place for place, record in enumerate(records) if views or not record.view]
         row = {place: number for number, place in enumerate(kept)}
         joined = [(row[edge.source], row[edge.target]) for edge in found]
         return ops([records[place] for place in kept], title or repr(self), joined)
 
-    def overhead(self):
+    def overhead(self) -> overhead.Overhead:
         """Return the `Overhead` of logs like this one, measured now; takes some hundredths of a second."""
         return overhead.measure(lambda: PlacementLog(self._timed), len(self))
 
@@ -118,7 +117,7 @@ class PlacementLog(Sequence):
         return self._entered.modes
 
 
-def log_placement(timed=False):
+def log_placement(timed: bool = False) -> PlacementLog:
     """Return a `PlacementLog`; within `with log_placement() as log:` every op that torch runs is recorded, in order.
 
     Sees what torch dispatches, below the names that you write: `linear` shows as `t` and `addmm`, and a copy between

@@ -58,7 +58,7 @@ class DeviceList(list):
         return {"text/plain": repr(self), "text/html": shown.html}
 
 
-def list_devices(job=None, task=None):
+def list_devices(job: str | None = None, task: int | None = None) -> DeviceList:
     """Return this machine's devices as a `DeviceList`: the CPU first, then CUDA GPUs in order, then Apple's MPS.
 
     While `simulated_gpus` are open they stand for the CUDA GPUs, each marked `simulated`.

@@ -1,13 +1,15 @@
 """Bringing a call's inputs to a device, through `.to`, so that autograd records the way back; and notes for the log."""
 
+from collections.abc import Iterable
 from threading import get_ident
+from typing import Any
 
 import torch
 
-from course.devices.rules import target
+from course.devices.rules import CallPlan, target
 
 
-def bring(args, kwargs, device, op):
+def bring(args: tuple, kwargs: dict, device: torch.device, op: str) -> tuple[tuple, dict, list]:
     """Return `(args, kwargs, moved)`: the call's inputs on `device`, each tensor moved once, and a pair for each move,
     the tensor and its copy.
 
@@ -34,7 +36,7 @@ def bring(args, kwargs, device, op):
     return args, kwargs, list(moved.values())
 
 
-def all_on(device, values):
+def all_on(device: torch.device, values: Iterable) -> bool:
     """Return whether every tensor in `values`, and in the lists, tuples and dicts among them, is on `device`."""
     for value in values:
         if isinstance(value, torch.Tensor):
@@ -48,7 +50,7 @@ def all_on(device, values):
     return True
 
 
-def tensors_in(value):
+def tensors_in(value: Any) -> list[torch.Tensor]:
     """Return the tensors in nested tuples, lists and dicts, in order."""
     if isinstance(value, torch.Tensor):
         return [value]
@@ -59,7 +61,7 @@ def tensors_in(value):
     return [tensor for inside in value for tensor in tensors_in(inside)]
 
 
-def target_of(plan, args, kwargs):
+def target_of(plan: CallPlan, args: tuple, kwargs: dict) -> torch.Tensor | None:
     """Return the first tensor that the call writes to, or None when it writes to none."""
     written = tensors_in(target(plan, args, kwargs))
     return written[0] if written else None
@@ -73,7 +75,7 @@ NOTES = {}
 class noted:  # twice as fast as one made of a generator
     """Within the `with`, ops that a log records in this thread carry `text`."""
 
-    def __init__(self, text):
+    def __init__(self, text: str):
         self.text = text
 
     def __enter__(self):

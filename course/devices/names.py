@@ -4,6 +4,11 @@ import difflib
 import re
 from dataclasses import dataclass
 from functools import cache, total_ordering
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import torch
+
 
 #: kind in a name -> type of torch's device. `meta` keeps shapes and no numbers; it exists on every machine.
 KINDS = {"cpu": "cpu", "gpu": "cuda", "mps": "mps", "meta": "meta"}
@@ -52,7 +57,7 @@ class DeviceName:
             raise ValueError(f"DeviceName(): a name needs at least one part.\n{GRAMMAR}")
 
     @classmethod
-    def parse(cls, text):
+    def parse(cls, text: "str | DeviceName | torch.device") -> "DeviceName":
         """Return the `DeviceName` that `text` spells; a `DeviceName` or a `torch.device` is taken too.
 
         A kind without an index is the first of its kind, and a torch name may do without the slash. Raises ValueError
@@ -79,7 +84,7 @@ class DeviceName:
         return cls(match["job"], task, kind, int(match["index"] or 0) if kind else None)
 
     @property
-    def torch(self):
+    def torch(self) -> "torch.device":
         """The `torch.device` of the device part. Raises ValueError for a task's name and past torch's last index,
         127."""
         import torch
@@ -93,12 +98,12 @@ class DeviceName:
         return torch.device(KINDS[self.kind]) if single else torch.device(KINDS[self.kind], self.index)
 
     @property
-    def local(self):
+    def local(self) -> "DeviceName | None":
         """The device part alone (`/gpu:0`), as a task calls its own device; None when the name is only a task's."""
         return None if self.kind is None else DeviceName(kind=self.kind, index=self.index)
 
     @property
-    def tensorflow(self):
+    def tensorflow(self) -> str:
         """The name as TensorFlow writes it: `/job:worker/replica:0/task:1/device:GPU:0`; `parse` reads it back.
 
         TensorFlow leaves no part out: this process is its `/job:localhost/replica:0/task:0`.
@@ -148,7 +153,7 @@ def _nearest(text):
 
 
 @cache
-def name_of(device):
+def name_of(device: "torch.device | str") -> str:
     """Return the name of a `torch.device` as text: `/cpu:0`, `/gpu:1`; a device outside the grammar keeps torch's name.
 
     >>> name_of("cuda:1")

@@ -1,5 +1,7 @@
 """What a placement log costs: microseconds that it adds to an op, measured on this machine when asked."""
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from time import perf_counter
 
@@ -17,7 +19,7 @@ class Overhead:
     ops: int
 
     @property
-    def seconds(self):
+    def seconds(self) -> float:
         """What the log added to the program that it recorded, estimated from its number of ops."""
         return self.seconds_an_op * self.ops
 
@@ -26,7 +28,7 @@ class Overhead:
         return f"{each:.1f} µs an op, measured on this machine now; about {every:.2f} ms for {self.ops} ops"
 
 
-def measure(fresh_log, ops):
+def measure(fresh_log: Callable[[], AbstractContextManager], ops: int) -> Overhead:
     """Return the `Overhead` of the logs that `fresh_log()` makes, the best of some batches with and without one.
 
     Other work on the machine only ever adds time, so the smallest difference is the log's own.

@@ -4,7 +4,9 @@ import functools
 import inspect
 import sys
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch._compile import _disable_dynamo
@@ -12,6 +14,7 @@ from torch.overrides import TorchFunctionMode
 
 from course.devices import moves
 from course.devices.fallback import missing_kernel, resolve, run_on_cpu
+from course.devices.machine import Device
 from course.devices.moves import noted
 from course.devices.names import DeviceName, name_of
 from course.devices.rules import Rule, plan_for
@@ -28,7 +31,7 @@ class Op:
         return f"Op({self.name!r}, inputs of shape {', '.join(str(tuple(t.shape)) for t in self.inputs) or 'none'})"
 
 
-def place(device, soft=False):
+def place(device: "str | DeviceName | Device | torch.device | Callable[[Op], Any]", soft: bool = False) -> "Placement":
     """Return a `Placement`: ops inside `with place("/gpu:0"):`, or inside a function decorated with it, run there.
 
     `device` is a name (`/gpu:0`, `cuda:0`), a `DeviceName`, a `Device`, a `torch.device`, or a function that takes an
@@ -74,7 +77,7 @@ _PLANS = {}  # function of torch -> CallPlan; some hundred at most: torch's own 
 class Placement(TorchFunctionMode):
     """Ops run on `device`; made by `place`. `moves` and `bytes_moved` count the inputs moved so far, by all threads."""
 
-    def __init__(self, device, soft=False):
+    def __init__(self, device: Any, soft: bool = False):
         super().__init__()
         self.device = device
         self.soft = soft

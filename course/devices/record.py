@@ -1,6 +1,8 @@
 """One line of a placement log: which op ran where, on which shapes, and how many bytes had to move for it."""
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
+from typing import Any
 
 from course.devices.names import DeviceName
 from course.units import in_words
@@ -35,37 +37,37 @@ class OpRecord:
     seconds_origin: str = ""
 
     @property
-    def device_text(self):
+    def device_text(self) -> str:
         """The device, and whether it is simulated."""
         return self.device + self._marked(self.device)
 
     @property
-    def shape_text(self):
+    def shape_text(self) -> str:
         """The shapes as `(2, 3) (3, 2) -> (2, 2)`."""
         inputs, outputs = (" ".join(map(str, side)) for side in (self.shapes, self.made))
         return f"{inputs} -> {outputs or 'no tensor'}".strip()
 
     @property
-    def moved_text(self):
+    def moved_text(self) -> str:
         """The move in words, empty when nothing moved."""
         if not self.bytes_moved:
             return ""
         return f"{self.bytes_moved:,} bytes from {self.origin}{self._marked(self.origin)}"
 
     @property
-    def seconds_text(self):
+    def seconds_text(self) -> str:
         """The seconds with a unit and who knows them, empty when nobody does."""
         if self.seconds is None:
             return ""
         return f"{in_words(self.seconds)} {self.seconds_kind}"
 
     @property
-    def remarks(self):
+    def remarks(self) -> str:
         """What else there is to say: bytes moved and where from, backward, view, the note."""
         words = (self.moved_text, "backward" if self.backward else "", "view" if self.view else "", self.note)
         return ", ".join(filter(None, words))
 
-    def row(self):
+    def row(self) -> dict[str, Any]:
         """Return the fields as a dict of plain values, for a table or a data frame."""
         return asdict(self)
 
@@ -73,7 +75,7 @@ class OpRecord:
         return " (simulated)" if self.simulated and "/gpu:" in name else ""
 
 
-def as_text(records):
+def as_text(records: Iterable[OpRecord]) -> str:
     """Return the records as aligned lines, one an op; with a column of seconds where some are known.
 
     A last line says where modelled seconds come from.
@@ -85,12 +87,12 @@ def as_text(records):
     return "\n".join([line.rstrip() for line in lines] + sources(records))
 
 
-def sources(records):
+def sources(records: Iterable[OpRecord]) -> list[str]:
     """Return a line for each origin of the seconds that nobody measured."""
     return sorted({f"seconds {r.seconds_kind}: {r.seconds_origin}" for r in records if r.seconds_origin})
 
 
-def as_lines(records, task):
+def as_lines(records: Iterable[OpRecord], task: DeviceName) -> list[str]:
     """Return a line a record in the manner of TensorFlow's `log_device_placement`; `task` is a `DeviceName`.
 
     The name of an op is unique in the log, counted as TensorFlow counts (`mm`, `mm_1`), and that of a backward op

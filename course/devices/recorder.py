@@ -12,11 +12,11 @@ import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from course.devices.declarations import Traits, traits_of
 from course.devices.moves import NOTES
 from course.devices.names import name_of
 from course.devices.record import OpRecord
 from simgpu import active
-from simgpu.ops.declarations import Traits, traits_of
 
 #: -1 outside a backward pass; the autograd engine numbers its passes from 0, on every thread that it uses.
 _pass_number = torch._C._current_graph_task_id
@@ -41,20 +41,20 @@ class Kept:
         self._walked = 0
         self._walking = threading.Lock()
 
-    def starts(self):
+    def starts(self) -> list[int]:
         """Return the places in `flat` at which ops begin."""
         with self._walking:
             self._starts += [n for n in range(self._walked, len(self.flat)) if type(self.flat[n]) is tuple]
             self._walked = max(self._walked, self._starts[-1] + 1 if self._starts else 0)
             return self._starts
 
-    def read(self, start):
+    def read(self, start: int) -> OpRecord:
         """Return the `OpRecord` of the op that begins at `start`."""
         op, backward, note, timing, *facts = self.flat[start]
         inputs, outputs = _sides(facts)
         return _as_record(self.ops[op], backward, note, timing or (None, "", ""), inputs, outputs)
 
-    def ends(self, start):
+    def ends(self, start: int) -> tuple[list, list, bool]:
         """Return what the op at `start` reads, what it makes, as pairs (storage, shape), and whether it is a view."""
         op, _, _, _, *facts = self.flat[start]
         inputs, outputs = _sides(facts)
@@ -64,7 +64,7 @@ class Kept:
         return (pairs[: len(inputs)] if traits.reads_inputs else []), pairs[len(inputs) :], traits.view
 
 
-def recorder(kept, timed):
+def recorder(kept: Kept, timed: bool) -> TorchDispatchMode:
     """Return a mode that adds every op to `kept`.
 
     While GPUs are simulated with their clock's seconds; when `timed`, with those that an op took on the CPU.

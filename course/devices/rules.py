@@ -1,11 +1,14 @@
 """How each function of torch is placed: it moves to the device, follows its target, is told the device, or stays."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum, auto
+from typing import Any
 
 import torch
 
-from simgpu.ops import declarations
+from course.devices import declarations
+from simgpu.ops.declarations import makes_views
 
 #: Functions that compare two tensors and answer in Python; the other functions that make no tensor only look at one.
 _COMPARISONS = {"equal", "allclose"}
@@ -39,7 +42,7 @@ class CallPlan:
     written: tuple[int, str] | None = None
 
 
-def plan_for(func):
+def plan_for(func: Callable) -> CallPlan:
     """Return the `CallPlan` of a function as `__torch_function__` gets it."""
     name = getattr(func, "__name__", str(func))
     if isinstance(func, (torch._ops.OpOverload, torch._ops.OpOverloadPacket)):
@@ -51,7 +54,7 @@ def plan_for(func):
     return CallPlan(_by_name(name), name)
 
 
-def target(plan, args, kwargs):
+def target(plan: CallPlan, args: tuple, kwargs: dict) -> Any:
     """Return the tensor that the call writes to, or None: the first argument of `add_`, `out=`, `inplace=True`."""
     if kwargs.get("out") is not None:
         return kwargs["out"]
@@ -102,7 +105,7 @@ def _by_schemas(name, every):
     on_tensors = [schema for schema in every if declarations.tensor_inputs(schema)]
     if not on_tensors:
         return Rule.MAKES if any(map(declarations.takes_device, every)) else Rule.MOVES
-    if any(map(declarations.makes_views, on_tensors)):
+    if any(map(makes_views, on_tensors)):
         return Rule.STAYS
     if not any(map(declarations.makes_tensors, on_tensors)):
         return Rule.MOVES if name in _COMPARISONS else Rule.STAYS

@@ -1,19 +1,30 @@
 """Map and reduce: one function for every part, anywhere; the results joined in an order that never changes."""
 
 import reprlib
-from concurrent.futures import FIRST_EXCEPTION, CancelledError, wait
+from collections.abc import Callable, Iterable
+from concurrent.futures import FIRST_EXCEPTION, CancelledError, Executor, wait
 from functools import reduce
+from typing import Any, TypeVar
 
 from course.deadlines import PART_ENDS
+
+Result = TypeVar("Result")
 
 
 class PartError(RuntimeError):
     """A part whose mapper or reducer failed: `part` is its index, `__cause__` what was raised."""
 
-    part = None
+    part: int | None = None
 
 
-def map_reduce(mapper, reducer, parts, executor=None, associative=False, timeout=PART_ENDS):
+def map_reduce(
+    mapper: Callable[[Any], Result],
+    reducer: Callable[[Result, Result], Result],
+    parts: Iterable[Any],
+    executor: Executor | None = None,
+    associative: bool = False,
+    timeout: float = PART_ENDS,
+) -> Result:
     """Return `mapper` of every part, joined two at a time by `reducer(left, right)`.
 
     `parts` is an iterable of anything that `mapper` takes. With an `executor` (any `concurrent.futures.Executor`:

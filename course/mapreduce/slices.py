@@ -1,7 +1,10 @@
 """The mean of an array in slices: every slice answers with its sum and its size, because a mean alone has no weight."""
 
+from collections.abc import Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 
@@ -16,15 +19,15 @@ class PartSum:
     count: int
 
     @property
-    def mean(self):
+    def mean(self) -> float:
         """The mean of these numbers; nan when there are none."""
         return self.total / self.count if self.count else float("nan")
 
-    def __add__(self, other):
+    def __add__(self, other: "PartSum") -> "PartSum":
         return PartSum(self.total + other.total, self.count + other.count)
 
 
-def mean(data, parts=1, executor=None):
+def mean(data: Any, parts: int | Sequence[int] = 1, executor: Executor | None = None) -> float:
     """Return the mean of all numbers in `data` as a float, worked out slice by slice.
 
     `data`: a numpy array, torch tensor (any device; moved to the CPU) or sequence of real numbers, of any shape, read
@@ -46,7 +49,7 @@ def mean(data, parts=1, executor=None):
     return map_reduce(part_sum, PartSum.__add__, pieces, executor, associative=True).mean
 
 
-def slices(data, parts):
+def slices(data: Any, parts: int | Sequence[int]) -> list[Any]:
     """Return one-dimensional `data` cut in `parts`: a number of slices of (almost) equal size, or the list of sizes.
 
     >>> slices([1, 2, 3, 4, 5], 2)
@@ -58,14 +61,15 @@ def slices(data, parts):
             raise ValueError(
                 f"mean(parts={parts}): the number of slices is 1 or more; or give their sizes, as [90, 10]."
             )
-        sizes = [size // parts + (index < size % parts) for index in range(parts)]
+        count = int(parts)
+        sizes = [size // count + (index < size % count) for index in range(count)]
     else:
         sizes = _sizes(parts, size)
     ends = np.cumsum(sizes).tolist()
     return [data[end - length : end] for end, length in zip(ends, sizes, strict=True)]
 
 
-def part_sum(values):
+def part_sum(values: Any) -> PartSum:
     """Return the `PartSum` of a numpy array or sequence: floats added in float64, integers without any rounding."""
     values = _as_array(values)
     if values.dtype.kind == "f":

@@ -6,12 +6,15 @@ forgets that it tried.
 """
 
 import os
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
+from typing import TypeVar
 
 from course.deadlines import RANKS_CONNECT, RANKS_CONNECTED, RANKS_MEET
 
 LOOPBACK = "127.0.0.1"
+Result = TypeVar("Result")
 
 
 class RankError(RuntimeError):
@@ -22,7 +25,9 @@ class PeerError(RuntimeError):
     """A reduction failed in one rank because of another one."""
 
 
-def run_as_rank(function, rank, size, folder, silence, arguments):
+def run_as_rank(
+    function: Callable[..., Result], rank: int, size: int, folder: str, silence: float, arguments: tuple
+) -> Result:
     """Join the `size` ranks that meet in `folder`, return `function(rank, size, *arguments)`, leave the group.
 
     `silence`: seconds after which a reduction gives up. Raises PeerError where other ranks are to blame, RankError for
@@ -81,7 +86,7 @@ def _leave():
 
 
 def _first_time(folder, rank):
-    """Refuse to run a rank twice: Dask runs the work of a dead task again, and its old group waits for nobody."""
+    """Refuse to run a rank twice: Dask runs the work of a dead task again, and its old group does not wait for it."""
     try:
         Path(folder, f"rank-{rank}").touch(exist_ok=False)
     except FileExistsError:

@@ -2,18 +2,30 @@
 
 import tempfile
 import time
+from collections.abc import Callable
 from concurrent.futures import wait
+from typing import TYPE_CHECKING, Any
 
 from course.deadlines import RANK_SILENCE, RANKS_END, RANKS_SAY_WHY
-from course.replicas.rank_group import PeerError, RankError, run_as_rank
+from course.replicas.rank_group import PeerError, RankError, Result, run_as_rank
+
+if TYPE_CHECKING:
+    from course.cluster import Cluster
 
 
-def run_ranks(function, cluster, *arguments, workers=None, silence=RANK_SILENCE, deadline=RANKS_END):
+def run_ranks(
+    function: Callable[..., Result],
+    cluster: "Cluster",
+    *arguments: Any,
+    workers: int | None = None,
+    silence: float = RANK_SILENCE,
+    deadline: float = RANKS_END,
+) -> list[Result]:
     """Run `function(rank, size, *arguments)` on `size` worker tasks at once; return their results in rank order.
 
     Inside, `torch.distributed` is ready: `all_reduce(tensor)` adds up over the ranks, in place, by gloo.
 
-    - `cluster`: has worker tasks, all on this machine: gloo sends plain, unencrypted TCP, so it is kept to loopback.
+    - `cluster`: has worker tasks, all on this machine: gloo sends plain, unencrypted TCP, so it stays on loopback.
       `workers`: how many of them take part (default: all). Rank k runs in `/job:worker/task:k`.
     - `silence`: seconds after which a rank that waits for another in a reduction gives up. `deadline`: seconds for all.
 

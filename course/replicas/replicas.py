@@ -1,6 +1,7 @@
 """One module on several devices: each copy takes a share of the batch, and the gradients are averaged by share."""
 
 import copy
+from collections.abc import Callable, Iterator, Sequence
 
 import torch
 
@@ -8,8 +9,13 @@ from course.devices.fallback import resolve
 from course.devices.names import name_of
 from course.replicas.shares import shares
 
+#: `loss(outputs, *targets)`: a mean over the rows.
+Loss = Callable[..., torch.Tensor]
 
-def replicate(module, devices, weights=None):
+
+def replicate(
+    module: torch.nn.Module, devices: Sequence[str | torch.device] | str, weights: Sequence[float] | None = None
+) -> "Replicas":
     """Return `Replicas`: a copy of `module` on each of `devices`; `module` itself stays where it is, as their master.
 
     - `devices`: one or more names such as `/gpu:0` or `cuda:1`; the same one may be named twice.
@@ -38,12 +44,14 @@ class Replicas:
     draws random numbers (dropout) draws its own.
     """
 
-    def __init__(self, module, devices, weights=None):
+    def __init__(
+        self, module: torch.nn.Module, devices: Sequence[torch.device], weights: Sequence[float] | None = None
+    ):
         self.module, self.devices, self.weights = module, devices, weights
         self.copies = [copy.deepcopy(module).to(device) for device in devices]
         self._seen = self._versions()
 
-    def forward(self, inputs):
+    def forward(self, inputs: torch.Tensor) -> torch.Tensor:
         """Return the module's outputs for `inputs` (rows along dimension 0), joined on the CPU; no gradients."""
         self._follow_master()
         _rows([inputs])
@@ -54,7 +62,7 @@ class Replicas:
             self._average_buffers(busy)
         return torch.cat(home)
 
-    def step(self, optimizer, loss, *batch):
+    def step(self, optimizer: torch.optim.Optimizer, loss: Loss, *batch: torch.Tensor) -> float:
         """Make one training step, as `module` alone would on the whole batch, to rounding; return the loss, a float.
 
         `optimizer` has the master's parameters; `loss` and `batch` are as in `backward`. Afterwards the master and all
@@ -65,7 +73,7 @@ class Replicas:
         self.broadcast()
         return value
 
-    def backward(self, loss, *batch):
+    def backward(self, loss: Loss, *batch: torch.Tensor) -> float:
         """Set the master's `.grad` to the gradient of the whole batch's loss; return that loss, a float.
 
         - `loss(outputs, *targets)` is a *mean* over the rows it is given: that is why a share counts by its size.
@@ -85,7 +93,7 @@ class Replicas:
             self._average_buffers(busy)
             return _weighted(losses, busy, "cpu").item()
 
-    def broadcast(self):
+    def broadcast(self) -> None:
         """Copy the master's parameters and buffers to every copy, what is frozen, and whether it is training."""
         with torch.no_grad():
             for twin in self.copies:
@@ -95,7 +103,7 @@ class Replicas:
                     mine.training = theirs.training
         self._seen = self._versions()
 
-    def parameters(self):
+    def parameters(self) -> Iterator[torch.nn.Parameter]:
         """Return the master's parameters, for an optimiser."""
         return self.module.parameters()
 
@@ -105,7 +113,7 @@ class Replicas:
         return [(twin, device, part) for twin, device, part in parts if part.stop > part.start]
 
     def _follow_master(self):
-        # somebody may have loaded a checkpoint into the master, or called its eval(), since the last step
+        # the caller may have loaded a checkpoint into the master, or called its eval(), since the last step
         if self._versions() != self._seen:
             self.broadcast()
 

@@ -1,7 +1,17 @@
 """A ring all-reduce: every rank ends with the sum of all, each link carries the same, and there is no server."""
 
+from collections.abc import Callable
 
-def ring_all_reduce(values, rank, size, give, take):
+import torch
+
+
+def ring_all_reduce(
+    values: torch.Tensor,
+    rank: int,
+    size: int,
+    give: Callable[[torch.Tensor], object],
+    take: Callable[[torch.Tensor], torch.Tensor],
+) -> None:
     """Add up `values` over `size` ranks, in place; all ranks call this, and all end with the same bits.
 
     - `values`: a CPU tensor of one dimension, of one length and dtype on all ranks. `rank`: 0 to `size` − 1.

@@ -1,10 +1,11 @@
 """Who gets how much: a length cut into consecutive shares, equal ones or by weight."""
 
+from collections.abc import Sequence
 from fractions import Fraction
 from itertools import pairwise
 
 
-def shares(length, parts, weights=None):
+def shares(length: int, parts: int, weights: Sequence[float] | None = None) -> list[slice]:
     """Return `parts` slices that cover 0 … `length` − 1 in order, none overlapping.
 
     Without `weights` their sizes differ by one at most. With `weights` (`parts` numbers from 0 up, not all 0) a

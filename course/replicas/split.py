@@ -1,5 +1,7 @@
 """One product on several devices: pieces of a matrix go out, each device multiplies, the CPU joins what comes back."""
 
+from collections.abc import Sequence
+
 import torch
 
 from course.devices.fallback import resolve
@@ -8,7 +10,13 @@ from course.replicas.shares import shares
 _WAYS = ("rows", "columns", "inner")
 
 
-def split_matmul(a, b, devices, by="rows", weights=None):
+def split_matmul(
+    a: torch.Tensor,
+    b: torch.Tensor,
+    devices: Sequence[str | torch.device] | str,
+    by: str = "rows",
+    weights: Sequence[float] | None = None,
+) -> torch.Tensor:
     """Return `a @ b` on the CPU, computed in pieces on `devices`: the classic in-graph replication.
 
     - `a`: tensor `(n, k)`, `b`: tensor `(k, m)`, of one dtype, on any device; neither is changed.

@@ -1,13 +1,22 @@
 """A parameter server: one process keeps the parameters, workers pull them, compute gradients and push them back.
 
-Read in this order: `problem` (what is trained), `store` (pull, push, version), `rules` (who may change the store, and
-when), `turns` (one process plays all the workers), then the real processes: `wire`, `shared_memory`, `shards` (what
-lies where), `slots` and `exchange` (what shard 0 decides), `order` and `follower` (how the others do the same),
-`server`, `worker`, `client` and `session`.
+Each room has one part, in this order of reading; a room imports only rooms above it in this list.
+
+- `problems`: what is trained (`problem`). `records`: what every room speaks of, as `result`, `settings` and `errors`.
+- `transport`: how tensors cross a socket (`wire`, `tensor_layout`, `shared_memory`), and who may connect (`listener`).
+- `checkpoint`: a training at one version (`snapshot`), and how it lies on the disk (`checkpoints`, `manifest`,
+  `data_file`, `folder_lock`).
+- `server`: pull, push, version (`store`); when a push is applied (`rules`); what shard 0 decides (`coordinator`,
+  `push_table`, `reply_slots`); how the other shards do the same (`update_log`, `follower`); which parameters lie where
+  (`sharding`); the process around one shard (`shard_server`).
+- `worker`: the loop (`worker_loop`) and its `shard_connections`.
+- `hooks`: what may happen around a step (`base`), yours too; `save_checkpoint`, `validate`, `progress`, `tensorboard`.
+- `driver`: the process that calls `train`. `in_process` is the reference: one process has all the workers. `run` is
+  what happens when a parameter server dies, `incarnation` what happens while none does.
+- `multihost`: roles that are started by hand on many hosts; which worker is the chief (`leader_lease`, `chief`).
 
 What runs where: stores and optimisers in the ps tasks, `Problem.batch` and `loss` in the worker tasks; every hook, and
-all writing of checkpoints and summaries, in the process that called `train`. Read for it `hooks` (yours too), `saving`,
-`validation`, `progress`, `summaries`; then `snapshot`, `checkpoint`, `manifest` and `payload` (what is on the disk).
+all writing of checkpoints and summaries, in the driver. docs/training.md has the states and what must always hold.
 """
 
 from course.training.checkpoint.checkpoints import Checkpoint, Checkpoints, CheckpointWarning

@@ -13,7 +13,7 @@ import traitlets
 from course import draw
 from course.draw.picture import Picture
 from course.training import linear_regression
-from course.training.driver.rehearsal import ACTIONS, Rehearsal
+from course.training.driver.rehearsal import ACTIONS, Rehearsal, RehearsalRecord
 from course.training.records.aftermath import aftermath
 from course.widgets.explorer import Explorer
 from course.widgets.own_cluster import Processes
@@ -30,8 +30,8 @@ class FailureLab(Explorer):
     State: `workers` (2 or 3), `mode` ("async" or "sync"), `seconds` (how long a training lasts), `plan`: what is done
     by itself, a list of `(second, action, task)` with the actions "kill", "freeze", "thaw", "slow" and "quick".
     While a training runs, `act(action, task)` does one at once, as the buttons do to the worker chosen in `target`;
-    `refresh()` trains again. `result` is the `Story` of the last training. The processes start with the first training
-    and live until `close()`, or until there is another lab, as when a cell is run again.
+    `refresh()` trains again. `result` is the `RehearsalRecord` of the last training. The processes start with the
+    first training and live until `close()`, or until there is another lab, as when a cell is run again.
     """
 
     background = True
@@ -101,8 +101,8 @@ class FailureLab(Explorer):
         """Return when the training has ended; raises TimeoutError after `timeout` seconds (default: its own + 120)."""
         return super().wait(self.seconds + 120 if timeout is None else timeout)
 
-    def compute(self) -> Any:
-        """Train for `seconds` on the processes, drawing now and then; return the `Story`."""
+    def compute(self) -> RehearsalRecord:
+        """Train for `seconds` on the processes, drawing now and then; return the `RehearsalRecord`."""
         import torch
 
         settings = {"optimizer": partial(torch.optim.SGD, lr=_RATE), "mode": self.mode, "workers": self.workers}
@@ -119,7 +119,7 @@ class FailureLab(Explorer):
             drawing.join()
 
     def draw(self, result: Any) -> Picture:
-        """Return the timeline of a `Story`, and below it a line for each hit: noticed, back, paused, undone."""
+        """Return the timeline of a `RehearsalRecord`, and below it a line for each hit: noticed, back, paused."""
         return self._picture_of(result, until=None)
 
     def close(self) -> None:
@@ -132,7 +132,7 @@ class FailureLab(Explorer):
         threading.Thread(target=self._act_and_say, args=(action, task), name=action, daemon=True).start()
 
     def _act_and_say(self, action, task):
-        """Act; a click has nobody above it, so what is wrong is shown beside the buttons."""
+        """Act; a click has no caller, so what is wrong is shown beside the buttons."""
         try:
             self.act(action, task)
             said = f"{task}: {ACTIONS[action]}"
@@ -142,22 +142,22 @@ class FailureLab(Explorer):
 
     def _draw_now_and_then(self, rehearsal, over):
         """Draw while it runs, in a thread of its own: when nothing is told, the gap on the timeline still grows."""
-        self._picture.value = self._picture_of(rehearsal.story, until=1.0).html  # loads matplotlib, 1 s, meanwhile
+        self._picture.value = self._picture_of(rehearsal.record, until=1.0).html  # loads matplotlib, 1 s, meanwhile
         while not over.wait(_REDRAW):
             if self.stopped.is_set():
                 rehearsal.stop("by its button, or by a new setting")
             self.progress(min(1.0, rehearsal.seconds / self.seconds))
-            if rehearsal.story.rows:
-                self._picture.value = self._picture_of(rehearsal.story, until=rehearsal.seconds).html
+            if rehearsal.record.rows:
+                self._picture.value = self._picture_of(rehearsal.record, until=rehearsal.seconds).html
 
-    def _picture_of(self, story, until):
-        history, events = story.history, story.events
+    def _picture_of(self, record, until):
+        history, events = record.history, record.events
         hits = aftermath(history, events)
         title = _title(hits)
         shown = draw.faults(history, events, title, until)
         lines = [_line(hit) for hit in hits]
-        if story.ended:
-            lines.append(f"Ended at {len(story.rows):,} gradients: {story.ended.rstrip('.')}.")
+        if record.ended:
+            lines.append(f"Ended at {len(record.rows):,} gradients: {record.ended.rstrip('.')}.")
         notes = "".join(f'<p class="note">{escape(line)}</p>' for line in lines)
         return draw.html(shown.html + notes, " ".join([shown.alt, *lines]))
 

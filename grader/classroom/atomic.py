@@ -5,12 +5,14 @@ import fcntl
 import json
 import os
 import tempfile
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from grader.classroom.folders import ClassError
 
 
-def write(path, data, mode=0o644):
+def write(path: Path | str, data: str | bytes, mode: int = 420) -> None:
     """Put `data` (text or bytes) into the file at `path`, all of it or, if that fails, none."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -29,12 +31,12 @@ def write(path, data, mode=0o644):
     _settle(path.parent)
 
 
-def write_json(path, data):
+def write_json(path: Path, data: object) -> None:
     """Put `data` into the file at `path` as JSON."""
     write(path, json.dumps(data, ensure_ascii=True, indent=1) + "\n", 0o600)
 
 
-def read_json(path):
+def read_json(path: Path) -> Any:
     """Return what the JSON file at `path` holds, or None where there is no such file or it is torn."""
     try:
         return json.loads(Path(path).read_bytes())
@@ -42,7 +44,7 @@ def read_json(path):
         return None
 
 
-def append_lines(path, records):
+def append_lines(path: Path, records: Sequence[dict]) -> None:
     """Add `records` to a file of JSON lines. A line torn by a power cut stays alone on its line and is skipped."""
     if not records:
         return
@@ -60,7 +62,7 @@ def append_lines(path, records):
         os.fsync(file.fileno())
 
 
-def read_lines(path):
+def read_lines(path: Path) -> Iterator[Any]:
     """Yield the records of a file of JSON lines, without those that are torn."""
     if not Path(path).exists():
         return
@@ -71,7 +73,7 @@ def read_lines(path):
 
 
 @contextlib.contextmanager
-def alone(folder):
+def alone(folder: Path) -> Iterator[None]:
     """Hold the class's folder for this process, within the `with`. Raises ClassError where another one has it."""
     folder.mkdir(mode=0o700, exist_ok=True)
     with (folder / "lock").open("a+") as lock:

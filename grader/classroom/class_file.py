@@ -35,7 +35,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from grader.classroom.folders import ClassError
+from grader.classroom.folders import ClassError, CourseFolder
 
 ATTEMPTS = ("last", "first", "best")
 _UNITS = {"day": timedelta(days=1), "hour": timedelta(hours=1)}
@@ -51,7 +51,7 @@ class Late:
     most: float = 1.0
     grace: timedelta = timedelta(0)
 
-    def cost(self, late):
+    def cost(self, late: timedelta) -> float:
         """Return the share of a score, 0 to 1, that `late` (a timedelta) costs."""
         over = late - self.grace
         if over <= timedelta(0):
@@ -83,24 +83,24 @@ class ClassFile:
     rules: Mapping[str, LabRules] = field(default_factory=dict)
     extensions: Mapping[tuple, object] = field(default_factory=dict)
 
-    def lab(self, name):
+    def lab(self, name: str) -> LabRules:
         """Return the `LabRules` of the lab so called."""
         return self.rules.get(name, self.standard)
 
-    def due(self, student, lab):
+    def due(self, student: str, lab: str) -> datetime | None:
         """Return when `lab` is due for `student`, their extension counted; None when it never is."""
         due, more = self.lab(lab).due, self.extensions.get((student, lab))
         if isinstance(more, timedelta):
             return due + more if due is not None else None
         return due if more is None else more
 
-    def late_by(self, student, lab, arrived):
+    def late_by(self, student: str, lab: str, arrived: datetime | None) -> timedelta:
         """Return how late (timedelta, zero when in time) what arrived at `arrived` is."""
         due = self.due(student, lab)
         return max(timedelta(0), arrived - due) if due is not None and arrived is not None else timedelta(0)
 
 
-def read_course_file(course):
+def read_course_file(course: CourseFolder) -> ClassFile:
     """Return the `ClassFile` of `course`, the default one where it has none. Raises ClassError that names the entry."""
     path = course.root / "class.toml"
     try:

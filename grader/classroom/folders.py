@@ -34,36 +34,43 @@ class CourseFolder:
 
     root: Path
 
-    def submitted(self, student, lab):
+    def submitted(self, student: str, lab: str) -> Path:
+        """Return the folder of what `student` handed in for `lab` (names)."""
         return self.root / "submitted" / student / lab
 
-    def autograded(self, student, lab):
+    def autograded(self, student: str, lab: str) -> Path:
+        """Return the path of the notebook that formgrader shows of `student` and `lab` (names)."""
         return self.root / "autograded" / student / lab / f"{lab}.ipynb"
 
-    def feedback(self, student, lab):
+    def feedback(self, student: str, lab: str) -> Path:
+        """Return the path of the page for `student` on `lab` (names)."""
         return self.root / "feedback" / student / lab / f"{lab}.html"
 
-    def release(self, lab):
+    def release(self, lab: str) -> Path:
+        """Return the folder of what students get of the lab so called."""
         return self.root / "release" / lab
 
-    def source(self, lab):
+    def source(self, lab: str) -> Path:
+        """Return the folder of the lab's sources in the class's own folder."""
         return self.root / "source" / lab
 
     @property
-    def kept(self):
+    def kept(self) -> Path:
         """The folder of what this package keeps between its runs, for its user's eyes only."""
         return self.root / "grading"
 
     @property
-    def gradebook(self):
+    def gradebook(self) -> Path:
+        """The path of nbgrader's gradebook."""
         return self.root / "gradebook.db"
 
     @property
-    def marks(self):
+    def marks(self) -> Path:
+        """The path of marks.csv."""
         return self.root / "marks.csv"
 
 
-def open_course(root):
+def open_course(root: Path | str) -> CourseFolder:
     """Return the `CourseFolder` at `root`. Raises ClassError where that is no folder of a class."""
     root = Path(root)
     if not root.is_dir():
@@ -77,7 +84,7 @@ def open_course(root):
     return CourseFolder(root.resolve())
 
 
-def students_of(course):
+def students_of(course: CourseFolder) -> tuple[list[str], dict[str, str]]:
     """Return (students, odd): legal names of folders under submitted/, and {what can't be one, shown: why}."""
     place = course.root / "submitted"
     if not place.is_dir():
@@ -99,7 +106,7 @@ def students_of(course):
     return students, odd
 
 
-def not_a_student(name):
+def not_a_student(name: str) -> str | None:
     """Return None when `name` can be a student's, else why not."""
     if not name or name in (".", "..") or name.startswith("."):
         return "a name begins with a letter or digit, not with a dot"
@@ -112,7 +119,7 @@ def not_a_student(name):
     return None if name == name.strip() else "it begins or ends with a space"
 
 
-def shown(name):
+def shown(name: str) -> str:
     """Return a name from the disk as text that can be printed and written anywhere."""
     kept = "".join(one if unicodedata.category(one)[0] != "C" else f"\\x{ord(one):02x}" for one in name)
     return kept if len(kept) <= LONGEST else kept[: LONGEST - 1] + "…"
@@ -124,7 +131,7 @@ def refuse_links(path: Path) -> None:
         raise ClassError(f"{path} or a folder of it is a symbolic link. Remove it, then run the same command again.")
 
 
-def find_lab(course, name, private=None):
+def find_lab(course: CourseFolder, name: str, private: str | None = None) -> Path:
     """Return the folder of the lab's sources: in COURSE/source, in `private` (the class file's), or the checkout's."""
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", name):
         raise ClassError(f"--lab {shown(name)!r}: a lab is the name of its folder, such as lab03_game_of_life.")
@@ -139,7 +146,7 @@ def find_lab(course, name, private=None):
     )
 
 
-def class_secret(course):
+def class_secret(course: CourseFolder) -> bytes:
     """Return the class's secret, bytes; made at the first need, readable by its owner only."""
     path = course.kept / "secret"
     course.kept.mkdir(mode=0o700, exist_ok=True)

@@ -4,9 +4,12 @@
 was. Marking again what comes out the same adds nothing.
 """
 
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
+from datetime import datetime
 
 from grader.classroom import atomic
+from grader.classroom.folders import CourseFolder
 from grader.classroom.marks_csv import Row
 
 
@@ -19,7 +22,7 @@ class Change:
     at: str = ""
 
 
-def record(course, lab, rows, at):
+def record(course: CourseFolder, lab: str, rows: Iterable[Row], at: datetime) -> list[Change]:
     """Add what is new in `rows` of `lab` (its name) to the history, as of `at` (a datetime); return the `Change`s."""
     last = latest(course, lab)
     changes = [Change(last.get(row.key), row, at.isoformat()) for row in rows if last.get(row.key) != row]
@@ -27,12 +30,12 @@ def record(course, lab, rows, at):
     return changes
 
 
-def latest(course, lab):
+def latest(course: CourseFolder, lab: str) -> dict[tuple, Row]:
     """Return {(student, lab, exercise): Row}: the marks of `lab` as they were recorded last."""
     return {change.after.key: change.after for change in changes_of(course, lab)}
 
 
-def changes_of(course, lab):
+def changes_of(course: CourseFolder, lab: str) -> list[Change]:
     """Return every `Change` of the marks of `lab`, the oldest first."""
     last, found = {}, []
     for told in atomic.read_lines(_path(course, lab)):
@@ -43,7 +46,7 @@ def changes_of(course, lab):
     return found
 
 
-def differences(course, lab, since=None):
+def differences(course: CourseFolder, lab: str, since: datetime | None = None) -> list[Change]:
     """Return the `Change`s of marks that there were before: those of the last time that any changed, or `since`.
 
     `lab` is a name, `since` a datetime. An exercise that changed twice in that time is told once.
@@ -60,7 +63,7 @@ def differences(course, lab, since=None):
     return [change for change in merged.values() if change.before != change.after]
 
 
-def report(changes):
+def report(changes: Sequence[Change]) -> list[str]:
     """Return the changes as lines of text, scores that changed first."""
     if not changes:
         return ["No mark changed."]

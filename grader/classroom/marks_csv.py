@@ -6,12 +6,16 @@ the same students and lab; all other rows stay.
 
 import csv
 import io
+from collections.abc import Collection, Sequence
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 
 from grader.classroom import atomic
+from grader.classroom.class_file import LabRules
 from grader.classroom.csv_cells import plain_cell
 from grader.classroom.folders import ClassError
+from grader.lab.spec import Lab
+from grader.marking.mark import Marks
 from grader.sandbox.unsafe import WARNING
 
 
@@ -28,19 +32,20 @@ class Row:
     reason: str = ""
 
     @property
-    def key(self):
+    def key(self) -> tuple[str, str, str]:
+        """What a row is told apart by: student, lab, exercise."""
         return (self.student, self.lab, self.exercise)
 
     @property
-    def is_pending(self):
-        """Whether there is no mark yet: ours failed."""
+    def is_pending(self) -> bool:
+        """Whether there is no mark yet: the grader failed."""
         return self.state == "grader_failed"
 
 
 HEADINGS = tuple(field.name for field in fields(Row))
 
 
-def rows_of(student, marks, rules, safe=True):
+def rows_of(student: str, marks: Marks, rules: LabRules, safe: bool = True) -> list[Row]:
     """Return the `Row`s of `marks` (`mark.Marks`) by the lab's `rules` of the class file (`LabRules`)."""
     rows = []
     for mark in marks.exercises:
@@ -51,13 +56,13 @@ def rows_of(student, marks, rules, safe=True):
     return rows
 
 
-def rows_without(student, lab, state, reason, safe=True):
+def rows_without(student: str, lab: Lab, state: str, reason: str, safe: bool = True) -> list[Row]:
     """Return the rows of a student of whom there is nothing to mark; `lab` as `load_lab` gives it."""
     reason = reason if safe else f"{WARNING}: {reason}"
     return [Row(student, lab.name, e.name, state, 0.0, e.points or 0.0, reason) for e in lab.exercises]
 
 
-def write_marks(path, rows, labs_wholly=()):
+def write_marks(path: Path | str, rows: Sequence[Row], labs_wholly: Collection[str] = ()) -> None:
     """Put `rows` into the marks file at `path`; of the labs in `labs_wholly` nothing else stays.
 
     Raises ClassError, and leaves the file as it is, where it is in use, is something else, or can't be written.
@@ -102,7 +107,7 @@ def _read(path):
 
 
 def _refuse_in_use(path):
-    """Spreadsheet programs leave a file beside the one they have open, and would write their old state over ours."""
+    """Spreadsheet programs leave a file beside the one they have open, and would write their old state over the new."""
     for sign in (f".~lock.{path.name}#", f"~${path.name}"):
         if (path.parent / sign).exists():
             raise ClassError(

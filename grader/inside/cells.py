@@ -1,7 +1,7 @@
 """Running a notebook's cells without a kernel: in order, in one namespace, an error costing what depends on it only.
 
 Plain Python is run as it is. A cell with magics or shell lines (`%matplotlib inline`, `!ls`, `%%time`) goes through
-IPython's own translation first, and IPython is loaded only then. Outputs are nobody's evidence: they are not kept.
+IPython's own translation first, and IPython is loaded only then. Outputs are no evidence and are dropped.
 """
 
 import ast
@@ -14,12 +14,13 @@ import linecache
 import sys
 import traceback
 import types
+from collections.abc import Callable, Sequence
 
 
 class Notebook:
     """The namespace that cells share, as the module `__main__`; `errors` holds what went wrong, by cell number."""
 
-    def __init__(self, begins=lambda number: None):
+    def __init__(self, begins: Callable[[int], object] = lambda number: None) -> None:
         """`begins(number)` is called before a cell is run."""
         self._begins = begins
         self.module = types.ModuleType("__main__")
@@ -30,7 +31,7 @@ class Notebook:
         builtins.display = lambda *things, **settings: None
         self._shell = None
 
-    def run(self, number, text):
+    def run(self, number: int, text: str) -> None:
         """Run one cell; what it raises is noted in `errors`, never passed on."""
         self._begins(number)
         self.errors.pop(number, None)
@@ -41,7 +42,7 @@ class Notebook:
             with contextlib.suppress(Exception):  # the student may have put anything in the place of stderr
                 traceback.print_exc()
 
-    def run_again(self, texts):
+    def run_again(self, texts: Sequence[str]) -> None:
         """Run those cells again that lacked a name: the notebook was worked on in another order than it stands in."""
         while True:
             lacking = [number for number, error in self.errors.items() if error.startswith("NameError")]
@@ -50,7 +51,7 @@ class Notebook:
             if all(number in self.errors for number in lacking):
                 return
 
-    def shell(self):
+    def shell(self) -> object:
         """Return IPython's shell on this namespace: what `get_ipython()` gives."""
         if self._shell is None:
             self._shell = _shell(self.module)
@@ -106,7 +107,7 @@ async def _finish(coroutine):
     return await coroutine
 
 
-def in_short(failure, limit=600):
+def in_short(failure: BaseException, limit: int = 600) -> str:
     """Return the exception in a line or two, with the line of the cell it came from."""
     lines = [f for f in traceback.extract_tb(failure.__traceback__) if f.filename.startswith("<cell ")]
     where = f" (line {lines[-1].lineno}: {lines[-1].line})" if lines and lines[-1].line else ""

@@ -1,4 +1,4 @@
-"""The main program of a sandbox that is the grader's own: it plays what a submission in another one works against.
+"""The main program of a companion's sandbox, the grader's own: it plays what a submission in another one works against.
 
 Each request brings the source of a class `Host` and a plan. `Host(plan)` starts serving and has an `address`; when the
 submission has answered, `seen()` ends it and returns what it saw, which goes to the grader. No line of a student's runs
@@ -16,7 +16,7 @@ from .serve import TEXT, _send, _take_message, _text
 from .values import encode, unpack
 
 
-def main(requests, evidence):
+def main(requests: int, evidence: int) -> None:
     """Play one host after another, two messages each (begin, end), until the other side closes."""
     while True:
         request = unpack(_take_message(requests))

@@ -23,7 +23,7 @@ REPORT = 65536  # bytes of all cells' errors
 _WORK = os.getcwd()
 
 
-def main(requests, evidence):
+def main(requests: int, evidence: int) -> None:
     """Serve on the two pipe ends until the other side closes them."""
     try:
         setup = unpack(_take_message(requests))

@@ -7,6 +7,7 @@ import os
 import stat
 import zipfile
 import zlib
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,7 +32,7 @@ class Download:
     _read: object
     _budget: int = TOTAL
 
-    def read(self, name):
+    def read(self, name: str) -> bytes:
         """Return the bytes of the file so called. Raises Unreadable; ClassError when the whole is a bomb."""
         try:
             with self._read(name) as file:
@@ -47,7 +48,7 @@ class Download:
 
 
 @contextmanager
-def open_download(path):
+def open_download(path: Path | str) -> Iterator[Download]:
     """Open the download at `path`, a zip file or a folder, within the `with`. Raises ClassError for what is neither."""
     path = Path(path)
     if path.is_dir():

@@ -1,8 +1,8 @@
 """What each student handed in, when, and which of it counts.
 
 Every notebook that is imported, or first seen when marks are made, is kept as `grading/attempts/LAB/STUDENT/SHA.ipynb`
-and noted with its time of arrival. The time is ours, or the learning platform's own record, or the teacher's word:
-never a file's date, and nothing that a student wrote.
+and noted with its time of arrival. The time is the grader's own, the learning platform's or
+the teacher's: never a file's date, and nothing that a student wrote.
 """
 
 import hashlib
@@ -10,6 +10,8 @@ from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 
 from grader.classroom import atomic
+from grader.classroom.class_file import LabRules
+from grader.classroom.folders import CourseFolder
 
 #: Who said when it arrived, the surest last.
 SEEN, IMPORTED, PLATFORM, TEACHER = "seen", "imported", "platform", "teacher"
@@ -26,18 +28,26 @@ class Attempt:
     reason: str = ""
 
 
-def sha_of(data):
+def sha_of(data: bytes) -> str:
     """Return the name of a notebook's bytes."""
     return hashlib.sha256(data).hexdigest()
 
 
-def attempts_of(course, student, lab):
+def attempts_of(course: CourseFolder, student: str, lab: str) -> list[Attempt]:
     """Return the `Attempt`s of `student` at `lab` (names), in the order in which they came."""
     found = atomic.read_json(_ledger(course, student, lab)) or []
     return [Attempt(**{**one, "arrived": datetime.fromisoformat(one["arrived"])}) for one in found]
 
 
-def note_attempt(course, student, lab, data=None, arrived=None, by=SEEN, reason=""):
+def note_attempt(
+    course: CourseFolder,
+    student: str,
+    lab: str,
+    data: bytes | None = None,
+    arrived: datetime | None = None,
+    by: str = SEEN,
+    reason: str = "",
+) -> Attempt:
     """Note that `data` was handed in (or that something was refused, for `reason`); return its `Attempt`.
 
     What came last is not noted again: only a surer word on when it arrived is.
@@ -57,7 +67,7 @@ def note_attempt(course, student, lab, data=None, arrived=None, by=SEEN, reason=
     return attempt
 
 
-def counted(attempts, rules):
+def counted(attempts: list[Attempt], rules: LabRules) -> list[Attempt]:
     """Return the attempts that may count by `rules` (`LabRules`), in order: all of them for "best", else one."""
     allowed = attempts[: rules.max_attempts] if rules.max_attempts else attempts
     if not allowed or rules.attempts == "best":
@@ -65,7 +75,7 @@ def counted(attempts, rules):
     return allowed[:1] if rules.attempts == "first" else allowed[-1:]
 
 
-def read_attempt(course, student, lab, attempt):
+def read_attempt(course: CourseFolder, student: str, lab: str, attempt: Attempt) -> bytes | None:
     """Return the bytes of an attempt, or None where the copy is gone or isn't what was handed in."""
     try:
         data = _copy(course, student, lab, attempt.sha).read_bytes()

@@ -31,8 +31,8 @@ class Sent:
     late: bool = False
 
 
-def readings(path):
-    """Return every way to read `path`, a name inside a download with "/" between its parts; [] for what is nobody's."""
+def readings(path: str) -> list[Sent]:
+    """Return every way to read `path`, a name inside a download with "/" between its parts; [] for no one's."""
     parts = [part for part in path.replace("\\", "/").split("/") if part]
     if any(part in (".", "..") or part.startswith((".", "__MACOSX")) for part in parts):
         return []

@@ -7,10 +7,11 @@ that could hang or lead elsewhere. Sizes are looked at before reading, and readi
 import os
 import re
 import stat
+from collections.abc import Collection
 from contextlib import ExitStack
 from dataclasses import dataclass
 
-from grader.classroom.folders import shown
+from grader.classroom.folders import CourseFolder, shown
 from grader.submission.read import LIMIT
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -37,7 +38,7 @@ class HandedIn:
     reason: str = ""
 
 
-def read_handed_in(course, student, lab):
+def read_handed_in(course: CourseFolder, student: str, lab: str) -> HandedIn:
     """Return the `HandedIn` of `student` for `lab` (names; the student's is legal)."""
     with ExitStack() as opened:
 
@@ -57,7 +58,7 @@ def read_handed_in(course, student, lab):
         return _read_folder(student, lab, here)
 
 
-def choose(names, lab):
+def choose(names: Collection[str], lab: str) -> tuple[str | None, str]:
     """Return the name among `names` that is the lab's notebook, else None and why: (name, reason)."""
     notebooks = [name for name in names if _NOTEBOOK.search(name) and not name.startswith((".", "~"))]
     if not notebooks:
@@ -112,7 +113,7 @@ def _read_file(student, name, descriptor):
     return HandedIn(student, "here", data) if len(data) <= LIMIT else HandedIn(student, "refused", b"", too_large(None))
 
 
-def too_large(size):
+def too_large(size: int | None) -> str:
     """Return the sentence for a notebook of `size` bytes."""
     told = f"It has {size / 1e6:.0f} MB" if size else "It is larger than it says"
     return (

@@ -1,21 +1,25 @@
 """`import`: from a download of Canvas or Moodle (a zip, or its unpacked folder) to submitted/STUDENT/LAB/LAB.ipynb.
 
 Who a file belongs to is read from the name that the platform gave it, and checked against the roster where there is
-one. What is not sure goes to nobody: it is told, and the rest goes on. The file is renamed to the lab's name; what was
+one. What is not sure is told and not taken, and the rest goes on. The file is renamed to the lab's name; what was
 there before is kept (`attempts.py`).
 """
 
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 
 from grader.classroom import atomic
-from grader.classroom.folders import ClassError, not_a_student, shown
+from grader.classroom.folders import ClassError, CourseFolder, not_a_student, shown
 from grader.intake.archive import Unreadable, open_download
 from grader.intake.attempts import IMPORTED, PLATFORM, TEACHER, note_attempt, read_attempt
 from grader.intake.filenames import CANVAS, readings
 from grader.intake.handed_in import choose
+from grader.intake.moodle import Entry
 from grader.intake.owners import Unsure, owner_of
+from grader.intake.roster import Person
 
 
 @dataclass(frozen=True)
@@ -26,11 +30,18 @@ class Imported:
     action: str
     note: str = ""
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{self.action:9} {self.student}" + (f": {self.note}" if self.note else "")
 
 
-def import_download(course, lab, path, people=(), worksheet=None, arrived=None):
+def import_download(
+    course: CourseFolder,
+    lab: str,
+    path: Path | str,
+    people: Sequence[Person] = (),
+    worksheet: Mapping[str, Entry] | None = None,
+    arrived: datetime | None = None,
+) -> list[Imported]:
     """Import the download at `path` for `lab` (its name); return a list of `Imported`, by student.
 
     `people`: the roster. `worksheet`: Moodle's grading worksheet as `moodle.read_worksheet` gives it, whose record of
@@ -53,7 +64,7 @@ def import_download(course, lab, path, people=(), worksheet=None, arrived=None):
 
 
 def _by_student(download, people, worksheet):
-    """Return {student: [(name, Sent)]} and the list of what is nobody's or contested."""
+    """Return {student: [(name, Sent)]} and the list of what is no one's or contested."""
     files, told, claims = defaultdict(list), [], defaultdict(set)
     for name in download.names:
         found = readings(name)

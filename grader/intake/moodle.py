@@ -5,8 +5,10 @@ a row by its Identifier, "Participant 1234"; 1234 is also the number in the name
 """
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
+from pathlib import Path
 
 from grader.classroom.csv_cells import plain_csv
 from grader.classroom.folders import ClassError
@@ -29,7 +31,7 @@ class Entry:
     row: dict
 
 
-def read_worksheet(path, zone=UTC):
+def read_worksheet(path: Path | str, zone: tzinfo = UTC) -> dict[str, Entry]:
     """Return number -> `Entry` of the worksheet at `path`; `zone`: that of its times. Raises ClassError for others."""
     found = {}
     for line, row in read_table(path):
@@ -53,7 +55,7 @@ def read_worksheet(path, zone=UTC):
     return found
 
 
-def read_time(text, zone=UTC):
+def read_time(text: str, zone: tzinfo = UTC) -> datetime | None:
     """Return the time that Moodle writes as "Friday, 20 November 2026, 3:04 PM", or None for what isn't one."""
     for form in _FORMATS:
         try:
@@ -63,7 +65,9 @@ def read_time(text, zone=UTC):
     return None
 
 
-def filled_worksheet(entries, scores, most, comments=None):
+def filled_worksheet(
+    entries: Mapping[str, Entry], scores: Mapping[str, float], most: float, comments: Mapping[str, str] | None = None
+) -> str:
     """Return the worksheet's text with the Grade of each number in `scores` filled in, out of `most`.
 
     What has no score keeps an empty Grade: Moodle leaves those as they are. Cells are escaped (`csv_cells.plain_cell`).

@@ -1,16 +1,20 @@
 """Whose a file of a download is: the roster's word, where the platform's name for it leaves a doubt."""
 
 import re
+from collections.abc import Mapping, Sequence
 
 from grader.intake.filenames import CANVAS, FOLDERS, MOODLE, Sent
-from grader.intake.roster import same_name
+from grader.intake.moodle import Entry
+from grader.intake.roster import Person, same_name
 
 
 class Unsure(Exception):
     """It can't be told whose it is; the text says why and what would tell."""
 
 
-def owner_of(found, people=(), worksheet=None):
+def owner_of(
+    found: list[Sent], people: Sequence[Person] = (), worksheet: Mapping[str, Entry] | None = None
+) -> tuple[str, Sent]:
     """Return (student, `Sent`) for the readings `found` of one name. Raises Unsure.
 
     `people`: the roster, a list of `Person`; `worksheet`: number -> `moodle.Entry`, or None.
@@ -32,7 +36,7 @@ def owner_of(found, people=(), worksheet=None):
     raise Unsure(f"nobody in the roster is {known!r}. Add a row with that name or number to roster.csv, import again.")
 
 
-def entry_of(student, people, worksheet):
+def entry_of(student: str, people: Sequence[Person], worksheet: Mapping[str, Entry]) -> str | None:
     """Return the number of the one row of `worksheet` (number -> `moodle.Entry`) that is `student`'s, or None."""
     person = next((person for person in people if person.student == student), None)
     if person is None:

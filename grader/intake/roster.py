@@ -9,9 +9,11 @@ import csv
 import io
 import re
 import unicodedata
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
+from pathlib import Path
 
-from grader.classroom.folders import ClassError, not_a_student
+from grader.classroom.folders import ClassError, CourseFolder, not_a_student
 
 LIMIT = 20 * 1024 * 1024  # bytes
 
@@ -44,11 +46,12 @@ class Person:
     section: str = ""
 
     @property
-    def full_name(self):
+    def full_name(self) -> str:
+        """The name as one text, or empty."""
         return self.name or " ".join(part for part in (self.first, self.last) if part)
 
 
-def read_roster(course, path=None):
+def read_roster(course: CourseFolder, path: Path | None = None) -> list[Person]:
     """Return the `Person`s of `course`'s roster.csv (or of the file at `path`), [] where it has none.
 
     Raises ClassError for what is no roster, and for a student who stands in it twice.
@@ -72,7 +75,7 @@ def read_roster(course, path=None):
     return [person for _, person in found]
 
 
-def read_table(path):
+def read_table(path: Path | str) -> Iterator[tuple[int, dict[str, str]]]:
     """Yield (line number, {heading in lower case: text}) of a CSV file; commas, semicolons or tabs; UTF-8 or UTF-16."""
     try:
         with open(path, "rb") as file:
@@ -98,7 +101,7 @@ def read_table(path):
         raise ClassError(f"{path}, line {reader.line_num}: {error}.") from None
 
 
-def same_name(text):
+def same_name(text: str) -> str:
     """Return a person's name as it is compared: no case, accents or punctuation, the parts in alphabetical order."""
     plain = "".join(one for one in unicodedata.normalize("NFKD", text) if not unicodedata.combining(one))
     return " ".join(sorted(re.findall(r"\w+", plain.casefold())))

@@ -8,6 +8,7 @@ import json
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 from course.checks.exercise import Case, Observed
 from grader.inside.values import pack
@@ -15,6 +16,7 @@ from grader.lab.spec import Marking
 from grader.marking.messages import Messages
 from grader.marking.result_types import Malformed
 from grader.sandbox import Profile, SandboxStopped
+from grader.sandbox.pipes import Pipes
 
 START = 60.0  # seconds on a busy machine
 LAST_WORDS = 20.0  # seconds to say what it saw
@@ -29,7 +31,7 @@ class Companion:
         self._sandbox, self._program, self._seconds = sandbox, program, seconds
         self._messages = None
 
-    def ask(self, exercise: Marking, case: Case, first, ask: Callable):
+    def ask(self, exercise: Marking, case: Case, first: Pipes, ask: Callable) -> Any:
         """Return the answer of `ask(exercise, case, kind)` with what the host saw beside it, as `Observed`.
 
         `first`: the submission's sandbox, running. RuntimeError when the host does not come up: the grader's mistake.

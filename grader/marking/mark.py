@@ -11,11 +11,13 @@ process: what it holds of a submission is text, and values read as the kind of e
 | timed_out | it did not come to an end |
 | unreadable | the file is no notebook |
 | refused | the file was not read: too large |
-| grader_failed | our side failed: no mark, never a zero to count |
+| grader_failed | the grader or the lab failed: no mark, never a zero to count |
 """
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 
+from grader.lab.spec import Lab
 from grader.marking.rounds import ask_all
 from grader.marking.verdict import verdict
 from grader.sandbox import Sandbox
@@ -45,7 +47,7 @@ class ExerciseMark:
 class Marks:
     """A submission's marks. `cells` are the student's own, as text (fields of `rebuild.Shown`); `log`: what it printed.
 
-    Both are a stranger's text: escape them where they are shown.
+    Both are a student's text: escape them where they are shown.
     """
 
     lab: str
@@ -53,20 +55,21 @@ class Marks:
     cells: tuple[dict, ...] = ()
     log: str = ""
 
-    def as_dict(self):
+    def as_dict(self) -> dict:
         """Return it as plain data, for JSON."""
         return asdict(self)
 
-    def exercise(self, name):
+    def exercise(self, name: str) -> ExerciseMark:
         """Return the mark of the exercise so called."""
         return next(mark for mark in self.exercises if mark.name == name)
 
     @property
-    def score(self):
+    def score(self) -> float:
+        """The points of all exercises together."""
         return sum(mark.score for mark in self.exercises)
 
 
-def mark_submission(lab, notebook, secret, sandbox=Sandbox):
+def mark_submission(lab: Lab, notebook: bytes, secret: bytes, sandbox: Callable = Sandbox) -> Marks:
     """Return the `Marks` of a submission: `lab` as `load_lab` gives it, `notebook` its bytes, `secret` of this grading.
 
     `sandbox`: what makes a sandbox from a profile; `unsafe.UnsafeSandbox` where there can be none. Raises nothing for
@@ -84,7 +87,7 @@ def mark_submission(lab, notebook, secret, sandbox=Sandbox):
     return Marks(lab.name, marks, tuple(asdict(cell) for cell in rebuilt.cells), asked.log)
 
 
-def unasked(lab, state, reason):
+def unasked(lab: Lab, state: str, reason: str) -> Marks:
     """Return the `Marks` of a submission of which nothing was asked: every exercise in that `state`, without points."""
     marks = [ExerciseMark(e.name, state, 0.0, e.points or 0, reason, (), e.manual) for e in lab.exercises]
     return Marks(lab.name, tuple(marks))

@@ -3,8 +3,9 @@
 import struct
 import time
 
-from grader.marking.result_types import Malformed
+from grader.marking.result_types import Kind, Malformed
 from grader.sandbox import SandboxStopped
+from grader.sandbox.pipes import Pipes
 
 TEXT = 4096  # bytes of text in an answer
 MOST = 128 * 1024 * 1024  # bytes of one answer, whatever its kinds allow together
@@ -16,7 +17,7 @@ class Messages:
     Each method raises SandboxStopped once the sandbox has ended or the deadline has passed.
     """
 
-    def __init__(self, running) -> None:
+    def __init__(self, running: Pipes) -> None:
         """`running`: as `Sandbox.start` gives it."""
         self.running = running
 
@@ -38,7 +39,7 @@ class Messages:
             raise Malformed(f"a text of {length} bytes; the limit is {limit}")
         return self.receive(length, deadline).decode("utf-8", "replace")
 
-    def value(self, kind, deadline: float):
+    def value(self, kind: Kind, deadline: float) -> object:
         """Return the value of `kind` that comes. Raises Malformed where it is of no such kind, or too much in all."""
         left = MOST  # lists of arrays may each keep to their limit and be too much together
 

@@ -1,4 +1,4 @@
-"""A stranger's text, made fit to be shown: nothing invisible, nothing that turns its direction, no end of it."""
+"""A student's text, made fit to be shown: nothing invisible, nothing that turns its direction, no end of it."""
 
 import re
 import unicodedata
@@ -13,7 +13,7 @@ _JOINERS = "\u200c\u200d"
 _COLOURS = re.compile("\x1b\\[[0-9;?]{0,20}[@-~]")  # what a terminal takes for colours
 
 
-def plain(text, limit=CELL):
+def plain(text: str, limit: int = CELL) -> str:
     r"""Return `text` with colours taken out, hidden characters written as `\u202e` and what is over `limit` cut off.
 
     >>> plain("a\u202eb\tc\x1b[31m")

@@ -8,18 +8,21 @@ import json
 import os
 import struct
 import time
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 
-from grader.inside.values import pack
+from grader.inside.values import AsTensor, pack
+from grader.lab.spec import Case, Lab, Marking
 from grader.marking.companion import Companion
 from grader.marking.messages import Messages
 from grader.marking.result_types import Malformed
 from grader.sandbox import Profile, SandboxStopped
-from grader.sandbox.errors import SENTENCES
+from grader.sandbox.errors import SENTENCES, Ended
 from grader.sandbox.usage import effort
 from grader.submission.visible_course import ROOT, visible_files
 
@@ -29,13 +32,13 @@ INSIDE = Path(__file__).parents[1] / "inside"
 
 
 class SetUpFailed(RuntimeError):
-    """The sandbox came up and our own part in it failed, before any line of the student's: a mistake of ours."""
+    """The sandbox came up and the grader's own part in it failed, before any line of the student's."""
 
 
 class Stopped(Exception):
     """The submission can't answer any more. `state`: "timed_out" or "crashed"; `cell`: the cell that was running."""
 
-    def __init__(self, state, why, cell=None):
+    def __init__(self, state: str, why: str, cell: int | None = None) -> None:
         super().__init__(why)
         self.state, self.why, self.cell = state, why, cell
 
@@ -57,7 +60,7 @@ class Answer:
 class SandboxedSubmission:
     """A submission in its sandbox. Use it in a `with`; `errors` holds its cells' errors, by number, once they ran."""
 
-    def __init__(self, lab, cells, sandbox, seconds):
+    def __init__(self, lab: Lab, cells: Iterable[str], sandbox: Callable, seconds: float) -> None:
         """`cells`: texts to run; `sandbox`: `Sandbox`, or the like; `seconds`: the most for all that is asked."""
         self._lab, self._patience = lab, patience()
         seconds *= self._patience
@@ -67,21 +70,21 @@ class SandboxedSubmission:
         self._cells = list(cells)
         self.errors = {}
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         try:
             self._companion.close()
         finally:
             self._running.close()
 
     @property
-    def ended(self):
+    def ended(self) -> Ended | None:
         """How the sandbox ended (`sandbox.Ended`); None before."""
         return self._running.ended
 
-    def run_cells(self):
+    def run_cells(self) -> None:
         """Set up and run all cells; raises SetUpFailed, or Stopped with the cell that hung or ended everything."""
         files = {name: (self._lab.folder / name).read_bytes() for name in self._lab.files}
         setup = {"cells": self._cells, "files": files, "imports": list(self._lab.imports)}
@@ -104,7 +107,7 @@ class SandboxedSubmission:
         except Malformed as problem:
             raise Stopped("crashed", f"something other than the notebook wrote to its grader: {problem}") from None
 
-    def ask(self, exercise, case):
+    def ask(self, exercise: Marking, case: Case) -> Answer:
         """Return the `Answer` of `exercise` to `case`; raises Stopped when none can come any more."""
         if exercise.host is not None:
             try:
@@ -114,7 +117,7 @@ class SandboxedSubmission:
         return self._ask(exercise, case, exercise.kind(case))
 
     def _ask(self, exercise, case, kind):
-        looks = self._running.look if exercise.race is not None else _not_looked
+        looks = self._running.look if exercise.race is not None else lambda: None
         before, started = looks(), time.monotonic()
         deadline = started + exercise.seconds * self._patience
         try:
@@ -146,11 +149,7 @@ class SandboxedSubmission:
 KINDS = {b"e": "raised", b"k": "other kind", b"a": "absent"}
 
 
-def _not_looked():
-    return None
-
-
-def patience():
+def patience() -> float:
     """Return by what deadlines are stretched, 1 to 4: a machine that does other things is no reason to lose marks."""
     return min(4.0, max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))) if hasattr(os, "getloadavg") else 1.0
 
@@ -197,22 +196,6 @@ def _tensors(value):
     if isinstance(value, (list, tuple)):
         return type(value)(_tensors(one) for one in value)
     return {key: _tensors(one) for key, one in value.items()} if isinstance(value, dict) else value
-
-
-@dataclass(frozen=True)
-class AsTensor:
-    """An array that becomes a torch tensor in the sandbox; made here without torch."""
-
-    array: np.ndarray
-
-    def detach(self):
-        return self
-
-    def cpu(self):
-        return self
-
-    def numpy(self):
-        return self.array
 
 
 def _report(text):

@@ -5,6 +5,7 @@ question that hangs is not asked again. Each round settles something, so there i
 """
 
 import traceback
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,9 +14,11 @@ import numpy as np
 from course.checks.compare import show
 from grader.inside.values import pack
 from grader.lab.secret_draw import drawing
-from grader.marking.questions import SandboxedSubmission, SetUpFailed, Stopped
+from grader.lab.spec import Case, Lab, Marking
+from grader.marking.questions import Answer, SandboxedSubmission, SetUpFailed, Stopped
 from grader.marking.speed_test import race
 from grader.sandbox import SandboxUnavailable
+from grader.submission.rebuild import Rebuilt
 
 #: Cells of no exercise that may be left out, one a round; then the notebook is given up.
 SPARE_ROUNDS = 4
@@ -35,7 +38,7 @@ class Asked:
     """All that one submission was asked, while and after it is.
 
     - `cases`, `results`: exercise -> list, one for each question; a result of None: not asked yet.
-    - `failed`: exercise -> what of ours failed. `absent`: exercise -> the error of its cell, or "".
+    - `failed`: exercise -> what failed of the grader or the lab. `absent`: exercise -> the error of its cell, or "".
     - `hung`: exercise -> (state, why): its cell never came to an end. `left_out`: such cells of no exercise, in words.
     - `races`: exercise -> a `Result`. `log`: what the submission printed.
     """
@@ -49,7 +52,7 @@ class Asked:
     races: dict = field(default_factory=dict)
     log: str = ""
 
-    def is_settled(self, exercise):
+    def is_settled(self, exercise: Marking) -> bool:
         """Whether nothing more is to ask of `exercise`."""
         name = exercise.name
         if exercise.manual or name in self.failed or name in self.absent or name in self.hung:
@@ -60,7 +63,7 @@ class Asked:
         return not racing or name in self.races
 
 
-def ask_all(lab, rebuilt, secret, sandbox):
+def ask_all(lab: Lab, rebuilt: Rebuilt, secret: bytes, sandbox: Callable) -> Asked:
     """Return `Asked`: every exercise of `lab` that isn't a person's to mark, asked of the `rebuilt` submission."""
     asked = Asked()
     for exercise in lab.exercises:
@@ -94,7 +97,7 @@ def _draw(exercise, secret, asked):
         for case in cases:  # a case that can't be asked is found here, not in the middle
             pack((case.arguments, dict(case.files)))
             exercise.kind(case).plan()
-    except Exception as failure:  # a lab's own code; whatever it raises is our side's
+    except Exception as failure:  # a lab's own code; whatever it raises is the lab's fault
         asked.failed[exercise.name] = f"drawing its questions failed: {type(failure).__name__}: {failure}"
         return
     asked.cases[exercise.name], asked.results[exercise.name] = cases, [None] * len(cases)
@@ -137,7 +140,7 @@ def _ask_open(lab, steps, open_, asked, submission):
             return  # the others are asked in the next round
         except SandboxUnavailable:
             raise
-        except (Exception, SystemExit) as failure:  # a lab's judge or oracle; whatever it raises is our side's
+        except (Exception, SystemExit) as failure:  # a lab's judge or oracle; whatever it raises is the lab's fault
             asked.failed[exercise.name] = f"{_judge_of(exercise)} raised {_told(lab, failure)}"
 
 
@@ -151,8 +154,8 @@ def _judge_of(exercise):
 def _told(lab, failure):
     """Return what was raised, with the line of the lab's own folder in which it was."""
     frames = traceback.extract_tb(failure.__traceback__)
-    ours = [frame for frame in frames if lab.folder and Path(frame.filename).parent == Path(lab.folder)]
-    place = f" ({Path(ours[-1].filename).name}, line {ours[-1].lineno})" if ours else ""
+    own = [frame for frame in frames if lab.folder and Path(frame.filename).parent == Path(lab.folder)]
+    place = f" ({Path(own[-1].filename).name}, line {own[-1].lineno})" if own else ""
     return f"{type(failure).__name__}: {failure}{place}"
 
 
@@ -200,7 +203,7 @@ def _race(lab, rebuilt, exercise, asked, sandbox, secret):
         asked.failed[exercise.name] = f"the race failed: {type(failure).__name__}: {failure}"
 
 
-def problem(exercise, case, answer):
+def problem(exercise: Marking, case: Case, answer: Answer) -> str | None:
     """Return None when `answer` is right, else what is said of it: the question, what came, what was expected."""
     if answer.kind == "raised":
         return f"{exercise.question(case)} raised {answer.text}"

@@ -2,25 +2,31 @@
 
 Each question is made from the answer to the one before and from fresh noise, so nothing can be worked out ahead; each
 answer is judged, so a fast wrong one is wrong. Both sides pay the same for the pipe. The reference goes before and
-after, never while the submission's sandbox is there: one that keeps the machine busy slows nobody but itself.
+after, never while the submission's sandbox is there: one that keeps the machine busy slows only itself.
 """
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+
+import numpy as np
 
 from course.checks.compare import equal, show
 from course.checks.exercise import Case
+from grader.lab.spec import Lab, Marking
 from grader.marking.questions import SandboxedSubmission, Stopped
 
 
-def race(lab, cells, exercise, case, sandbox, draw):
+def race(
+    lab: Lab, cells: Sequence[str], exercise: Marking, case: Case, sandbox: Callable, draw: np.random.Generator
+) -> str | None:
     """Return None when the submission (`cells`: texts) is fast enough, else a sentence; it starts from `case`.
 
     Where the kernel counts it, queueing for a processor is no part of a lap (`sandbox/usage.py`). What else a machine
     does only adds to a lap's seconds, so the quickest lap of each side comes nearest to the truth.
-    Raises Stopped as `SandboxedSubmission` does, and RuntimeError when the reference fails: our side's mistake.
+    Raises Stopped as `SandboxedSubmission` does, and RuntimeError when the reference fails: the lab's mistake.
     """
     laps = _reference(lab, exercise, case, sandbox, draw)
-    theirs, ours = [], [wanted.seconds for _, wanted in laps]
+    submitted, referenced = [], [wanted.seconds for _, wanted in laps]
     for _ in range(exercise.race.tries):
         with SandboxedSubmission(lab, cells, sandbox, _seconds(lab, exercise)) as submission:
             submission.run_cells()
@@ -29,12 +35,12 @@ def race(lab, cells, exercise, case, sandbox, draw):
                 complaint = _complaint(exercise, question, got, wanted)
                 if complaint is not None:
                     return f"in the race, {exercise.question(question)} is wrong: {complaint}"
-                theirs.append(got.seconds)
-        # again afterwards: if the machine was busy with other things only before, that must not win the race; nobody
-        # has seen these questions, so they are the next try's, too
+                submitted.append(got.seconds)
+        # again afterwards: if the machine was busy with other things only before, that must not win the race; no
+        # one has seen these questions, so they are the next try's, too
         laps = _reference(lab, exercise, case, sandbox, draw)
-        ours += [wanted.seconds for _, wanted in laps]
-        ratio = min(ours) / min(theirs)
+        referenced += [wanted.seconds for _, wanted in laps]
+        ratio = min(referenced) / min(submitted)
         if ratio >= exercise.race.times:
             return None
     return f"it is {ratio:.2g} times as fast as the reference; {exercise.race.times:g} times is asked for"
@@ -44,9 +50,9 @@ def _reference(lab, exercise, case, sandbox, draw):
     """Return the questions of one race, each with the reference's `Answer`."""
     laps, cells = [], [exercise.race.reference]
     with SandboxedSubmission(replace(lab, files=()), cells, sandbox, _seconds(lab, exercise)) as reference:
-        _or_ours(reference.run_cells)
+        _answered(reference.run_cells)
         for _ in range(exercise.race.rounds):
-            laps.append((case, _or_ours(reference.ask, exercise, case)))
+            laps.append((case, _answered(reference.ask, exercise, case)))
             made = exercise.race.chain(draw, laps[-1][1].value)
             case = made if isinstance(made, Case) else replace(case, arguments=tuple(made))
     return laps
@@ -65,7 +71,7 @@ def _seconds(lab, exercise):
     return lab.seconds + 60 + 2 * exercise.race.rounds * exercise.seconds
 
 
-def _or_ours(call, *arguments):
+def _answered(call, *arguments):
     try:
         answer = call(*arguments)
     except Stopped as stopped:

@@ -4,6 +4,9 @@ import re
 from dataclasses import dataclass
 
 from grader.inside.values import pack
+from grader.lab.spec import Lab, Marking
+from grader.marking.rounds import Asked
+from grader.submission.rebuild import Rebuilt
 
 REASON = 2000  # characters
 ADDRESS = re.compile(r" at 0x[0-9a-f]{6,16}\b")
@@ -19,7 +22,7 @@ class Verdict:
     cases: tuple[dict, ...] = ()
 
 
-def verdict(lab, exercise, asked, rebuilt):
+def verdict(lab: Lab, exercise: Marking, asked: Asked, rebuilt: Rebuilt) -> Verdict:
     """Return the `Verdict` on `exercise`, from `asked` (`rounds.Asked`) of the `rebuilt` submission."""
     name = exercise.name
     if exercise.manual:

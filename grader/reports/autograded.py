@@ -9,11 +9,15 @@ below each answer stands the mark's reason.
 
 import re
 from datetime import UTC
+from typing import Any
 
 from grader.classroom import atomic
-from grader.classroom.folders import refuse_links
+from grader.classroom.folders import CourseFolder, refuse_links
 from grader.lab.release import nbgrader_metadata
+from grader.lab.spec import Lab
+from grader.marking.mark import Marks
 from grader.marking.plain_text import plain
+from grader.runs.grade import Graded
 from grader.runs.results import read_result
 from grader.submission.pictures import NotAPicture, clean_png
 
@@ -23,7 +27,7 @@ METADATA = {
 }
 
 
-def write_autograded(course, lab, one):
+def write_autograded(course: CourseFolder, lab: Lab, one: Graded) -> None:
     """Write the notebook that formgrader shows of `one` (`grade.Graded`), in safe form; none where nothing was read.
 
     `autograded/STUDENT/LAB/LAB.ipynb` is left alone where it is of the same result already.
@@ -45,7 +49,7 @@ def write_autograded(course, lab, one):
     atomic.write(path, nbformat.writes(notebook, version=4) + "\n")
 
 
-def safe_notebook(lab, marks):
+def safe_notebook(lab: Lab, marks: Marks) -> Any:
     """Return the notebook (an nbformat node) of `marks` for `lab`, as `load_lab` gives it, fit for formgrader.
 
     Each exercise's two cells, answer and check, are there once, with nbgrader's metadata, whatever the student did to
@@ -75,7 +79,7 @@ def safe_notebook(lab, marks):
     return notebook
 
 
-def verbatim(text):
+def verbatim(text: str) -> str:
     """Return markdown that shows `text` as it is: a fenced block that nothing in it can end.
 
     In a block of code neither HTML, nor links, nor mathematics come alive, there or in the page made of it.

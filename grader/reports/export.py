@@ -1,21 +1,29 @@
 """`export`: a lab's scores as files that Canvas and Moodle import, late penalties and manual marks counted.
 
-A student whose mark isn't whole yet (ours failed, or a person's mark is due) gets an empty cell: never a zero.
+A student whose mark isn't whole yet (the grader failed, or a person's mark is due) gets an empty cell: never a zero.
 """
+
+from collections.abc import Sequence
+from pathlib import Path
 
 from grader.classroom import atomic
 from grader.classroom.csv_cells import plain_csv
 from grader.classroom.folders import ClassError
 from grader.intake.moodle import filled_worksheet, read_worksheet
 from grader.intake.owners import entry_of
+from grader.intake.roster import Person
 from grader.reports.gradebook import read_gradebook
-from grader.reports.totals import totals_of
+from grader.reports.totals import Total, totals_of
+from grader.runs.assignment import Assignment
 from grader.runs.grade import standing
 
 
-def write_exports(course, lab, rules, people=(), canvas=None, moodle=None, worksheet=None):
+def write_exports(
+    assignment: Assignment, canvas: Path | None = None, moodle: Path | None = None, worksheet: Path | None = None
+) -> list[str]:
     """Write the files asked for (paths, or None); return lines on what is in them and what isn't."""
-    graded, waiting = standing(course, lab, rules, people)
+    course, lab, rules, people = assignment.course, assignment.lab, assignment.rules, assignment.people
+    graded, waiting = standing(assignment)
     totals = totals_of(lab, rules, graded, waiting, read_gradebook(course, lab))
     most = totals[0].most if totals else lab.points
     lines = []
@@ -39,7 +47,7 @@ def write_exports(course, lab, rules, people=(), canvas=None, moodle=None, works
     return lines
 
 
-def canvas_file(totals, people, column, most):
+def canvas_file(totals: Sequence[Total], people: Sequence[Person], column: str, most: float) -> tuple[str, list[str]]:
     """Return the text of a CSV file for Canvas's gradebook import, and whom Canvas will not find by a number.
 
     `totals`: list of `Total`; `people`: the roster; `column`: the assignment's heading in Canvas, best as Canvas
@@ -59,7 +67,7 @@ def canvas_file(totals, people, column, most):
     return plain_csv([head, ["    Points Possible", "", "", "", "", f"{most:g}"], *lines]), unsure
 
 
-def moodle_file(totals, people, lab):
+def moodle_file(totals: Sequence[Total], people: Sequence[Person], lab: str) -> str:
     """Return the text of a CSV file for Moodle's own gradebook import (Grades, Import, CSV file)."""
     known = {person.student: person for person in people}
     lines = []

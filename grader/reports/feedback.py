@@ -7,15 +7,17 @@ the solution is on it but what a counterexample says: the value that was expecte
 
 import base64
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from html import escape
 from importlib.resources import files
+from pathlib import Path
 
 from grader.classroom import atomic
 from grader.classroom.folders import not_a_student, refuse_links
 from grader.marking.mark import ExerciseMark, Marks
 from grader.marking.plain_text import CELL, PAGE, plain
 from grader.reports.gradebook import Manual, read_gradebook
+from grader.runs.assignment import Assignment
 from grader.runs.grade import standing
 from grader.runs.results import read_result
 from grader.submission.pictures import NotAPicture, clean_png
@@ -34,9 +36,10 @@ WORDS = {
 }
 
 
-def write_feedback(course, lab, rules, people=(), students=()):
-    """Write the pages of `lab` (as `load_lab` gives it); return the paths, and the students who aren't marked yet."""
-    graded, waiting = standing(course, lab, rules, people)
+def write_feedback(assignment: Assignment, students: Collection[str] = ()) -> tuple[list[Path], list[str]]:
+    """Write the pages, of these `students` or all; return their paths, and the students who aren't marked yet."""
+    course, lab = assignment.course, assignment.lab
+    graded, waiting = standing(assignment)
     book = read_gradebook(course, lab)
     written = []
     for one in graded:
@@ -53,7 +56,9 @@ def write_feedback(course, lab, rules, people=(), students=()):
     return written, [student for student in waiting if not students or student in students]
 
 
-def feedback_page(marks, student, remarks: Mapping[str, Manual] | None = None, notes=()):
+def feedback_page(
+    marks: Marks, student: str, remarks: Mapping[str, Manual] | None = None, notes: Sequence[str] = ()
+) -> str:
     """Return the page, HTML text, for `marks` (`mark.Marks`) of `student` (a name).
 
     `remarks`: exercise -> what a person entered, as `read_gradebook` gives it. `notes`: lines above the table, such as

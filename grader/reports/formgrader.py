@@ -5,6 +5,7 @@ all, where it shows notebooks. With this file in the folder that Jupyter is star
 """
 
 from grader.classroom import atomic
+from grader.classroom.folders import CourseFolder
 
 CONFIG = """\
 # nbgrader's settings for this class: start Jupyter in this folder.
@@ -15,7 +16,7 @@ c.Autograde.exporter_class = "grader.reports.no_autograder.Refusal"
 """
 
 
-def write_config(course):
+def write_config(course: CourseFolder) -> bool:
     """Write nbgrader_config.py into the class's folder, unless there is one; return whether it was written."""
     path = course.root / "nbgrader_config.py"
     if path.exists() or path.is_symlink():

@@ -7,13 +7,17 @@ scores, extra credit and comments, is never touched; where the automatic mark be
 
 import contextlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC
 
-from grader.classroom.folders import ClassError, not_a_student
+from grader.classroom.class_file import ClassFile
+from grader.classroom.folders import ClassError, CourseFolder, not_a_student
+from grader.intake.roster import Person
 from grader.lab.source import check_id
+from grader.lab.spec import Lab
 from grader.reports.nbgrader_db import open_gradebook
+from grader.runs.grade import Graded
 
 #: Students entered in one transaction: a commit waits for the disk, and a long one has formgrader wait.
 TOGETHER = 20
@@ -41,7 +45,9 @@ class Kept:
     flagged: tuple = ()
 
 
-def write_gradebook(course, lab, rules, graded, roster=()):
+def write_gradebook(
+    course: CourseFolder, lab: Lab, rules: ClassFile, graded: Sequence[Graded], roster: Sequence[Person] = ()
+) -> Kept:
     """Put the marks of `graded` (list of `grade.Graded`) into `course`'s gradebook; return `Kept`.
 
     `lab` as `load_lab` gives it, `rules` the `ClassFile`. Raises ClassError, with the marks that were there intact,
@@ -77,7 +83,7 @@ def _one_commit(book):
     session.commit()
 
 
-def read_gradebook(course, lab):
+def read_gradebook(course: CourseFolder, lab: Lab) -> dict[str, dict[str, Manual]]:
     """Return {student: {exercise: Manual}}, what persons entered for `lab` (as `load_lab` gives it).
 
     {} without a gradebook. Raises ClassError as `write_gradebook` does.
@@ -187,7 +193,7 @@ def _write_marks(book, lab, rules, one, cells):
 
 
 def _automatic(exercise, row):
-    """Return the score that the gradebook is told, None where a person is to give one or our side failed."""
+    """Return the score that the gradebook is told, None where a person is to give one or the grader failed."""
     if row.is_pending or (exercise.manual and row.state == "graded"):
         return None
     return row.score

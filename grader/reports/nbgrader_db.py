@@ -3,16 +3,18 @@
 import contextlib
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-from grader.classroom.folders import ClassError
+from grader.classroom.folders import ClassError, CourseFolder
 
 #: Seconds that another program may hold the gradebook before we give up.
 PATIENCE = 20
 
 
 @contextlib.contextmanager
-def open_gradebook(course):
+def open_gradebook(course: CourseFolder) -> Iterator[Any]:
     """Open the gradebook within the `with`; every trouble with it comes out as a ClassError."""
     try:
         from nbgrader.api import Gradebook
@@ -31,7 +33,7 @@ def open_gradebook(course):
         with _alembic(), _quiet():
             book = Gradebook(url)
             if fresh:
-                path.chmod(0o600)  # marks are nobody else's business
+                path.chmod(0o600)  # marks are no one else's business
             yield book
     except FileNotFoundError as error:
         _remove_unfinished(path, fresh)

@@ -1,5 +1,7 @@
 """In the place of nbgrader's autograder: a refusal, before anything of a submission is read or run."""
 
+from typing import Any
+
 from nbconvert.exporters import NotebookExporter
 
 REFUSAL = (
@@ -11,5 +13,5 @@ REFUSAL = (
 class Refusal(NotebookExporter):
     """What nbgrader's Autograde makes first of all; it can't be made."""
 
-    def __init__(self, *arguments, **settings):
+    def __init__(self, *arguments: object, **settings: Any) -> None:
         raise RuntimeError(REFUSAL)

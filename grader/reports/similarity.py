@@ -3,15 +3,19 @@
 Winnowing (Schleimer, Wilkerson, Aiken 2003): an answer becomes a row of words in which every name, number and text of
 the student's own is one sign; of its runs of `RUN` words some are kept as fingerprints. What the release gives, and
 what much of the class shares, counts for nothing. Comments, layout and names don't matter.
+
+JPlag does the same and more, and wants Java on the machine that grades: eighty lines here want nothing.
 """
 
 import hashlib
 import keyword
 import re
 from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
+from grader.runs.assignment import Assignment
 from grader.runs.grade import standing
 from grader.runs.results import read_result
 
@@ -36,9 +40,10 @@ class Pair:
     common: int
 
 
-def lines(course, lab, rules, people=(), least=0.5):
-    """Return the report on `lab` (as `load_lab` gives it) as lines."""
-    graded, _ = standing(course, lab, rules, people)
+def lines(assignment: Assignment, least: float = 0.5) -> list[str]:
+    """Return the report on the answers that count as lines; `least`: the share from which on two are alike."""
+    course, lab = assignment.course, assignment.lab
+    graded, _ = standing(assignment)
     answers = {}
     for one in graded:
         result = read_result(course, lab.name, one.student, one.sha)
@@ -50,7 +55,7 @@ def lines(course, lab, rules, people=(), least=0.5):
     return report(similar(answers, given, least), len(answers))
 
 
-def similar(answers, given="", least=0.5):
+def similar(answers: Mapping[str, str], given: str = "", least: float = 0.5) -> list[Pair]:
     """Return the `Pair`s that share at least `least`, the most alike first. `answers`: student -> source text.
 
     `given`: the release's text, which everybody has.
@@ -69,14 +74,14 @@ def similar(answers, given="", least=0.5):
     return sorted((p for p in pairs if p.share >= least), key=lambda p: (-p.share, -p.common, p.first, p.second))
 
 
-def fingerprints(text):
+def fingerprints(text: str) -> set[int]:
     """Return the set of fingerprints of source `text`. It is read as words; nothing of it is parsed or run."""
     words = list(_words(text[:200_000]))
     runs = [_sign(" ".join(words[i : i + RUN])) for i in range(len(words) - RUN + 1)]
     return {min(runs[i : i + WINDOW]) for i in range(max(1, len(runs) - WINDOW + 1))} if runs else set()
 
 
-def report(pairs, of):
+def report(pairs: Sequence[Pair], of: int) -> list[str]:
     """Return the pairs as lines of text; `of`: how many students were compared."""
     head = f"{of} students compared; pairs that are much alike: {len(pairs)}. Alike is not copied: read both."
     return [head, *(f"{p.share:4.0%}  {p.first}  {p.second}  ({p.common} passages)" for p in pairs)]

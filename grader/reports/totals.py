@@ -1,6 +1,12 @@
 """What a student gets for a lab in the end: automatic marks, a person's in their place, lateness, points."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+
+from grader.classroom.class_file import ClassFile
+from grader.lab.spec import Lab
+from grader.reports.gradebook import Manual
+from grader.runs.grade import Graded
 
 
 @dataclass(frozen=True)
@@ -13,7 +19,13 @@ class Total:
     note: str = ""
 
 
-def totals_of(lab, rules, graded, waiting, book):
+def totals_of(
+    lab: Lab,
+    rules: ClassFile,
+    graded: Sequence[Graded],
+    waiting: Sequence[str],
+    book: Mapping[str, Mapping[str, Manual]],
+) -> list[Total]:
     """Return a `Total` a student. `graded`, `waiting`: as `grade.standing` gives; `book`: as `read_gradebook` gives.
 
     `lab` as `load_lab` gives it, `rules` the `ClassFile`.

@@ -4,8 +4,10 @@ Whatever happens to one submission, the others are marked; whatever happens to t
 kept, and the same command goes on from there. Marking again what has not changed changes nothing.
 """
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from grader.classroom import atomic, history
 from grader.classroom.folders import ClassError, class_secret, not_a_student, shown, students_of
@@ -15,6 +17,7 @@ from grader.intake.handed_in import read_handed_in
 from grader.lab.secret_draw import draw_secret
 from grader.marking.mark import mark_submission
 from grader.runs import results
+from grader.runs.assignment import Assignment
 from grader.runs.workers import Task, mark_all
 from grader.sandbox import Sandbox
 
@@ -38,7 +41,7 @@ class Graded:
 class Grading:
     """What one run of `grade` gave. `marked`: submissions that were marked now, the others were already.
 
-    `unknown`: students whose notebook was put into submitted/ by hand, so that nobody said when it arrived.
+    `unknown`: students whose notebook was put into submitted/ without an import, so that when it arrived is unknown.
     """
 
     graded: tuple[Graded, ...]
@@ -48,21 +51,31 @@ class Grading:
     unknown: tuple[str, ...] = ()
 
     @property
-    def rows(self):
+    def rows(self) -> list[Row]:
+        """The rows of all students."""
         return [row for one in self.graded for row in one.rows]
 
 
-def grade(course, lab, rules, roster=(), students=None, jobs=1, again=False, sandbox=Sandbox, safe=True, **more):
-    """Mark `lab` (as `load_lab` gives it) for the class; return a `Grading`.
+def grade(
+    assignment: Assignment,
+    students: Sequence[str] | None = None,
+    jobs: int = 1,
+    again: bool = False,
+    sandbox: Callable = Sandbox,
+    safe: bool = True,
+    **more: Any,
+) -> Grading:
+    """Mark the lab for the class; return a `Grading`. Who is in the roster and handed in nothing gets `missing`.
 
-    `rules`: the `ClassFile`. `roster`: `Person`s; who is in it and handed in nothing gets `missing`. `students`: only
-    these. `again`: mark even what is marked. `sandbox`, `safe`: what runs submissions, and whether it is one. `more`:
-    `tell(done, of, Graded or None)` hears of progress, `mark` stands in for `mark_submission`.
+    `students`: only these. `jobs`: submissions at a time. `again`: mark even what is marked. `sandbox`, `safe`: what
+    runs submissions, and whether it is one. `more`: `tell(done, of)` hears of progress, `mark` stands in for
+    `mark_submission`, `seconds` for the most that one submission may take.
     """
+    course, lab = assignment.course, assignment.lab
     tell = more.get("tell", lambda done, of: None)
-    names, odd = _whom(course, roster, students)
-    plans = [_Plan.of(course, lab, rules, name) for name in names]
-    mark_of = _Keeper(course, lab, safe, _since(course, lab, again, students), class_secret(course))
+    names, odd = _whom(assignment, students)
+    plans = [_Plan.of(assignment, name) for name in names]
+    mark_of = _Keeper(assignment, safe, _since(course, lab, again, students), class_secret(course))
     unmarked = [(plan, attempt) for plan in plans for attempt in plan.attempts if not mark_of.is_kept(plan, attempt)]
     done, finished = 0, True
     tell(0, len(unmarked))
@@ -74,7 +87,7 @@ def grade(course, lab, rules, roster=(), students=None, jobs=1, again=False, san
             tell(done, len(unmarked))
     except KeyboardInterrupt:
         finished = False
-    graded = [one for plan in plans if (one := mark_of.graded(plan, rules))]
+    graded = [one for plan in plans if (one := mark_of.graded(plan))]
     graded += [Graded(name, tuple(rows_without(name, lab, "refused", f"{why}.", safe))) for name, why in odd.items()]
     if finished and students is None:
         _since_path(course, lab).unlink(missing_ok=True)
@@ -83,19 +96,20 @@ def grade(course, lab, rules, roster=(), students=None, jobs=1, again=False, san
     return Grading(tuple(graded), tuple(changes), done, finished, unknown)
 
 
-def standing(course, lab, rules, roster=()):
+def standing(assignment: Assignment) -> tuple[list[Graded], list[str]]:
     """Return the `Graded`s as they stand, and the names of students whose mark isn't made yet; nothing is marked."""
-    plans = [_Plan.of(course, lab, rules, name) for name in _whom(course, roster, None)[0]]
-    keeper = _Keeper(course, lab, True, None, b"")
-    found = {plan.student: keeper.graded(plan, rules) for plan in plans}
+    plans = [_Plan.of(assignment, name) for name in _whom(assignment, None)[0]]
+    keeper = _Keeper(assignment, True, None, b"")
+    found = {plan.student: keeper.graded(plan) for plan in plans}
     return [one for one in found.values() if one], [student for student, one in found.items() if one is None]
 
 
-def _whom(course, roster, students):
+def _whom(assignment, students):
     """Return the names of those to mark, and {folder that can't be a student's, shown: why}."""
+    course = assignment.course
     there, odd = students_of(course)
     odd = {name: f"The folder's name can't be a student's: {why}" for name, why in odd.items()}
-    everybody = sorted({*there, *(person.student for person in roster)})
+    everybody = sorted({*there, *(person.student for person in assignment.people)})
     if students is None:
         if not everybody:
             raise ClassError(
@@ -126,17 +140,18 @@ class _Plan:
     first_seen: bool = False
 
     @classmethod
-    def of(cls, course, lab, rules, student):
-        found = read_handed_in(course, student, lab.name)
-        noted = attempts_of(course, student, lab.name)
+    def of(cls, assignment, student):
+        course, lab = assignment.course, assignment.lab.name
+        found = read_handed_in(course, student, lab)
+        noted = attempts_of(course, student, lab)
         if found.state == "missing" and not (noted and noted[-1].reason):
             return cls(student, (), "missing", found.reason)
         before = len(noted)
         if found.state != "missing":
-            note_attempt(course, student, lab.name, found.data if found.state == "here" else None, reason=found.reason)
-            noted = attempts_of(course, student, lab.name)
+            note_attempt(course, student, lab, found.data if found.state == "here" else None, reason=found.reason)
+            noted = attempts_of(course, student, lab)
         seen = len(noted) > before
-        chosen = counted(noted, rules.lab(lab.name))
+        chosen = counted(noted, assignment.rules.lab(lab))
         readable = tuple(attempt for attempt in chosen if attempt.sha)
         state, reason = ("", "") if readable else ("refused", chosen[-1].reason)
         return cls(student, readable, state, reason, seen)
@@ -145,9 +160,10 @@ class _Plan:
 class _Keeper:
     """Knows which notebooks have a result, and keeps those that are made."""
 
-    def __init__(self, course, lab, safe, since, secret):
-        self.course, self.lab, self.safe, self.since, self.secret = course, lab, safe, since, secret
-        self.fingerprint = results.fingerprint(lab.folder)
+    def __init__(self, assignment, safe, since, secret):
+        self.course, self.lab, self.rules = assignment.course, assignment.lab, assignment.rules
+        self.safe, self.since, self.secret = safe, since, secret
+        self.fingerprint = results.fingerprint(self.lab.folder)
         self.lost = set()  # students with an attempt whose copy is gone
 
     def is_kept(self, plan, attempt):
@@ -169,11 +185,11 @@ class _Keeper:
         made = results.Result(student, sha, marks, self.fingerprint, self.safe, results.now())
         results.save_result(self.course, made)
 
-    def graded(self, plan, rules):
+    def graded(self, plan):
         """Return the `Graded` of `plan`, of the best attempt where several count; None while it isn't marked."""
         if not plan.attempts:
             return self._without(plan, plan.state, plan.reason)
-        found = [self._one(plan.student, attempt, rules) for attempt in plan.attempts]
+        found = [self._one(plan.student, attempt) for attempt in plan.attempts]
         found = [one for one in found if one is not None]
         if not found and plan.student in self.lost:
             gone = f"Our side failed: the copy in {self.course.kept}/attempts is gone. Import the notebook again."
@@ -184,12 +200,12 @@ class _Keeper:
     def _without(self, plan, state, reason):
         return Graded(plan.student, tuple(rows_without(plan.student, self.lab, state, reason, self.safe)))
 
-    def _one(self, student, attempt, rules):
+    def _one(self, student, attempt):
         result = results.read_result(self.course, self.lab.name, student, attempt.sha)
         if result is None:
             return None
-        rows = rows_of(student, result.marks, rules.lab(self.lab.name), result.safe)
-        cost = rules.late.cost(rules.late_by(student, self.lab.name, attempt.arrived))
+        rows = rows_of(student, result.marks, self.rules.lab(self.lab.name), result.safe)
+        cost = self.rules.late.cost(self.rules.late_by(student, self.lab.name, attempt.arrived))
         return Graded(student, tuple(rows), attempt.sha, attempt.arrived, cost)
 
 

@@ -11,8 +11,9 @@ from functools import lru_cache
 from pathlib import Path
 
 from grader.classroom import atomic
+from grader.classroom.folders import CourseFolder
 from grader.marking.mark import ExerciseMark, Marks
-from grader.sandbox.installation import CHECKOUT, OURS
+from grader.sandbox.installation import CHECKOUT, OWN_PACKAGES
 
 
 @dataclass(frozen=True)
@@ -27,12 +28,12 @@ class Result:
     at: datetime
 
     @property
-    def failed(self):
-        """Whether our side failed: then it is to be marked again."""
+    def failed(self) -> bool:
+        """Whether the grader failed: then it is to be marked again."""
         return any(mark.state == "grader_failed" for mark in self.marks.exercises)
 
 
-def save_result(course, result):
+def save_result(course: CourseFolder, result: Result) -> None:
     """Keep `result`, all of it or, in a power cut, none."""
     told = {
         "student": result.student,
@@ -45,7 +46,7 @@ def save_result(course, result):
     atomic.write_json(_path(course, result.marks.lab, result.student, result.sha), told)
 
 
-def read_result(course, lab, student, sha):
+def read_result(course: CourseFolder, lab: str, student: str, sha: str) -> Result | None:
     """Return the `Result` kept for that notebook, or None."""
     told = atomic.read_json(_path(course, lab, student, sha))
     if told is None:
@@ -54,26 +55,26 @@ def read_result(course, lab, student, sha):
     return Result(student, sha, marks_from(told["marks"]), told["fingerprint"], told["safe"], at)
 
 
-def is_good(result, fingerprint, safe, since=None):
+def is_good(result: Result | None, fingerprint: str, safe: bool, since: datetime | None = None) -> bool:
     """Return whether `result` needs no marking again. One made without a sandbox is none where there is one."""
     if result is None or result.failed or result.fingerprint != fingerprint or (since and result.at < since):
         return False
     return result.safe or not safe
 
 
-def marks_from(told):
+def marks_from(told: dict) -> Marks:
     """Return the `Marks` that `Marks.as_dict` told."""
     exercises = tuple(ExerciseMark(**{**one, "cases": tuple(one["cases"])}) for one in told["exercises"])
     cells = tuple({**cell, "pictures": tuple(cell["pictures"])} for cell in told["cells"])
     return Marks(told["lab"], exercises, cells, told["log"])
 
 
-def now():
+def now() -> datetime:
     """Return the time that is written beside a result: aware, in UTC."""
     return datetime.now(UTC)
 
 
-def fingerprint(folder):
+def fingerprint(folder: Path | str) -> str:
     """Return a name for the lab's sources as they stand, and the course's own code, oracles among it."""
     digest = hashlib.sha256(_of_the_package())
     for path in sorted(Path(folder).iterdir()):
@@ -85,7 +86,7 @@ def fingerprint(folder):
 @lru_cache(maxsize=1)
 def _of_the_package():
     digest = hashlib.sha256()
-    for path in sorted(path for package in OURS for path in (CHECKOUT / package).rglob("*.py")):
+    for path in sorted(path for package in OWN_PACKAGES for path in (CHECKOUT / package).rglob("*.py")):
         name = path.relative_to(CHECKOUT).as_posix()
         if not name.startswith(("course/widgets", "course/draw")):
             digest.update(name.encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())

@@ -2,17 +2,19 @@
 
 Each worker loads the lab once and marks one submission after another; what a student wrote runs in neither it nor here,
 but in the sandboxes that it makes. A worker that ends, or doesn't answer, is replaced, and what it had is a
-`grader_failed`: our side, to be marked again.
+`grader_failed`, to be marked again.
 """
 
 import multiprocessing
 import signal
 import time
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from multiprocessing.connection import wait
 
 from grader.lab.source import load_lab
-from grader.marking.mark import mark_submission, unasked
+from grader.lab.spec import Lab
+from grader.marking.mark import Marks, mark_submission, unasked
 from grader.sandbox import Profile, Sandbox, SandboxUnavailable
 
 #: Submissions after which a worker is replaced: whatever a library keeps, memory stays flat.
@@ -29,7 +31,14 @@ class Task:
     secret: bytes
 
 
-def mark_all(lab, tasks, jobs=1, sandbox=Sandbox, mark=mark_submission, seconds=None):
+def mark_all(
+    lab: Lab,
+    tasks: Iterable[Task],
+    jobs: int = 1,
+    sandbox: Callable = Sandbox,
+    mark: Callable = mark_submission,
+    seconds: float | None = None,
+) -> Iterator[tuple[Task, Marks]]:
     """Yield (task, `Marks`) as they are made. `tasks`: any iterable of `Task`, read as workers become free.
 
     `lab` is as `load_lab` gives it. `jobs`: how many processes; 0 marks in this one, where nothing can be given up.
@@ -69,13 +78,13 @@ def mark_all(lab, tasks, jobs=1, sandbox=Sandbox, mark=mark_submission, seconds=
             worker.close()
 
 
-def longest(lab):
+def longest(lab: Lab) -> float:
     """Return the seconds that a submission of `lab` can need at the very most, each exercise hanging in turn."""
     return (2 * len(lab.exercises) + 6) * (lab.seconds + 30)
 
 
-def failed(lab, why):
-    """Return the `Marks` of a submission for which our side failed: no mark, never a zero."""
+def failed(lab: Lab, why: str) -> Marks:
+    """Return the `Marks` of a submission for which the grader failed: no mark, never a zero."""
     return unasked(lab, "grader_failed", f"Our side failed, mark it again: {why}.")
 
 
@@ -108,7 +117,7 @@ class _Worker:
             self.broken = True  # it has ended: `take` says so
 
     def take(self, limit):
-        """Return the marks of its task, or those of a failure of ours; None when it has only just begun."""
+        """Return the marks of its task, or those of a failure; None when it has only just begun."""
         try:
             if not self.broken and self.pipe.poll():
                 told = self.pipe.recv()
@@ -161,14 +170,14 @@ def _work(pipe, folder, source, sandbox, mark):
             data, secret = pipe.recv()
             pipe.send(_marked(lab, data, secret, sandbox, mark) if lab else problem)
     except (EOFError, OSError):
-        return  # nobody waits for it any more
+        return  # no one waits for it any more
 
 
 def _marked(lab, data, secret, sandbox, mark):
     try:
         return mark(lab, data, secret, sandbox)
     except SandboxUnavailable as problem:
-        # one that did not come up costs one mark; where none comes up, nobody is to be marked
+        # one that did not come up costs one mark; where none comes up, no one is to be marked
         return f"no sandbox came up: {problem}" if _comes_up(sandbox) else SandboxUnavailable(str(problem))
     except Exception as error:  # whatever it is: it must cost one mark and not the class's
         return failed(lab, f"{type(error).__name__}: {error}")

@@ -5,8 +5,11 @@ file. Until they are read no line of a student's has run.
 """
 
 import struct
+from collections.abc import Iterable
 
-#: The first bytes on the pipe of evidence: the sandbox stands. What fails before is our side's fault.
+from grader.sandbox.profile import Profile
+
+#: The first bytes on the pipe of evidence: the sandbox stands. What fails before is the grader's fault.
 READY = b"sandbox ready\n"
 
 #: Descriptors inside, after the three that every program has.
@@ -51,13 +54,13 @@ start()
 """
 
 
-def command_line(executable, requests, evidence):
+def command_line(executable: str, requests: int, evidence: int) -> list[str]:
     """Return the command that runs inside; `requests` and `evidence` are its descriptors' numbers."""
-    # not -I: it would not hear PYTHONHASHSEED, and the environment is ours alone
+    # not -I: it would not hear PYTHONHASHSEED, and the environment is the grader's alone
     return [executable, "-P", "-s", "-S", "-c", BOOTSTRAP, str(requests), str(evidence)]
 
 
-def orders(profile, packages, processes):
+def orders(profile: Profile, packages: Iterable[str], processes: int) -> bytes:
     """Return the bytes to send first: how to limit oneself, and where packages are; `program` goes after them.
 
     `processes` is what the kernel shall count to: of this user, wherever they run.
@@ -65,7 +68,7 @@ def orders(profile, packages, processes):
     # private memory of one process, twice the allowance: what is reserved and never touched costs nothing. It makes
     # an honest mistake a MemoryError; who is over the allowance in truth is stopped from outside.
     limits = {
-        "RLIMIT_CORE": 1,  # at 0 the kernel would still hand a crash to the machine's own program for them
+        "RLIMIT_CORE": 1,  # at 0 the kernel would still pass a crash to the machine's own program for them
         "RLIMIT_NOFILE": profile.open_files,
         "RLIMIT_FSIZE": profile.scratch,
         "RLIMIT_DATA": 2 * profile.memory,
@@ -92,6 +95,6 @@ def orders(profile, packages, processes):
     return "\n".join(lines).encode()
 
 
-def framed(*parts):
+def framed(*parts: bytes) -> bytes:
     """Return `parts`, each after its length in 8 bytes."""
     return b"".join(struct.pack("<Q", len(part)) + part for part in parts)

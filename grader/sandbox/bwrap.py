@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
 from grader.sandbox.errors import SandboxUnavailable
-from grader.sandbox.installation import LOADER, OLD_NAMES, PROCESSORS
+from grader.sandbox.identity import Identity
+from grader.sandbox.installation import LOADER, OLD_NAMES, PROCESSORS, Installation
+from grader.sandbox.profile import Profile
 from grader.sandbox.seccomp import seccomp_filter
 
 DEVICES = ("null", "zero", "full", "random", "urandom")
@@ -24,10 +26,11 @@ class Options:
     descriptors: list[int] = field(default_factory=list)
     ways: set[str] = field(default_factory=set)  # folders that are made already
 
-    def add(self, *words):
+    def add(self, *words: object) -> None:
+        """Add `words` to the options."""
         self.words += [str(word) for word in words]
 
-    def data(self, content):
+    def data(self, content: bytes) -> int:
         """Return the number of a descriptor from which `content` can be read once."""
         descriptor = os.memfd_create("sandbox", os.MFD_CLOEXEC)
         self.descriptors.append(descriptor)
@@ -37,12 +40,13 @@ class Options:
         os.lseek(descriptor, 0, os.SEEK_SET)
         return descriptor
 
-    def close(self):
+    def close(self) -> None:
+        """Close the descriptors; bubblewrap has its own by then."""
         while self.descriptors:
             os.close(self.descriptors.pop())
 
 
-def find_programs(own_namespace):
+def find_programs(own_namespace: bool) -> tuple[str, str | None]:
     """Return the paths of bubblewrap and of setpriv (None where it isn't needed)."""
     found = {name: shutil.which(name, path="/usr/local/bin:/usr/bin:/bin:/usr/sbin") for name in ("bwrap", "setpriv")}
     if found["bwrap"] is None:
@@ -52,7 +56,7 @@ def find_programs(own_namespace):
     return found["bwrap"], None if own_namespace else os.path.realpath(found["setpriv"])
 
 
-def options(profile, installation, identity, share_network=False):
+def options(profile: Profile, installation: Installation, identity: Identity, share_network: bool = False) -> Options:
     """Return the `Options` of a sandbox; with `share_network` it stays in the network it is started in."""
     made = Options()
     made.add("--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-cgroup-try", "--hostname", NAME)
@@ -81,7 +85,7 @@ def options(profile, installation, identity, share_network=False):
     return made
 
 
-def setpriv_words(setpriv, user):
+def setpriv_words(setpriv: str, user: int) -> list[str]:
     """Return the command that gives up being root for ever, and becomes `user`."""
     return [
         *(setpriv, f"--reuid={user}", f"--regid={user}", "--clear-groups"),

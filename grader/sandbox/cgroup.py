@@ -7,10 +7,12 @@ limit has no such gap. Both versions of control groups; where none can be writte
 import errno
 import os
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
+from typing import Self
 
 ROOT = Path("/sys/fs/cgroup")
 OWN_GROUPS = Path("/proc/self/cgroup")
@@ -21,29 +23,27 @@ NUMBERS = count()
 
 @dataclass(frozen=True)
 class ControlGroup:
-    """The folders of one sandbox's group: one in version 2, one a controller in version 1; none: no such thing here.
-
-    `counts_memory`: its memory is limited by the kernel.
-    """
+    """The folders of one sandbox's group: one in version 2, one a controller in version 1; none: no such thing here."""
 
     folders: tuple[Path, ...] = ()
 
     @property
-    def counts_memory(self):
+    def counts_memory(self) -> bool:
+        """Whether the kernel limits its memory."""
         return any((folder / name).exists() for folder in self.folders for name in LIMITS_OF_MEMORY)
 
-    def holding(self, pid):
+    def holding(self, pid: int) -> Self:
         """Put the process `pid`, and what it will start, under the limits; return the group as far as that went."""
         holding = []
         for folder in self.folders:
             try:
                 (folder / "cgroup.procs").write_text(str(pid))
             except OSError:
-                continue  # a group may be ours to make and not ours to move a process to
+                continue  # a group that can be made may not be one that a process can be moved to
             holding.append(folder)
         return ControlGroup(tuple(holding))
 
-    def cpu_seconds(self):
+    def cpu_seconds(self) -> float | None:
         """Return the processor seconds of all that ran in the group, also of what has ended; None: not counted."""
         for folder in self.folders:
             words = _read(folder / "cpu.stat").split()
@@ -53,7 +53,7 @@ class ControlGroup:
                 return int(used) / 1e9
         return None
 
-    def ran_out_of_memory(self):
+    def ran_out_of_memory(self) -> bool:
         """Tell whether the kernel killed a process of the group for its memory."""
         for folder in self.folders:
             for name in ("memory.events", "memory.oom_control"):
@@ -64,7 +64,7 @@ class ControlGroup:
 
 
 @contextmanager
-def control_group(memory, processes):
+def control_group(memory: int, processes: int) -> Iterator[ControlGroup]:
     """Give, within the `with`, a `ControlGroup` with these limits; an empty one where the machine has none for us."""
     name = f"{PREFIX}{os.getpid()}-{next(NUMBERS)}"
     made, limited = [], []

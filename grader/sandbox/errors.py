@@ -33,18 +33,18 @@ class Ended:
     cpu_seconds: float
     memory: int
 
-    def __str__(self):
+    def __str__(self) -> str:
         tail = f", exit status {self.status}" if self.limit is None else ""
         return f"{SENTENCES[self.limit]}{tail} (after {self.seconds:.1f} s)"
 
 
 class SandboxUnavailable(RuntimeError):
-    """This machine can't make the sandbox: our side, never the student's. The text has the reason and the next step."""
+    """This machine can't make the sandbox: never the student's doing. The text has the reason and the next step."""
 
 
 class SandboxStopped(Exception):
     """What runs inside can't answer any more; `ended` says how it ended."""
 
-    def __init__(self, ended):
+    def __init__(self, ended: Ended) -> None:
         super().__init__(str(ended))
         self.ended = ended

@@ -1,10 +1,11 @@
-"""Who runs inside: a user that nobody else is, lent to one sandbox at a time."""
+"""Who runs inside: a user of its own for each sandbox, given to one at a time."""
 
 import errno
 import os
 import stat
 import struct
 import threading
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -31,22 +32,22 @@ class Identity:
 
 
 @contextmanager
-def identity():
-    """Lend, within the `with`, a user that no process of this machine is; for a plain user, a namespace of their own.
+def identity() -> Iterator[Identity]:
+    """Give, within the `with`, a user that no process of this machine is; for a plain user, a namespace of their own.
 
     Two sandboxes at a time never have the same user, in whatever process their graders are: each holds a lock.
     """
     if os.geteuid() != 0:
         yield Identity(NOBODY, own_namespace=True)
         return
-    lock, user = _lend()
+    lock, user = _assign()
     try:
         yield Identity(user, own_namespace=False)
     finally:
         os.close(lock)
 
 
-def _lend():
+def _assign():
     import fcntl
 
     lock = _open_locks()
@@ -72,7 +73,7 @@ def _lend():
 
 
 def _open_locks():
-    """Open the file of locks, ours alone: in one that others may open, a lock could be held for ever."""
+    """Open the file of locks, the grader's alone: in one that others may open, a lock could be held for ever."""
     try:
         lock = os.open(LOCKS, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     except OSError as error:
@@ -94,7 +95,7 @@ def _mapped(user):
     return False
 
 
-def tasks_of(user):
+def tasks_of(user: int) -> int:
     """Return how many processes and threads `user` has on this machine now."""
     return sum(len(os.listdir(f"/proc/{pid}/task")) for pid, owner in _processes() if owner == user)
 

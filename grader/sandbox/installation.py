@@ -5,6 +5,7 @@ A checkout is never among them: `.pth` files are not read inside, and `course`, 
 
 import os
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,8 +18,8 @@ LOADER = ("/etc/ld.so.cache", "/etc/alternatives", "/etc/localtime")
 #: Which processors there are; without it torch warns.
 PROCESSORS = ("/sys/devices/system/cpu",)
 
-#: The packages of which a submission sees at most what its lab allows (`visible.py`).
-OURS = ("course", "grader", "simgpu")
+#: The packages of which a submission sees at most what its lab allows (`visible_course.py`).
+OWN_PACKAGES = ("course", "grader", "simgpu")
 CHECKOUT = Path(__file__).resolve().parents[2]
 
 
@@ -33,7 +34,7 @@ class Installation:
     covered: tuple[str, ...]
 
 
-def this_python(hidden=()):
+def this_python(hidden: Iterable[str] = ()) -> Installation:
     """Return the `Installation` of the Python that runs this, without the `course` package and without `hidden`."""
     # the real file: a virtual environment's is a link to it, and its settings are read by `site`, which stays out
     executable = os.path.realpath(sys.executable)
@@ -41,8 +42,8 @@ def this_python(hidden=()):
     base = os.path.realpath(sys.base_prefix)
     wanted = [executable, os.path.join(base, "lib"), os.path.join(base, sys.platlibdir), *packages]
     folders = _outermost([path for path in [*SYSTEM, *wanted] if os.path.exists(path)])
-    ours = [os.path.join(folder, name) for folder in (CHECKOUT, *packages) for name in OURS]
-    covered = [os.path.realpath(path) for path in (*ours, *hidden)]
+    checkout = [os.path.join(folder, name) for folder in (CHECKOUT, *packages) for name in OWN_PACKAGES]
+    covered = [os.path.realpath(path) for path in (*checkout, *hidden)]
     seen = {path for path in covered if os.path.exists(path) and any(_inside(path, folder) for folder in folders)}
     return Installation(executable, tuple(folders), tuple(packages), tuple(sorted(seen)))
 

@@ -13,8 +13,11 @@ from grader.sandbox.bootstrap import command_line
 from grader.sandbox.bwrap import find_programs, options, setpriv_words
 from grader.sandbox.cgroup import ControlGroup
 from grader.sandbox.errors import SandboxUnavailable
+from grader.sandbox.identity import Identity
+from grader.sandbox.installation import Installation
 from grader.sandbox.pipes import is_ready
-from grader.sandbox.running import GATE
+from grader.sandbox.profile import Profile
+from grader.sandbox.running import GATE, Running
 
 NEXT_STEP = (
     "`python -m grader doctor` looks at what this machine lacks. In a container, bubblewrap needs to be "
@@ -36,7 +39,7 @@ class Parts:
     stderr: int
     group: ControlGroup
 
-    def reap(self):
+    def reap(self) -> int:
         """Wait for bubblewrap's own end and return the program's exit status."""
         status = self.process.wait()
         os.close(self.monitor)
@@ -51,35 +54,37 @@ class First:
     pid: int
     descriptor: int
 
-    def kill(self):
+    def kill(self) -> None:
         """Kill it, and with it all that runs inside."""
         try:
             signal.pidfd_send_signal(self.descriptor, signal.SIGKILL)
         except ProcessLookupError:
             return  # it ended by itself
 
-    def wait_for_end(self, seconds):
+    def wait_for_end(self, seconds: float) -> None:
         """Wait until it is gone, and with it every process inside: the kernel lets it end as the last."""
         if not is_ready(self.descriptor, select.POLLIN, seconds):
             raise TimeoutError(f"the sandbox's processes did not end {seconds:.0f} s after they were killed")
 
 
-def start_parts(profile, installation, who, group, beside=None):
+def start_parts(
+    profile: Profile, installation: Installation, who: Identity, group: ControlGroup, beside: Running | None = None
+) -> Parts:
     """Start bubblewrap, put what it made under the limits of `group`, let it go on, and return the `Parts`."""
     pipes = {name: os.pipe() for name in ("requests", "evidence", "stdout", "stderr", "information", "gate")}
-    ours = {name: ends[name in ("requests", "gate")] for name, ends in pipes.items()}
-    theirs = {name: ends[name not in ("requests", "gate")] for name, ends in pipes.items()}
+    outer = {name: ends[name in ("requests", "gate")] for name, ends in pipes.items()}
+    inner = {name: ends[name not in ("requests", "gate")] for name, ends in pipes.items()}
     process = first = None
     try:
-        process = _start_bubblewrap(profile, installation, who, theirs, beside)
-        for name in list(theirs):
-            os.close(theirs.pop(name))
-        first = _first_process(process, ours)
+        process = _start_bubblewrap(profile, installation, who, inner, beside)
+        for name in list(inner):
+            os.close(inner.pop(name))
+        first = _first_process(process, outer)
         group = group.holding(first.pid)
-        os.write(ours["gate"], b"!")
+        os.write(outer["gate"], b"!")
         for name in ("requests", "evidence", "stdout", "stderr"):
-            os.set_blocking(ours[name], False)
-        kept = {name: ours.pop(name) for name in ("requests", "evidence", "stdout", "stderr")}
+            os.set_blocking(outer[name], False)
+        kept = {name: outer.pop(name) for name in ("requests", "evidence", "stdout", "stderr")}
         return Parts(process=process, monitor=os.pidfd_open(process.pid), first=first, group=group, **kept)
     except BaseException:
         if process is not None:
@@ -89,28 +94,28 @@ def start_parts(profile, installation, who, group, beside=None):
             os.close(first.descriptor)
         raise
     finally:
-        for descriptor in (*ours.values(), *theirs.values()):
+        for descriptor in (*outer.values(), *inner.values()):
             os.close(descriptor)
 
 
-def _start_bubblewrap(profile, installation, who, theirs, beside):
+def _start_bubblewrap(profile, installation, who, inner, beside):
     bwrap, setpriv = find_programs(who.own_namespace)
     for name in ("stdout", "stderr") if setpriv else ():
-        os.fchown(theirs[name], who.user, -1)  # so that /dev/stdout can be opened inside
+        os.fchown(inner[name], who.user, -1)  # so that /dev/stdout can be opened inside
     made = options(profile, installation, who, share_network=beside is not None)
     try:
-        made.add("--info-fd", theirs["information"], "--block-fd", theirs["gate"])
+        made.add("--info-fd", inner["information"], "--block-fd", inner["gate"])
         # by descriptor: whatever stands in a command line can be read inside, in /proc/1
         words = made.data(b"".join(word.encode() + b"\0" for word in made.words))
-        inside = command_line(installation.executable, theirs["requests"], theirs["evidence"])
+        inside = command_line(installation.executable, inner["requests"], inner["evidence"])
         if setpriv is not None:
             inside = [*setpriv_words(setpriv, who.user), *inside]
-        passed = [*made.descriptors, *(theirs[name] for name in ("requests", "evidence", "information", "gate"))]
+        passed = [*made.descriptors, *(inner[name] for name in ("requests", "evidence", "information", "gate"))]
         return subprocess.Popen(
             [*_enter_network(beside, who), bwrap, "--args", str(words), "--", *inside],
             stdin=subprocess.DEVNULL,
-            stdout=theirs["stdout"],
-            stderr=theirs["stderr"],
+            stdout=inner["stdout"],
+            stderr=inner["stderr"],
             pass_fds=passed,
             env={},
             cwd="/",
@@ -132,13 +137,13 @@ def _enter_network(beside, who):
     return [nsenter, *user, f"--net={spaces}/net", "--"]
 
 
-def _first_process(process, ours):
+def _first_process(process, outer):
     """Return the `First` process that bubblewrap reports; raises SandboxUnavailable with what it says instead."""
     text, deadline = b"", time.monotonic() + GATE
     while not text.rstrip().endswith(b"}"):
-        if not is_ready(ours["information"], select.POLLIN, deadline - time.monotonic()):
+        if not is_ready(outer["information"], select.POLLIN, deadline - time.monotonic()):
             break
-        more = os.read(ours["information"], 4096)
+        more = os.read(outer["information"], 4096)
         if not more:
             break
         text += more
@@ -148,5 +153,5 @@ def _first_process(process, ours):
     except (ValueError, KeyError, ProcessLookupError):
         process.kill()
         process.wait()
-        said = os.read(ours["stderr"], 4096).decode(errors="replace").strip()
+        said = os.read(outer["stderr"], 4096).decode(errors="replace").strip()
         raise SandboxUnavailable(f"bubblewrap could not make a sandbox: {said or 'no answer'}. {NEXT_STEP}") from None

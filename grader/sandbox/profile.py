@@ -57,7 +57,7 @@ class Profile:
                 _check_path(name, path)
 
     @property
-    def cpu_limit(self):
+    def cpu_limit(self) -> float:
         """Seconds of processor time that the whole tree may use."""
         return self.seconds if self.cpu_seconds is None else self.cpu_seconds
 

@@ -5,11 +5,14 @@ import selectors
 import signal
 import threading
 import time
+from collections.abc import Callable
 from math import inf
+from typing import Any
 
 from grader.sandbox.errors import Ended, SandboxStopped
 from grader.sandbox.pipes import AT_ONCE, Pipes
-from grader.sandbox.usage import Usage, look, usage
+from grader.sandbox.profile import Profile
+from grader.sandbox.usage import Look, Usage, look, usage
 
 EVERY = 0.05  # seconds between two looks at what is used
 GATE = 60.0  # seconds in which a sandbox must stand; it takes hundredths of one
@@ -23,7 +26,7 @@ class Running(Pipes):
     The sandbox dies with the thread that started it.
     """
 
-    def __init__(self, profile, parts, release):
+    def __init__(self, profile: Profile, parts: Any, release: Callable[[], object]) -> None:
         """`parts`: the `Parts` of a sandbox that was just started; `release()` is called once all of it is gone."""
         self.ended = None
         self._profile = profile
@@ -44,13 +47,13 @@ class Running(Pipes):
         self._watcher = threading.Thread(target=self._guard, name="sandbox-watch", daemon=True)
         self._watcher.start()
 
-    def begin(self):
+    def begin(self) -> None:
         """Start the clock: the program has its orders. How long a busy machine took until here is not its fault."""
         self._started = time.monotonic()
         self._deadline = self._started + self._profile.seconds
         self._begun = True
 
-    def finish(self, seconds=None):
+    def finish(self, seconds: float | None = None) -> Ended:
         """Tell the program that no request comes any more, wait for its end, and return `Ended`."""
         self._requests = _closed(self._requests)
         left = self._until(seconds) - time.monotonic()
@@ -59,7 +62,7 @@ class Running(Pipes):
         self.close()
         return self.ended
 
-    def close(self):
+    def close(self) -> Ended:
         """End what still runs, wait until it is gone, and give everything back. May be called again."""
         self.stop("closed")
         self._watcher.join()
@@ -69,23 +72,23 @@ class Running(Pipes):
             raise RuntimeError("the sandbox could not be watched to its end") from self._failure
         return self.ended
 
-    def stop(self, limit):
+    def stop(self, limit: str) -> None:
         """Kill everything inside; `limit` says why. The first reason stays."""
         with self._turn:
             if not self._over:
                 self._limit = self._limit or limit
                 self._parts.first.kill()
 
-    def look(self):
+    def look(self) -> Look | None:
         """Return the `usage.Look` at what it used so far, seen by the calling thread; None: not counted here."""
         return look(self._parts.first.pid, self._parts.group)
 
-    def has_ended(self, seconds=0.0):
+    def has_ended(self, seconds: float = 0.0) -> bool:
         """Tell whether it has ended, or does within `seconds`."""
         return self._gone.wait(seconds)
 
     @property
-    def first_pid(self):
+    def first_pid(self) -> int:
         """The number, outside, of the first process inside."""
         return self._parts.first.pid
 
@@ -99,7 +102,7 @@ class Running(Pipes):
     def _guard(self):
         try:
             self._watch()
-        except Exception as failure:  # ours: it is told to who waits, and what nobody watches must not run
+        except Exception as failure:  # of the grader: it is told to who waits, and nothing runs unwatched
             self._failure = failure
             self.stop("closed")
         finally:
@@ -137,7 +140,7 @@ class Running(Pipes):
                 self.stop("time")
             return
         profile, group = self._profile, self._parts.group
-        # where the kernel counts memory, and stops at the limit, ours is a quick look: the exact one is slow
+        # where the kernel counts memory, and stops at the limit, the watcher takes a quick look: the exact one is slow
         allowed = inf if group.counts_memory else profile.memory
         now = usage(self._parts.first.pid, allowed, count_shared=not group.counts_memory)
         self._used = Usage(now.memory, max(now.cpu_seconds, self._used.cpu_seconds), now.processes, now.files)

@@ -1,4 +1,4 @@
-"""Start a sandbox: lend a user, make a control group, start bubblewrap, and hand the program over."""
+"""Start a sandbox: take a user, make a control group, start bubblewrap, and pass the program on."""
 
 import os
 import sys
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from grader.sandbox.bootstrap import READY, framed, orders
 from grader.sandbox.cgroup import control_group
-from grader.sandbox.errors import SandboxStopped, SandboxUnavailable
+from grader.sandbox.errors import Ended, SandboxStopped, SandboxUnavailable
 from grader.sandbox.identity import identity, tasks_of
 from grader.sandbox.installation import this_python
 from grader.sandbox.parts import NEXT_STEP, start_parts
@@ -23,7 +23,7 @@ class Sandbox:
 
     profile: Profile = Profile()
 
-    def start(self, program, beside=None):
+    def start(self, program: str | bytes, beside: Running | None = None) -> Running:
         """Run `program` (Python source, text or bytes) in a new sandbox; return it, `Running`.
 
         `beside`: another one that runs, whose network (loopback only) this one then shares: two programs, each
@@ -39,15 +39,15 @@ class Sandbox:
             running, first = self._start(beside)
             try:
                 return _introduced(running, first, source)
-            except BaseException:  # Ctrl-C too: what nobody holds must not run on
+            except BaseException:  # Ctrl-C too: what is held by no one must not run on
                 running.close()
                 raise
         except SandboxUnavailable:
             if beside is not None and beside.has_ended(1.0):
-                raise SandboxStopped(beside.ended) from None  # so its network is gone, and that was not our side
+                raise SandboxStopped(beside.ended) from None  # so its network is gone
             raise
 
-    def run(self, program, requests=b"", seconds=None):
+    def run(self, program: str | bytes, requests: bytes = b"", seconds: float | None = None) -> Ended:
         """Run `program`, send it `requests`, wait for its end, and return `Ended`: for programs that only print."""
         with self.start(program) as running:
             try:
@@ -74,7 +74,7 @@ class Sandbox:
 
 
 def _introduced(running, first, program):
-    """Wait until the sandbox says that it stands, and give it its orders; it has run nobody's code until then."""
+    """Wait until the sandbox says that it stands, and give it its orders; no one's code has run until then."""
     try:
         if running.receive(len(READY), GATE) == READY:
             running.send(framed(first, program), GATE)

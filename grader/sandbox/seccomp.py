@@ -1,4 +1,6 @@
-"""The filter of system calls, as the bytes of a classic BPF program: made by hand, so it needs no library.
+"""The filter of system calls, as the bytes of a classic BPF program.
+
+Made by hand: libseccomp's Python binding comes with the system's own Python only, not with the one that grades.
 
 Everything is allowed but what `syscalls.py` names: an allow-list would have to follow every release of numpy and torch.
 Calls newer than that table don't exist for the program, and a call for another architecture kills it.
@@ -28,7 +30,7 @@ FAMILIES = {"none": {1: None}, "loopback": {1: None, 2: (0, 6, 17), 10: (0, 6, 1
 
 
 @lru_cache
-def seccomp_filter(network="none", machine=None):
+def seccomp_filter(network: str = "none", machine: str | None = None) -> bytes:
     """Return the filter's bytes for `machine` (this one's by default), with the socket families that `network` has."""
     machine = machine or platform.machine()
     if machine not in MACHINES:

@@ -43,7 +43,7 @@ class UnsafeSandbox:
 
     profile: Profile = Profile()
 
-    def start(self, program, beside=None):
+    def start(self, program: str, beside: object = None) -> "UnsafeProcess":
         """Run `program` (Python source) in a child process; return it. All share this machine's network anyway."""
         folder = Path(tempfile.mkdtemp(prefix="unsafe-"))
         for path, content in self.profile.files.items():
@@ -62,7 +62,7 @@ class UnsafeSandbox:
 class UnsafeProcess(Pipes):
     """What `UnsafeSandbox.start` gives: `send`, `receive`, `look`, `stop`, `close` and `ended`, as `Running` has."""
 
-    def __init__(self, profile, folder):
+    def __init__(self, profile: Profile, folder: Path) -> None:
         self.ended = None
         self._folder, self._profile = folder, profile
         self._started = time.monotonic()
@@ -81,16 +81,16 @@ class UnsafeProcess(Pipes):
         os.close(theirs)
         os.close(back)
 
-    def look(self):
-        """Return None: nobody counts here what it uses."""
+    def look(self) -> None:
+        """Return None: what it uses is not counted."""
         return None
 
-    def close(self):
+    def close(self) -> Ended:
         """End it, remove what it left, and return `Ended`. May be called again."""
         self.stop("closed")
         return self.ended
 
-    def stop(self, limit):
+    def stop(self, limit: str) -> None:
         """Kill it and its group; `limit` says why. The first reason stays."""
         if self.ended is None:
             self._end(limit)

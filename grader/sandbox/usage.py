@@ -8,6 +8,8 @@ all processes used together, also those that ended in between.
 import os
 from dataclasses import dataclass, field
 
+from grader.sandbox.cgroup import ControlGroup
+
 PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 TICKS = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
 FILE_SYSTEMS = ("tmp", "dev/shm")
@@ -24,7 +26,7 @@ class Usage:
     files: int
 
 
-def usage(root, limit, count_shared=True):
+def usage(root: int, limit: float, count_shared: bool = True) -> Usage:
     """Return the `Usage` of the process `root` and all below it; above `limit` bytes memory is counted exactly.
 
     Resident pages are quick to read but count a page that ten processes share ten times; the exact way is slow.
@@ -42,7 +44,7 @@ def usage(root, limit, count_shared=True):
 
 @dataclass(frozen=True)
 class Look:
-    """Seconds up to now: `used` by the whole group, `ran` and `queued` by thread, `own`: what our thread queued."""
+    """Seconds up to now: `used` by the group, `ran` and `queued` by thread, `own`: queued by the calling thread."""
 
     used: float
     ran: dict = field(default_factory=dict)
@@ -50,7 +52,7 @@ class Look:
     own: float = 0.0
 
 
-def look(root, group):
+def look(root: int, group: ControlGroup) -> Look | None:
     """Return the `Look` at the process `root` and all below it, in `group`; None where the kernel doesn't count."""
     used = group.cpu_seconds()
     if used is None:
@@ -66,7 +68,7 @@ def look(root, group):
     return Look(used, ran, queued, own)
 
 
-def effort(before, after, seconds, processors=None):
+def effort(before: Look | None, after: Look | None, seconds: float, processors: int | None = None) -> float:
     """Return the seconds that remain of `seconds` between two `Look`s (None: no such thing) without the queueing.
 
     Time spent asleep remains. Never less than the busiest thread ran, nor than all together would have needed on all
@@ -82,7 +84,7 @@ def effort(before, after, seconds, processors=None):
     return min(seconds, max(alone, *least))
 
 
-def processes_below(root):
+def processes_below(root: int) -> list[int]:
     """Return `root` and the processes below it. The first process of a namespace inherits what others leave."""
     found, waiting = [], [root]
     while waiting:
@@ -116,7 +118,7 @@ def _proportional(pid):
 
 
 def _shared(tree):
-    """Return the size of memory that was mapped to be shared: a child may fill it and end, and it is nobody's page."""
+    """Return the size of memory that was mapped to be shared: a child may fill it and end, and it is no process's."""
     sizes = {}
     for pid in tree:
         for line in _read(f"/proc/{pid}/maps").splitlines():

@@ -1,6 +1,6 @@
 """Pictures of a submission: only PNG, taken apart and put together again from what a picture needs.
 
-No image library reads a stranger's bytes here: the chunks are read by hand and the pixels only inflated, to a size that
+No image library reads a student's bytes here: the chunks are read by hand and the pixels only inflated, to a size that
 the head has promised. What comes out holds head, palette, transparency and pixels; comments, colour profiles and
 whatever else a PNG can carry, or can be hidden behind one, stay behind.
 """
@@ -21,7 +21,7 @@ class NotAPicture(ValueError):
     """The text is no PNG that can be shown: it says why."""
 
 
-def clean_png(text):
+def clean_png(text: str) -> str:
     """Return the picture in `text` (base64, as notebooks keep it) as base64 of a PNG made anew.
 
     Raises NotAPicture.

@@ -1,4 +1,4 @@
-"""A submission as it came: bytes of a notebook, read into cells. The bytes are a stranger's and nothing of them is run.
+"""A submission as it came: bytes of a notebook, read into cells. The bytes are a student's and nothing of them is run.
 
 Read by hand rather than by nbformat: a broken notebook must give a sentence, not a stack of validation errors, and most
 of what a notebook holds (metadata, outputs, checks) is of no use here.
@@ -34,7 +34,7 @@ class Cell:
     pictures: tuple[str, ...] = ()
 
 
-def read_submission(data):
+def read_submission(data: bytes) -> list[Cell]:
     """Return the `Cell`s of a notebook's bytes, nbformat 3 or 4, in order.
 
     Raises TooLarge, or Unreadable where it is empty, not JSON, or no notebook.
@@ -59,7 +59,7 @@ def read_submission(data):
     return cells
 
 
-def plain_lines(text):
+def plain_lines(text: str) -> str:
     """Return `text` with plain line ends and without invisible spaces at the ends of lines."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     return "\n".join(line.rstrip() for line in text.split("\n")).strip("\n")

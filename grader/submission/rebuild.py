@@ -8,9 +8,11 @@ it defines: editors rewrite ids, split cells and drop metadata.
 
 import ast
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from grader.lab.source import MARKED, check_id
+from grader.lab.spec import Lab
 from grader.submission.read import plain_lines, read_submission
 
 SHOWN = 50_000  # characters of a cell
@@ -46,13 +48,13 @@ class Rebuilt:
     cells: tuple[Shown, ...]
     answered: dict
 
-    def without(self, step):
+    def without(self, step: Step) -> "Rebuilt":
         """Return the notebook without that step, or without the whole answer that it belongs to."""
         rest = tuple(s for s in self.steps if s is not step and (s.exercise is None or s.exercise != step.exercise))
         return Rebuilt(rest, self.cells, self.answered)
 
 
-def rebuild(lab, data):
+def rebuild(lab: Lab, data: bytes) -> Rebuilt:
     """Return the `Rebuilt` of a submission's bytes for `lab` (as `load_lab` returns it).
 
     Raises submission.Unreadable or submission.TooLarge, whose text says why.
@@ -99,7 +101,7 @@ def _steps(lab, cells, places, answered):
             yield from lost.pop(place.id, [])
 
 
-def imports_needed(lab, texts):
+def imports_needed(lab: Lab, texts: Iterable[str]) -> list[str]:
     """Return the import statements of `lab`'s notebook-only cells that bind a name which stands in one of `texts`.
 
     Such cells are not run when marks are made. A picture's cell says `import torch`, an answer further down says
@@ -174,7 +176,7 @@ def _essence(text):
 
 
 def _definition(entry):
-    # by pattern: a stranger's text is not parsed here
+    # by pattern: a student's text is not parsed here
     name = re.escape(entry)
     return re.compile(
         rf"^(?:(?:async[ \t]+)?def[ \t]+{name}\b|class[ \t]+{name}\b|{name}[ \t]*(?::[^=\n]+)?=[^=])", re.M

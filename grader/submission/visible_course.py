@@ -42,7 +42,7 @@ def check(answer=None, exercise=None):
 
 
 @lru_cache(maxsize=32)
-def visible_files(modules, masked=()):
+def visible_files(modules: tuple[str, ...], masked: tuple[str, ...] = ()) -> dict[str, bytes]:
     """Return absolute path inside -> bytes, for the allowed `modules` (`course.life.files`) less the `masked` names.
 
     A package's own `__init__` comes with its modules, and so do data files of a folder that is named with a slash,

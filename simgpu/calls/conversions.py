@@ -1,5 +1,7 @@
 """Functions that take a tensor elsewhere or write one into another, told apart from torch's own by where things lie."""
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
@@ -11,9 +13,10 @@ from simgpu.ops.tensor import SimulatedTensor, read
 
 _quiet = torch._C.DisableTorchFunctionSubclass
 _KIND = "torch.cuda."
+_PRESERVE = torch.preserve_format
 
 
-def to(tensor, *args, copy=False, **kwargs):
+def to(tensor: Tensor, *args: Any, copy: bool = False, **kwargs: Any) -> Tensor:
     """`Tensor.to` in all its forms."""
     if isinstance(tensor, SimulatedTensor):
         read(tensor)
@@ -47,17 +50,17 @@ def _without_copy(args, copy):
     return (args[:-1], args[-1]) if flags == 2 else (args, copy)
 
 
-def cuda(tensor, device=None, non_blocking=False, memory_format=torch.preserve_format):
+def cuda(tensor: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = _PRESERVE) -> Tensor:
     """`Tensor.cuda`."""
     return to(tensor, "cuda" if device is None else device, non_blocking=non_blocking, memory_format=memory_format)
 
 
-def cpu(tensor, memory_format=torch.preserve_format):
+def cpu(tensor: Tensor, memory_format: Any = _PRESERVE) -> Tensor:
     """`Tensor.cpu`."""
     return to(tensor, "cpu", memory_format=memory_format)
 
 
-def type_(tensor, dtype=None, non_blocking=False, **kwargs):
+def type_(tensor: Tensor, dtype: Any = None, non_blocking: bool = False, **kwargs: Any) -> Tensor | str:
     """`Tensor.type`: the type's name, or a conversion to a type, which may be one of another device."""
     if dtype is None:
         with _quiet():
@@ -71,12 +74,14 @@ def type_(tensor, dtype=None, non_blocking=False, **kwargs):
     return to(tensor, "cuda" if name.startswith(_KIND) else "cpu", wanted, non_blocking)
 
 
-def type_as(tensor, other):
+def type_as(tensor: Tensor, other: Tensor) -> Tensor:
     """`Tensor.type_as`."""
     return to(tensor, other.device, other.dtype)
 
 
-def new_tensor(tensor, data, dtype=None, device=None, requires_grad=False, **kwargs):
+def new_tensor(
+    tensor: Tensor, data: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False, **kwargs: Any
+) -> Tensor:
     """`Tensor.new_tensor`: Python's numbers, by default where `tensor` is."""
     if isinstance(tensor, SimulatedTensor):
         read(tensor)
@@ -85,7 +90,7 @@ def new_tensor(tensor, data, dtype=None, device=None, requires_grad=False, **kwa
     return to(made, device).requires_grad_(requires_grad)
 
 
-def copy_(tensor, src, non_blocking=False):
+def copy_(tensor: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
     """`Tensor.copy_`: the gradient of what is copied goes back to where that lies."""
     if src.requires_grad and src.device != tensor.device:
         src = move(src, tensor.device, non_blocking=non_blocking)
@@ -93,14 +98,14 @@ def copy_(tensor, src, non_blocking=False):
         return tensor.copy_(src, non_blocking)
 
 
-def getitem(tensor, index):
+def getitem(tensor: Tensor, index: Any) -> Tensor:
     """`tensor[index]`."""
     index = _masks_moved(tensor, index)
     with _quiet():
         return tensor[index]
 
 
-def setitem(tensor, index, value):
+def setitem(tensor: Tensor, index: Any, value: Any) -> None:
     """`tensor[index] = value`: a value from elsewhere is copied in by a slice, one number by any index."""
     index = _masks_moved(tensor, index)
     if isinstance(value, Tensor) and value.device != tensor.device and (value.dim() == 0 or not _has_tensor(index)):
@@ -123,7 +128,7 @@ def _has_tensor(index):
     return any(isinstance(part, (Tensor, list)) for part in (index if isinstance(index, tuple) else (index,)))
 
 
-def set_data(tensor, value):
+def set_data(tensor: Tensor, value: Tensor) -> None:
     """`tensor.data = value`, also when the two are of different kinds: a CPU parameter becomes one of a GPU."""
     if isinstance(tensor, SimulatedTensor) == isinstance(value, SimulatedTensor):
         with _quiet():
@@ -143,7 +148,7 @@ def set_data(tensor, value):
             tensor.grad = gradient
 
 
-def set_grad(tensor, gradient):
+def set_grad(tensor: Tensor, gradient: Tensor | None) -> None:
     """`tensor.grad = gradient`, which has to lie where the tensor does."""
     if isinstance(gradient, Tensor) and gradient.device != tensor.device:
         raise RuntimeError(assigned_gradient(gradient.device, tensor.device))
@@ -151,7 +156,7 @@ def set_grad(tensor, gradient):
         Tensor.grad.__set__(tensor, gradient)
 
 
-def set_(tensor, source=None, *args, **kwargs):
+def set_(tensor: Tensor, source: Any = None, *args: Any, **kwargs: Any) -> Tensor:
     """`Tensor.set_`, as `torch.load` uses it to fill a tensor with what it has read."""
     if isinstance(source, RestoredStorage):
         numbers = torch.empty(0, dtype=tensor.dtype).set_(source, *args, **kwargs)

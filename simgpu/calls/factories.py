@@ -1,6 +1,8 @@
 """Making a new tensor on a simulated device: torch's factory runs on the CPU, its results go to the device."""
 
+from collections.abc import Callable
 from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -13,12 +15,16 @@ from simgpu.ops.dispatch import Call, drawn
 from simgpu.ops.results import make_room, put
 from simgpu.ops.tensor import SimulatedTensor
 
+if TYPE_CHECKING:
+    from simgpu.session import SimulatedGPUs
+
+
 _CPU = torch.device("cpu")
 _push = torch._C._push_on_torch_dispatch_stack
 _depth = torch._C._len_torch_dispatch_stack
 
 
-def make(func, args, kwargs, where, simulation):
+def make(func: Callable, args: tuple, kwargs: dict, where: torch.device, simulation: "SimulatedGPUs") -> Any:
     """Return what `func`, which takes a `device`, makes on `where`."""
     options = {**kwargs, "device": _CPU}
     if options.pop("pin_memory", False):
@@ -33,7 +39,7 @@ def make(func, args, kwargs, where, simulation):
     return move(made.detach(), where).requires_grad_(needs_gradient)
 
 
-def make_inside(func, args, kwargs, where, simulation):
+def make_inside(func: Callable, args: tuple, kwargs: dict, where: torch.device, simulation: "SimulatedGPUs") -> Any:
     """Return what `func` gives when the tensors that it makes for itself, on the C++ device, are put on `where`."""
     with _below(_Making(where, simulation)), torch._C.DisableTorchFunctionSubclass():
         return func(*args, **kwargs)

@@ -1,5 +1,7 @@
 """Moving a tensor as autograd sees it, and gradients: each goes back to where its tensor lies, or came from."""
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
@@ -11,7 +13,9 @@ _to_copy = torch.ops.aten._to_copy.default
 _quiet = torch._C.DisableTorchFunctionSubclass
 
 
-def move(tensor, device, dtype=None, non_blocking=False, memory_format=None):
+def move(
+    tensor: Tensor, device: torch.device, dtype: Any = None, non_blocking: bool = False, memory_format: Any = None
+) -> Tensor:
     """Return a copy of `tensor` on `device`, of `dtype` if given. Differentiable."""
     if torch.is_grad_enabled() and tensor.requires_grad:
         return _Move.apply(tensor, device, dtype, non_blocking, memory_format)
@@ -52,7 +56,7 @@ def _copied(tensor, device, dtype, non_blocking, memory_format):
         return _to_copy(tensor, **options)
 
 
-def get_grad(tensor):
+def get_grad(tensor: Tensor) -> Tensor | None:
     """`tensor.grad`, which lies where the tensor does, unless a program moved the tensor away from it."""
     with _quiet():
         gradient = tensor.grad
@@ -64,7 +68,7 @@ def get_grad(tensor):
         return tensor.grad
 
 
-def placed_all(gradients, tensors):
+def placed_all(gradients: Any, tensors: Any) -> Any:
     """Return the gradients as `torch.autograd.grad` gives them for `tensors`, each where its tensor lies."""
     if isinstance(gradients, dict):
         return {name: _placed_beside(gradient, tensors[name]) for name, gradient in gradients.items()}
@@ -78,7 +82,7 @@ def _placed_beside(gradient, tensor):
     return placed(gradient, tensor.device)
 
 
-def placed(gradient, device):
+def placed(gradient: Tensor, device: torch.device) -> Tensor:
     """Return `gradient` on `device`; no time passes, for a GPU would have made it there. Differentiable."""
     if torch.is_grad_enabled() and gradient.requires_grad:
         return _Placed.apply(gradient, device)

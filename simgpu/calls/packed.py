@@ -5,11 +5,12 @@ numbers on the CPU, and the device's tensor is indexed by the places that they r
 """
 
 import torch
+from torch import Tensor
 
 from simgpu.ops.tensor import SimulatedTensor
 
 
-def pack_padded_sequence(sequences, lengths, batch_first):
+def pack_padded_sequence(sequences: Tensor, lengths: Tensor, batch_first: bool) -> tuple[Tensor, Tensor]:
     """`torch._VF._pack_padded_sequence`: return the steps that count, in one row, and how many run at each time."""
     if not isinstance(sequences, SimulatedTensor):
         return _plain("_pack_padded_sequence", sequences, lengths, batch_first)
@@ -24,7 +25,9 @@ def pack_padded_sequence(sequences, lengths, batch_first):
     return sequences.flatten(0, 1)[picked], running
 
 
-def pad_packed_sequence(data, batch_sizes, batch_first, padding_value, total_length):
+def pad_packed_sequence(
+    data: Tensor, batch_sizes: Tensor, batch_first: bool, padding_value: float, total_length: int
+) -> tuple[Tensor, Tensor]:
     """`torch._VF._pad_packed_sequence`: the inverse; what no step fills is `padding_value`."""
     if not isinstance(data, SimulatedTensor):
         return _plain("_pad_packed_sequence", data, batch_sizes, batch_first, padding_value, total_length)

@@ -6,6 +6,7 @@ again would hand it over again, and leaving our mode first, as torch advises, wo
 """
 
 import types
+from collections.abc import Callable
 from functools import cache
 
 import torch
@@ -13,7 +14,7 @@ import torch
 _GUARDS = ("has_torch_function", "has_torch_function_unary", "has_torch_function_variadic")
 
 
-def body_of(func):
+def body_of(func: Callable) -> Callable | None:
     """Return the function to call in place of `func` once its override is handled, or None if it has no such guard.
 
     None too for a method that calls `super()`: what it calls hands itself over under the method's own name.

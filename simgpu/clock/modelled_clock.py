@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 from weakref import WeakSet
 
+from simgpu.clock.chart import chart
 from simgpu.clock.engine import Engine, common_gap
-from simgpu.clock.svg import lanes
 from simgpu.models.device_model import DeviceModel, Work
 from simgpu.units import seconds_in_words
 
@@ -234,7 +234,7 @@ class ModelledClock:
 
     def picture(self, title: str = "", since: float = 0.0, until: float = float("inf")) -> Any:
         """Return a picture of the lanes between two moments in modelled seconds: who was busy, and with what."""
-        return lanes(self.spans_between(since, until), title, self.model.label)
+        return chart(self.spans_between(since, until), title, self.model.label)
 
     def _set_engines(self):
         self._engines = [{way: Engine(f"gpu:{index} {way}") for way in _WAYS} for index in range(self.count)]

@@ -5,12 +5,20 @@ name before the simulation (`from torch.cuda import is_available`) answers for i
 """
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import SimpleNamespace
+from typing import TYPE_CHECKING
 
 import torch
 
+from simgpu.memory.accounts import Account
 from simgpu.messages import invalid_ordinal
+from simgpu.models.device_model import DeviceModel
+
+if TYPE_CHECKING:
+    from simgpu.session import SimulatedGPUs
+
 
 # hardware, as its data sheet names it -> compute capability, multiprocessors. NVIDIA's list of compute capabilities
 # (developer.nvidia.com/cuda-gpus) and the white papers of the architectures: H200 and H100 SXM 132, A100 108, T4 40.
@@ -20,70 +28,62 @@ _KNOWN = {"H200": ((9, 0), 132), "H100": ((9, 0), 132), "A100": ((8, 0), 108), "
 class Driver:
     """Answers for the simulated GPUs `gpus`; the current device is a thread's own, as in CUDA, and starts at 0."""
 
-    def __init__(self, gpus):
+    def __init__(self, gpus: "SimulatedGPUs"):
         self.gpus = gpus
         self._mine = threading.local()
 
-    def current(self):
+    def current(self) -> int:
         """Return the index of this thread's current device."""
         return getattr(self._mine, "index", 0)
 
-    def use(self, index):
+    def use(self, index: int) -> int:
         """Make `index` this thread's current device; return the one before. A negative index changes nothing."""
         before = self.current()
         if index >= 0:
             self._mine.index = self.legal(index)
         return before
 
-    def legal(self, index):
+    def legal(self, index: int) -> int:
         """Return `index`; raises CUDA's error when there is no such device."""
         if index >= self.gpus.count:
             raise torch.AcceleratorError(invalid_ordinal())
         return index
 
-    def exchange(self, index):
+    def exchange(self, index: int) -> int:
         """Change to `index` and return the device before, or -1 when there was nothing to change."""
         return -1 if index < 0 else self.use(index)
 
-    def wait(self, index=None):
+    def wait(self, index: int | None = None) -> None:
         """Wait for a device, the current one when no index is given."""
         self.gpus.clock.synchronize(self.legal(self.current() if index is None else index))
 
-    def account(self, index):
+    def account(self, index: int) -> Account:
         """Return the memory account of a device, the current one for -1."""
         return self.gpus.memory.account(self.legal(self.current() if index < 0 else index))
 
-    def every_account(self):
-        """Return the accounts of all devices."""
-        return [self.account(index) for index in range(self.gpus.count)]
-
-    def free_and_total(self, index):
+    def free_and_total(self, index: int) -> tuple[int, int]:
         """Return the bytes that no one reserves and all bytes: what cudaMemGetInfo tells."""
         account = self.account(index)
         return account.total - account.reserved, account.total
 
-    def limit(self, fraction, index):
+    def limit(self, fraction: float, index: int) -> None:
         """Let this process use `fraction` of a device's memory."""
         account = self.account(index)
         account.limit = int(fraction * account.total)
 
-    def properties(self, index):
+    def properties(self, index: int) -> "DeviceProperties":
         """Return what torch.cuda.get_device_properties tells of a device."""
         return properties_of(self.gpus.model, self.legal(index))
 
-    def empty_cache(self):
+    def empty_cache(self) -> None:
         """Give back what is reserved and unused on every device."""
-        for account in self.every_account():
-            account.empty_cache()
+        for index in range(self.gpus.count):
+            self.account(index).empty_cache()
 
 
-def c_functions(driver):
+def c_functions(driver: Driver) -> dict[str, Callable]:
     """Return torch._C's functions for CUDA and for accelerators as name -> function of the simulated driver."""
     gpus = driver.gpus
-    memory = {
-        "emptyCache": driver.empty_cache,
-        "resetAccumulatedStats": lambda index: None,
-    }
     cuda = {
         "init": lambda: None,
         "isInBadFork": lambda: False,
@@ -98,8 +98,8 @@ def c_functions(driver):
         "getAllocatorBackend": lambda: "native",
         "memoryStats": lambda index: driver.account(index).stats(),
         "resetPeakMemoryStats": lambda index: driver.account(index).reset_peak(),
-        "resetAccumulatedMemoryStats": memory["resetAccumulatedStats"],
-        "emptyCache": memory["emptyCache"],
+        "resetAccumulatedMemoryStats": lambda index: None,
+        "emptyCache": driver.empty_cache,
         "setMemoryFraction": driver.limit,
         "getMemoryFraction": lambda index: driver.account(index).limit / driver.account(index).total,
         "isCurrentStreamCapturing": lambda: False,
@@ -108,7 +108,8 @@ def c_functions(driver):
         "get_sync_debug_mode": lambda: 0,
     }
     accelerator = {
-        **memory,
+        "emptyCache": driver.empty_cache,
+        "resetAccumulatedStats": lambda index: None,
         "getAccelerator": lambda: torch.device("cuda"),
         "getDeviceIndex": driver.current,
         "setDeviceIndex": driver.use,
@@ -133,7 +134,7 @@ def _no_raw_stream(index):
     raise RuntimeError("torch.compile on simulated GPUs: compiled code needs real ones. Run the function uncompiled.")
 
 
-def runtime(driver):
+def runtime(driver: Driver) -> SimpleNamespace:
     """Return the part of the CUDA runtime library that torch's Python calls: torch.cuda.cudart()."""
     return SimpleNamespace(
         cudaMemGetInfo=driver.free_and_total,
@@ -162,7 +163,7 @@ class DeviceProperties:
     gcnArchName: str = ""  # torch's name; asked for by programs that also run on AMD's GPUs
 
     @property
-    def capability(self):
+    def capability(self) -> tuple[int, int]:
         """Major and minor number of the compute capability."""
         return self.major, self.minor
 
@@ -174,7 +175,7 @@ class DeviceProperties:
         )
 
 
-def properties_of(model, index):
+def properties_of(model: DeviceModel, index: int) -> DeviceProperties:
     """Return the `DeviceProperties` of simulated GPU `index` of a `DeviceModel`: the same for every index."""
     words = model.hardware.replace("-", " ").split()
     (major, minor), count = next((known for word, known in _KNOWN.items() if word in words), ((0, 0), 0))

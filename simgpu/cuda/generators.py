@@ -24,14 +24,15 @@ class DeviceGenerator(_ORIGINAL):
         weakref.finalize(made, _BELONGS.pop, made._cdata, None).atexit = False
         return made
 
-    def __init__(self, device):
+    def __init__(self, device: "torch.device | str"):
         pass  # __new__ has taken the device; torch's own __init__ would read it as a CUDA generator's
 
     @property
-    def device(self):
+    def device(self) -> torch.device:
+        """The simulated device it belongs to."""
         return self._where
 
-    def clone_state(self):
+    def clone_state(self) -> "DeviceGenerator":
         """Return a new generator of the same device in the same state."""
         made = DeviceGenerator(self._where)
         made.set_state(self.get_state())
@@ -47,22 +48,22 @@ class DeviceGenerator(_ORIGINAL):
 class Randomness:
     """The default generators of `count` simulated GPUs; each starts from the CPU's seed, as CUDA's start from one."""
 
-    def __init__(self, count):
+    def __init__(self, count: int):
         self.defaults = tuple(DeviceGenerator(torch.device("cuda", index)) for index in range(count))
         for made in self.defaults:
             made.manual_seed(torch.initial_seed())
 
-    def generator(self, index):
+    def generator(self, index: int) -> DeviceGenerator:
         """Return the default generator of GPU `index`, on which an op draws that is given no generator."""
         return self.defaults[index]
 
 
-def device_of(generator):
+def device_of(generator: torch.Generator) -> torch.device:
     """Return the `torch.device` that a generator belongs to."""
     return _BELONGS.get(generator._cdata, _CPU)
 
 
-def check_generator(generator, device):
+def check_generator(generator: torch.Generator, device: "torch.device | str") -> None:
     """Raise torch's RuntimeError when an op on `device` is given a generator of another kind of device."""
     found = device_of(generator).type
     if found != torch.device(device).type:

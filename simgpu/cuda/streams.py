@@ -4,8 +4,11 @@
 works on them. What CUDA refuses is refused in CUDA's words.
 """
 
+from typing import Any
+
 import torch
 
+from simgpu.clock.modelled_clock import Queue
 from simgpu.state import active
 
 _DEVICE_TYPE = 1  # CUDA's number among torch's device types
@@ -35,7 +38,9 @@ class Event:
     and `external`, which simulated GPUs do not do.
     """
 
-    def __init__(self, enable_timing=False, blocking=False, interprocess=False, external=False):
+    def __init__(
+        self, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False, external: bool = False
+    ):
         if interprocess or external:
             raise RuntimeError("torch.cuda.Event(interprocess, external): simulated GPUs live in one process alone.")
         self.enable_timing = enable_timing
@@ -43,7 +48,7 @@ class Event:
         self._clock = active().clock
         self._moment = None  # modelled seconds, and how often the clock had been reset when it was recorded
 
-    def record(self, stream=None):
+    def record(self, stream: "Stream | None" = None) -> None:
         """Put the event behind the work that `stream`, by default the current one, has now."""
         stream = stream or current_stream(self.device)
         if self.device not in (None, stream.device):
@@ -53,21 +58,21 @@ class Event:
         self.device = stream.device
         self._moment = self._clock.mark(stream.queue), self._clock.resets
 
-    def wait(self, stream=None):
+    def wait(self, stream: "Stream | None" = None) -> None:
         """Let what `stream`, by default the current one, is given from now on start after the event."""
         if self._recorded():
             self._clock.hold((stream or current_stream()).queue, self._moment[0])
 
-    def query(self):
+    def query(self) -> bool:
         """Return whether the event has happened, or was never recorded."""
         return not self._recorded() or self._clock.passed(self._moment[0])
 
-    def synchronize(self):
+    def synchronize(self) -> None:
         """Wait until the event has happened."""
         if self._recorded():
             self._clock.wait(self._moment[0])
 
-    def elapsed_time(self, end_event):
+    def elapsed_time(self, end_event: "Event") -> Milliseconds:
         """Return the modelled milliseconds between this event and `end_event`, a `float` whose repr says so.
 
         Both must be made with enable_timing=True and recorded (else ValueError), and have happened (RuntimeError).
@@ -97,7 +102,7 @@ class Stream:
     too, as torch's streams are.
     """
 
-    def __init__(self, device=None, priority=0, *, queue=None):
+    def __init__(self, device: Any = None, priority: int = 0, *, queue: Queue | None = None):
         self._clock = active().clock
         self.priority = priority
         self.queue = queue or self._clock.new_stream(_index(device))
@@ -105,50 +110,50 @@ class Stream:
         self._before = []
 
     @property
-    def device_index(self):
+    def device_index(self) -> int:
         """The index of its device."""
         return self.queue.device
 
     @property
-    def device_type(self):
+    def device_type(self) -> int:
         """CUDA's number among torch's device types."""
         return _DEVICE_TYPE
 
     @property
-    def stream_id(self):
+    def stream_id(self) -> int:
         """The number of the stream; 0 is the one a device starts with."""
         return self.queue.number
 
     cuda_stream = stream_id
 
     @staticmethod
-    def priority_range():
+    def priority_range() -> tuple[int, int]:
         """Return the least and the greatest priority, as an H200 gives them."""
         return 0, -5
 
-    def wait_event(self, event):
+    def wait_event(self, event: Event) -> None:
         """Let what this stream is given from now on start after `event`."""
         event.wait(self)
 
-    def wait_stream(self, stream):
+    def wait_stream(self, stream: "Stream") -> None:
         """Let what this stream is given from now on start after what `stream` has now."""
         self.wait_event(stream.record_event())
 
-    def record_event(self, event=None):
+    def record_event(self, event: Event | None = None) -> Event:
         """Record `event`, by default a new one, behind the work that this stream has now; return it."""
         event = event or Event()
         event.record(self)
         return event
 
-    def query(self):
+    def query(self) -> bool:
         """Return whether all work of this stream is done."""
         return self._clock.passed(self.queue.ready)
 
-    def is_capturing(self):
+    def is_capturing(self) -> bool:
         """Return False: nothing is captured into a CUDA graph here. Torch's optimisers ask at every step."""
         return False
 
-    def synchronize(self):
+    def synchronize(self) -> None:
         """Wait until all work of this stream is done."""
         self._clock.wait(self.queue.ready)
 
@@ -171,17 +176,17 @@ class Stream:
         return f"<simulated torch.cuda.Stream device={self.device} cuda_stream={self.cuda_stream:#x}>"
 
 
-def current_stream(device=None):
+def current_stream(device: Any = None) -> Stream:
     """Return this thread's current `Stream` of `device`, by default of the current device."""
     return Stream(queue=active().clock.current_stream(_index(device)))
 
 
-def default_stream(device=None):
+def default_stream(device: Any = None) -> Stream:
     """Return the `Stream` that `device`, by default the current one, starts with."""
     return Stream(queue=active().clock.default_stream(_index(device)))
 
 
-def set_stream(stream):
+def set_stream(stream: Stream | None) -> None:
     """Make `stream` the current one of its device, and that device the current one; None changes nothing."""
     if stream is None:
         return

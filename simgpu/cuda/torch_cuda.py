@@ -7,7 +7,10 @@ import functools
 import importlib
 import sys
 import warnings
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
 
 import torch
 
@@ -16,7 +19,19 @@ from simgpu.cuda.driver import Driver, c_functions, runtime
 from simgpu.cuda.generators import Generator
 from simgpu.memory import host
 
+if TYPE_CHECKING:
+    from simgpu.session import SimulatedGPUs
+
+
 _ABSENT = object()
+#: NVTX marks, by the names of its C library, for a profiler that isn't there: taken and dropped.
+_RANGES = SimpleNamespace(
+    rangePushA=lambda message: 0,
+    rangePop=lambda: 0,
+    rangeStartA=lambda message: 0,
+    rangeEnd=lambda index: None,
+    markA=lambda message: None,
+)
 
 #: What simulated GPUs don't do: sensors, captured graphs, raw memory, copies by one call to several.
 _REFUSED = (
@@ -29,7 +44,7 @@ _REFUSED = (
 
 
 @contextmanager
-def patched(gpus):
+def patched(gpus: "SimulatedGPUs") -> Iterator[Driver]:
     """Within the `with`, torch.cuda and torch.accelerator answer for `gpus` (a `SimulatedGPUs`), in every thread.
 
     What torch.cuda's Python asks of its C library is answered by a simulated driver; `Event`, `Stream`, `Generator`,
@@ -68,7 +83,7 @@ def _replacements(driver):
     yield torch.Tensor, "pin_memory", host.pin
     yield torch.Tensor, "is_pinned", host.is_pinned
     yield torch.Tensor, "record_stream", _record_stream
-    yield torch.cuda.nvtx, "_nvtx", _Ranges
+    yield torch.cuda.nvtx, "_nvtx", _RANGES
     yield torch.autograd.profiler.profile, "__init__", _without_hardware(torch.autograd.profiler.profile.__init__)
     # Layers ask it before they lay out their weights for a library that no simulation calls.
     yield torch.backends.cudnn, "is_acceptable", lambda tensor: False
@@ -142,32 +157,8 @@ def _without_hardware(start):
     return begin
 
 
-class _Ranges:
-    """NVTX marks, by the names of its C library, for a profiler that isn't there: taken and dropped."""
-
-    @staticmethod
-    def rangePushA(message):
-        return 0
-
-    @staticmethod
-    def rangePop():
-        return 0
-
-    @staticmethod
-    def rangeStartA(message):
-        return 0
-
-    @staticmethod
-    def rangeEnd(index):
-        return None
-
-    @staticmethod
-    def markA(message):
-        return None
-
-
 @contextmanager
-def uncompiled():
+def uncompiled() -> Iterator[None]:
     """Within the `with`, functions from `torch.compile` run uncompiled; DataParallel and `torch.export` are refused.
 
     The compiler is told so once it is loaded, which takes a second: who doesn't compile doesn't wait for it.

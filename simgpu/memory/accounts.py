@@ -29,19 +29,13 @@ _LOOK_AT_THE_HOST = 64 * MIB  # asking the system for its free memory takes as l
 class MemoryAccounts:
     """The accounts of `count` simulated GPUs of a model called `name`, with `memory` bytes each.
 
-    `free_of_system` is asked for the bytes that the system can still give, before much is made. Safe to use
+    `free` is asked for the bytes that the system can still give, before much is made. Safe to use
     from several threads.
     """
 
-    def __init__(
-        self,
-        memory: int,
-        count: int,
-        name: str = "simulated GPU",
-        free_of_system: Callable[[], int] = free_of_system,
-    ):
+    def __init__(self, memory: int, count: int, name: str = "simulated GPU", free: Callable[[], int] = free_of_system):
         self.name = name
-        self._free_of_system = free_of_system
+        self._free_of_system = free
         self.accounts = tuple(Account(memory) for _ in range(count))
         self._blocks = {}
         self._gone = deque()  # storages whose last tensor has gone, not yet given back
@@ -79,15 +73,11 @@ class MemoryAccounts:
         if not account.fits(_up(nbytes, STEP)):
             raise account.full(_up(nbytes, STEP), index)
         if nbytes >= _LOOK_AT_THE_HOST and nbytes > (free := free_on_host(self._free_of_system)):
-            raise self.host_full(index, nbytes, free)
-
-    def host_full(self, index: int, nbytes: int, free: int | None = None) -> MemoryError:
-        """Return the MemoryError that says that this computer is too small for what the simulated GPU could hold."""
-        left = "" if free is None else f", which has {bytes_in_words(free)} left"
-        return MemoryError(
-            f"The simulated GPU {index} ({self.name}) has room for {bytes_in_words(nbytes)}, this computer has not: a "
-            f"simulated tensor lies in the computer's own memory{left}. Use smaller tensors, or a real GPU."
-        )
+            raise MemoryError(
+                f"The simulated GPU {index} ({self.name}) has room for {bytes_in_words(nbytes)}, this computer has "
+                f"not: a simulated tensor lies in the computer's own memory, which has {bytes_in_words(free)} left. "
+                "Use smaller tensors, or a real GPU."
+            )
 
     def account(self, index: int) -> "Account":
         """Return the `Account` of GPU `index`, with everything given back that has gone."""
@@ -149,7 +139,7 @@ class Account:
         if self._used[pool] > self._most[pool]:
             self._most[pool] = self._used[pool]
 
-    def give(self, block):
+    def give(self, block: "_Block") -> None:
         """Give `block` back; its bytes stay reserved."""
         self.allocated -= block.nbytes
         self.blocks -= 1

@@ -71,16 +71,12 @@ class DeviceModel:
         `sheet` has `name`, `hardware`, `peak`, `memory`, `memory_bandwidth`, `copy_bandwidth`, `launch`,
         `copy_latency` and `assumed`, as the files in `simgpu/models/data` do. Raises KeyError where one is missing.
         """
+        figures = ("hardware", "memory", "launch", "memory_bandwidth", "copy_bandwidth", "copy_latency")
         return cls(
+            **{figure: sheet[figure] for figure in figures},
             name=sheet["name"].removesuffix("-data-sheet").upper(),
-            hardware=sheet["hardware"],
-            memory=sheet["memory"],
-            launch=sheet["launch"],
             peak=dict(sheet["peak"]),
-            memory_bandwidth=sheet["memory_bandwidth"],
-            copy_bandwidth=sheet["copy_bandwidth"],
             copy_bandwidth_pageable=staged(sheet["copy_bandwidth"]),
-            copy_latency=sheet["copy_latency"],
             origin=f"{sheet['hardware']} data sheet, not measured",
             assumed=tuple(sheet["assumed"]),
         )

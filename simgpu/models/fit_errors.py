@@ -54,18 +54,13 @@ class FitErrors(tuple[FitError, ...]):
         )
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        heads = "".join(f"<th>{head}</th>" for head in ("what", "size", "recorded", "modelled", "error"))
-        return {
-            "text/plain": repr(self),
-            "text/html": f"<table><caption>{escape(self.label)}</caption><thead><tr>{heads}</tr></thead>"
-            f"<tbody>{''.join(map(_as_row, self))}</tbody></table>",
-        }
-
-
-def _as_row(row: FitError) -> str:
-    seconds = seconds_in_words(row.recorded), seconds_in_words(row.modelled)
-    cells = (escape(row.what), row.size, *seconds, f"{row.relative:+.0%}")
-    return "<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
+        rows = [("what", "size", "recorded", "modelled", "error")]
+        for row in self:
+            seconds = seconds_in_words(row.recorded), seconds_in_words(row.modelled)
+            rows.append((escape(row.what), str(row.size), *seconds, f"{row.relative:+.0%}"))
+        table = "".join(f"<tr><td>{'</td><td>'.join(cells)}</td></tr>" for cells in rows)
+        html = f"<table><caption>{escape(self.label)}</caption>{table}</table>"
+        return {"text/plain": repr(self), "text/html": html}
 
 
 def errors(model: DeviceModel, trace: RecordedTrace) -> FitErrors:

@@ -1,13 +1,19 @@
 """Ops that read on one device and write on another: `.to` and `.copy_` as they are dispatched, and `.item()`."""
 
+from typing import Any
+
+from torch import Tensor
+from torch._ops import OpOverload
+
 from simgpu.memory.host import is_pinned, mark
 from simgpu.messages import closed
 from simgpu.ops import cost
 from simgpu.ops.backward_formulas import in_formula
+from simgpu.ops.declarations import OpPlan
 from simgpu.ops.results import put
 
 
-def to_copy(cls, func, plan, args, kwargs):
+def to_copy(cls: type, func: OpOverload, plan: OpPlan, args: tuple, kwargs: dict) -> Tensor:
     """Copy to another device or dtype."""
     source = args[0]
     simulation = _open(source)
@@ -31,7 +37,7 @@ def to_copy(cls, func, plan, args, kwargs):
     return put(cls, made, target, simulation) if target.type == "cuda" else made
 
 
-def copy_(cls, func, plan, args, kwargs):
+def copy_(cls: type, func: OpOverload, plan: OpPlan, args: tuple, kwargs: dict) -> Tensor:
     """Write one tensor's numbers into another, wherever the two lie."""
     target, source = args[0], args[1]
     simulation = _open(source if type(source) is cls else target)
@@ -47,7 +53,7 @@ def copy_(cls, func, plan, args, kwargs):
     return target
 
 
-def item(cls, func, plan, args, kwargs):
+def item(cls: type, func: OpOverload, plan: OpPlan, args: tuple, kwargs: dict) -> Any:
     """Read the one number of a tensor: the host waits for it."""
     source = args[0]
     _open(source).clock.copy(source.where.index, None, source.element_size(), name="item")

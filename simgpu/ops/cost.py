@@ -5,7 +5,11 @@ taken to do one operation an element and to be bound by memory: it reads its inp
 metadata and `empty` cost nothing. Counted in about 3 µs an op.
 """
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 import torch
+from torch._ops import OpOverload
 from torch.utils.flop_counter import flop_registry
 
 from simgpu.models.device_model import Work
@@ -53,7 +57,7 @@ _counted = {}  # (op, shapes, settings, dtype) -> `Work`
 _names = {}  # torch.float32 -> "float32"
 
 
-def work_of(func, args, kwargs, made):
+def work_of(func: OpOverload, args: Sequence, kwargs: Mapping, made: Any) -> Work:
     """Return the `Work` of the op `func` (an `OpOverload`) on `args` and `kwargs`, which gave `made`.
 
     Plain or simulated tensors, also in lists. Nothing is changed.

@@ -1,12 +1,15 @@
 """One op on simulated tensors: their numbers taken out, the op run on the CPU, its results put on the device."""
 
+from typing import Any
+
 import torch
 from torch import Tensor
+from torch._ops import OpOverload
 from torch.utils._pytree import tree_leaves
 
 from simgpu.messages import closed, no_kernel, not_dense
 from simgpu.ops import copies, cost, mismatch
-from simgpu.ops.declarations import plan_of
+from simgpu.ops.declarations import OpPlan, plan_of
 from simgpu.ops.repeated import remember, run_again
 from simgpu.ops.results import make_room, put, put_all, written
 
@@ -20,7 +23,7 @@ _SPECIAL = {
 }
 
 
-def run_op(cls, func, types, args=(), kwargs=None):
+def run_op(cls: type, func: OpOverload, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
     """Run `func`, an op as torch dispatches it, on simulated tensors (`cls`) and others."""
     plan = _PLANS.get(id(func))  # by id, and kept alive: an OpOverload hashes itself in Python
     if plan is None:
@@ -54,12 +57,12 @@ class Call:
 
     __slots__ = ("cls", "plan", "first", "where", "simulation", "others")
 
-    def __init__(self, cls, plan):
+    def __init__(self, cls: type, plan: OpPlan):
         self.cls = cls
         self.plan = plan
         self.where = self.others = None
 
-    def numbers_of(self, value):
+    def numbers_of(self, value: Any) -> Any:
         """Return `value` with the plain tensors in place of the simulated ones."""
         kind = type(value)
         if kind is self.cls:
@@ -80,7 +83,7 @@ class Call:
         self.others = [*(self.others or ()), value]
 
 
-def drawn(func, plan, inner, named, call):
+def drawn(func: OpOverload, plan: OpPlan, inner: list, named: dict, call: Call) -> Any:
     """Run an op that draws random numbers, on the device's generator unless it is given one."""
     if named.get("generator") is not None:
         return func(*inner, **named)

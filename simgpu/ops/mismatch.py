@@ -1,15 +1,22 @@
 """Tensors of one op on different devices: what CUDA allows, and what it says of the rest."""
 
+from typing import TYPE_CHECKING
+
 import torch
 from torch import Tensor
+from torch._ops import OpOverload
 
 from simgpu import messages
 from simgpu.ops.backward_formulas import in_formula, made_by_formula
 
+if TYPE_CHECKING:
+    from simgpu.ops.dispatch import Call
+
+
 _CONVOLUTIONS = {"convolution", "_convolution", "convolution_overrideable"}
 
 
-def check(call, func, args, kwargs):
+def check(call: "Call", func: OpOverload, args: tuple, kwargs: dict) -> None:
     """Refuse the tensors of `call` that are elsewhere than its first simulated one, where CUDA refuses them."""
     plan = call.plan
     written = _written(func, args, kwargs)
@@ -36,7 +43,7 @@ def check(call, func, args, kwargs):
         raise _refusal(_words(call, func, args, kwargs, other))
 
 
-def refused(error):
+def refused(error: RuntimeError) -> bool:
     """Return whether `error` is a refusal of this file, and not another RuntimeError."""
     return hasattr(error, "devices_differ")
 

@@ -1,16 +1,20 @@
 """The short way for an op that ran before on the same shapes: what it asks of the device is known, and that it fits."""
 
+from typing import Any
+
 import torch
 from torch import Tensor
+from torch._ops import OpOverload
 
 from simgpu.ops import cost
+from simgpu.ops.declarations import OpPlan
 from simgpu.ops.results import put_all
 
 _WORKS = {}  # (op, shapes, dtypes, settings) -> `Work`
 _SETTINGS = {int, bool, str, type(None), torch.dtype, torch.layout, torch.memory_format}
 
 
-def run_again(cls, func, plan, args):
+def run_again(cls: type, func: OpOverload, plan: OpPlan, args: tuple) -> Any:
     """Return what `func` makes of simulated tensors on one device, or None if this way is not open to it."""
     first = None
     inner, key = [], [plan]  # a plan stands for its op: torch's own objects are slow to look up
@@ -43,7 +47,7 @@ def run_again(cls, func, plan, args):
     return put_all(cls, plan, func(*inner), where, first.simulation)
 
 
-def remember(func, plan, inner, made):
+def remember(func: OpOverload, plan: OpPlan, inner: list, made: Any) -> None:
     """Keep what `func` asks of the device for the plain arguments `inner`, of which it made `made`."""
     key = [plan]
     for value in inner:

@@ -1,13 +1,24 @@
 """What an op has made on the CPU, put on the simulated device: wrapped, counted in its memory, bounded beforehand."""
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
 import torch
 from torch import Tensor
+from torch._ops import OpOverload
 from torch.utils._pytree import tree_flatten, tree_map
+
+from simgpu.ops.declarations import OpPlan
+
+if TYPE_CHECKING:
+    from simgpu.ops.dispatch import Call
+    from simgpu.session import SimulatedGPUs
+
 
 _LARGE = 2**28  # elements; below, a result is made without asking whether there is room for it
 
 
-def put(cls, numbers, where, simulation, shares=False):
+def put(cls: type, numbers: Tensor, where: torch.device, simulation: "SimulatedGPUs", shares: bool = False) -> Tensor:
     """Return `numbers` as a tensor on `where`, which takes memory of the device unless it `shares` another's."""
     if not shares:
         storage = numbers.untyped_storage()
@@ -24,7 +35,7 @@ def put(cls, numbers, where, simulation, shares=False):
     return made
 
 
-def put_all(cls, plan, made, where, simulation):
+def put_all(cls: type, plan: OpPlan, made: Any, where: torch.device, simulation: "SimulatedGPUs") -> Any:
     """Return what an op made, each tensor in it on `where`."""
     if isinstance(made, Tensor):
         return put(cls, made, where, simulation, plan.sharing)
@@ -35,7 +46,7 @@ def put_all(cls, plan, made, where, simulation):
     return made
 
 
-def written(call, plan, args, kwargs, made):
+def written(call: "Call", plan: OpPlan, args: tuple, kwargs: dict, made: Any) -> Any:
     """Return the results of an op that writes: its own arguments, where a result is one."""
     if not plan.returned:
         return made
@@ -62,7 +73,9 @@ def _reshape(tensor):
             Tensor.data.__set__(tensor, fresh)
 
 
-def make_room(func, plan, args, kwargs, where, simulation):
+def make_room(
+    func: OpOverload, plan: OpPlan, args: Sequence, kwargs: dict, where: torch.device, simulation: "SimulatedGPUs"
+) -> bool:
     """Raise before an op makes more than the device, or this computer, has room for: the numbers would be written
     before anybody could count them. Return whether it makes so little that nobody need ask."""
     sizes = _sizes(args)

@@ -7,14 +7,20 @@ with `map_location="cpu"`, on one without.
 import ctypes
 import re
 from collections import OrderedDict
+from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch.serialization import _package_registry, _validate_device, default_restore_location, register_package
 from torch.storage import TypedStorage, UntypedStorage
 
+if TYPE_CHECKING:
+    from simgpu.ops.tensor import SimulatedTensor
+    from simgpu.session import SimulatedGPUs
 
-def reduced(tensor, numbers, said):
+
+def reduced(tensor: "SimulatedTensor", numbers: torch.Tensor, said: dict[str, Any]) -> tuple:
     """Return what pickle writes for `tensor`, whose values are `numbers`: what torch writes for a tensor of CUDA.
 
     `said` is what a program has written on the tensor as attributes.
@@ -59,12 +65,13 @@ class RestoredStorage(UntypedStorage):
     where = torch.device("cpu")
 
     @property
-    def device(self):
+    def device(self) -> torch.device:
+        """The simulated device that the numbers go to."""
         return self.where
 
 
 @contextmanager
-def restored(simulation):
+def restored(simulation: "SimulatedGPUs") -> Iterator[None]:
     """Within the `with`, `torch.load` puts on the simulated devices what a file or `map_location` has there."""
 
     def deserialize(storage, location):

@@ -1,6 +1,7 @@
 """A tensor on a simulated GPU: its numbers lie in a plain CPU tensor, to Python it is on `cuda:k`."""
 
 import copy
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -39,39 +40,49 @@ class SimulatedTensor(Tensor):
     __torch_dispatch__ = classmethod(run_op)
 
     @property
-    def device(self):
+    def device(self) -> torch.device:
+        """The simulated device it is on."""
         return self.where
 
     @property
-    def is_cuda(self):
+    def is_cuda(self) -> bool:
+        """Whether it is on a simulated GPU."""
         return self.where.type == "cuda"
 
     @property
-    def is_cpu(self):
+    def is_cpu(self) -> bool:
+        """Whether it is on the CPU."""
         return self.where.type == "cpu"
 
-    def get_device(self):
+    def get_device(self) -> int:
+        """Return the index of its device."""
         return self.where.index
 
-    def data_ptr(self):
+    def data_ptr(self) -> int:
+        """Return the address of its numbers in the host's memory."""
         return read(self).data_ptr()
 
-    def untyped_storage(self):
+    def untyped_storage(self) -> torch.UntypedStorage:
+        """Return the storage of its numbers."""
         return read(self).untyped_storage()
 
-    def numpy(self, *, force=False):
+    def numpy(self, *, force: bool = False) -> Any:
+        """Raise CUDA's TypeError; with `force`, return a NumPy array of a copy."""
         read(self)
         if not force:
             raise TypeError(not_numpy(self.where))
         return self.detach().cpu().resolve_conj().resolve_neg().numpy()
 
-    def tolist(self):
+    def tolist(self) -> Any:
+        """Return its values as nested lists, or one number."""
         return self.detach().cpu().tolist()
 
-    def is_shared(self):
-        return True  # CUDA's memory always is
+    def is_shared(self) -> bool:
+        """Return True: CUDA's memory always is."""
+        return True
 
-    def share_memory_(self):
+    def share_memory_(self) -> "SimulatedTensor":
+        """Return itself: it is shared already."""
         return self
 
     def __array__(self, dtype=None, copy=None):
@@ -126,7 +137,7 @@ def _said(tensor):
     return {name: value for name, value in tensor.__dict__.items() if name not in OWN}
 
 
-def read(tensor):
+def read(tensor: SimulatedTensor) -> Tensor:
     """Return the plain CPU tensor inside `tensor`, or raise if its simulation is closed."""
     if tensor.simulation.closed:
         raise RuntimeError(closed(tensor.simulation))

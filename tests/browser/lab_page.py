@@ -22,6 +22,8 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
     "--no-first-run",
+    # nor is a process in reserve: it would outlive the test whose page it is not
+    "--disable-features=SpareRendererForSitePerProcess",
 ]
 
 
@@ -55,8 +57,8 @@ def running_lab(folder, deadline=60):
             server.wait(30)
         except subprocess.TimeoutExpired:
             server.kill()
-            server.wait(10)
-        reader.join(10)
+            server.wait(60)
+        reader.join(60)
         server.stdout.close()
 
 
@@ -156,18 +158,26 @@ def _ask(address, path, method="GET"):
 
 
 @contextmanager
-def chromium_page(address, folder, dark=False, size=(1280, 1000)):
-    """Open Chromium with one page on the lab at `address`; yields a `LabPage`."""
+def running_chromium():
+    """Run the Chromium of this machine, without a window, while inside; yields playwright's `Browser`."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=find_chromium(), args=FLAGS)
         try:
-            scheme = "dark" if dark else "light"
-            page = browser.new_page(viewport={"width": size[0], "height": size[1]}, color_scheme=scheme)
-            yield LabPage(page, address, Path(folder))
+            yield browser
         finally:
             browser.close()
+
+
+@contextmanager
+def lab_page(context, address, folder):
+    """Open a page of a browser's `context` for the lab at `address`; yields a `LabPage`."""
+    page = context.new_page()
+    try:
+        yield LabPage(page, address, Path(folder))
+    finally:
+        page.close()
 
 
 def failures(notebook):

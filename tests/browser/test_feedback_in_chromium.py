@@ -6,7 +6,7 @@ import pytest
 
 from grader.reports.autograded import safe_notebook
 from grader.reports.feedback import feedback_page
-from tests.browser.lab_page import FLAGS, find_chromium
+from tests.browser.lab_page import find_chromium, running_chromium
 from tests.grader.reports.test_feedback import marks_of
 from tests.helpers.hostile import TEXTS, hostile_notebook
 from tests.helpers.small_lab import write_small_lab
@@ -30,15 +30,11 @@ def pages(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def chromium():
-    playwright = pytest.importorskip("playwright.sync_api")
-    path = find_chromium()
-    if path is None:
+    if find_chromium() is None:
         assert "COURSE_MUST_HAVE_CHROMIUM" not in os.environ, "no Chromium was found"
         pytest.skip("no Chromium was found: the feedback page is not looked at")
-    with playwright.sync_playwright() as running:
-        browser = running.chromium.launch(executable_path=path, args=FLAGS)
+    with running_chromium() as browser:
         yield browser
-        browser.close()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

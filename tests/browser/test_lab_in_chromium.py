@@ -7,7 +7,15 @@ from urllib.error import HTTPError
 import nbformat
 import pytest
 
-from tests.browser.lab_page import chromium_page, failures, find_chromium, running_lab, sessions, shut_kernels
+from tests.browser.lab_page import (
+    failures,
+    find_chromium,
+    lab_page,
+    running_chromium,
+    running_lab,
+    sessions,
+    shut_kernels,
+)
 
 HOW_TO_GET_IT = (
     "the browser test needs Chromium: `apt install chromium` on Debian, `sudo snap install chromium` on Ubuntu, "
@@ -28,9 +36,16 @@ def lab_address(tmp_path_factory):
         yield address, folder
 
 
+@pytest.fixture(scope="module")
+def context(lab_address):
+    """One for all pages: what JupyterLab's page loads is then loaded and compiled once."""
+    with running_chromium() as browser:
+        yield browser.new_context(viewport={"width": 1280, "height": 1000}, color_scheme="light")
+
+
 @pytest.fixture
-def lab(lab_address):
-    with chromium_page(*lab_address) as page:
+def lab(context, lab_address):
+    with lab_page(context, *lab_address) as page:
         yield page
     shut_kernels(lab_address[0])  # JupyterLab keeps a notebook's kernel when its page closes
 
@@ -55,6 +70,7 @@ def test_chapter_03_runs_and_the_life_player_answers_button_key_and_click(lab):
         player.locator(".generation"),
         player.locator(".population"),
     )
+    lab.page.wait_for_function("document.querySelector('.life-player .generation').textContent != ''")
     before, start = board.evaluate("c => c.toDataURL()"), int(generation.inner_text())
     player.locator("button.step").click()
     lab.page.wait_for_function(f"document.querySelector('.life-player .generation').textContent == '{start + 1}'")

@@ -24,10 +24,10 @@ def course(tmp_path):
 
 @pytest.fixture
 def nothing_left():
-    """Fail when the test leaves a mount, a control group, a process of a sandbox's user or a file for five seconds."""
+    """Fail when the test leaves a mount, a control group, a process of a sandbox's user or a file."""
     before = outside()
     yield
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 20
     while any(left := [now - then for now, then in zip(outside(), before, strict=True)]):
         assert time.monotonic() < deadline, f"left behind: {left}"
         time.sleep(0.05)

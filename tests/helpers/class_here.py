@@ -10,6 +10,7 @@ from pathlib import Path
 
 from grader.classroom.class_file import ClassFile
 from grader.marking.mark import ExerciseMark, Marks
+from grader.runs.assignment import Assignment
 from grader.runs.grade import grade
 from tests.helpers.small_lab import cells_of, code, notebook
 
@@ -53,7 +54,8 @@ def stand_in(lab, data, secret, sandbox):
 
 def graded(course, lab, rules=None, mark=stand_in, **settings):
     """Grade the class in this process, by the stand-in; return the `Grading`."""
-    return grade(course, lab, rules or ClassFile(), mark=mark, **{"jobs": 0, **settings})
+    roster = settings.pop("roster", ())
+    return grade(Assignment(course, lab, rules or ClassFile(), roster), mark=mark, **{"jobs": 0, **settings})
 
 
 def scores(grading):

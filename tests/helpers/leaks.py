@@ -35,7 +35,7 @@ def leftovers():
     return processes, ports, threads
 
 
-def check_leaks(before, patience=5.0):
+def check_leaks(before, patience=20.0):
     """Wait up to `patience` seconds for all that was not there `before` to go; fail with the names of the rest."""
     deadline = time.monotonic() + patience
     while True:

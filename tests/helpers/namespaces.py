@@ -96,7 +96,7 @@ def _names(pid):
 
 def _remove(name):
     """End whatever runs in the namespace, then the namespace."""
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         told = subprocess.run(["ip", "netns", "pids", name], capture_output=True, text=True, check=False)
         pids = [int(pid) for pid in told.stdout.split()]

@@ -161,7 +161,7 @@ def in_a_thread(placement, log):
     with placement, log:
         thread = threading.Thread(target=work)
         thread.start()
-        thread.join(20)
+        thread.join(60)
     return [seen, [(r.op, r.device) for r in log]]
 
 

@@ -34,7 +34,7 @@ class Proxy:
         self._ended.set()
         self._close_all()
         for thread in list(self._threads):
-            thread.join(10)
+            thread.join(60)
         self._listener.close()
 
     def stall(self, which=None):

@@ -100,15 +100,15 @@ def working(addresses, workers=1, problem=PROBLEM, context=None):
         yield worked
     finally:
         for thread in threads:
-            thread.join(15)
+            thread.join(60)
 
 
-def ended(client, seconds=20):
+def ended(client, seconds=60):
     """Wait for the end of the training; return the last status."""
     return until(client, lambda status: status["ended"], seconds)
 
 
-def until(client, true, seconds=20):
+def until(client, true, seconds=60):
     """Look until `true(status)`; return that status."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:

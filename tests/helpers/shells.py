@@ -58,7 +58,7 @@ class Member:
     def ends(self, patience=60.0):
         """Wait for the process to end; return its exit code."""
         code = self.process.wait(patience)
-        self._reader.join(10)
+        self._reader.join(60)
         return code
 
     def close(self):
@@ -66,10 +66,10 @@ class Member:
             os.kill(self.pid, signal.SIGCONT)
         self.process.terminate()  # not SIGKILL: a task removes its own folder
         try:
-            self.ends(20)
+            self.ends(60)
         except subprocess.TimeoutExpired:
             self.process.kill()
-            self.ends(20)
+            self.ends(60)
         self.process.stdout.close()
 
 
@@ -113,7 +113,7 @@ def classic(folder, ports, patience=(60, 60)):
         yield members, ClusterSpec.from_flags(ps_hosts=ps, worker_hosts=workers), certificate, found
 
 
-def eventually(look, patience=30.0):
+def eventually(look, patience=60.0):
     """Wait until `look()` is true, and return it; fail after `patience` seconds."""
     deadline = time.monotonic() + patience
     while not (seen := look()):

@@ -35,6 +35,6 @@ def test_nothing_is_left_of_the_hosts_though_something_ran_there():
     with two_hosts() as (one, other):
         running = other.start("sleep", "1000")
         names = {one.name, other.name}
-    assert running.wait(5) != 0
+    assert running.wait(60) != 0
     listed = subprocess.run(["ip", "netns", "list"], capture_output=True, text=True, check=True).stdout
     assert not any(name in listed for name in names)

@@ -41,7 +41,7 @@ def echo():
         thread.start()
         yield listener.getsockname()
         ended.set()
-        thread.join(10)
+        thread.join(60)
 
 
 @pytest.fixture

@@ -212,7 +212,7 @@ def test_two_set_ups_of_one_folder_take_turns(quick, checkout, capsys):
     second.join(0.3)
     assert second.is_alive() and quick.installed == []
     os.close(lock)
-    second.join(10)
+    second.join(60)
     assert quick.installed == ["venv", "torch", checkout]
     assert "waiting for it" in capsys.readouterr().out
 

@@ -138,7 +138,7 @@ def test_a_thread_uses_simulated_tensors_and_makes_them_once_it_has_entered(gpus
 
     thread = threading.Thread(target=work)
     thread.start()
-    thread.join(20)
+    thread.join(60)
     assert seen == [[2.0, 2.0], 2]
 
 

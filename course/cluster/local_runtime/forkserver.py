@@ -14,20 +14,21 @@ import shutil
 import signal
 import sys
 
+from course.cluster.task.task import run_task, task_settings
 from course.deadlines import OWNER_LOOK_EVERY
 
 _PR_SET_PDEATHSIG = 1  # from linux/prctl.h: "signal me when my parent dies"
 
 
-def main():
+def main() -> None:
     """Preload, then serve requests until the owner is gone."""
     import torch  # noqa: F401
 
-    from course.cluster.task import task  # noqa: F401
-
     gc.collect()
     gc.freeze()  # a collection in a task would otherwise write to, and so copy, every shared page
-    owner, exit_codes, folders, input_buffer = os.getppid(), {}, set(), b""
+    owner, input_buffer = os.getppid(), b""
+    exit_codes: dict[int, int | None] = {}  # process id -> None while it runs
+    folders: set[str] = set()
     _answer({"ready": os.getpid()})
     complete = False
     try:
@@ -67,7 +68,7 @@ def _answer(message):
 
 
 def _serve(request, exit_codes):
-    """Carry out one request: `start` a task, or send one of ours a `signal` (0 sends none) and say how it ended."""
+    """Carry out one request: `start` a task, or send a task a `signal` (0 sends none) and say how it ended."""
     _reap(exit_codes)
     if "start" in request:
         try:
@@ -100,8 +101,6 @@ def _fork(settings):
         if os.getppid() != server:  # it died between the fork and the line above
             os._exit(1)
         os.setsid()
-        from course.cluster.task.task import run_task, task_settings
-
         code = run_task(task_settings(settings))
     finally:
         sys.stdout.flush()

@@ -2,11 +2,15 @@
 
 import asyncio
 import threading
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
 
 from distributed.client import AllExit
 from tornado.ioloop import IOLoop
 
 from course.deadlines import LOOP_THREAD
+
+Result = TypeVar("Result")
 
 
 class LoopThread:
@@ -32,18 +36,19 @@ class LoopThread:
         self._started.set()
         await self._end.wait()
 
-    def run(self, function, *arguments):
-        """Run the coroutine function in the loop; wait, interruptibly, and return its result."""
+    def run(self, function: Callable[..., Coroutine[Any, Any, Result]], *arguments: Any) -> Result:
+        """Run the coroutine function in the loop; wait, interruptibly, and return what it returns."""
         return asyncio.run_coroutine_threadsafe(function(*arguments), self.loop.asyncio_loop).result()
 
-    def is_alive(self):
+    def is_alive(self) -> bool:
+        """Say whether the loop still runs."""
         return self._thread.is_alive()
 
-    def is_mine(self):
+    def is_mine(self) -> bool:
         """Say whether the caller runs in the loop's own thread, where it must not wait for the loop."""
         return threading.current_thread() is self._thread
 
-    def stop(self):
+    def stop(self) -> None:
         """Cancel what still runs in the loop and end it; may be called again."""
         if self._thread.is_alive():
             self.loop.asyncio_loop.call_soon_threadsafe(self._end.set)

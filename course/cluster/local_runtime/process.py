@@ -10,8 +10,9 @@ import threading
 import weakref
 from contextlib import suppress
 from dataclasses import asdict
+from typing import Any
 
-from course.cluster.task.task import run_task, task_settings
+from course.cluster.task.task import TaskSettings, run_task, task_settings
 from course.deadlines import FORK_SERVER_ANSWER, FORK_SERVER_ENDS
 
 _ENDED = "the fork server has ended; the next local_cluster() starts a new one"
@@ -19,14 +20,14 @@ _ENDED = "the fork server has ended; the next local_cluster() starts a new one"
 _ONE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
 
-def launch(settings):
+def launch(settings: TaskSettings) -> "_Forked | _Spawned":
     """Start a process for the task in `settings`; its handle has `pid`, `exit_code()` and `signal(number)`."""
     if sys.platform == "linux":
         return _Forked(_server(), settings)
     return _Spawned(settings)
 
 
-def preload():
+def preload() -> None:
     """Start the fork server if there is none, without waiting until it has imported torch."""
     if sys.platform == "linux":
         _server()
@@ -53,10 +54,11 @@ class ForkServer:
         self.close = weakref.finalize(self, _end_server, self._process, self.owner)
 
     @property
-    def alive(self):
+    def alive(self) -> bool:
+        """Whether it runs, and was started by this process, not by one that this one was forked from."""
         return self.owner == os.getpid() and self._process.poll() is None
 
-    def request(self, **message):
+    def request(self, **message: Any) -> dict[str, Any]:
         """Send one request and return its answer; raise RuntimeError when the server is gone or does not answer."""
         with self._lock:
             if not self._ready:
@@ -99,7 +101,7 @@ def _end_server(process, owner):
     process.stdout.close()
 
 
-_SERVERS = []  # at most one: it outlives clusters on purpose, so that the next one starts in a moment
+_SERVERS: list[ForkServer] = []  # at most one: it outlives clusters on purpose, so that the next one starts in a moment
 _STARTING = threading.Lock()
 
 
@@ -161,17 +163,17 @@ class _Spawned:
         return self.exit_code()
 
 
-def spawned_main():
+def spawned_main() -> None:
     """Be a task where processes are spawned (macOS, Windows): its settings come by standard input, one line of JSON.
 
     The end of that input says that the owner is gone, and ends this process too.
     """
-    leash = os.fdopen(os.dup(0), "rb")
-    settings = task_settings(json.loads(leash.readline()))
-    threading.Thread(target=_end_with_owner, args=(leash,), daemon=True, name="leash").start()
+    given = os.fdopen(os.dup(0), "rb")
+    settings = task_settings(json.loads(given.readline()))
+    threading.Thread(target=_end_with_owner, args=(given,), daemon=True, name="owner's end").start()
     sys.exit(run_task(settings))
 
 
-def _end_with_owner(leash):
-    leash.read()
+def _end_with_owner(given):
+    given.read()
     os._exit(1)

@@ -6,11 +6,16 @@ import shutil
 import signal
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from dask.system import CPU_COUNT  # knows about containers' limits
+from distributed import Client
+from tornado.ioloop import IOLoop
 
 from course.cluster.certificates import new_certificate, security
+from course.cluster.executor import OpenWork
 from course.cluster.local_runtime.loop import LoopThread
 from course.cluster.local_runtime.process import preload
 from course.cluster.local_runtime.scheduler import LocalScheduler
@@ -26,14 +31,19 @@ class LocalRuntime:
     `simulated_gpus`: count and model of each task's simulated GPUs, None for none.
     """
 
-    def __init__(self, ports, dashboard, simulated_gpus=None):
+    def __init__(self, ports: dict[str, list[int]], dashboard: bool, simulated_gpus: tuple[int, str] | None = None):
         self._ports, self._dashboard, self._simulated_gpus = ports, dashboard, simulated_gpus
         self.tasks = [f"/job:{job}/task:{i}" for job in ports if job != "scheduler" for i in range(len(ports[job]))]
         self._certificate = new_certificate(days=30)
         self.security = security(self._certificate)
-        self._thread = self._starting = self._scheduler = self._supervisor = self._folder = None
+        # made by `start`, one after the other; `close` finds what there is
+        self._thread: Any = None
+        self._starting: Any = None
+        self._scheduler: Any = None
+        self._supervisor: Any = None
+        self._folder: Any = None
 
-    def start(self):
+    def start(self) -> None:
         """Start everything and wait until every task has joined."""
         preload()
         self._folder = Path(tempfile.mkdtemp(prefix="course-cluster-"))
@@ -41,7 +51,8 @@ class LocalRuntime:
         self._thread.run(self._start)
 
     @property
-    def loop(self):
+    def loop(self) -> IOLoop:
+        """The event loop, for Dask's client."""
         return self._thread.loop
 
     async def _start(self):
@@ -77,38 +88,45 @@ class LocalRuntime:
         ]
 
     @property
-    def session_target(self):
+    def session_target(self) -> str:
+        """The scheduler's address, `tls://127.0.0.1:40001`."""
         return self._scheduler.address
 
     @property
-    def dashboard_link(self):
+    def dashboard_link(self) -> str | None:
+        """Where Dask's dashboard answers, as a URL or a path below JupyterHub's; None when it is off."""
         if not self._dashboard:
             return None
         port = self._scheduler.http_server.port
         prefix = os.environ.get("JUPYTERHUB_SERVICE_PREFIX")  # behind a hub, only its proxy reaches our loopback
         return f"{prefix.rstrip('/')}/proxy/{port}/status" if prefix else f"http://{HOST}:{port}/status"
 
-    def address(self, task):
+    def address(self, task: str) -> str:
+        """Return where `task` listens, `host:port`."""
         return f"{HOST}:{self._supervisor.settings[task].port}"
 
-    def missing(self):
+    def missing(self) -> list[str]:
         """Return the tasks that are not there now: they died, and their successors are on the way."""
         return self._thread.run(self._supervisor.missing)
 
-    def log(self, task):
+    def log(self, task: str) -> str:
+        """Return what `task`, and its predecessors, printed."""
         path = self._log_file(task)
         return path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
 
     def _log_file(self, task):
         return self._folder / (task.strip("/").replace("/", "-").replace(":", "-") + ".log")
 
-    def kill(self, task):
+    def kill(self, task: str) -> None:
+        """End the process of `task` at once; the supervisor replaces it."""
         self._thread.run(self._supervisor.signal, task, signal.SIGTERM if os.name == "nt" else signal.SIGKILL)
 
-    def freeze(self, task):
+    def freeze(self, task: str) -> None:
+        """Stop the process of `task` without ending it; RuntimeError on Windows."""
         self._pause(task, "SIGSTOP")
 
-    def thaw(self, task):
+    def thaw(self, task: str) -> None:
+        """Let a frozen task go on; RuntimeError on Windows."""
         self._pause(task, "SIGCONT")
 
     def _pause(self, task, name):
@@ -116,18 +134,20 @@ class LocalRuntime:
             raise RuntimeError(f"{task}: this system cannot freeze a process ({name} is POSIX's); kill it instead")
         self._thread.run(self._supervisor.signal, task, getattr(signal, name))
 
-    def restart(self, tasks):
+    def restart(self, tasks: list[str]) -> None:
+        """End the processes of `tasks` and wait for their successors; RuntimeError when one cannot start."""
         self._thread.run(self._supervisor.restart, tasks)
 
-    def watch(self, client, work):
+    def watch(self, client: Client, work: OpenWork) -> Callable[[], object]:
         """Close `work` when a task cannot be replaced; return the function that ends this."""
         self._supervisor.tell(work.close)
         return lambda: self._supervisor.tell(None)
 
-    def in_loop(self):
+    def in_loop(self) -> bool:
+        """Say whether the caller runs in the event loop's own thread."""
         return self._thread.is_mine()
 
-    def close(self):
+    def close(self) -> None:
         """End the tasks, the scheduler and the loop; remove the folder. May be called again."""
         try:
             if self._thread and self._thread.is_alive():

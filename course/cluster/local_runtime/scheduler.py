@@ -1,5 +1,7 @@
 """Dask's scheduler with leases, and without what a course does not need: a web page, a watch by the wall clock."""
 
+from typing import Any
+
 import dask
 from distributed import Scheduler
 
@@ -13,7 +15,7 @@ _DEATHS_OF_WORK = 10
 class LocalScheduler(Scheduler):
     """A Dask scheduler that keeps leases, and serves no web page unless `dashboard` is true."""
 
-    def __init__(self, dashboard, **settings):
+    def __init__(self, dashboard: bool, **settings: Any):
         # Dask's own watch over workers goes by the wall clock: one that jumps would end them all.
         with dask.config.set({"distributed.scheduler.worker-ttl": None}):
             super().__init__(
@@ -25,7 +27,8 @@ class LocalScheduler(Scheduler):
         leases = Leases()
         self.handlers |= {"lease": leases.ask, "release_lease": leases.release}
 
-    def start_http_server(self, routes, dashboard_address, default_port=0, ssl_options=None):
+    def start_http_server(self, routes, dashboard_address, default_port=0, ssl_options=None) -> None:
+        """Open Dask's web page where it was asked for: one port less to guard where it was not."""
         self.http_server = None
         if dashboard_address:
             super().start_http_server(routes, dashboard_address, default_port, ssl_options)

@@ -4,13 +4,17 @@ import asyncio
 import dataclasses
 import signal
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import psutil
+from distributed import Scheduler
 from distributed.diagnostics.plugin import SchedulerPlugin
 
 from course.cluster.local_runtime.process import launch
+from course.cluster.task.task import TaskSettings
 from course.deadlines import KILLED_PROCESS_ENDS, SOON_EVERY, SUPERVISOR_LOOKS_EVERY, TASK_FROZEN, TASK_JOINS
 
 _DEATHS = 5  # deaths in a row before joining, after which a task is given up
@@ -22,37 +26,37 @@ class Supervisor:
     Lives in the event loop of `scheduler`, a Dask scheduler in this process; call it from there.
     """
 
-    def __init__(self, scheduler, settings):
+    def __init__(self, scheduler: Scheduler, settings: list[TaskSettings]):
         self.settings = {one.name: one for one in settings}
         self._scheduler = scheduler
-        self._processes = {}
-        self._given_up = {}  # task -> why
+        self._processes: dict[str, Any] = {}  # task -> the handle of its process
+        self._given_up: dict[str, str] = {}  # task -> why
         self._early_deaths = dict.fromkeys(self.settings, 0)
-        self._on_giving_up = None
-        self._stopped_since = {}  # task -> when it was first seen stopped
-        self._watching = None
+        self._on_giving_up: Callable[[str], None] | None = None
+        self._stopped_since: dict[str, float] = {}  # task -> when it was first seen stopped
+        self._watching: asyncio.Task | None = None
         self._ended = False
         scheduler.add_plugin(_Joins(self._early_deaths))
 
-    def tell(self, on_giving_up):
+    def tell(self, on_giving_up: Callable[[str], None] | None) -> None:
         """Have `on_giving_up(reason)` called when a task is given up: work that waits for it would wait for ever."""
         self._on_giving_up = on_giving_up
 
-    async def start(self):
+    async def start(self) -> None:
         """Start every task and wait until all have joined; RuntimeError with the last words of one that cannot."""
         await asyncio.gather(*map(self._launch, self.settings))
         self._watching = asyncio.create_task(self._watch())
         await self._joined(self.settings)
 
-    async def missing(self):
+    async def missing(self) -> list[str]:
         """Return the names of the tasks that the scheduler doesn't have now."""
         return [name for name in self.settings if not self._is_joined(name)]
 
-    async def signal(self, name, number):
+    async def signal(self, name: str, number: int) -> None:
         """Send the signal `number` to the process of the task `name`."""
         self._processes[name].signal(number)
 
-    async def restart(self, names):
+    async def restart(self, names: list[str]) -> None:
         """End the tasks `names` at once and wait until their successors have joined."""
         for name in names:
             self._given_up.pop(name, None)
@@ -61,7 +65,7 @@ class Supervisor:
         await asyncio.gather(*map(self._replace, names))
         await self._joined(names)
 
-    async def stop(self):
+    async def stop(self) -> None:
         """Stop watching and end every process."""
         self._ended = True
         if self._watching:
@@ -84,7 +88,7 @@ class Supervisor:
             self._keep_port(name)
 
     def _is_joined(self, name):
-        """Say whether the process that we started for `name` is the one that the scheduler knows."""
+        """Say whether the process that was last started for `name` is the one that the scheduler knows."""
         worker = self._scheduler.workers.get(self._scheduler.aliases.get(name))
         return worker is not None and worker.pid == self._processes[name].pid
 
@@ -117,7 +121,7 @@ class Supervisor:
         ended = self._processes[name]
         await self._ends(ended)
         if self._processes[name] is not ended or self._ended:
-            return  # somebody else replaced it while we waited, or nobody needs it any more
+            return  # `restart` replaced it meanwhile, or the cluster is being closed
         self._early_deaths[name] += 1
         if self._early_deaths[name] > _DEATHS:
             self._given_up[name] = f"{name} ended {_DEATHS} times before it joined; {self._last_words(name)}"

@@ -3,10 +3,13 @@
 import asyncio
 import time
 
+from distributed import Client
+
+from course.cluster.executor import OpenWork
 from course.deadlines import CLIENT_ASKS_EVERY, CLIENT_STOOD_STILL, LOST_CLIENT_CLOSES, SCHEDULER_SILENCE
 
 
-async def watch_scheduler(client, work, address):
+async def watch_scheduler(client: Client, work: OpenWork, address: str) -> None:
     """Ask the scheduler at `address` again and again; once it is silent, fail all work of the Dask `client`.
 
     `work`, the cluster's `OpenWork`, is closed with the reason; Dask's own futures are cancelled with it.

@@ -3,13 +3,17 @@
 import asyncio
 import re
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import NoReturn
 
 from distributed import Client
+from distributed.security import Security
 
 from course.cluster.certificates import Certificate, read_certificate
 from course.cluster.certificates import security as dask_security
 from course.cluster.cluster import Cluster
+from course.cluster.executor import OpenWork
 from course.cluster.local_runtime.loop import LoopThread
 from course.cluster.multihost.client_heartbeat import watch_scheduler
 from course.cluster.multihost.handshake import other_versions
@@ -19,7 +23,14 @@ from course.cluster.task.task import quiet
 from course.deadlines import CLIENT_CLOSES, CONNECT, SCHEDULER_SILENCE
 
 
-def connect(target, *, security=None, insecure=False, timeout=CONNECT, wait=True):
+def connect(
+    target: ClusterSpec | str,
+    *,
+    security: str | Path | Certificate | Security | None = None,
+    insecure: bool = False,
+    timeout: float = CONNECT,
+    wait: bool = True,
+) -> Cluster:
     """Join a running cluster and return its `Cluster`; closing that leaves the tasks running.
 
     `target`: a `ClusterSpec` with a scheduler, or the scheduler's address (`tls://localhost:8786`). `security`: the
@@ -98,26 +109,27 @@ class RemoteRuntime:
 
     dashboard_link = None
 
-    def __init__(self, client, address, thread, spec=None):
+    def __init__(self, client: Client, address: str, thread: LoopThread, spec: ClusterSpec | None = None):
         self._client, self.session_target, self._thread = client, address, thread
-        self._last = {}  # task -> address when the scheduler was last asked: what a closed cluster still shows
-        ours = self._identity(0).get("course", {})
-        if ours and (other := other_versions(ours["versions"], ("the scheduler", "this process"))):
+        self._last: dict[str, str] = {}  # task -> address, as last told: what a closed cluster still shows
+        told = self._identity(0).get("course", {})
+        if told and (other := other_versions(told["versions"], ("the scheduler", "this process"))):
             raise ConnectionError(f"connect({address!r}): {other}")
-        self._spec = spec or (ClusterSpec(ours["jobs"]) if ours else None)
+        self._spec = spec or (ClusterSpec(told["jobs"]) if told else None)
 
     @property
-    def tasks(self):
+    def tasks(self) -> list[str]:
         """The tasks that have joined, by name."""
         return sorted(
             self._addresses(), key=lambda task: [int(p) if p.isdigit() else p for p in re.split(r"(\d+)", task)]
         )
 
-    def missing(self):
+    def missing(self) -> list[str]:
         """Return the tasks of the spec that have not joined, or have left."""
         return self._spec.missing(self._addresses()) if self._spec else []
 
-    def address(self, task):
+    def address(self, task: str) -> str:
+        """Return where `task` listens, `host:port`; RuntimeError when the scheduler does not answer."""
         return self._addresses()[task].partition("://")[2]
 
     def _addresses(self):
@@ -134,34 +146,40 @@ class RemoteRuntime:
         except OSError as error:
             raise RuntimeError(f"the scheduler at {self.session_target} doesn't answer: {error}") from None
 
-    def kill(self, task):
+    def kill(self, task: str) -> NoReturn:
+        """Raise RuntimeError: who started the task ends it."""
         self._refuse("kill")
 
-    def freeze(self, task):
+    def freeze(self, task: str) -> NoReturn:
+        """Raise RuntimeError: who started the task stops it."""
         self._refuse("freeze")
 
-    def thaw(self, task):
+    def thaw(self, task: str) -> NoReturn:
+        """Raise RuntimeError: who started the task lets it go on."""
         self._refuse("thaw")
 
-    def restart(self, tasks):
+    def restart(self, tasks: list[str]) -> NoReturn:
+        """Raise RuntimeError: who started the tasks restarts them."""
         self._refuse("restart")
 
-    def log(self, task):
+    def log(self, task: str) -> NoReturn:
+        """Raise RuntimeError: a task prints where it was started."""
         self._refuse("log")
 
-    def _refuse(self, method):
+    def _refuse(self, method: str) -> NoReturn:
         raise RuntimeError(
             f"cluster.{method}: these tasks were started elsewhere; do it where `python -m course task` runs"
         )
 
-    def watch(self, client, work):
+    def watch(self, client: Client, work: OpenWork) -> Callable[[], object]:
         """End the client and close `work` when the scheduler is silent; return the function that ends the watch."""
         watching = watch_scheduler(client, work, self.session_target)
-        return asyncio.run_coroutine_threadsafe(watching, client.loop.asyncio_loop).cancel
+        return asyncio.run_coroutine_threadsafe(watching, self._thread.loop.asyncio_loop).cancel
 
-    def in_loop(self):
+    def in_loop(self) -> bool:
+        """Say whether the caller runs in the event loop's own thread."""
         return self._thread.is_mine()
 
-    def close(self):
-        """End the event loop; the tasks belong to whoever started them."""
+    def close(self) -> None:
+        """End the event loop; the tasks stay up."""
         self._thread.stop()

@@ -5,17 +5,19 @@ import functools
 import importlib.metadata
 import sys
 import time
+from collections.abc import Callable
 
 from distributed.core import rpc
 
 import course
 from course.cluster.certificates import security
+from course.cluster.multihost.member import Member
 from course.cluster.multihost.reachability import Refused, reach_within
-from course.deadlines import HANDSHAKE_ANSWER, JOIN_AGAIN_EVERY, TASK_HEARD_LATELY
+from course.deadlines import HANDSHAKE_ANSWER, JOIN_AGAIN_EVERY
 
 
 @functools.cache  # reading a package's metadata takes a scheduler's time, and `identity` is asked for often
-def versions():
+def versions() -> dict[str, str]:
     """Return what must be the same in all members: what they send each other depends on it."""
     found = {"course": course.__version__, "python": f"{sys.version_info.major}.{sys.version_info.minor}"}
     for package in ("distributed", "torch"):
@@ -23,10 +25,10 @@ def versions():
     return found
 
 
-async def request_handshake(me, first, say):
+async def request_handshake(me: Member, first: bool, say: Callable[..., None]) -> None:
     """Ask the scheduler whether `me`, a `Member`, may join; wait for it at most `me.patience` seconds.
 
-    `first`: whether it is for the first time; then `say` gets a line when the scheduler lets us wait. Raises Refused
+    `first`: whether it is for the first time; then `say` gets a line when it has to wait for long. Raises Refused
     with the reason, OSError when there is no scheduler in time.
     """
 
@@ -38,7 +40,7 @@ async def request_handshake(me, first, say):
     connection = security(me.certificate).get_connection_args("worker")
     while True:
         left = max(0.0, deadline - time.monotonic())
-        await reach_within(left, me.spec.scheduler, connection, first, waiting if first else None)
+        await reach_within(left, me.scheduler_address, connection, first, waiting if first else None)
         try:
             reason = await asyncio.wait_for(_asked(me, connection), HANDSHAKE_ANSWER)
         except (OSError, TimeoutError) as error:
@@ -51,11 +53,11 @@ async def request_handshake(me, first, say):
 
 
 async def _asked(me, connection):
-    """Return None where we may join, or why it is worth asking again; raise Refused where it isn't."""
+    """Return None where the task may join, or why it is worth asking again; raise Refused where it isn't."""
     async with rpc(me.session_target, connection_args=connection, timeout=HANDSHAKE_ANSWER) as scheduler:
         theirs = (await scheduler.identity(n_workers=0)).get("course")
         if theirs is None:
-            raise Refused(f"{me.spec.scheduler} is a scheduler, but none that `python -m course task` started")
+            raise Refused(f"{me.scheduler_address} is a scheduler, but none that `python -m course task` started")
         try:
             answer = await scheduler.handshake(name=me.name, address=me.address, versions=versions())
         except OSError:
@@ -68,48 +70,13 @@ async def _asked(me, connection):
     return answer["refused"]
 
 
-def answer_handshake(scheduler, name, address, versions):
-    """The scheduler's answer: {"refused": a sentence or None, "wait": whether asking again may help}."""
-    refused = other_versions(versions, ("this task", "the scheduler")) or _other_spec(scheduler.spec, name, address)
-    if refused:
-        scheduler.say(f"refused {name} from {address}: {refused}", file=sys.stderr, flush=True)
-        return {"refused": refused, "wait": False}
-    taken, fresh = _taken(scheduler, name)
-    return {"refused": taken, "wait": not fresh}
-
-
-def other_versions(theirs, who):
+def other_versions(theirs: dict[str, str], who: tuple[str, str]) -> str | None:
     """Return what is not the same in `theirs` as in this process, as a sentence, or None. `who`: names of the two."""
-    ours = versions()
-    for package in ours:
-        if theirs.get(package) != ours[package]:
+    own = versions()
+    for package in own:
+        if theirs.get(package) != own[package]:
             return (
-                f"{who[0]} has {package} {theirs.get(package)}, {who[1]} {package} {ours[package]}. "
+                f"{who[0]} has {package} {theirs.get(package)}, {who[1]} {package} {own[package]}. "
                 "Install the same versions everywhere, by the same environment.yml"
             )
     return None
-
-
-def _other_spec(spec, name, address):
-    job, index = name.split("/")[1].removeprefix("job:"), int(name.rpartition(":")[2])
-    try:
-        expected = spec.task_address(job, index)
-    except (ValueError, IndexError) as error:
-        return f"the scheduler's spec has no {name}: {error}. Give every member the same spec"
-    if expected != address:
-        return (
-            f"{name} is {address} in this task's spec, {expected} in the scheduler's. Give every member the same spec"
-        )
-    return None
-
-
-def _taken(scheduler, name):
-    """Return why the name is taken (None: it isn't) and whether the one who has it was heard a moment ago."""
-    there = scheduler.workers.get(scheduler.aliases.get(name))
-    if there is None:
-        return None, False
-    text = (
-        f"{name} is already a member, process {there.pid} at {there.address}. Stop that one first, or start this one "
-        "with another --index"
-    )
-    return text, scheduler.watch.silence(there.address) < TASK_HEARD_LATELY

@@ -7,7 +7,7 @@ import psutil
 from distributed.utils import ensure_ip
 
 
-def check_free(address):
+def check_free(address: str) -> None:
     """Raise OSError, with the next step, when this process can't listen at `address`, a `host:port`."""
     host, _, port = address.rpartition(":")
     try:

@@ -5,6 +5,8 @@ import errno
 import socket
 import ssl
 import time
+from collections.abc import Callable
+from typing import Any
 
 from course.deadlines import HOST_ANSWER, JOIN_AGAIN_EVERY, PLAIN_GREETING, REACH, WAITING_IS_SAID
 
@@ -19,11 +21,11 @@ class Unreachable(Refused):
     """The host can't be found or does not answer. Waiting helps only where it did before."""
 
 
-async def reach(address, connection):
+async def reach(address: str, connection: dict[str, Any]) -> None:
     """Return when a scheduler seems to listen at `address` (`host:port`) and to hold the same certificate.
 
-    `connection`: what Dask's `Security.get_connection_args` says. Raises Refused, Unreachable, and OSError where nobody
-    listens yet or nobody answers; in at most ten seconds.
+    `connection`: what Dask's `Security.get_connection_args` says. Raises Refused, Unreachable, and OSError where no one
+    listens yet or no one answers; in at most ten seconds.
     """
     host, _, port = address.rpartition(":")
     host, context = host.strip("[]"), connection.get("ssl_context")
@@ -141,8 +143,14 @@ async def _close(connection):
     writer.transport.abort()
 
 
-async def reach_within(patience, address, connection, first=True, waiting=None):
-    """`reach`, again and again for `patience` seconds while nobody listens; raise OSError with the last reason.
+async def reach_within(
+    patience: float,
+    address: str,
+    connection: dict[str, Any],
+    first: bool = True,
+    waiting: Callable[[str], None] | None = None,
+) -> None:
+    """`reach`, again and again for `patience` seconds while no one listens; raise OSError with the last reason.
 
     `first`: whether this is the first contact; later ones wait for an unreachable host too: a cable may be back soon.
     `waiting(reason)` is called once when it has taken longer than others need to start.
@@ -155,12 +163,12 @@ async def reach_within(patience, address, connection, first=True, waiting=None):
         except Unreachable as error:
             if first:
                 raise
-            reason = error
+            reason = str(error)
         except OSError as error:
-            reason = error
+            reason = str(error)
         if time.monotonic() > deadline:
-            raise OSError(str(reason) or "no answer") from None
+            raise OSError(reason or "no answer") from None
         if waiting is not None and time.monotonic() > began + WAITING_IS_SAID:
-            waiting(str(reason) or "no answer")
+            waiting(reason or "no answer")
             waiting = None
         await asyncio.sleep(JOIN_AGAIN_EVERY)

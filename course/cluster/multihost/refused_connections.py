@@ -3,6 +3,7 @@
 import logging
 import sys
 import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from course.deadlines import REFUSAL_IS_REPEATED
@@ -22,7 +23,7 @@ _MEANINGS = {
 
 
 @contextmanager
-def refusals_told(say):
+def refusals_told(say: Callable[..., None]) -> Iterator[None]:
     """Within the `with`, `say` gets a line about each connection that this process refuses, as `print` would."""
     log, teller = logging.getLogger(_LOG), _Teller(say)
     before = log.level, log.propagate
@@ -39,7 +40,8 @@ def refusals_told(say):
 class _Teller(logging.Handler):
     def __init__(self, say):
         super().__init__()
-        self._say, self._said = say, {}
+        self._say = say
+        self._said: dict[tuple[str, str], float] = {}  # host, meaning -> when it may be said again
 
     def emit(self, record):
         if not str(record.msg).startswith(_BEGINS):
@@ -48,9 +50,8 @@ class _Teller(logging.Handler):
         meaning = next((text for word, text in _MEANINGS.items() if word in str(error)), None)
         host = str(caller).rpartition(":")[0]
         now = time.monotonic()
-        if meaning is None or now < self._said.get(
-            (host, meaning), 0.0
-        ):  # another task's first look is cut off and no refusal
+        # without a meaning: a task's first look, which hangs up early
+        if meaning is None or now < self._said.get((host, meaning), 0.0):
             return
         self._said[host, meaning] = now + REFUSAL_IS_REPEATED
         self._say(f"refused a connection from {caller} to {listener}: {meaning}", file=sys.stderr, flush=True)

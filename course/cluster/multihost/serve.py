@@ -2,22 +2,37 @@
 
 import asyncio
 import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
+from distributed import Worker
+
+from course.cluster.certificates import Certificate
 from course.cluster.local_runtime.loop import LoopThread
-from course.cluster.multihost.member import member, run_member
+from course.cluster.multihost.member import Member, member
+from course.cluster.multihost.task_process import run_member
+from course.cluster.spec import ClusterSpec
 from course.cluster.task.task import quiet, stop_signal
 from course.deadlines import TASK_LEAVES, TASK_WAITS
 
 
-def serve(spec, job, index, certificate, patience=TASK_WAITS, say=print, **more):
+def serve(
+    spec: ClusterSpec,
+    job: str,
+    index: int,
+    certificate: Certificate | None,
+    patience: float = TASK_WAITS,
+    say: Callable[..., None] = print,
+    **more: Any,
+) -> int:
     """Run task `index` of `job` in this process until SIGTERM or Ctrl-C; return the process's exit code, 0 then.
 
     `spec`: a `ClusterSpec` with a scheduler; `job="scheduler"` runs that, unless the spec comes from flags: then it
     runs inside the first task. `certificate`: None for plain TCP, which is for loopback only. `patience`: seconds to
     wait for the scheduler, at the start and again whenever it is lost. `say` gets the lines for the reader: name,
-    address and session target when the task is ready. `more`: `with_scheduler`, `simulated_gpus`, `preload`, as for `member`.
-    Raises ValueError or IndexError for a job or task that the spec doesn't have.
+    address and session target when the task is ready. `more`: `with_scheduler`, `simulated_gpus`, `preload`, as for
+    `member`. Raises ValueError or IndexError for a job or task that the spec doesn't have.
     """
     me = member(spec, job, index, certificate, patience, **more)
     quiet()
@@ -32,7 +47,15 @@ async def _until_signalled(me, say):
 
 
 @contextmanager
-def joined(spec, job, index, certificate, patience=TASK_WAITS, say=print, **more):
+def joined(
+    spec: ClusterSpec,
+    job: str,
+    index: int,
+    certificate: Certificate | None,
+    patience: float = TASK_WAITS,
+    say: Callable[..., None] = print,
+    **more: Any,
+) -> Iterator["Membership"]:
     """Within the `with`, this process is the task too, in a thread of its own; gives its `Membership`.
 
     Arguments as for `serve`. Returns when the task has joined; raises RuntimeError when it could not, with what it
@@ -51,8 +74,9 @@ def joined(spec, job, index, certificate, patience=TASK_WAITS, say=print, **more
 class Membership:
     """A task that runs in a thread of this process. `worker`: its Dask worker, a new one after it has joined again."""
 
-    def __init__(self, me, say):
-        self.name, self.session_target, self.worker = me.name, me.session_target, None
+    def __init__(self, me: Member, say: Callable[..., None]):
+        self.name, self.session_target = me.name, me.session_target
+        self.worker: Worker | None = None
         self._say, self._last_words = say, "it ended"
         self._changed = threading.Event()  # joined, or ended
         self._thread = LoopThread()
@@ -63,20 +87,20 @@ class Membership:
         self._running.add_done_callback(lambda _: self._changed.set())
 
     @property
-    def ended(self):
+    def ended(self) -> str | None:
         """Why the task is no member any more, as text: it lost its scheduler for too long; None while it is one."""
         if not self._running.done():
             return None
         error = None if self._running.cancelled() else self._running.exception()
         return str(error) if error else self._last_words
 
-    def wait(self):
+    def wait(self) -> None:
         """Return when the task has joined for the first time; RuntimeError when it ended before that."""
         self._changed.wait()  # as long as the task's own patience, which ends it
         if self.ended is not None:
             raise RuntimeError(self.ended)
 
-    def close(self):
+    def close(self) -> None:
         """Leave the cluster and end the thread; a second call does nothing."""
         if self._thread.is_alive():
             self._thread.loop.asyncio_loop.call_soon_threadsafe(self._stop.set)

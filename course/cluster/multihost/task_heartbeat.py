@@ -7,15 +7,18 @@ heartbeats grow rarer as a cluster grows, and it looks at them after five minute
 import asyncio
 import sys
 import time
+from collections.abc import Callable
+from typing import Any, NoReturn
 
+from distributed import Scheduler, Worker
 from distributed.core import Status
 from distributed.diagnostics.plugin import SchedulerPlugin
 
 from course.deadlines import HEARTBEAT_EVERY, SCHEDULER_LOOKS_EVERY, SCHEDULER_SILENCE, TASK_SILENCE
 
 
-async def send_heartbeats(worker):
-    """Send heartbeats for the Dask `worker` until its scheduler is lost or has counted it out; return which, as text."""
+async def send_heartbeats(worker: Worker) -> str:
+    """Send heartbeats for the Dask `worker` until its scheduler is lost or counts it out; return which, as text."""
     heard = time.monotonic()
     while (left := heard + SCHEDULER_SILENCE - time.monotonic()) > 0:
         try:
@@ -39,29 +42,31 @@ class Watch(SchedulerPlugin):
 
     name = "course-watch"
 
-    def __init__(self, scheduler, say):
+    def __init__(self, scheduler: Scheduler, say: Callable[..., None]):
         self._scheduler, self._say = scheduler, say
-        self._heard = {}  # address -> when it was last heard, by this process's monotonic clock
+        self._heard: dict[str, float] = {}  # address -> when it was last heard, by this process's monotonic clock
 
-    def add_worker(self, scheduler, worker):
+    def add_worker(self, scheduler: Scheduler, worker: str) -> None:
+        """Begin to watch the task at the address `worker`, which has just joined (Dask calls this)."""
         self._heard[worker] = time.monotonic()
 
-    def remove_worker(self, scheduler, worker, **_):
+    def remove_worker(self, scheduler: Scheduler, worker: str, **_: Any) -> None:
+        """End it: the task has left (Dask calls this)."""
         self._heard.pop(worker, None)
 
-    def heartbeat(self, name, id):
+    def heartbeat(self, name: str, id: str) -> dict[str, bool]:
         """Note a heartbeat; say whether the task `name` is on the list as the process that calls itself `id`."""
-        there = self._scheduler.workers.get(self._scheduler.aliases.get(name))
-        known = there is not None and there.server_id == id
-        if known:
-            self._heard[there.address] = time.monotonic()
-        return {"known": known}
+        there = self._scheduler.workers.get(self._scheduler.aliases.get(name, ""))
+        if there is None or there.server_id != id:
+            return {"known": False}
+        self._heard[there.address] = time.monotonic()
+        return {"known": True}
 
-    def silence(self, address):
+    def silence(self, address: str) -> float:
         """Return for how many seconds the task at `address` has been silent."""
         return time.monotonic() - self._heard.get(address, time.monotonic())
 
-    async def run(self):
+    async def run(self) -> NoReturn:
         """Look at the tasks for ever."""
         last = time.monotonic()
         while True:

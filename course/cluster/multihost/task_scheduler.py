@@ -1,13 +1,17 @@
 """The scheduler of tasks that are started by hand: it answers their handshake and counts out those that are silent."""
 
 import asyncio
+import sys
+from collections.abc import Callable
+from typing import Any
 
 import dask
 
 from course.cluster.local_runtime.scheduler import LocalScheduler
-from course.cluster.multihost.handshake import answer_handshake, versions
+from course.cluster.multihost.handshake import other_versions, versions
 from course.cluster.multihost.task_heartbeat import Watch
-from course.deadlines import PINNED_WORK_WAITS
+from course.cluster.spec import ClusterSpec
+from course.deadlines import PINNED_WORK_WAITS, TASK_HEARD_LATELY
 
 
 class TaskScheduler(LocalScheduler):
@@ -16,31 +20,69 @@ class TaskScheduler(LocalScheduler):
     Pinned work whose task stays away fails after a while, where Dask would wait for ever.
     """
 
-    def __init__(self, spec, say, **settings):
+    def __init__(self, spec: ClusterSpec, say: Callable[..., None], **settings: Any):
         with dask.config.set({"distributed.scheduler.no-workers-timeout": PINNED_WORK_WAITS}):
             super().__init__(False, **settings)
         self.spec, self.say = spec, say
-        self.watch, self._watching = Watch(self, say), None
+        self.watch = Watch(self, say)
+        self._watching: asyncio.Task | None = None
         self.add_plugin(self.watch)
         self.handlers |= {
             "handshake": self.handshake,
             "task_heartbeat": self.watch.heartbeat,
         }
 
-    def identity(self, n_workers=-1):
+    def identity(self, n_workers: int = -1) -> dict[str, Any]:
         """Dask's description of the cluster, with our versions and the spec's jobs."""
         return {**super().identity(n_workers), "course": {"versions": versions(), "jobs": self.spec.as_dict()}}
 
-    def handshake(self, name, address, versions):
+    def handshake(self, name: str, address: str, versions: dict[str, str]) -> dict[str, Any]:
         """Say whether the task `name` may join."""
         return answer_handshake(self, name, address, versions)
 
-    async def start_unsafe(self):
+    async def start_unsafe(self) -> "TaskScheduler":
+        """Start as Dask's scheduler does, and begin to look for tasks that are silent."""
         await super().start_unsafe()
         self._watching = asyncio.create_task(self.watch.run())
         return self
 
-    async def close(self, *arguments, **settings):
+    async def close(self, *arguments: Any, **settings: Any) -> None:
+        """Close as Dask's scheduler does, and look no more."""
         if self._watching:
             self._watching.cancel()
         await super().close(*arguments, **settings)
+
+
+def answer_handshake(scheduler: TaskScheduler, name: str, address: str, versions: dict[str, str]) -> dict[str, Any]:
+    """The scheduler's answer: {"refused": a sentence or None, "wait": whether asking again may help}."""
+    refused = other_versions(versions, ("this task", "the scheduler")) or _other_spec(scheduler.spec, name, address)
+    if refused:
+        scheduler.say(f"refused {name} from {address}: {refused}", file=sys.stderr, flush=True)
+        return {"refused": refused, "wait": False}
+    taken, fresh = _taken(scheduler, name)
+    return {"refused": taken, "wait": not fresh}
+
+
+def _other_spec(spec, name, address):
+    job, index = name.split("/")[1].removeprefix("job:"), int(name.rpartition(":")[2])
+    try:
+        expected = spec.task_address(job, index)
+    except (ValueError, IndexError) as error:
+        return f"the scheduler's spec has no {name}: {error}. Give every member the same spec"
+    if expected != address:
+        return (
+            f"{name} is {address} in this task's spec, {expected} in the scheduler's. Give every member the same spec"
+        )
+    return None
+
+
+def _taken(scheduler, name):
+    """Return why the name is taken (None: it isn't) and whether the one who has it was heard a moment ago."""
+    there = scheduler.workers.get(scheduler.aliases.get(name))
+    if there is None:
+        return None, False
+    text = (
+        f"{name} is already a member, process {there.pid} at {there.address}. Stop that one first, or start this one "
+        "with another --index"
+    )
+    return text, scheduler.watch.silence(there.address) < TASK_HEARD_LATELY

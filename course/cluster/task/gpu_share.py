@@ -7,34 +7,38 @@ CUDA_VISIBLE_DEVICES is set already, its devices are those that are divided.
 
 import os
 import subprocess
+from collections.abc import Mapping, MutableMapping
 from pathlib import Path
 
+from course.cluster.spec import ClusterSpec
 from course.deadlines import GPUS_COUNTED
 
 VARIABLE = "CUDA_VISIBLE_DEVICES"
 _DRIVER = Path("/proc/driver/nvidia/gpus")  # a folder for each GPU (Linux)
 
 
-def share_gpus(spec, job, index, environment=os.environ):
+def share_gpus(
+    spec: ClusterSpec, job: str, index: int, environment: MutableMapping[str, str] = os.environ
+) -> str | None:
     """Set CUDA_VISIBLE_DEVICES in `environment` for task `index` of `job`, where its host has several GPUs.
 
     Return the device that was chosen, as text, or None where nothing was changed: a ps task, or fewer than two GPUs.
     """
-    there = visible(environment)
+    there = visible_gpus(environment)
     if job in ("ps", "scheduler") or len(there) < 2:
         return None
     environment[VARIABLE] = there[_place(spec, job, index) % len(there)]
     return environment[VARIABLE]
 
 
-def visible(environment=os.environ):
+def visible_gpus(environment: Mapping[str, str] = os.environ) -> list[str]:
     """Return the GPUs that PyTorch would see, as the texts that CUDA_VISIBLE_DEVICES takes."""
     if VARIABLE in environment:
         return [one.strip() for one in environment[VARIABLE].split(",") if one.strip() not in ("", "-1")]
-    return [str(number) for number in range(count())]
+    return [str(number) for number in range(count_gpus())]
 
 
-def count():
+def count_gpus() -> int:
     """Return how many GPUs this machine has, without starting CUDA, which would fix what this process sees."""
     if _DRIVER.is_dir():
         return sum(1 for _ in _DRIVER.iterdir())

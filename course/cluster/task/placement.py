@@ -1,7 +1,9 @@
 """On a task: run a function with its PyTorch operations placed on the device that its pin names."""
 
-from concurrent.futures import Executor
+from collections.abc import Callable, Mapping
+from concurrent.futures import Executor, Future
 from contextlib import ExitStack
+from typing import Any
 
 
 class PlacingThreadPoolExecutor(Executor):
@@ -11,13 +13,14 @@ class PlacingThreadPoolExecutor(Executor):
     (Dask keeps a function's context, `get_worker` among it, only for executors with "ThreadPoolExecutor" in the name.)
     """
 
-    def __init__(self, pool, device, gpus=None):
+    def __init__(self, pool: Executor, device: str | None, gpus: Any = None):
         self._pool, self._device, self._gpus = pool, device, gpus
 
-    def submit(self, fn, /, *args, **kwargs):
+    def submit(self, fn: Callable, /, *args: Any, **kwargs: Any) -> Future:
+        """Return a future of `fn(*args, **kwargs)`, which runs in the pool with its operations placed."""
         return self._pool.submit(_run_placed, self._device, self._gpus, fn, args, kwargs)
 
-    def shutdown(self, wait=True, **settings):
+    def shutdown(self, wait: bool = True, **settings: Any) -> None:
         """Do nothing: the pool is the worker's, which closes it."""
 
 
@@ -32,13 +35,13 @@ def _run_placed(device, gpus, fn, args, kwargs):
         return fn(*args, **kwargs)
 
 
-class Executors(dict):
+class Executors(dict[str, Executor]):
     """A Dask worker's executors by name, where every device's name is one more, made when first asked for.
 
     Where `gpus` are simulated, work that names no device enters them too; `threads` is then the pool itself.
     """
 
-    def __init__(self, executors, gpus=None):
+    def __init__(self, executors: Mapping[str, Executor], gpus: Any = None):
         super().__init__(executors)
         self._gpus = gpus
         self["threads"] = self["default"]

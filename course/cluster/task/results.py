@@ -1,10 +1,15 @@
 """What a function returns goes home through the CPU's memory: a tensor that is elsewhere is an error, told at once."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from distributed import get_worker
+
+Result = TypeVar("Result")
 
 
-def run_for_home(function, *args):
+def run_for_home(function: Callable[..., Result], *args: Any) -> Result:
     """On a task: return `function(*args)`, which is to be sent; TypeError when it holds a tensor that is not on a CPU.
 
     Without this, Dask tries to send such a tensor again and again, and the caller waits.
@@ -12,8 +17,6 @@ def run_for_home(function, *args):
     result = function(*args)
     found = _elsewhere(result)
     if found is not None:
-        from distributed import get_worker
-
         raise TypeError(
             f"{_name(function)} returned a tensor on {found.device} of {get_worker().name}: what a task returns "
             f"travels through the CPU's memory. Return tensor.cpu(), or the number you need, tensor.item()."

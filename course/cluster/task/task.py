@@ -6,8 +6,10 @@ import logging
 import os
 import signal
 import sys
+from collections.abc import Awaitable, Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
+from typing import Any
 
 import dask
 from distributed import Worker
@@ -45,13 +47,13 @@ class TaskSettings:
     environment: dict[str, str] | None = None
 
 
-def task_settings(data):
+def task_settings(data: dict[str, Any]) -> TaskSettings:
     """Return the `TaskSettings` that `dataclasses.asdict` and JSON turned into `data`."""
     certificate = data["certificate"] and Certificate(**data["certificate"])
     return TaskSettings(**{**data, "certificate": certificate, "path": tuple(data["path"])})
 
 
-def run_task(settings):
+def run_task(settings: TaskSettings) -> int:
     """Run the task of a local cluster until it is told to stop; return the exit code of its process."""
     if settings.environment is not None:
         os.environ.clear()
@@ -72,7 +74,7 @@ def run_task(settings):
     return 0
 
 
-def quiet():
+def quiet() -> None:
     """Silence, in this process, Dask's log lines and its advice on large arguments, unless its user has set them.
 
     They are for those who run clusters, and would stand between a notebook's cells.
@@ -90,11 +92,11 @@ async def _serve(settings):
 
 def _write_to(log):
     """Send standard output and error to the file `log`, and give the process an empty standard input."""
-    target = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    opened = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     nothing = os.open(os.devnull, os.O_RDONLY)
-    for source, ours in ((nothing, 0), (target, 1), (target, 2)):
-        os.dup2(source, ours)
-    os.close(target)
+    for source, target in ((nothing, 0), (opened, 1), (opened, 2)):
+        os.dup2(source, target)
+    os.close(opened)
     os.close(nothing)
     sys.stdout.reconfigure(line_buffering=True)  # a killed task's last line is the one that matters
 
@@ -102,15 +104,21 @@ def _write_to(log):
 class TaskWorker(Worker):
     """A Dask worker with an executor for each device, and without a status page (one open port less)."""
 
-    def __init__(self, *args, gpus=None, **settings):
+    def __init__(self, *args: Any, gpus: Any = None, **settings: Any):
         super().__init__(*args, **settings)
         self.executors = Executors(self.executors, gpus)
 
-    def start_http_server(self, routes, dashboard_address, default_port=0, ssl_options=None):
+    def start_http_server(self, routes, dashboard_address, default_port=0, ssl_options=None) -> None:
+        """Open no page."""
         self.http_server = None
 
 
-async def serve_task(settings, stop, ready=None, alongside=None):
+async def serve_task(
+    settings: TaskSettings,
+    stop: asyncio.Event,
+    ready: Callable[[Worker], None] | None = None,
+    alongside: Callable[[Worker], Awaitable[str]] | None = None,
+) -> str | None:
     """Join the scheduler, call `ready(worker)`, and serve until the event `stop` is set or the scheduler ends.
 
     Return None when it was told to stop, and otherwise why it ended, as text: the scheduler went away, or
@@ -164,14 +172,14 @@ def _simulation(settings):
     return simulated_gpus(*settings.simulated_gpus)
 
 
-def root(error):
+def root(error: BaseException) -> BaseException:
     """Return the error that `error` came from in the end, as Dask wraps one in another."""
     while error.__cause__ is not None:
         error = error.__cause__
     return error
 
 
-def stop_signal():
+def stop_signal() -> asyncio.Event:
     """Return an `asyncio.Event` that SIGTERM and SIGINT set; on Windows, Ctrl-C raises KeyboardInterrupt instead."""
     stop = asyncio.Event()
     if sys.platform != "win32":
@@ -180,7 +188,7 @@ def stop_signal():
     return stop
 
 
-async def stopped_before(stop, work):
+async def stopped_before(stop: asyncio.Event, work: Awaitable[Any]) -> bool:
     """Wait for the awaitable `work` or for `stop`; say whether `stop` came first; raise what `work` raises."""
     return await first_of(_then(work, False), _then(stop.wait(), True))
 
@@ -190,7 +198,7 @@ async def _then(work, result):
     return result
 
 
-async def first_of(*works):
+async def first_of(*works: Awaitable[Any]) -> Any:
     """Return what the first of the awaitables returns, or raise what it raises; the earlier wins, the rest end."""
     doing = [asyncio.ensure_future(work) for work in works]
     try:

@@ -1,1 +1,1 @@
-"""What is on the disk: checkpoints, their manifests and files, and who may write them."""
+"""What is on the disk: checkpoints, their manifests and files, and which process may write them."""

@@ -154,7 +154,7 @@ class Checkpoints:
         return [entry for entry in entries if entry.suffix in _LOOKS_LIKE_ONE and not _NAME.fullmatch(entry.name)]
 
     def _remove_old(self, stem, data):
-        """Remove complete checkpoints beyond the newest `keep`, and data files that no manifest speaks for."""
+        """Remove complete checkpoints beyond the newest `keep`, and data files that no manifest names."""
         names = self._names()
         complete = [one.path.stem for one in self.all()]
         kept = {stem, self._read, *complete[-self.keep :]}

@@ -31,15 +31,15 @@ def read_data(path: str | os.PathLike, manifest: Manifest) -> tuple[dict, dict]:
         with open(path, "rb") as file:
             _check_bytes(path, file, manifest)
             file.seek(0)
-            told = _loaded(path, file)
+            state = _loaded(path, file)
     except FileNotFoundError as error:
         raise CheckpointError(path, "the data file is missing") from error
     except OSError as error:
         raise CheckpointError(path, f"it can't be read ({error.strerror or error})") from error
-    problem = _problem(told, manifest)
+    problem = _problem(state, manifest)
     if problem:
         raise CheckpointError(path, problem)
-    return told["parameters"], told["optimizer"]
+    return state["parameters"], state["optimizer"]
 
 
 def _own(value):
@@ -92,10 +92,10 @@ def _loaded(path, file):
         ) from error
 
 
-def _problem(told, manifest):
-    if not isinstance(told, dict) or told.keys() != {"parameters", "optimizer"}:
+def _problem(state, manifest):
+    if not isinstance(state, dict) or state.keys() != {"parameters", "optimizer"}:
         return "it does not hold parameters and an optimiser's state"
-    parameters, optimizer = told["parameters"], told["optimizer"]
+    parameters, optimizer = state["parameters"], state["optimizer"]
     tensors = isinstance(parameters, dict) and all(type(value) is torch.Tensor for value in parameters.values())
     if not tensors or described(parameters) != manifest.parameters:
         return "its parameters are not those that the manifest names"

@@ -97,7 +97,7 @@ class FolderLock:
             )
         aside = self.folder / f".{NAME}.{uuid.uuid4().hex}"
         try:
-            os.rename(self._path, aside)  # of several who try, one succeeds
+            os.rename(self._path, aside)  # of several processes that try, one succeeds
         except FileNotFoundError:
             return
         if _read(aside) != other:  # it was not the stale one any more: back with it

@@ -91,20 +91,20 @@ def read_manifest(path: str | os.PathLike) -> Manifest:
     if not text:
         raise CheckpointError(path, "the file is empty")
     try:
-        told = json.loads(text) if len(text) <= _LIMIT else None
+        fields = json.loads(text) if len(text) <= _LIMIT else None
     except (ValueError, RecursionError) as error:
         raise CheckpointError(path, "it is torn or not a checkpoint's manifest: not JSON") from error
-    if not isinstance(told, dict) or told.pop("checkpoint", None) != "course.training":
+    if not isinstance(fields, dict) or fields.pop("checkpoint", None) != "course.training":
         raise CheckpointError(path, "it is not a checkpoint's manifest")
-    number = told.get("format")
+    number = fields.get("format")
     if isinstance(number, int) and number > FORMAT:
         raise CheckpointError(
-            path, f"it has format {number}, written by course {told.get('course')}; this course reads up to {FORMAT}"
+            path, f"it has format {number}, written by course {fields.get('course')}; this course reads up to {FORMAT}"
         )
-    seal = told.pop("seal", None)
-    if seal != _seal(told) or told.keys() != Manifest.__dataclass_fields__.keys():
+    seal = fields.pop("seal", None)
+    if seal != _seal(fields) or fields.keys() != Manifest.__dataclass_fields__.keys():
         raise CheckpointError(path, "its checksum is wrong: it was changed after it was written")
-    manifest = Manifest(**told)
+    manifest = Manifest(**fields)
     problem = _problem(manifest, Path(path).name)
     if problem:
         raise CheckpointError(path, problem)

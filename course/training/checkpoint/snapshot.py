@@ -112,7 +112,7 @@ class Snapshot:
             )
 
     def as_bytes(self) -> bytes:
-        """Return the snapshot as bytes, for `from_bytes`: its way from a shard to the session."""
+        """Return the snapshot as bytes, for `from_bytes`: its way from a shard to the driver."""
         state = {field.name: getattr(self, field.name) for field in fields(self)}
         state["applied"] = {session: list(entry) for session, entry in self.applied.items()}
         written = io.BytesIO()
@@ -139,21 +139,21 @@ class Snapshot:
 
 def optimizer_state(optimizer: torch.optim.Optimizer, names: Iterable[str]) -> dict[str, Any]:
     """Return copies of a `torch.optim` optimiser's state, by the parameters' `names` (in the optimiser's order)."""
-    told = optimizer.state_dict()
+    saved = optimizer.state_dict()
     names = list(names)
     groups = [
         {
             "names": [names[index] for index in group["params"]],
             **{k: _plain(v) for k, v in group.items() if k != "params"},
         }
-        for group in told["param_groups"]
+        for group in saved["param_groups"]
     ]
-    state = {names[i]: {key: _copied(value) for key, value in entry.items()} for i, entry in told["state"].items()}
+    state = {names[i]: {key: _copied(value) for key, value in entry.items()} for i, entry in saved["state"].items()}
     return {"groups": groups, "state": state}
 
 
 def load_optimizer_state(optimizer: torch.optim.Optimizer, names: Iterable[str], saved: dict[str, Any]) -> None:
-    """Give the optimiser the state that `optimizer_state` told; its hyperparameters stay those it was made with.
+    """Give the optimiser the state that `optimizer_state` returned; its hyperparameters stay those it was made with.
 
     What the program says counts: someone who resumes with a smaller learning rate wants that one. The state is copied.
     """

@@ -1,4 +1,4 @@
-"""Files that are being written: named after their writer, so that those of a writer who was killed can be told."""
+"""Files that are being written: named after their writer, so that those of a killed writer can be found."""
 
 import os
 import re
@@ -31,5 +31,5 @@ def remove_stale(folder: str | os.PathLike) -> None:
     for name in os.listdir(folder):
         match = _NAME.fullmatch(name)
         if match and match[1] == _HOST and not psutil.pid_exists(int(match[2])):
-            with suppress(OSError):  # gone already, or not ours to remove: the new file decides whether there is room
+            with suppress(OSError):  # gone already, or another user's: the new file decides whether there is room
                 os.unlink(os.path.join(folder, name))

@@ -1,1 +1,1 @@
-"""What `train` does: it opens shards, has workers work, follows an incarnation, recovers, and gathers the result."""
+"""The driver, the process that calls `train`: opens shards, starts workers, follows, recovers, gathers the result."""

@@ -9,7 +9,7 @@ from course.training.records.result import RECORD
 
 
 class History:
-    """Records of applied gradients and what else the servers tell, as the session reads them.
+    """Records of applied gradients and what else the servers tell, as the driver reads them.
 
     Every incarnation's server counts seconds from its own start; here they become seconds since the first one's.
     `version`: of the last update read (at first of the checkpoint, where training goes on from one); `status`: the

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 import torch
 
-from course.deadlines import SESSION_POLLS_EVERY
+from course.deadlines import DRIVER_POLLS_EVERY
 from course.training.checkpoint.snapshot import Snapshot
 from course.training.driver.history import History
 from course.training.driver.shard_client import ShardClient
@@ -33,7 +33,7 @@ def follow(client: ShardClient, session: Session, hooks: Sequence[Hook], history
         if session.stop_reason is not None:
             client.stop()
         elif not ended:
-            time.sleep(SESSION_POLLS_EVERY)
+            time.sleep(DRIVER_POLLS_EVERY)
 
 
 def _tell_steps(rows, session, hooks):

@@ -1,4 +1,4 @@
-"""A training to practise failures on: it runs for some seconds, is hit by plan or by hand, and writes down what it saw.
+"""A training to practise failures on: it runs for some seconds, tasks are killed or frozen, and it records what it saw.
 
 What training itself tells its hooks is recorded beside what was done to it, on one clock.
 """
@@ -33,7 +33,7 @@ _LOOK = 0.05  # seconds between two looks at the plan
 
 
 @dataclass
-class Story:
+class RehearsalRecord:
     """What is known of a training: applied gradients (undone ones too), events in order, and why it ended ("" yet)."""
 
     rows: list = field(default_factory=list)
@@ -51,7 +51,7 @@ class Story:
 
 
 class Rehearsal:
-    """One training of `problem` on `cluster` for `seconds`; `story` grows while `run()` runs, in any thread.
+    """One training of `problem` on `cluster` for `seconds`; `record` grows while `run()` runs, in any thread.
 
     `plan`: `(second, action, task)`, done by itself; `act(action, task)` does one at once. `settings` go to `train`.
     """
@@ -64,26 +64,26 @@ class Rehearsal:
         plan: Iterable[tuple[float, str, str]] = (),
         **settings: Any,
     ):
-        self.story = Story()
+        self.record = RehearsalRecord()
         self._cluster, self._problem, self._seconds, self._settings = cluster, problem, seconds, settings
         self._plan = sorted(plan)
         self._begun = time.perf_counter()  # second 0: moved when the first update tells its time
         self._session = None
         self._over = threading.Event()
 
-    def run(self) -> Story:
-        """Train, do what the plan says, and return the `Story`; a training that can't go on says so in `ended`."""
+    def run(self) -> RehearsalRecord:
+        """Train, do what the plan says, and return the record; a training that can't go on says so in `ended`."""
         following = threading.Thread(target=self._follow_plan, name="rehearsal", daemon=True)
         following.start()
         try:
             with tempfile.TemporaryDirectory(prefix="course-rehearsal-") as folder:
                 self._train(folder)
         except TrainingError as error:
-            self.story.ended = str(error)
+            self.record.ended = str(error)
         finally:
             self._over.set()
             following.join()
-        return self.story
+        return self.record
 
     def act(self, action: str, task: str) -> None:
         """Do one of ACTIONS to `task` at once, and write it down; raises ValueError for a task that isn't there."""
@@ -96,7 +96,7 @@ class Rehearsal:
         }[action]
         now = self.seconds
         do(task)
-        self.story.add(Event(now, ACTIONS[action], task, self._session.step if self._session else 0))
+        self.record.add(Event(now, ACTIONS[action], task, self._session.step if self._session else 0))
 
     def stop(self, reason: str) -> None:
         """Ask for the end of the training."""
@@ -117,12 +117,12 @@ class Rehearsal:
             checkpoint_dir=folder,
             **self._settings,
         )
-        self.story.ended = result.stopped_by
+        self.record.ended = result.stopped_by
 
     def _follow_plan(self):
         """Act when it is time, also while no update tells of any, and end the training."""
         while not self._over.wait(_LOOK):
-            while self.story.rows and self._plan and self._plan[0][0] <= self.seconds:
+            while self.record.rows and self._plan and self._plan[0][0] <= self.seconds:
                 _, action, task = self._plan.pop(0)
                 self._try(action, task)
             if self._is_time_over():
@@ -130,20 +130,20 @@ class Rehearsal:
 
     def _is_time_over(self):
         """Whether the seconds have passed; a recovery under way, and a look at what it gave, come first."""
-        told = [event for event in self.story.events if event.what in ("ps lost", "restored")]
-        if not self.story.rows or (told and told[-1].what == "ps lost"):
+        recoveries = [event for event in self.record.events if event.what in ("ps lost", "restored")]
+        if not self.record.rows or (recoveries and recoveries[-1].what == "ps lost"):
             return False
-        return self.seconds > max([self._seconds, *(event.seconds + _AFTERWARDS for event in told)])
+        return self.seconds > max([self._seconds, *(event.seconds + _AFTERWARDS for event in recoveries)])
 
     def _try(self, action, task):
         try:
             self.act(action, task)
-        except (OSError, RuntimeError, ValueError) as error:  # a thread has nobody above it: the story tells it
+        except (OSError, RuntimeError, ValueError) as error:  # a thread has no caller: the record says it
             self.stop(f"the plan could not {action} {task}: {error}")
 
 
 class _Recorder(Hook):
-    """Writes every step and event into the story."""
+    """Writes every step and event into the record."""
 
     def __init__(self, rehearsal):
         self._rehearsal = rehearsal
@@ -152,10 +152,10 @@ class _Recorder(Hook):
         self._rehearsal._session = session
 
     def after_run(self, session, step):
-        story = self._rehearsal.story
-        if not story.rows:
+        record = self._rehearsal.record
+        if not record.rows:
             self._rehearsal._begun = time.perf_counter() - step.applied
-        story.rows.append(tuple(step))
+        record.rows.append(tuple(step))
 
     def event(self, session, event):
-        self._rehearsal.story.add(event)
+        self._rehearsal.record.add(event)

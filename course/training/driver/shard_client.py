@@ -1,4 +1,4 @@
-"""The session's connections to its shards: open them in ps tasks, poll them, cut a snapshot, stop them."""
+"""The driver's connections to its shards: open them in ps tasks, poll them, cut a snapshot, stop them."""
 
 import secrets
 import signal
@@ -36,12 +36,12 @@ _HELD_BACK = (signal.SIGINT, signal.SIGTERM)
 class ShardClient:
     """This process's connections to the shards of one training; they end with it. `addresses` is for the workers.
 
-    `term`: of the chief's lease; shards refuse sessions of a lower one. Raises ShardLost for a shard that is gone.
+    `term`: of the chief's lease; shards refuse drivers of a lower one. Raises ShardLost for a shard that is gone.
     """
 
     def __init__(self, addresses: ShardAddresses, context: ssl.SSLContext | None = None, term: int = 0):
         self.addresses, self._channels, self._followers_polled = addresses, [], time.monotonic()
-        handshake = {"role": "session", "token": addresses.token, "incarnation": addresses.incarnation, "term": term}
+        handshake = {"role": "driver", "token": addresses.token, "incarnation": addresses.incarnation, "term": term}
         try:
             for number, endpoint in enumerate(addresses.endpoints):
                 with self._answers(number):
@@ -90,7 +90,7 @@ class ShardClient:
         self.leave()
 
     def leave(self) -> None:
-        """Close the connections; the shards wait for another session as long as their `grace`. Idempotent."""
+        """Close the connections; the shards wait for another driver as long as their `grace`. Idempotent."""
         for channel in self._channels:
             channel.close()
 
@@ -163,9 +163,9 @@ def open_shards(
 
 
 def attach(cluster: "Cluster", addresses: ShardAddresses, term: int) -> ShardClient:
-    """Return a `ShardClient` of shards that another session opened; close it as your own.
+    """Return a `ShardClient` of shards that another driver opened; close it as your own.
 
-    Shards obey the highest `term` that has come, and refuse sessions of a lower one. Raises ShardLost.
+    Shards obey the highest `term` that has come, and refuse drivers of a lower one. Raises ShardLost.
     """
     return ShardClient(addresses, context_of(cluster.client.security, "client"), term)
 

@@ -29,9 +29,9 @@ class WorkerPool:
     was away or cut off for longer than the loop, or Dask, would wait gets a new one when it is back.
     """
 
-    #: One session, from the beginning to the end: it took nothing over, and no other session may take it over.
+    #: One driver, from the beginning to the end: it took nothing over, and no other driver may take it over.
     term, training, took_over = 0, None, False
-    #: Whether the shards that `shards_opened` gave last were opened by another session.
+    #: Whether the shards that `shards_opened` gave last were opened by another driver.
     attached = False
 
     def __init__(self, cluster: "Cluster", plan: TrainingPlan):
@@ -136,7 +136,7 @@ def tasks_present(
 
     A task that died has no address; one that is frozen or cut off has one and does not answer. With none of them there
     it waits for `alone` seconds and then returns an empty list. A frozen task of a local cluster is ended, so that its
-    successor comes at once; elsewhere it is left to those who started it.
+    successor comes at once; elsewhere it is left alone.
     """
     began, ended = time.monotonic(), set()
     while True:

@@ -104,7 +104,7 @@ class Session:
     def finish(self, reason: str = "the end", error: BaseException | None = None) -> None:
         """Take the last snapshot and save it; hooks see it from now on, when the parameter servers may be gone.
 
-        Called by who trains. `error`: what ended the training, if something did; what fails now is a note of it.
+        Called by the driver. `error`: what ended the training, if something did; what fails now is a note of it.
         """
         try:
             self._last = self.snapshot() if self._snapshot is not None else None

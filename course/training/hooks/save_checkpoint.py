@@ -49,7 +49,7 @@ class SaveCheckpoint(Hook):
 
 
 def with_saving(hooks: Iterable[Hook], checkpoints: Checkpoints | None) -> list[Hook]:
-    """Return the hooks as a list, with a `SaveCheckpoint` where there are checkpoints and nobody has asked for one."""
+    """Return the hooks as a list, with a `SaveCheckpoint` where there are checkpoints and none was asked for."""
     asked = checkpoints is None or any(isinstance(hook, SaveCheckpoint) for hook in hooks)
     return [*hooks] if asked else [*hooks, SaveCheckpoint(seconds=USUAL_SECONDS)]
 

@@ -33,8 +33,8 @@ class WriteSummaries(Hook):
         """Open the event file and write the settings; raises ImportError where TensorBoard isn't installed."""
         self._rate = StepRate(self.every)
         self._restart(session.step)
-        told = {"problem": repr(session.problem), **session.settings}
-        rows = "\n".join(f"| {name} | {str(value).replace('|', ' ')} |" for name, value in told.items())
+        settings = {"problem": repr(session.problem), **session.settings}
+        rows = "\n".join(f"| {name} | {str(value).replace('|', ' ')} |" for name, value in settings.items())
         self._file.add("text", "settings", f"| setting | value |\n|---|---|\n{rows}", session.step)
 
     def after_run(self, session: Session, step: Step) -> None:

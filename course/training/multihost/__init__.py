@@ -1,1 +1,1 @@
-"""Roles started by hand: each process plays one, the chief holds a lease, and a status board says what it has done."""
+"""Roles started by hand: each process has one, the chief holds a lease, and a status board says what it has done."""

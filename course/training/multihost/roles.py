@@ -69,11 +69,11 @@ def run_role(role: Role, outcome: Callable[[TrainingResult], Iterable[str]] | No
 
 def _gather(role, cluster, board, say):
     """Wait for all roles of the spec, or for a training that runs already; TrainingError with who is missing."""
-    deadline, told = time.monotonic() + role.patience, None
+    deadline, said = time.monotonic() + role.patience, None
     while board.read() is None and (missing := cluster.missing()):
-        if missing != told:
+        if missing != said:
             say(f"{role.name} waits for {', '.join(missing)}")
-            told = missing
+            said = missing
         if time.monotonic() > deadline:
             raise TrainingError(
                 f"{', '.join(missing)} had not come after {role.patience:g} s. Start every role with the same hosts "

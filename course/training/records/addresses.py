@@ -1,4 +1,4 @@
-"""Where a training's shards are: what workers, and a session that takes over, need in order to reach them."""
+"""Where a training's shards are: what workers, and a driver that takes over, need in order to reach them."""
 
 from dataclasses import dataclass
 

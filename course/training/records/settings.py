@@ -8,7 +8,7 @@ class TrainingSettings:
     """How pushes are applied (`mode`, `max_staleness`, `aggregate`), by how many `workers`, up to version `limit`.
 
     `placement`: "by_size" or "round_robin", how parameters are spread over the ps tasks. `grace`: seconds that a shard
-    whose session has gone waits for another before it ends. `seed`: as given to `train`; snapshots carry it.
+    whose driver has gone waits for another before it ends. `seed`: as given to `train`; snapshots carry it.
     """
 
     mode: str

@@ -138,10 +138,10 @@ class Coordinator:
             if used:
                 self._settle(used, [])
 
-    # --- the session: poll, cut, end ---------------------------------------------------------------------------------
+    # --- the driver: poll, cut, end ----------------------------------------------------------------------------------
 
     def poll(self, since: int, events: int = 0) -> tuple[dict[str, Any], list[tuple]]:
-        """Return (status, records from number `since` on): what the session asks for many times a second.
+        """Return (status, records from number `since` on): what the driver asks for many times a second.
 
         `status["events"]` are those from number `events` on, as [seconds, what, worker, step, reason]; "sent",
         "acknowledged", "applied" and "dropped" count pushes by worker.
@@ -230,7 +230,7 @@ class Coordinator:
             self._order(joined=tuple(_connection(slot) for slot in self.slots.all()))
 
     def _check_deadlines(self):
-        """Do what is due by the clock; the session polls often enough."""
+        """Do what is due by the clock; the driver polls often enough."""
         without = time.perf_counter() - self._no_worker_since
         if self.slots.ended:
             return

@@ -108,7 +108,7 @@ class Follower:
             return {"version": self.store.version, "incarnation": self.incarnation, "ended": self.slots.ended}, []
 
     def end(self, why: str, text: str = "", **more: Any) -> None:
-        """End the training here, as far as this shard knows: shard 0 is gone, or the session."""
+        """End the training here, as far as this shard knows: shard 0 is gone, or the driver."""
         with self.slots.changed:
             self.slots.end(why, text, **more)
 
@@ -185,7 +185,7 @@ class Reporter:
     def __call__(self, report: PushId | dict[str, Any]) -> None:
         """Send a report (see `Follower`). Raises OSError when shard 0 is gone."""
         with self._sending:
-            self._channel.send("TOLD", payload=report)
+            self._channel.send("RPRT", payload=report)
 
     def send_heartbeats_until(self, over: threading.Event) -> None:
         """Send heartbeats until the event `over` is set; raises OSError when shard 0 is gone."""

@@ -7,7 +7,7 @@ from course.training.server.rules import Push
 
 
 class PushTable:
-    """Shard 0's account of every worker's session; whoever shares one between threads holds a lock.
+    """Shard 0's account of every worker's session; threads that share one hold a lock.
 
     `applied`: session's id to `Applied`, as a snapshot keeps it; the table goes on from it.
     """

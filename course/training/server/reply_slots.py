@@ -1,4 +1,4 @@
-"""Where a shard puts its answers to workers: a reply slot for each worker, one lock, one way to wake who waits."""
+"""Where a shard puts its answers to workers: a reply slot for each worker, one lock, one way to wake threads."""
 
 import threading
 from collections.abc import Callable
@@ -72,7 +72,7 @@ class ReplySlots:
         return [self._slots[worker] for worker in sorted(self._slots)]
 
     def answer(self, entry: Entry, store: ParameterServer, taken: Callable[[str], int] | None = None) -> None:
-        """Copy the store's parameters into the slots that this `Entry` answers, and wake who waits. Needs the lock.
+        """Copy the store's parameters into the slots that this `Entry` answers, and wake their threads. Needs the lock.
 
         `taken`: from a session to the sequence number of its last push that was applied or dropped; None: no number
         is known here. A connection gets its first answer from the entry that names it as joined; until then, entries

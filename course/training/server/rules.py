@@ -1,4 +1,4 @@
-"""Who may change the store, and when: at once (asynchronous), or when enough workers have spoken (synchronous)."""
+"""When a push is applied: at once (asynchronous), or when enough workers have pushed (synchronous)."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from course.training.server.store import ParameterServer
 class Push:
     """One worker's gradients, computed at `version`; `arrived` in seconds on the server's clock.
 
-    `session` and `sequence` are its id: the worker's session, and the how manieth push of it this is.
+    `session` and `sequence` are its id: the worker's session, and the number of this push in it.
     """
 
     worker: int
@@ -27,7 +27,7 @@ class Push:
 class Asynchronous:
     """Every push is applied when it arrives, however old its parameters are, up to `max_staleness` updates."""
 
-    degraded = 0  # no update ever waits for anybody
+    degraded = 0  # no update ever waits for a worker
 
     def __init__(self, store: ParameterServer | None, max_staleness: int | None = None):
         if max_staleness is not None and max_staleness < 0:
@@ -45,7 +45,7 @@ class Asynchronous:
         return [push]
 
     def settle(self, live: set[int] | None) -> list[Push]:
-        """Return the pushes that can be applied now that only these workers are alive: nobody waits, so none."""
+        """Return the pushes that can be applied now that only these workers are alive: no push ever waits, so none."""
         return []
 
     def withdraw(self, worker: int) -> None:
@@ -83,13 +83,13 @@ class Synchronous:
         return self.settle(live)
 
     def settle(self, live: set[int] | None) -> list[Push]:
-        """Apply what waits, if it is enough or nobody alive is still to come; return the pushes applied."""
+        """Apply what waits, if it is enough or no live worker is still to come; return the pushes applied."""
         enough = len(self._waiting) >= self.aggregate
         alone = live is not None and 0 < len(live) < self.aggregate and live <= self._waiting.keys()
         if not enough and not alone:
             return []
         # in worker order, not in order of arrival: float addition isn't associative, and the answer must not depend
-        # on who was quicker
+        # on which was quicker
         used = [self._waiting[worker] for worker in sorted(self._waiting)]
         self._waiting.clear()
         self.degraded += not enough

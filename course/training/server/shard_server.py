@@ -1,4 +1,4 @@
-"""One shard's process: it serves a session, workers and the other shards, and ends when its session ends."""
+"""One shard's process: it serves a driver, workers and the other shards, and ends when its driver ends."""
 
 import atexit
 import json
@@ -13,8 +13,8 @@ import numpy
 import torch
 
 from course.deadlines import (
-    FIRST_SESSION_COMES,
-    SESSION_SILENCE,
+    DRIVER_COMES,
+    DRIVER_SILENCE,
     STEPS_END_AT_EXIT,
     WIRE_HEARTBEAT_EVERY,
     WIRE_SILENCE,
@@ -32,16 +32,16 @@ from course.training.transport.shared_memory import open_offer
 from course.training.transport.tensor_layout import Layout
 from course.training.transport.wire import HANDSHAKE_LIMIT
 
-_ROLES = ("session", "worker", "log", "reports")
+_ROLES = ("driver", "worker", "log", "reports")
 _OPEN = weakref.WeakSet()
 
 
 class ShardServer:
-    """Serves one shard of one training. It closes when the session that asked for it closes or falls silent.
+    """Serves one shard of one training. It closes when the driver that asked for it closes or falls silent.
 
     `shard`: a `Coordinator` for shard 0, a `Follower` for the others. `token`: a secret that every handshake must name,
     so that no worker reaches another training's store by mistake. `contexts`: `ssl.SSLContext`s to listen and to call
-    with, or Nones for plain TCP. `grace`: seconds to wait for another session when this one has gone.
+    with, or Nones for plain TCP. `grace`: seconds to wait for another driver when this one has gone.
     """
 
     def __init__(
@@ -57,8 +57,8 @@ class ShardServer:
         listen, self._call = contexts
         self._layout_json = json.loads(json.dumps(layout.as_json()))
         self._lock, self._channels, self._links = threading.Lock(), set(), []
-        self._term, self._session = -1, None
-        self._alone_since, self._allowed = time.monotonic(), FIRST_SESSION_COMES
+        self._term, self._driver = -1, None
+        self._alone_since, self._allowed = time.monotonic(), DRIVER_COMES
         _OPEN.add(self)
         self._listener = Listener(self._serve, self._refusal, self._tick, token, listen, host)
         self.address = self._listener.address
@@ -70,12 +70,12 @@ class ShardServer:
             open_now = [*self._channels, *self._links]
         for one in open_now:
             one.hang_up()  # their threads close them
-        self.shard.end("closed")  # last: no session is to read this as the training's end, but to miss the server
+        self.shard.end("closed")  # last: no driver is to read this as the training's end, but to miss the server
 
     def _tick(self):
-        """Close when no session has come, or come back, for too long."""
+        """Close when no driver has come, or come back, for too long."""
         with self._lock:
-            forsaken = self._session is None and time.monotonic() - self._alone_since > self._allowed
+            forsaken = self._driver is None and time.monotonic() - self._alone_since > self._allowed
         if forsaken:
             self.close()
 
@@ -83,14 +83,14 @@ class ShardServer:
         """Return why this handshake is refused, or None."""
         role, incarnation, term = fields.get("role"), fields.get("incarnation", 0), fields.get("term", 0)
         if role not in _ROLES:
-            return "a handshake says its role: session or worker."
+            return "a handshake says its role: driver or worker."
         if incarnation != self.shard.incarnation:
             return (
                 f"this parameter server is incarnation {self.shard.incarnation} of the training; "
                 f"the {role} belongs to incarnation {incarnation}."
             )
-        if role == "session" and (not isinstance(term, int) or term < self._term):
-            return f"a session of term {self._term} leads this training now; term {term} is over."
+        if role == "driver" and (not isinstance(term, int) or term < self._term):
+            return f"a driver of term {self._term} leads this training now; term {term} is over."
         if role == "worker":
             return self._refusal_of_worker(fields)
         return None
@@ -156,39 +156,39 @@ class ShardServer:
                 return reason
             self.shard.push(slot, frame.sequence, frame.value, channel.received, frame.number)
         if self.shard.slots.ended["why"] in ("closed", "shard"):
-            raise ConnectionError("the session or another shard has gone: this is not the end of training")
+            raise ConnectionError("the driver or another shard has gone: this is not the end of training")
         channel.send("STOP", sequence=slot.taken)
         last = channel.receive(HANDSHAKE_LIMIT)  # BYE!, with its last counts
         self.shard.note_counts(slot, last.sequence, last.number)
         return "stopped"
 
-    # --- the session -------------------------------------------------------------------------------------------------
+    # --- the driver --------------------------------------------------------------------------------------------------
 
-    def _serve_session(self, channel, fields):
+    def _serve_driver(self, channel, fields):
         term = fields.get("term", 0)
         with self._lock:
-            before, self._session, self._term = self._session, channel, term
+            before, self._driver, self._term = self._driver, channel, term
         if before is not None:
             before.hang_up()  # an older chief: it is refused when it comes again
-        channel.patience(SESSION_SILENCE)
+        channel.patience(DRIVER_SILENCE)
         bye = False
         try:
             channel.send("OKAY", payload={"term": term})
             while not bye:
-                bye = self._answer_session(channel, channel.receive())
+                bye = self._answer_driver(channel, channel.receive())
         finally:
-            self._session_left(channel, bye)
+            self._driver_left(channel, bye)
 
-    def _session_left(self, channel, bye):
+    def _driver_left(self, channel, bye):
         with self._lock:
-            if self._session is not channel:
+            if self._driver is not channel:
                 return
-            self._session, self._alone_since, self._allowed = None, time.monotonic(), self._grace
+            self._driver, self._alone_since, self._allowed = None, time.monotonic(), self._grace
         if bye or not self._grace:
             self.close()
 
-    def _answer_session(self, channel, frame):
-        """Answer one request of the session; return whether it was its last."""
+    def _answer_driver(self, channel, frame):
+        """Answer one request of the driver; return whether it was its last."""
         if frame.kind == "POLL":
             status, records = self.shard.poll(frame.number, frame.sequence)
             channel.send("STAT", payload=status)

@@ -18,7 +18,7 @@ class Pulled(NamedTuple):
 
 
 class ParameterServer:
-    """Named parameters that change only by `push`. Plain state: whoever shares one between threads holds a lock.
+    """Named parameters that change only by `push`. Plain state: threads that share one hold a lock.
 
     `parameters`: name to tensor (copied). `optimizer`: a function from a list of tensors to a `torch.optim` optimiser,
     such as `functools.partial(torch.optim.SGD, lr=0.05)`. `state`: a `Snapshot` of these parameters to go on from
@@ -87,7 +87,7 @@ class ParameterServer:
         return self.apply(gradients, version)
 
     def apply(self, gradients: dict[str, torch.Tensor], version: int) -> int:
-        """Push gradients that have passed `check`: the part of a push that nobody else may share."""
+        """Push gradients that have passed `check`: the part of a push that needs the lock."""
         for name, parameter in self._parameters.items():
             parameter.grad = gradients[name]
         self._optimizer.step()

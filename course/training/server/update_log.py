@@ -21,7 +21,7 @@ class Entry:
 
     - `used`: the pushes whose mean is applied, in worker order; `dropped`: those that came too late. Their workers are
       answered, as are the `joined`, by the connection that is named: what they had staged before is void.
-    - `cut`: (number, whether with the optimiser's state) of a copy to be kept for the session. `ended`: why it is over.
+    - `cut`: (number, whether with the optimiser's state) of a copy to be kept for the driver. `ended`: why it is over.
     """
 
     version: int

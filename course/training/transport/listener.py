@@ -112,7 +112,7 @@ class Listener:
             return f"{here}, the other side protocol {frame.number}. Use one version of course on every machine."
         fields = frame.text()
         if not isinstance(fields, dict):
-            return "a handshake says its role: session or worker."
+            return "a handshake says its role: driver or worker."
         if fields.get("course") != course.__version__:
             return f"{here}, the other side course {fields.get('course')}. Use one version of course on every machine."
         if not secrets.compare_digest(str(fields.get("token")).encode(), self._token.encode()):

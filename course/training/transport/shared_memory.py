@@ -2,7 +2,7 @@
 
 The worker makes the memory as an anonymous file (Linux's memfd), whose size it seals, and offers it when it joins; the
 shard opens it through /proc. It has no name in any folder, so nothing is left of it after a kill. Its pages are open to
-processes of the same user, as all their memory is; over the connection, with its TLS, goes who offers what. Where
+processes of the same user, as all their memory is; the offer goes over the connection, with its TLS. Where
 sharing is not possible (another host or user, another system), tensors are sent.
 """
 
@@ -21,7 +21,7 @@ except ImportError:  # macOS, Windows
 
 LEAST = 1 << 14  # bytes of tensors; fewer go with their header in one record of TLS
 _NAME = "course-training"
-_SECRET = 64  # bytes at the start, of which 16 are told: whoever finds them has the memory that was meant
+_SECRET = 64  # bytes at the start, of which 16 are in the offer: memory that begins with them is the one that was meant
 
 
 class Halves(NamedTuple):
@@ -33,12 +33,12 @@ class Halves(NamedTuple):
 
 @dataclass(frozen=True)
 class Offer:
-    """What a worker offers a shard: `told`, plain data for JSON, and `halves`, its own view; `close` after the answer.
+    """What a worker offers a shard: `fields` for JSON, and `halves`, its own view; `close` it after the answer.
 
     The memory itself lives as long as anything on either side looks into it.
     """
 
-    told: dict
+    fields: dict
     halves: Halves
     number: int
 
@@ -64,17 +64,17 @@ def offer(size: int, connection: socket.socket) -> Offer | None:
             os.close(number)
             raise
         memory[: len(secret)] = secret
-        told = {"process": os.getpid(), "number": number, "secret": secret.hex()}
-        return Offer(told, Halves(*_halves(memory, size)), number)
+        fields = {"process": os.getpid(), "number": number, "secret": secret.hex()}
+        return Offer(fields, Halves(*_halves(memory, size)), number)
 
 
-def open_offer(told: dict[str, Any], size: int) -> Halves | None:
-    """Return the shard's `Halves` of what a worker `told` it to share, `size` bytes each way; None if it can't be had.
+def open_offer(fields: dict[str, Any], size: int) -> Halves | None:
+    """Return the shard's `Halves` of the memory that a worker offered, `size` bytes each way; None if it can't be had.
 
-    `told` comes from outside: anything but the sealed memory that it describes is left alone.
+    `fields`: of the offer. They come from outside: anything but the sealed memory that it describes is left alone.
     """
     try:
-        path = f"/proc/{int(told['process'])}/fd/{int(told['number'])}"
+        path = f"/proc/{int(fields['process'])}/fd/{int(fields['number'])}"
         if not os.readlink(path).startswith(f"/memfd:{_NAME} "):
             return None
         with open(path, "r+b", buffering=0) as file:
@@ -82,7 +82,7 @@ def open_offer(told: dict[str, Any], size: int) -> Halves | None:
             if not sealed or os.fstat(file.fileno()).st_size != _SECRET + 2 * size:
                 return None
             memory = mmap.mmap(file.fileno(), 0)
-        secret = bytes.fromhex(told["secret"])
+        secret = bytes.fromhex(fields["secret"])
     except (OSError, ValueError, TypeError, KeyError, OverflowError):
         return None
     if len(secret) != 16 or not secrets.compare_digest(memory[:16], secret):

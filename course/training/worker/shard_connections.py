@@ -109,7 +109,7 @@ def _join(channel, layout):
     """Join the training of the shard behind `channel`, and agree with it on where a step's tensors lie."""
     offered = offer(layout.nbytes, channel.connection)
     try:
-        channel.send("JOIN", payload=offered.told if offered else b"")
+        channel.send("JOIN", payload=offered.fields if offered else b"")
         answer = channel.receive(HANDSHAKE_LIMIT)
         if answer.kind != "SLOT":
             raise ConnectionError("a shard gave this worker no reply slot.")

@@ -33,7 +33,7 @@ def run_worker(
     """Work for the training whose shards are at `addresses` until it says stop.
 
     A connection that breaks is made again, for some seconds, in the same session: what was decided meanwhile is known
-    then, and no gradient counts twice. Shards that are gone end the loop too: whether that is an error, the session
+    then, and no gradient counts twice. Shards that are gone end the loop too: whether that is an error, the driver
     says. An exception in the problem's code is told to shard 0 and then raised.
     """
     return _WorkerLoop(problem, worker, addresses, seed, context).run()
@@ -93,7 +93,7 @@ class _WorkerLoop:
             try:
                 with connections.computing():
                     loss, gradients = self._gradient(leaves, inputs, answer.version, generator)
-            except Exception as error:  # the problem's code may raise anything; the session reports it
+            except Exception as error:  # the problem's code may raise anything; the driver reports it
                 connections.fail(f"{type(error).__name__}: {error}")
                 raise _Failed(error) from error
             for output, gradient in zip(outputs, gradients, strict=True):

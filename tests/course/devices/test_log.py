@@ -188,7 +188,7 @@ def test_a_log_is_this_threads_until_another_thread_enters_it():
         for enter in (False, True):
             thread = threading.Thread(target=work, args=(enter,))
             thread.start()
-            thread.join(20)
+            thread.join(60)
     assert [r.made for r in log] == [((2,),)]
 
 

@@ -200,7 +200,7 @@ def test_an_interrupt_ends_the_run_and_leaves_the_cluster_usable(cluster):
         train(PROBLEM, cluster, optimizer=SGD, total_steps=FOREVER, hooks=[Interrupt()])
     started = time.monotonic()
     assert train(PROBLEM, cluster, optimizer=SGD, total_steps=10).version == 10
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 30
 
 
 def test_a_cluster_without_a_parameter_server_is_refused():
@@ -210,7 +210,7 @@ def test_a_cluster_without_a_parameter_server_is_refused():
 
 def process_of(cluster, task):
     with cluster.at(task):
-        return cluster.client.submit(os.getpid, pure=False).result(timeout=10)
+        return cluster.client.submit(os.getpid, pure=False).result(timeout=60)
 
 
 class SignalAt(At):

@@ -90,7 +90,7 @@ def test_callbacks_from_many_threads_lose_no_step(player):
     for thread in several:
         thread.start()
     for thread in several:
-        thread.join(20)
+        thread.join(60)
     assert player.generation == 40
     assert torch.equal(player.board, LifePlayer(pattern="glider", height=12, width=16).step(40).board)
 

@@ -71,15 +71,15 @@ def test_a_stopped_measurement_leaves_the_last_picture(monkeypatch, engine):
     def slow(sizes, devices, budget, watch):
         reached.set()
         while True:
-            assert widget.stopped.wait(10), "nobody stopped it"
+            assert widget.stopped.wait(60), "nobody stopped it"
             watch(0.1)
 
     monkeypatch.setattr(course.timing, "measure_matmul", slow)
     try:
         widget.size = 4500
-        assert reached.wait(10)
+        assert reached.wait(60)
         widget.stop()
-        widget.wait(10)
+        widget.wait(60)
         assert widget._picture.value == picture
     finally:
         widget.close()

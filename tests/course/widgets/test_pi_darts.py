@@ -51,7 +51,7 @@ def test_a_newer_state_wins_over_one_still_being_computed(widget):
 def test_it_may_be_moved_from_another_thread(widget):
     thread = threading.Thread(target=setattr, args=(widget, "seed", 8))
     thread.start()
-    thread.join(10)
+    thread.join(60)
     assert widget.wait().result.estimate == estimate_pi(5000, 8)
 
 

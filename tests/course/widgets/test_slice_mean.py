@@ -47,7 +47,7 @@ def test_the_slider_and_the_attribute_are_one_state(widget):
 def test_the_cut_may_be_moved_from_another_thread(widget):
     thread = threading.Thread(target=setattr, args=(widget, "cut", 1))
     thread.start()
-    thread.join(10)
+    thread.join(60)
     assert widget.wait().result.sizes == (1, 3)
 
 

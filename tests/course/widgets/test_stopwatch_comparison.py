@@ -117,7 +117,7 @@ def test_controls_are_labelled_and_tied_to_the_state(widget):
 def test_a_change_from_another_thread_changes_the_picture(widget):
     thread = threading.Thread(target=setattr, args=(widget, "watch", WAITED))
     thread.start()
-    thread.join(20)
+    thread.join(60)
     assert "111 µs" in widget.static().alt and "111 µs" in widget.children[-1].value
 
 

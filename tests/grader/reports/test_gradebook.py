@@ -15,6 +15,7 @@ from grader.reports import nbgrader_db as gradebook_file
 from grader.reports.autograded import write_autograded
 from grader.reports.feedback import write_feedback
 from grader.reports.gradebook import read_gradebook, write_gradebook
+from grader.runs.assignment import Assignment
 from tests.helpers.class_here import graded, hand_in
 
 pytest.importorskip("nbgrader", reason="NOT TESTED HERE: nbgrader is not installed (pip install 'course[grading]')")
@@ -309,7 +310,7 @@ def test_feedback_pages_have_a_person_s_marks(course, small, book):
         found.find_grade("words", "small", "small", "ada").manual_score = 3.5
         found.find_comment("words", "small", "small", "ada").manual_comment = "a <b>fine</b> text"
         found.db.commit()
-    written, waiting = write_feedback(course, small, RULES)
+    written, waiting = write_feedback(Assignment(course, small, RULES))
     assert (written, waiting) == ([course.feedback("ada", "small")], [])
     page = written[0].read_text()
     assert "3.5" in page

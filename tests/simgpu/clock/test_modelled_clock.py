@@ -3,7 +3,6 @@
 import re
 import threading
 from dataclasses import replace
-from xml.etree import ElementTree
 
 import pytest
 from hypothesis import given, settings
@@ -205,7 +204,7 @@ def test_each_thread_has_its_own_current_stream_and_all_share_the_host():
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(20)
+        thread.join(60)
     assert seen == [clock.default_stream(0)] * 4 and clock.current_stream(0) is mine
     clock.synchronize()
     assert clock.host == 1.0 + 800 * 5.0
@@ -265,7 +264,7 @@ def test_whatever_shows_modelled_seconds_says_so_and_after_what():
     clock = ModelledClock(model_for("H200"))
     with clock.timed() as timed:
         clock.run(0, Work(flops=67e9))
-    for text in (repr(timed), repr(clock), repr(clock.model), repr(timed.picture("One op")), timed.picture("x").svg):
+    for text in (repr(timed), repr(clock), repr(clock.model), repr(timed.picture("One op"))):
         assert "modelled: NVIDIA H200 SXM data sheet, not measured" in text
     assert repr(timed).startswith("1.01 ms")
 
@@ -284,6 +283,7 @@ def test_a_picture_shows_the_stretch_asked_for():
     with clock.timed() as timed:
         clock.copy(None, 0, 100, name="in")
     picture = timed.picture("A copy")
-    assert "gpu:0 copy in" in picture.svg and "earlier" not in picture.svg
-    assert re.fullmatch(r"A copy\. \d spans on 2 lanes over 22\.0 s, modelled: made up for a test\.", repr(picture))
-    assert ElementTree.fromstring(picture.svg).tag.endswith("svg")
+    title, host, copies, label = repr(picture).splitlines()
+    assert title == "A copy" and label.startswith("22.0 s, modelled: made up for a test: ")
+    assert re.fullmatch(r"host {12}\|{6}\.{66}", host)
+    assert re.fullmatch(r"gpu:0 copy in {9}={66}", copies)

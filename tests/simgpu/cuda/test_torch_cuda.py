@@ -125,7 +125,7 @@ def test_the_current_device_is_a_threads_own(gpus):
     seen = []
     thread = threading.Thread(target=lambda: seen.append((torch.cuda.current_device(), torch.cuda.is_available())))
     thread.start()
-    thread.join(20)
+    thread.join(60)
     assert seen == [(0, True)]
 
 

@@ -104,7 +104,7 @@ def test_many_threads_lose_no_byte():
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(20)
+        thread.join(60)
     account = kept.account(0)
     assert (account.allocated, account.blocks, account.blocks_taken) == (0, 0, 4 * 199)
 

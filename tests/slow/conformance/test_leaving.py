@@ -201,7 +201,7 @@ def test_a_thread_that_never_entered_sees_no_wrong_numbers():
     def in_a_thread(key, x):
         thread = threading.Thread(target=work, args=(key, x))
         thread.start()
-        thread.join(20)
+        thread.join(60)
 
     with simulated_gpus(1):
         x = made("cuda:0")

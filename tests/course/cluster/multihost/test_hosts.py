@@ -17,7 +17,7 @@ import os, socket, sys
 from course.cluster import ClusterSpec, connect
 spec = ClusterSpec.from_flags(ps_hosts=sys.argv[1], worker_hosts=sys.argv[2])
 with connect(spec, security=sys.argv[3]) as cluster, cluster.at("/job:worker/task:0"):
-    print(cluster.executor.submit(os.getpid).result(timeout=20))
+    print(cluster.executor.submit(os.getpid).result(timeout=60))
     print(cluster.spec.task_address("worker", 0), cluster.missing())
 """
 

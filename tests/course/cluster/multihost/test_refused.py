@@ -187,7 +187,7 @@ class answering:
     def __exit__(self, *_):
         self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
-        self._thread.join(10)
+        self._thread.join(60)
 
 
 def test_a_host_without_a_name_or_an_answer_is_told_at_once(certificate):
@@ -221,9 +221,8 @@ def test_a_task_that_waits_long_for_its_scheduler_says_once_which_role_to_start(
     ps, worker = [port for port in free_ports(12) if port < 60000][:2]
     spec = ClusterSpec.from_flags(ps_hosts=f"127.0.0.1:{ps}", worker_hosts=f"127.0.0.1:{worker}")
     said = []
-    waiting = handshake.request_handshake(
-        member(spec, "worker", 0, certificate, 0.7), True, lambda line, **_: said.append(line)
-    )
+    me = member(spec, "worker", 0, certificate, 0.7)
+    waiting = handshake.request_handshake(me, True, lambda line, **_: said.append(line))
     with pytest.raises(OSError, match="Connect call failed"):
         asyncio.run(waiting)
     assert len(said) == 1 and said[0].endswith("Start /job:ps/task:0"), said
@@ -284,7 +283,7 @@ def test_work_pinned_to_a_task_that_stays_away_fails_in_time(certificate, free_p
             with pin:
                 waiting = cluster.executor.submit(os.getpid)
             with pytest.raises(RuntimeError, match=r"is pinned to .*, and no task has been there for 0.5 s. Start it"):
-                waiting.result(timeout=20)
+                waiting.result(timeout=60)
 
 
 def test_a_scheduler_that_does_not_understand_a_handshake_is_asked_for_its_version(running, certificate, monkeypatch):

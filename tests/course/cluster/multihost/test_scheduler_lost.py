@@ -19,13 +19,13 @@ def test_tasks_of_a_killed_scheduler_find_its_successor_or_end_with_an_error(tmp
             assert second.ends() == 1
             assert "within 1 s" in second.lines[-1] and "Is the scheduler up" in second.lines[-1]
             with pytest.raises(RuntimeError, match="has not answered for|connection to the scheduler was lost"):
-                cluster.executor.submit(os.getpid).result(timeout=20)
+                cluster.executor.submit(os.getpid).result(timeout=60)
         members.start("ps")
         first.says("listens at", times=2)
         with connect(spec, security=certificate, wait=False) as cluster:
             eventually(lambda: cluster.missing() == ["/job:worker/task:1"])
             with cluster.at("/job:worker/task:0"):
-                assert cluster.executor.submit(os.getpid).result(timeout=20) == first.pid
+                assert cluster.executor.submit(os.getpid).result(timeout=60) == first.pid
 
 
 def test_a_frozen_scheduler_is_noticed_by_tasks_and_clients_and_nothing_hangs(tmp_path, free_ports):
@@ -39,9 +39,9 @@ def test_a_frozen_scheduler_is_noticed_by_tasks_and_clients_and_nothing_hangs(tm
             with pytest.raises(RuntimeError, match="has not answered for 8 s; connect again"):
                 ours.result(timeout=30)
             with pytest.raises(Exception, match="has not answered for"):  # Dask's own error, of its own class
-                theirs.result(timeout=5)
-            assert time.monotonic() - began < 20  # ten on a machine that is free
-            for late in (lambda: cluster.client, lambda: client.submit(os.getpid).result(timeout=5)):
+                theirs.result(timeout=60)
+            assert time.monotonic() - began < 45  # ten on a machine that is free; the function alone takes sixty
+            for late in (lambda: cluster.client, lambda: client.submit(os.getpid).result(timeout=60)):
                 with pytest.raises(Exception, match="has not answered|closed|cancelled"):
                     late()
         for worker in (first, second):

@@ -1,6 +1,7 @@
 """Heartbeats: who is silent is counted out, who beats is not, and a watch that slept blames nobody."""
 
 import asyncio
+import re
 import time
 from types import SimpleNamespace
 
@@ -50,18 +51,19 @@ def watched(scheduler, doing):
     asyncio.run(both())
 
 
-async def beats(scheduler, name, seconds):
+async def beats(scheduler, name, seconds, enough=lambda: False):
     end = time.monotonic() + seconds
-    while time.monotonic() < end:
+    while time.monotonic() < end and not enough():
         assert scheduler.watch.heartbeat(name, f"id of {name}") == {"known": True}
         await asyncio.sleep(0.02)
 
 
 def test_a_silent_task_is_counted_out_and_one_that_beats_stays(quick):
     scheduler = FakeScheduler()
-    watched(scheduler, beats(scheduler, "a", 1.5))
+    watched(scheduler, beats(scheduler, "a", 60, enough=lambda: scheduler.removed))
     assert list(scheduler.aliases) == ["a"]
-    assert len(scheduler.removed) == 1 and scheduler.removed[0].startswith("b has been silent for 0.6 s")
+    silent = re.match(r"b has been silent for ([\d.]+) s", scheduler.removed[0])
+    assert len(scheduler.removed) == 1 and 0.6 <= float(silent.group(1)) < 5
     assert scheduler.watch.heartbeat("b", "id of b") == {"known": False}
 
 
@@ -88,8 +90,8 @@ def test_how_long_a_task_has_been_silent(quick):
     scheduler = FakeScheduler()
     time.sleep(0.2)
     scheduler.watch.heartbeat("a", "id of a")
-    assert scheduler.watch.silence("tls://a:1") < 0.15 < scheduler.watch.silence("tls://b:1")
-    assert scheduler.watch.silence("tls://unknown:1") < 0.15
+    lately = scheduler.watch.silence("tls://a:1")
+    assert lately + 0.15 < scheduler.watch.silence("tls://b:1") and scheduler.watch.silence("tls://unknown:1") < 0.15
 
 
 def worker_whose_scheduler(answers):
@@ -117,10 +119,8 @@ def test_a_task_counts_its_scheduler_as_lost_after_a_while_and_not_before(quick,
         return {"known": True}
 
     began = time.monotonic()
-    assert (
-        asyncio.run(task_heartbeat.send_heartbeats(worker_whose_scheduler(answers)))
-        == "has not heard from its scheduler for 0 s"
-    )
+    ended = asyncio.run(task_heartbeat.send_heartbeats(worker_whose_scheduler(answers)))
+    assert ended == "has not heard from its scheduler for 0 s"
     assert time.monotonic() - began >= 1.3
 
 

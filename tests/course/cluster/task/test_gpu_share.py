@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from course.cluster import ClusterSpec
 from course.cluster.task import gpu_share as gpus
-from course.cluster.task.gpu_share import VARIABLE, share_gpus, visible
+from course.cluster.task.gpu_share import VARIABLE, share_gpus, visible_gpus
 
 SPEC = ClusterSpec(
     {"scheduler": ["a:1"], "ps": ["a:2"], "worker": ["a:3", "b:3", "a:4", "a:5"], "local": ["a:6", "b:7"]}
@@ -20,7 +20,7 @@ SPEC = ClusterSpec(
 @pytest.fixture
 def host(monkeypatch):
     """A function that gives this machine as many GPUs as it is told."""
-    return lambda number: monkeypatch.setattr(gpus, "count", lambda: number)
+    return lambda number: monkeypatch.setattr(gpus, "count_gpus", lambda: number)
 
 
 def shares(spec, environment):
@@ -61,7 +61,7 @@ def test_what_is_set_already_is_divided_not_overridden(host):
     assert found["ps0"] == "GPU-aa, 5"
     assert set(shares(SPEC, {VARIABLE: "3"}).values()) == {"3"}
     assert set(shares(SPEC, {VARIABLE: ""}).values()) == {""}  # none is a choice too
-    assert visible({VARIABLE: "-1"}) == []
+    assert visible_gpus({VARIABLE: "-1"}) == []
 
 
 @given(st.integers(2, 9), st.lists(st.sampled_from("abc"), min_size=1, max_size=12))
@@ -79,12 +79,12 @@ def test_gpus_are_counted_without_starting_cuda(tmp_path, monkeypatch):
     for name in ("0000:01:00.0", "0000:02:00.0"):
         (tmp_path / name).mkdir()
     monkeypatch.setattr(gpus, "_DRIVER", tmp_path)
-    assert gpus.count() == 2
+    assert gpus.count_gpus() == 2
     monkeypatch.setattr(gpus, "_DRIVER", tmp_path / "none")
     listing = subprocess.CompletedProcess([], 0, "GPU 0: H100 (UUID: GPU-1)\n  MIG 1g\nGPU 1: H100 (UUID: GPU-2)\n")
     monkeypatch.setattr(subprocess, "run", lambda *_, **__: listing)
-    assert gpus.count() == 2
+    assert gpus.count_gpus() == 2
     monkeypatch.undo()
-    code = "import sys, course.cluster.task.gpu_share as g; g.count(); print('torch' in sys.modules)"
+    code = "import sys, course.cluster.task.gpu_share as g; g.count_gpus(); print('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=dict(os.environ))
     assert done.stdout == "False\n"

@@ -74,7 +74,7 @@ def test_a_tensor_left_on_a_gpu_is_an_error_that_says_where_it_is_and_what_to_do
     with cluster.at("/job:local/task:1/gpu:1"):
         future = cluster.executor.submit(partial(returned, shape=shape))
     with pytest.raises(TypeError, match=r"^returned returned .* on cuda:1 of /job:local/task:1.*\.cpu\(\)"):
-        future.result(timeout=20)  # without the check it never comes
+        future.result(timeout=60)  # without the check it never comes
 
 
 def test_what_was_brought_home_arrives(cluster):

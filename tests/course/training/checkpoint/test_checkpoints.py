@@ -187,7 +187,7 @@ def test_plain_pytorch_reads_the_data_file_and_it_holds_only_what_was_saved(tmp_
     assert data.stat().st_size < 10_000, "the memory under a view was written too"
 
 
-def test_the_newest_n_stay_and_strangers_are_never_touched(tmp_path):
+def test_the_newest_n_stay_and_foreign_files_are_never_touched(tmp_path):
     strangers = ["notes.txt", "model.pt", "checkpoint-old.json", ".checkpoint-elsewhere-1-0123abcd.tmp"]
     for name in strangers:
         (tmp_path / name).write_text("mine")

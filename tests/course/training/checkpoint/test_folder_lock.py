@@ -65,12 +65,12 @@ def test_a_process_on_another_host_is_believed(tmp_path):
         FolderLock(tmp_path)
 
 
-def test_what_is_no_claim_is_taken_over(tmp_path):
+def test_what_is_no_lock_is_taken_over(tmp_path):
     (tmp_path / NAME).write_text("torn")
     FolderLock(tmp_path).close()
 
 
-def test_a_newer_chief_of_the_same_training_takes_the_folder_and_the_old_one_sees_it(tmp_path):
+def test_a_chief_of_a_later_term_takes_the_folder_and_the_old_one_sees_it(tmp_path):
     old = FolderLock(tmp_path, "tls://localhost:1", term=1)
     with pytest.raises(ValueError, match="is training into"):
         FolderLock(tmp_path, "tls://localhost:1", term=1)

@@ -114,7 +114,7 @@ def test_the_next_chief_takes_the_running_shards_over_and_nothing_is_rolled_back
             until(lambda: told.step > 100)
             lease._ended.set()  # as a frozen process: it renews no more
             until(lambda: next_lease.mine)
-            leading.join(20)
+            leading.join(60)
             assert isinstance(first.outcome[0], Deposed)
             reached, now = told.step, Until(stop=told.step + 500)
             second.lead(now, tmp_path).join(60)

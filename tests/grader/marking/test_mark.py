@@ -282,8 +282,8 @@ def test_our_own_failures_are_never_a_zero_to_count(lab):
         raise ZeroDivisionError("ours")
 
     for change in ({"cases": broken}, {"expected": broken}, {"cases": lambda draw: [Case(({1},))]}):
-        changed = replace(lab, exercises=(replace(lab.exercises[0], **change), *lab.exercises[1:]))
-        marks = mark(changed)
+        first = replace(lab.exercises[0], statement=replace(lab.exercises[0].statement, **change))
+        marks = mark(replace(lab, exercises=(first, *lab.exercises[1:])))
         assert states(marks) == {"double": "grader_failed"}
         assert scores(marks) == {**FULL, "double": 0}
         assert "Our side failed" in marks.exercise("double").reason
@@ -294,7 +294,8 @@ def test_a_judge_that_raises_costs_its_exercise_no_mark_and_is_named(lab, raised
     def too_strict(case, got):
         raise raised
 
-    double = replace(lab.exercises[0], expected=None, judge=too_strict)
+    stated = replace(lab.exercises[0].statement, expected=None, judge=too_strict)
+    double = replace(lab.exercises[0], statement=stated)
     marks = mark(replace(lab, exercises=(double, *lab.exercises[1:])))
     assert states(marks) == {"double": "grader_failed"}
     assert f"its judge too_strict raised {type(raised).__name__}" in marks.exercise("double").reason

@@ -66,6 +66,7 @@ class Exercise:
     - `name`: that of the exercise; and of the function, class or value that the reader writes, unless `entry` names it.
     - `cases(draw)`: `Case`s or argument tuples, the smallest first, so that the first failure is the smallest
       counterexample. `draw` is a `numpy.random.Generator`; cases that are not drawn may do without: `cases()`.
+      None for what a person marks.
     - `expected(*arguments)`: the slow reference; or `judge(case, got)`: None, or a sentence that says what was
       expected; or `accepts(got, *arguments)`: True, or such a sentence. With none of them, each case's `truth`.
     - `hint`: one sentence, shown under the second counterexample. `oracle`: what knows a right answer, in words.
@@ -86,7 +87,7 @@ class Exercise:
     """
 
     name: str
-    cases: Callable[..., Iterable]
+    cases: Callable[..., Iterable] = lambda: ()
     expected: Callable | None = None
     accepts: Callable | None = None
     hint: str = ""

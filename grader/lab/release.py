@@ -106,15 +106,15 @@ def _cell(cell, text, lab):
 def nbgrader_metadata(cell: Cell, lab: Lab) -> dict | None:
     """Return nbgrader's metadata of a `Cell` of `lab` (an exercise's answer or check), or None for any other."""
     kind = {"schema_version": SCHEMA, "task": False, "grade": False, "solution": False, "locked": False}
+    if cell.exercise is None:
+        return None
     if cell.role == "exercise":
         # a person's marks hang on the answer itself; all others on the check below it
         by_hand = lab.exercise(cell.exercise).manual
-        points = {"points": cell.points} if by_hand else {}
-        return {**kind, "grade": by_hand, "solution": True, "grade_id": cell.exercise, **points}
-    if cell.role == "check":
-        points = lab.source.cell(cell.exercise).points
-        return {**kind, "grade": True, "locked": True, "grade_id": check_id(cell.exercise), "points": points}
-    return None
+        own = {"points": cell.points} if by_hand else {}
+        return {**kind, "grade": by_hand, "solution": True, "grade_id": cell.exercise, **own}
+    points = lab.source.cell(cell.exercise).points
+    return {**kind, "grade": True, "locked": True, "grade_id": check_id(cell.exercise), "points": points}
 
 
 def _promise(lab, cell):

@@ -89,7 +89,7 @@ def read_source(folder: str | Path) -> Source:
     if not path.is_file():
         raise LabError(f"{folder} is not a lab: it has no lab.py. Labs are folders such as labs/lab03_game_of_life.")
     notebook = _jupytext().read(path, fmt="py:percent")
-    seen = set()
+    seen: set[str] = set()
     cells = tuple(_read_cell(cell, seen) for cell in notebook.cells if cell.source.strip())
     _refuse_lonely(folder.name, cells)
     return Source(folder.name, cells)
@@ -141,7 +141,9 @@ def _read_exercise(cell, name, points, seen):
 
 def split_solution(text: str, name: str) -> tuple[str, str]:
     """Return (release text with a stub for each solution, text with the solutions and without their markers)."""
-    stubbed, whole, region = [], [], None
+    stubbed: list[str] = []
+    whole: list[str] = []
+    region: list[str] | None = None
     for line in text.splitlines():
         if line.strip() == BEGIN and region is None:
             region = []

@@ -75,7 +75,8 @@ class Edit:
 class Marking:
     """How one exercise is marked.
 
-    - `statement`: the `Exercise`, which `checks.py` states; or the name of one that is `manual`, marked by a person.
+    - `statement`: the `Exercise`, which `checks.py` states.
+    - `manual`: a person marks it; then `Exercise(name)` says enough.
     - `evidence`: a kind (`grader.marking.result_types`), or a function `case -> kind` where shapes differ.
     - `host`: a `Host`, where the answer works against one. `race`: a `Race`, where it must be fast.
     - `groups`: share of the points by group of cases; they sum to 1. By default one wrong case loses all.
@@ -86,7 +87,7 @@ class Marking:
     - `points`: from the cell's tag `points:3`; need not be repeated.
     """
 
-    statement: Exercise | str
+    statement: Exercise
     evidence: Any = None
     host: Host | None = None
     race: Race | None = None
@@ -104,25 +105,25 @@ class Marking:
             raise ValueError(f"Marking({self.name!r}): a name is lower-case letters, digits and _, such as 'step'.")
         if self.manual:
             return
-        if isinstance(self.statement, str) or self.evidence is None:
-            raise ValueError(f"Marking({self.name!r}): it needs an Exercise and evidence; or manual=True.")
+        if self.evidence is None:
+            raise ValueError(f"Marking({self.name!r}): it needs evidence; or manual=True.")
         if abs(sum(self.groups.values()) - 1) > 1e-9:
             raise ValueError(f"Marking({self.name!r}, groups={dict(self.groups)}): the shares must sum to 1.")
 
     @property
     def name(self) -> str:
         """The exercise's name, which its cell has, too: the cell's tag is `exercise:NAME`."""
-        return self.statement if isinstance(self.statement, str) else self.statement.name
+        return self.statement.name
 
     @property
     def entry(self) -> str:
         """The name of what the cell defines."""
-        return self.statement if isinstance(self.statement, str) else self.statement.entry
+        return self.statement.entry
 
     @property
     def oracle(self) -> str:
         """One sentence that names the oracle; the notebook shows it."""
-        return "" if isinstance(self.statement, str) else self.statement.oracle
+        return self.statement.oracle
 
     @property
     def tensors(self) -> bool:
@@ -136,12 +137,14 @@ class Marking:
 
     def cases(self, draw: np.random.Generator) -> list[Case]:
         """Return the questions, the smallest first; `draw` is seeded by the grading's secret."""
-        start = [] if self.race is None or self.race.start is None else [self.race.start(draw)]
-        return [*self.statement.questions(draw), *(Case(tuple(one), group=self.race.group) for one in start)]
+        cases = list(self.statement.questions(draw))
+        if self.race is not None and self.race.start is not None:
+            cases.append(Case(tuple(self.race.start(draw)), group=self.race.group))
+        return cases
 
     def kind(self, case: Case) -> Any:
         """Return the kind of evidence that `case` asks for."""
-        return self.evidence(case) if isinstance(self.evidence, Callable) else self.evidence
+        return self.evidence(case) if callable(self.evidence) else self.evidence
 
     def complaint(self, case: Case, got: Any) -> str | None:
         """Return None when `got` is right, else a sentence: what was expected. `got` is decoded evidence."""
@@ -157,7 +160,7 @@ class Marking:
         A lost race loses its group; where the lab gives it none of its own, everything.
         """
         lost = {case.group for case, good in zip(cases, right, strict=True) if not good}
-        if race_lost:
+        if race_lost and self.race is not None:
             lost |= {self.race.group} & set(self.groups) or set(self.groups)
         return sum(share for group, share in self.groups.items() if group not in lost)
 
@@ -166,16 +169,16 @@ def source_of(call: Callable | str | None) -> str | None:
     """Return `call` as source text that defines `drive`: a function's whole file, which must stand alone."""
     if call is None or isinstance(call, str):
         return call
-    path = inspect.getsourcefile(call)
-    text = _read(path, Path(path).stat().st_mtime_ns)
+    path = Path(inspect.getfile(call))
+    text = _read(path, path.stat().st_mtime_ns)
     if re.search(r"^\s*from \.", text, re.M):
-        raise ValueError(f"{Path(path).name}: it runs beside an answer, alone: it can't import siblings.")
+        raise ValueError(f"{path.name}: it runs beside an answer, alone: it can't import siblings.")
     return text if call.__name__ == "drive" else f"{text}\ndrive = {call.__name__}\n"
 
 
 @lru_cache(maxsize=32)
 def _read(path, _changed):
-    return Path(path).read_text(encoding="utf-8")
+    return path.read_text(encoding="utf-8")
 
 
 @dataclass(frozen=True)

@@ -25,9 +25,11 @@ def race(
     does only adds to a lap's seconds, so the quickest lap of each side comes nearest to the truth.
     Raises Stopped as `SandboxedSubmission` does, and RuntimeError when the reference fails: the lab's mistake.
     """
+    terms = exercise.race
+    assert terms is not None  # only such an exercise comes here
     laps = _reference(lab, exercise, case, sandbox, draw)
     submitted, referenced = [], [wanted.seconds for _, wanted in laps]
-    for _ in range(exercise.race.tries):
+    for _ in range(terms.tries):
         with SandboxedSubmission(lab, cells, sandbox, _seconds(lab, exercise)) as submission:
             submission.run_cells()
             for question, wanted in laps:
@@ -41,9 +43,9 @@ def race(
         laps = _reference(lab, exercise, case, sandbox, draw)
         referenced += [wanted.seconds for _, wanted in laps]
         ratio = min(referenced) / min(submitted)
-        if ratio >= exercise.race.times:
+        if ratio >= terms.times:
             return None
-    return f"it is {ratio:.2g} times as fast as the reference; {exercise.race.times:g} times is asked for"
+    return f"it is {ratio:.2g} times as fast as the reference; {terms.times:g} times is asked for"
 
 
 def _reference(lab, exercise, case, sandbox, draw):

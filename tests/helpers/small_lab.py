@@ -97,7 +97,7 @@ LAB = Lab(
             needs=("total",),
             seconds=2.0,
         ),
-        Marking("words", manual=True),
+        Marking(Exercise("words"), manual=True),
     ],
     seconds=4.0,
 )

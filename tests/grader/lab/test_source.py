@@ -58,7 +58,7 @@ LAB = Lab(
     [
         Marking(Exercise("double", lambda draw: [Case((2,))], lambda n: 2 * n), Integer()),
         Marking(Exercise("answer", lambda draw: [Case((), truth=42)], call=VALUE), Integer()),
-        Marking("essay", manual=True),
+        Marking(Exercise("essay"), manual=True),
     ],
 )
 """
@@ -190,12 +190,12 @@ def test_no_line_of_a_solution_is_in_the_release(lines):
 
 def test_an_exercise_that_can_not_be_marked_is_refused_where_it_is_written():
     with pytest.raises(ValueError, match="a name is lower-case letters"):
-        Marking("Double", manual=True)
-    with pytest.raises(ValueError, match="it needs an Exercise and evidence"):
-        Marking("double")
+        Marking(Exercise("Double"), manual=True)
+    with pytest.raises(ValueError, match="it needs evidence"):
+        Marking(Exercise("double"))
     with pytest.raises(ValueError, match="the shares must sum to 1"):
         Marking(Exercise("double", lambda draw: []), Integer(), groups={"a": 0.5})
-    twice = [Marking("double", manual=True)] * 2
+    twice = [Marking(Exercise("double"), manual=True)] * 2
     with pytest.raises(ValueError, match="two exercises have one name"):
         Lab("lab", twice)
 

@@ -1,4 +1,7 @@
-"""A `concurrent.futures.Executor` on the cluster's tasks whose futures always come to an end."""
+"""A `concurrent.futures.Executor` on the cluster's tasks whose futures always come to an end.
+
+(Those of Dask's own, `client.get_executor()`, wait for ever for a scheduler that is frozen or cut off.)
+"""
 
 import concurrent.futures
 import functools

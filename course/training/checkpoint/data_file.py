@@ -3,7 +3,7 @@
 import hashlib
 import os
 import warnings
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
 import torch
 
@@ -17,7 +17,9 @@ def write_data(snapshot: Snapshot, file: BinaryIO) -> tuple[int, str]:
     state = {name: {k: _own(v) for k, v in entry.items()} for name, entry in snapshot.optimizer["state"].items()}
     parameters = {name: _own(value) for name, value in snapshot.parameters.items()}
     try:
-        torch.save({"parameters": parameters, "optimizer": {**snapshot.optimizer, "state": state}}, counted)
+        torch.save(
+            {"parameters": parameters, "optimizer": {**snapshot.optimizer, "state": state}}, cast(BinaryIO, counted)
+        )
     except RuntimeError:
         if counted.error is None:
             raise

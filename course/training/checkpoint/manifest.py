@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import torch
-from torch import Tensor
 
 import course
 from course.training.checkpoint.snapshot import Applied, Snapshot
@@ -72,8 +71,8 @@ class Manifest:
         fields = asdict(self)
         return json.dumps({"checkpoint": "course.training", **fields, "seal": _seal(fields)}, indent=1).encode()
 
-    def snapshot(self, parameters: dict[str, Tensor], optimizer: dict) -> Snapshot:
-        """Return the snapshot that was saved, from what the data file holds."""
+    def snapshot(self, parameters: dict, optimizer: dict) -> Snapshot:
+        """Return the snapshot that was saved, from the tensors by name and the optimiser's state in the data file."""
         applied = {session: Applied(*entry) for session, entry in self.applied.items()}
         return Snapshot(
             self.version, parameters, optimizer, self.optimizer, self.incarnation, applied=applied, seed=self.seed

@@ -35,7 +35,9 @@ class Asynchronous:
             raise ValueError(
                 f"max_staleness={max_staleness}: give None for no bound, or a number of updates from 0 up."
             )
-        self.store, self.max_staleness, self.dropped = store, max_staleness, Counter()
+        self.store: ParameterServer = store  # type: ignore[assignment]  # None where only the arguments are checked
+        self.max_staleness = max_staleness
+        self.dropped: Counter[int] = Counter()
 
     def offer(self, push: Push, live: set[int] | None = None) -> list[Push]:
         """Apply a push that the store has checked; return the pushes applied by this call: it, or none if too stale."""
@@ -69,8 +71,10 @@ class Synchronous:
         aggregate = workers if aggregate is None else aggregate
         if not 1 <= aggregate <= workers:
             raise ValueError(f"aggregate={aggregate}: with {workers} workers it can be 1 to {workers}.")
-        self.store, self.aggregate, self.dropped, self.degraded = store, aggregate, Counter(), 0
-        self._waiting = {}  # worker -> its push at the present version
+        self.store: ParameterServer = store  # type: ignore[assignment]  # None where only the arguments are checked
+        self.aggregate, self.degraded = aggregate, 0
+        self.dropped: Counter[int] = Counter()
+        self._waiting: dict[int, Push] = {}  # worker -> its push at the present version
 
     def offer(self, push: Push, live: set[int] | None = None) -> list[Push]:
         """Keep a push that the store has checked until enough workers have pushed, then apply their mean.

@@ -1,4 +1,7 @@
-"""Hooks that say how training gets on: one line that renews itself, and the rate of updates."""
+"""Hooks that say how training gets on: one line that renews itself, and the rate of updates.
+
+Not tqdm's bar: what a stored notebook keeps of it differs from run to run, and this line's last words don't.
+"""
 
 import sys
 import time

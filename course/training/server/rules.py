@@ -35,7 +35,7 @@ class Asynchronous:
             raise ValueError(
                 f"max_staleness={max_staleness}: give None for no bound, or a number of updates from 0 up."
             )
-        self.store: ParameterServer = store  # type: ignore[assignment]  # None where only the arguments are checked
+        self.store = store
         self.max_staleness = max_staleness
         self.dropped: Counter[int] = Counter()
 
@@ -71,7 +71,7 @@ class Synchronous:
         aggregate = workers if aggregate is None else aggregate
         if not 1 <= aggregate <= workers:
             raise ValueError(f"aggregate={aggregate}: with {workers} workers it can be 1 to {workers}.")
-        self.store: ParameterServer = store  # type: ignore[assignment]  # None where only the arguments are checked
+        self.store = store
         self.aggregate, self.degraded = aggregate, 0
         self.dropped: Counter[int] = Counter()
         self._waiting: dict[int, Push] = {}  # worker -> its push at the present version
@@ -123,7 +123,7 @@ def mean_of(gradients: list[dict[str, torch.Tensor]]) -> dict[str, torch.Tensor]
 
 def make_rule(
     mode: str,
-    store: Any,
+    store: Any,  # a `ParameterServer`; None where only the arguments are checked
     workers: int,
     max_staleness: int | None = None,
     aggregate: int | None = None,

@@ -7,6 +7,7 @@ APART = ("tests/notebooks/test_run_all.py",)
 
 #: The files that take longest, the longest first: a quarter of a minute and more each.
 LONGEST = (
+    "tests/project/test_types.py",
     "tests/labs/test_lab03.py",
     "tests/notebooks/test_run_all.py",
     "tests/browser/test_lab_in_chromium.py",

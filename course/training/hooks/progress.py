@@ -18,7 +18,9 @@ class StepRate(Hook):
     def __init__(self, every: int = 100):
         if every < 1:
             raise ValueError(f"StepRate(every={every}): give a number of updates from 1 up.")
-        self.every, self.rates, self._from = every, [], None
+        self.every = every
+        self.rates: list[tuple[int, float]] = []
+        self._from: Step | None = None
 
     @property
     def rate(self) -> float | None:

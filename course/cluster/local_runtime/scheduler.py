@@ -33,4 +33,4 @@ class LocalScheduler(Scheduler):
         """Open Dask's web page where it was asked for: one port less to guard where it was not."""
         self.http_server = None
         if dashboard_address:
-            super().start_http_server(routes, dashboard_address, *others, **more)
+            super().start_http_server(routes, dashboard_address, default_port, ssl_options)

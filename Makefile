@@ -21,7 +21,7 @@ lab:  ## set up, then open the first chapter in JupyterLab
 	$(INSTALL)
 	@exec $(VENV) -m course lab
 
-# Bytecode is written whatever the shell says: the tests start Python some hundred times, and each would compile it all anew.
+# Bytecode is written whatever the shell says: the tests start some hundred Pythons, and each would compile it all anew.
 test:  ## set up, then check everything that the chapters claim (so many files of tests at a time: LANES=2)
 	$(INSTALL) --test
 	@$(VENV) -m ruff check .

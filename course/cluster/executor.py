@@ -11,7 +11,7 @@ from dask.utils import funcname
 from distributed import Client, Future
 from distributed.scheduler import KilledWorker, NoValidWorkerError
 
-from course.cluster.task.results import run_for_home
+from course.cluster.task.return_values import run_for_home
 
 
 class OpenWork:

@@ -27,8 +27,8 @@ class LocalScheduler(Scheduler):
         leases = Leases()
         self.handlers |= {"lease": leases.ask, "release_lease": leases.release}
 
-    def start_http_server(self, routes, dashboard_address, default_port=0, ssl_options=None) -> None:
+    def start_http_server(self, routes: Any, dashboard_address: Any, *others: Any, **more: Any) -> None:
         """Open Dask's web page where it was asked for: one port less to guard where it was not."""
         self.http_server = None
         if dashboard_address:
-            super().start_http_server(routes, dashboard_address, default_port, ssl_options)
+            super().start_http_server(routes, dashboard_address, *others, **more)

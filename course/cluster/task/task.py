@@ -108,7 +108,7 @@ class TaskWorker(Worker):
         super().__init__(*args, **settings)
         self.executors = Executors(self.executors, gpus)
 
-    def start_http_server(self, routes, dashboard_address, default_port=0, ssl_options=None) -> None:
+    def start_http_server(self, *_: Any, **__: Any) -> None:
         """Open no page."""
         self.http_server = None
 

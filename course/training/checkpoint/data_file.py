@@ -3,7 +3,7 @@
 import hashlib
 import os
 import warnings
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import torch
 
@@ -13,7 +13,7 @@ from course.training.checkpoint.snapshot import Snapshot
 
 def write_data(snapshot: Snapshot, file: BinaryIO) -> tuple[int, str]:
     """Write the snapshot's tensors to the open binary `file`; return (bytes, SHA-256). Raises OSError."""
-    counted = _Counted(file)
+    counted: Any = _Counted(file)  # torch.save wants no more of a file than to write
     state = {name: {k: _own(v) for k, v in entry.items()} for name, entry in snapshot.optimizer["state"].items()}
     parameters = {name: _own(value) for name, value in snapshot.parameters.items()}
     try:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import torch
+from torch import Tensor
 
 import course
 from course.training.checkpoint.snapshot import Applied, Snapshot
@@ -71,7 +72,7 @@ class Manifest:
         fields = asdict(self)
         return json.dumps({"checkpoint": "course.training", **fields, "seal": _seal(fields)}, indent=1).encode()
 
-    def snapshot(self, parameters: dict[str, torch.Tensor], optimizer: dict) -> Snapshot:
+    def snapshot(self, parameters: dict[str, Tensor], optimizer: dict) -> Snapshot:
         """Return the snapshot that was saved, from what the data file holds."""
         applied = {session: Applied(*entry) for session, entry in self.applied.items()}
         return Snapshot(

@@ -1,6 +1,7 @@
 """The history that led to the present parameters: records over several incarnations, on one clock."""
 
 import time
+from typing import Any
 
 import numpy
 
@@ -17,7 +18,8 @@ class History:
     """
 
     def __init__(self, version: int = 0):
-        self.version, self.status = version, None
+        self.version = version
+        self.status: dict[str, Any] = {}
         self._rows, self._untold, self._events = [], [], []
         self._read = self._events_read = 0  # of this incarnation's server
         self._origin = None  # on this process's monotonic clock: when the first server's clock was 0

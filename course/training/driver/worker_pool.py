@@ -30,7 +30,8 @@ class WorkerPool:
     """
 
     #: One driver, from the beginning to the end: it took nothing over, and no other driver may take it over.
-    term, training, took_over = 0, None, False
+    term, took_over = 0, False
+    training: str | None = None
     #: Whether the shards that `shards_opened` gave last were opened by another driver.
     attached = False
 

@@ -62,12 +62,17 @@ class Session:
         settings: dict[str, Any] | None = None,
         seconds: Callable[[], float] | None = None,
     ):
-        self.limit, self.step, self.stop_reason = limit, 0, None
+        self.limit, self.step = limit, 0
+        self.stop_reason: str | None = None
         self.problem, self.cluster, self.checkpoints = problem, cluster, checkpoints
-        self.settings, self.events, self.hooks = dict(settings or {}), [], ()
+        self.settings, self.events = dict(settings or {}), []
+        self.hooks: tuple[Hook, ...] = ()
         started = time.perf_counter()
         self.seconds = seconds or (lambda: time.perf_counter() - started)
-        self._parameters, self._snapshot, self._last, self._saved = parameters, snapshot, None, None
+        self._parameters = parameters
+        self._snapshot: Any = snapshot  # what takes none has no checkpoints either
+        self._last: Snapshot | None = None
+        self._saved: tuple[tuple[int, int], Path] | None = None
 
     def parameters(self) -> dict[str, torch.Tensor]:
         """Return copies of the present parameters: name to tensor."""

@@ -18,7 +18,8 @@ class StepRate(Hook):
     def __init__(self, every: int = 100):
         if every < 1:
             raise ValueError(f"StepRate(every={every}): give a number of updates from 1 up.")
-        self.every, self.rates, self._from = every, [], None
+        self.every, self.rates = every, []
+        self._from: Step | None = None
 
     @property
     def rate(self) -> float | None:

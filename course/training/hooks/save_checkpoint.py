@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterable
+from typing import Any
 
 from course.training.checkpoint.checkpoints import Checkpoints
 from course.training.hooks.base import Hook, Session
@@ -23,7 +24,8 @@ class SaveCheckpoint(Hook):
                 f"SaveCheckpoint(seconds={seconds}, steps={steps}): give one of them, above 0, such as "
                 "SaveCheckpoint(seconds=10) or SaveCheckpoint(steps=1000)."
             )
-        self.seconds, self.steps, self._next = seconds, steps, 0
+        self.seconds, self.steps = seconds, steps
+        self._next: Any = 0  # a step or a moment; None before the first is told
 
     def begin(self, session: Session) -> None:
         """Start counting; raises ValueError where there is no folder to save in."""
@@ -40,7 +42,7 @@ class SaveCheckpoint(Hook):
             if step.step >= self._next:
                 self._next = _multiple_after(step.step, self.steps)
                 session.save(f"every {self.steps} steps")
-        elif time.monotonic() >= self._next:
+        elif self.seconds and time.monotonic() >= self._next:
             session.save(f"every {self.seconds:g} s")
             self._next = time.monotonic() + self.seconds  # counted from here: a slow disk must not take all the time
 

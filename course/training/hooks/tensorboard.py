@@ -2,6 +2,7 @@
 
 import os
 import warnings
+from typing import Any
 
 from course.training.hooks.base import Hook, Session
 from course.training.hooks.progress import StepRate
@@ -27,7 +28,8 @@ class WriteSummaries(Hook):
                 "histograms=None for none."
             )
         self.folder, self.every, self.histograms = folder, every, histograms
-        self._file = None
+        self._file: Any = None  # an `_EventFile`, from `begin` on
+        self._written = self._drawn = 0
 
     def begin(self, session: Session) -> None:
         """Open the event file and write the settings; raises ImportError where TensorBoard isn't installed."""

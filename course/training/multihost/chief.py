@@ -6,7 +6,7 @@ import socket
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from course.deadlines import CHIEF_SUCCESSOR, END_HEARD
 from course.training.checkpoint.checkpoints import Checkpoints
@@ -42,9 +42,11 @@ class ChiefPool(WorkerPool):
         folder: str | None = None,
     ):
         super().__init__(cluster, plan)
-        self._board, self._lease, self._worker_thread, self._before = board, lease, worker_thread, before
+        self._board, self._lease, self._worker_thread = board, lease, worker_thread
+        self._before: Any = before  # None once its shards were taken over
         self.term, self.training = lease.term, cluster.session_target
-        self._folder, self._addresses, self.took_over = folder, None, before is not None
+        self._folder, self.took_over = folder, before is not None
+        self._addresses: Any = None  # `ShardAddresses`, once the workers know them
 
     def folder(self) -> str | None:
         """Return the folder to save in. One with the checkpoints of another training, in which the chief before did

@@ -32,7 +32,8 @@ class Follower:
 
     def __init__(self, store: ParameterServer, settings: TrainingSettings, incarnation: int = 0):
         self.store, self.settings, self.incarnation = store, settings, incarnation
-        self.slots, self.report = ReplySlots(settings.workers), None
+        self.slots = ReplySlots(settings.workers)
+        self.report: Any = None  # a `Reporter`, once shard 0 has come
         self._staged: dict[PushId, dict[str, torch.Tensor]] = {}
         self._cuts: dict[int, Snapshot] = {}
 

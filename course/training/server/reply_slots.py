@@ -22,7 +22,7 @@ class ReplySlot:
     def __init__(self, worker: int, session: str, attempt: int, into: dict[str, torch.Tensor]):
         self.worker, self.session, self.attempt, self.into = worker, session, attempt, into
         self.answered: int | None = None
-        self.version: int | None = None
+        self.version: Any = None  # an int, once there was an answer
         self.taken, self.joined, self.replaced = 0, False, False
 
     def is_of(self, connection: PushId) -> bool:

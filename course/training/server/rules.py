@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 
@@ -29,7 +30,7 @@ class Asynchronous:
 
     degraded = 0  # no update ever waits for a worker
 
-    def __init__(self, store: ParameterServer | None, max_staleness: int | None = None):
+    def __init__(self, store: ParameterServer, max_staleness: int | None = None):
         if max_staleness is not None and max_staleness < 0:
             raise ValueError(
                 f"max_staleness={max_staleness}: give None for no bound, or a number of updates from 0 up."
@@ -64,7 +65,7 @@ class Synchronous:
     workers are alive, an update is the mean over those, and `degraded` counts it.
     """
 
-    def __init__(self, store: ParameterServer | None, workers: int, aggregate: int | None = None):
+    def __init__(self, store: ParameterServer, workers: int, aggregate: int | None = None):
         aggregate = workers if aggregate is None else aggregate
         if not 1 <= aggregate <= workers:
             raise ValueError(f"aggregate={aggregate}: with {workers} workers it can be 1 to {workers}.")
@@ -118,7 +119,7 @@ def mean_of(gradients: list[dict[str, torch.Tensor]]) -> dict[str, torch.Tensor]
 
 def make_rule(
     mode: str,
-    store: ParameterServer | None,
+    store: Any,
     workers: int,
     max_staleness: int | None = None,
     aggregate: int | None = None,

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 try:
     from fcntl import F_ADD_SEALS, F_GET_SEALS, F_SEAL_GROW, F_SEAL_SEAL, F_SEAL_SHRINK, fcntl
 except ImportError:  # macOS, Windows
-    F_SEAL_GROW = None
+    F_SEAL_GROW = None  # type: ignore[assignment, misc]  # told apart by this below
 
 LEAST = 1 << 14  # bytes of tensors; fewer go with their header in one record of TLS
 _NAME = "course-training"
@@ -66,6 +66,7 @@ def offer(size: int, connection: socket.socket) -> Offer | None:
         memory[: len(secret)] = secret
         fields = {"process": os.getpid(), "number": number, "secret": secret.hex()}
         return Offer(fields, Halves(*_halves(memory, size)), number)
+    return None
 
 
 def open_offer(fields: dict[str, Any], size: int) -> Halves | None:

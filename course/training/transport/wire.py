@@ -61,7 +61,8 @@ class Channel:
     def agree(self, layout: Layout, shared: Halves | None = None) -> None:
         """Make the buffers for frames of `layout`; those in `shared` (`Halves`) are the other end's as well."""
         self._tensor_bytes, self._shared = layout.nbytes, shared is not None
-        if self._shared:
+        self._in: bytearray | memoryview
+        if shared is not None:
             self._out, self._in = bytearray(_HEADER.size), shared.into
             self.sending, _ = layout.over(shared.out, 0)
         else:

@@ -38,7 +38,7 @@ class ShardConnections:
         self._in_use.acquire()  # the worker's own thread has the connections, except while it computes
         try:
             for endpoint, layout in zip(endpoints, layouts, strict=True):
-                channel = connect(tuple(endpoint), {**handshake, "layout": layout.as_json()}, context)
+                channel = connect((endpoint[0], endpoint[1]), {**handshake, "layout": layout.as_json()}, context)
                 self._channels.append(channel)
             for pair in reversed(list(zip(self._channels, layouts, strict=True))):
                 _join(*pair)  # shard 0 last: by then the others have a reply slot for its order

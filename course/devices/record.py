@@ -17,7 +17,7 @@ class OpRecord:
     is True for ops of a backward pass. `view` is True when the op computes nothing and its result shares its input's
     memory. `note` says why the op ran where it did, where there is something to say. `simulated` is True when one of
     its devices isn't there. `seconds` is what the op or the copy takes alone, from its call to its end, where it is
-    known; `seconds_kind` says how: `modelled` (the clock of simulated GPUs) or `measured` (a timed log, on the CPU);
+    known; `seconds_kind` by whom: `modelled` (the clock of simulated GPUs) or `measured` (a timed log, on the CPU);
     `seconds_origin` says on what the model stands.
     """
 

@@ -16,26 +16,31 @@ _GOOD_ENOUGH = log(1.2)
 
 
 class RecordedTrace(Protocol):
-    """What `calibrate` reads of a trace; any object with these will do. Seconds and bytes throughout.
-
-    - `matmul`: rows with size, dtype, compute (seconds of a product) and flops.
-    - `copies`: rows with direction ("to device", "from device", "in memory"), memory ("pinned", "pageable"), nbytes and
-      seconds.
-    - `ops`: rows with op, dtype, numbers (how many), flops, nbytes and seconds.
-    """
+    """What `calibrate` reads of a trace; any object with these will do."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """What it is called."""
+
     @property
-    def hardware(self) -> str: ...
+    def hardware(self) -> str:
+        """The device that was recorded."""
+
     @property
-    def origin(self) -> str: ...
+    def origin(self) -> str:
+        """Hardware and date."""
+
     @property
-    def matmul(self) -> Sequence[Any]: ...
+    def matmul(self) -> Sequence[Any]:
+        """Rows with size, dtype, compute (seconds of a product) and flops."""
+
     @property
-    def copies(self) -> Sequence[Any]: ...
+    def copies(self) -> Sequence[Any]:
+        """Rows with direction ("to device", "from device", "in memory"), memory ("pinned", "pageable"), nbytes, seconds."""
+
     @property
-    def ops(self) -> Sequence[Any]: ...
+    def ops(self) -> Sequence[Any]:
+        """Rows with op, dtype, numbers (how many), flops, nbytes and seconds."""
 
 
 def calibrate(trace: RecordedTrace) -> DeviceModel:

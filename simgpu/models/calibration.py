@@ -36,7 +36,7 @@ class RecordedTrace(Protocol):
 
     @property
     def copies(self) -> Sequence[Any]:
-        """Rows with direction ("to device", "from device", "in memory"), memory ("pinned", "pageable"), nbytes, seconds."""
+        """Rows: direction ("to device", "from device", "in memory"), memory ("pinned", "pageable"), nbytes, seconds."""
 
     @property
     def ops(self) -> Sequence[Any]:

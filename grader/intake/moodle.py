@@ -37,21 +37,13 @@ def read_worksheet(path: Path | str, zone: tzinfo = UTC) -> dict[str, Entry]:
     for line, row in read_table(path):
         number = re.search(r"(\d+)$", row.get("Identifier", ""))
         if number is None:
-            raise ClassError(
-                f"{path}, line {line}: it has no Identifier such as 'Participant 1234'. Moodle's grading worksheet "
-                "has: View all submissions, Download grading worksheet (in English)."
-            )
+            here = "Moodle's grading worksheet has: View all submissions, Download grading worksheet (in English)"
+            raise ClassError(f"{path}, line {line}: it has no Identifier such as 'Participant 1234'. {here}.")
         if number[1] in found:
             raise ClassError(f"{path}, line {line}: {row['Identifier']} stands in it twice. Download it again.")
-        found[number[1]] = Entry(
-            number[1],
-            row.get("Full name", ""),
-            row.get("Email address", ""),
-            row.get("ID number", ""),
-            row.get("Username", ""),
-            read_time(row.get("Last modified (submission)", ""), zone),
-            row,
-        )
+        known = (row.get(heading, "") for heading in ("Full name", "Email address", "ID number", "Username"))
+        modified = read_time(row.get("Last modified (submission)", ""), zone)
+        found[number[1]] = Entry(number[1], *known, modified, row)
     return found
 
 
@@ -78,17 +70,16 @@ def filled_worksheet(
             raise ClassError(f"the worksheet has no column {heading!r}, which Moodle asks for. Download it in English.")
     rows = [headings]
     for number, entry in entries.items():
-        row = dict(entry.row)
-        row["Grade"] = f"{scores[number]:.2f}" if number in scores else ""
+        row = {**entry.row, "Grade": f"{scores[number]:.2f}" if number in scores else ""}
         if "Maximum Grade" in row and number in scores:
-            _same_maximum(row["Maximum Grade"], most)
+            _refuse_another_maximum(row["Maximum Grade"], most)
         if "Feedback comments" in row and comments and number in comments:
             row["Feedback comments"] = comments[number]
         rows.append([row.get(heading, "") for heading in headings])
     return plain_csv(rows)
 
 
-def _same_maximum(told, most):
+def _refuse_another_maximum(told, most):
     try:
         there = float(told.replace(",", "."))
     except ValueError:

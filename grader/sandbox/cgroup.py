@@ -8,7 +8,7 @@ import errno
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -35,11 +35,9 @@ class ControlGroup:
         """Put the process `pid`, and what it will start, under the limits; return the group as far as that went."""
         holding = []
         for folder in self.folders:
-            try:
+            with suppress(OSError):  # a group that can be made may not be one that a process can be moved to
                 (folder / "cgroup.procs").write_text(str(pid))
-            except OSError:
-                continue  # a group that can be made may not be one that a process can be moved to
-            holding.append(folder)
+                holding.append(folder)
         return ControlGroup(tuple(holding))
 
     def cpu_seconds(self) -> float | None:
@@ -71,15 +69,13 @@ def control_group(memory: int, processes: int) -> Iterator[ControlGroup]:
         for parent, limits in _homes(memory, processes):
             _sweep(parent)
             folder = parent / name
-            try:
+            with suppress(OSError):  # not for us to make: the watcher does without
                 folder.mkdir()
                 made.append(folder)
                 for file, value in limits.items():
                     if (folder / file).exists():
                         (folder / file).write_text(str(value))
-            except OSError:
-                continue  # not for us to make: the watcher does without
-            limited.append(folder)
+                limited.append(folder)
         yield ControlGroup(tuple(limited))
     finally:
         for folder in made:
@@ -90,10 +86,8 @@ def _sweep(parent):
     """Remove what a grader left that was killed; its processes died with it."""
     for folder in parent.glob(f"{PREFIX}*"):
         if not Path("/proc", folder.name.removeprefix(PREFIX).split("-")[0]).exists():
-            try:
+            with suppress(OSError):  # another grader was first, or something in it still ends
                 folder.rmdir()
-            except OSError:
-                continue  # another grader was first, or something in it still ends
 
 
 def _homes(memory, processes):
@@ -129,16 +123,13 @@ def _delegating(path):
 def _remove(folder, patience=5.0):
     """Remove a group whose processes have ended; the kernel may take a moment to see that they have."""
     deadline = time.monotonic() + patience
-    while True:
+    while folder.exists():
         try:
             folder.rmdir()
-            return
-        except FileNotFoundError:
-            return
         except OSError as error:
-            if error.errno != errno.EBUSY or time.monotonic() > deadline:
+            if error.errno not in (errno.EBUSY, errno.ENOENT) or time.monotonic() > deadline:
                 raise
-        time.sleep(0.005)
+            time.sleep(0.005)
 
 
 def _read(path):

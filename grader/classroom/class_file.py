@@ -130,16 +130,11 @@ class _Reader:
             for student, given in self._table(told.get("extensions", {}), "extensions").items()
             for lab, more in self._table(given, f"extensions.{student}").items()
         }
-        private = self._a(str, told, "labs", None)
-        return ClassFile(
-            title=self._a(str, told, "title", ""),
-            timezone=self.zone,
-            labs=None if private is None else str(self.path.parent / private),
-            late=self._late(told.get("late", {})),
-            standard=standard,
-            rules={name: self._rules(rules, standard, f"lab.{name}.") for name, rules in labs},
-            extensions=extensions,
-        )
+        rules = {name: self._rules(rules, standard, f"lab.{name}.") for name, rules in labs}
+        title, private = self._a(str, told, "title", ""), self._a(str, told, "labs", None)
+        if private is not None:
+            private = str(self.path.parent / private)
+        return ClassFile(title, self.zone, private, self._late(told.get("late", {})), standard, rules, extensions)
 
     def _rules(self, told, standard, where):
         self._only(told, LabRules.__dataclass_fields__, where)

@@ -78,10 +78,8 @@ def open_course(root: Path | str) -> CourseFolder:
         raise ClassError(f"{root} is not a folder. Name the class's folder, the one with submitted/ in it.")
     signs = ("submitted", "source", "release", "class.toml", "roster.csv", "gradebook.db")
     if not any((root / sign).exists() for sign in signs):
-        raise ClassError(
-            f"{root} is not a class's folder: it has neither submitted/ nor class.toml. Begin one with "
-            f"`python -m grader release {root} --lab LAB --new`, or name another folder."
-        )
+        begin = f"Begin one with `python -m grader release {root} --lab LAB --new`, or name another folder."
+        raise ClassError(f"{root} is not a class's folder: it has neither submitted/ nor class.toml. {begin}")
     return CourseFolder(root.resolve())
 
 
@@ -154,8 +152,6 @@ def class_secret(course: CourseFolder) -> bytes:
         raise ClassError(f"{path} can be read by others, who could work out the questions. Run `chmod 600 {path}`.")
     secret = path.read_bytes()
     if len(secret) != SECRET_BYTES:
-        raise ClassError(
-            f"{path} holds {len(secret)} bytes where {SECRET_BYTES} are due. Restore it from a backup; or remove it, "
-            "and everybody is asked anew at the next grading."
-        )
+        restore = "Restore it from a backup; or remove it, and everybody is asked anew at the next grading."
+        raise ClassError(f"{path} holds {len(secret)} bytes where {SECRET_BYTES} are due. {restore}")
     return secret

@@ -50,7 +50,7 @@ def changes_of(course: CourseFolder, lab: str) -> list[Change]:
 def differences(course: CourseFolder, lab: str, since: datetime | None = None) -> list[Change]:
     """Return the `Change`s of marks that there were before: those of the last time that any changed, or `since`.
 
-    `lab` is a name, `since` a datetime. An exercise that changed twice in that time is told once.
+    An exercise that changed twice in that time is told once.
     """
     changes = [change for change in changes_of(course, lab) if change.before is not None]
     if not changes:

@@ -17,6 +17,8 @@ import traceback
 import types
 from collections.abc import Callable, Sequence
 
+LIMIT = 600  # characters of an error
+
 
 class Notebook:
     """The namespace that cells share, as the module `__main__`; `errors` holds what went wrong, by cell number."""
@@ -97,14 +99,14 @@ def _is_import(node):
     return isinstance(node, (ast.Import, ast.ImportFrom))
 
 
-def in_short(failure: BaseException, limit: int = 600) -> str:
+def in_short(failure: BaseException) -> str:
     """Return the exception in a line or two, with the line of the cell it came from."""
     if isinstance(failure, SyntaxError) and failure.lineno:
-        return f"{type(failure).__name__}: {failure.msg} (line {failure.lineno})"[:limit]
+        return f"{type(failure).__name__}: {failure.msg} (line {failure.lineno})"[:LIMIT]
     lines = [f for f in traceback.extract_tb(failure.__traceback__) if f.filename.startswith("<cell ")]
     where = f" (line {lines[-1].lineno}: {lines[-1].line})" if lines and lines[-1].line else ""
     text = str(failure)
-    return f"{type(failure).__name__}: {text[:limit]}{where}" if text else f"{type(failure).__name__}{where}"
+    return f"{type(failure).__name__}: {text[:LIMIT]}{where}" if text else f"{type(failure).__name__}{where}"
 
 
 @functools.cache

@@ -27,10 +27,7 @@ _UNPACK = (
 
 @dataclass(frozen=True)
 class HandedIn:
-    """What lies in one student's folder for one lab.
-
-    `state` is "here", and then `data` are the notebook's bytes; or "missing" or "refused", and `reason` says why.
-    """
+    """A student's folder for a lab: `state` "here" with the notebook's `data`, or "missing" or "refused" and why."""
 
     student: str
     state: str

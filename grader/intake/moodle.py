@@ -14,6 +14,7 @@ from grader.classroom.csv_cells import plain_csv
 from grader.classroom.folders import ClassError
 from grader.intake.roster import read_table
 
+_ABOUT = ("Full name", "Email address", "ID number", "Username")
 _DAY = re.compile(r"^\w+,\s*")
 _FORMATS = ("%d %B %Y, %I:%M %p", "%d %B %Y, %H:%M", "%B %d, %Y, %I:%M %p", "%d/%m/%Y, %H:%M", "%Y-%m-%d %H:%M:%S")
 
@@ -41,9 +42,9 @@ def read_worksheet(path: Path | str, zone: tzinfo = UTC) -> dict[str, Entry]:
             raise ClassError(f"{path}, line {line}: it has no Identifier such as 'Participant 1234'. {here}.")
         if number[1] in found:
             raise ClassError(f"{path}, line {line}: {row['Identifier']} stands in it twice. Download it again.")
-        known = (row.get(heading, "") for heading in ("Full name", "Email address", "ID number", "Username"))
         modified = read_time(row.get("Last modified (submission)", ""), zone)
-        found[number[1]] = Entry(number[1], *known, modified, row)
+        name, email, id_number, login = (row.get(heading, "") for heading in _ABOUT)
+        found[number[1]] = Entry(number[1], name, email, id_number, login, modified, row)
     return found
 
 
@@ -57,9 +58,7 @@ def read_time(text: str, zone: tzinfo = UTC) -> datetime | None:
     return None
 
 
-def filled_worksheet(
-    entries: Mapping[str, Entry], scores: Mapping[str, float], most: float, comments: Mapping[str, str] | None = None
-) -> str:
+def filled_worksheet(entries: Mapping[str, Entry], scores: Mapping[str, float], most: float) -> str:
     """Return the worksheet's text with the Grade of each number in `scores` filled in, out of `most`.
 
     What has no score keeps an empty Grade: Moodle leaves those as they are. Cells are escaped (`csv_cells.plain_cell`).
@@ -73,8 +72,6 @@ def filled_worksheet(
         row = {**entry.row, "Grade": f"{scores[number]:.2f}" if number in scores else ""}
         if "Maximum Grade" in row and number in scores:
             _refuse_another_maximum(row["Maximum Grade"], most)
-        if "Feedback comments" in row and comments and number in comments:
-            row["Feedback comments"] = comments[number]
         rows.append([row.get(heading, "") for heading in headings])
     return plain_csv(rows)
 

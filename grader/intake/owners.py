@@ -12,13 +12,8 @@ class Unsure(Exception):
     """It can't be told whose it is; the text says why and what would tell."""
 
 
-def owner_of(
-    found: list[Sent], people: Sequence[Person] = (), worksheet: Mapping[str, Entry] | None = None
-) -> tuple[str, Sent]:
-    """Return (student, `Sent`) for the readings `found` of one name. Raises Unsure.
-
-    `people`: the roster, a list of `Person`; `worksheet`: number -> `moodle.Entry`, or None.
-    """
+def owner_of(found: list[Sent], people: Sequence[Person], worksheet: Mapping[str, Entry] | None) -> tuple[str, Sent]:
+    """Return (student, `Sent`) for the readings `found` of one name, by roster and worksheet. Raises Unsure."""
     owners = [(student, sent) for sent in found for student in _owners(sent, people, worksheet)]
     if people and len(found) > 1:
         # who chooses a name of theirs with care can make a second reading: then the numbers must all speak for one

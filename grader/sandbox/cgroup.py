@@ -120,9 +120,9 @@ def _delegating(path):
     return None
 
 
-def _remove(folder, patience=5.0):
+def _remove(folder):
     """Remove a group whose processes have ended; the kernel may take a moment to see that they have."""
-    deadline = time.monotonic() + patience
+    deadline = time.monotonic() + 5.0
     while folder.exists():
         try:
             folder.rmdir()

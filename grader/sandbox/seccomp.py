@@ -28,7 +28,7 @@ TIOCSTI, TIOCLINUX = 0x5412, 0x541C  # type into a terminal
 #: AF_INET and AF_INET6 have TCP and UDP; AF_NETLINK only what lists addresses. Others had bugs of their own.
 FAMILIES = {"none": {1: None}, "loopback": {1: None, 2: (0, 6, 17), 10: (0, 6, 17), 16: (0,)}}
 
-MACHINES = ("x86_64", "aarch64")
+MACHINES = tuple(ARCHITECTURES)
 
 #: Refused with "operation not permitted": (number on x86_64, on aarch64); None where that machine has no such call.
 # fmt: off
@@ -96,9 +96,9 @@ def seccomp_filter(network: str = "none", machine: str | None = None) -> bytes:
         (RETURN, 0, 0, ERROR | errno.ENOSYS),
         *_each(REFUSED, column, errno.EPERM),
         *_each(ABSENT, column, errno.ENOSYS),
-        *_argument(CLONE[column], 0, [(ANY_BIT, NEW_NAMESPACE)], ERROR | errno.EPERM, ALLOW),
-        *_argument(IOCTL[column], 1, [(EQUAL, TIOCSTI), (EQUAL, TIOCLINUX)], ERROR | errno.EPERM, ALLOW),
-        *_sockets(SOCKET[column], FAMILIES[network], ERROR | errno.EAFNOSUPPORT),
+        *_only(CLONE[column], _answer(0, [(ANY_BIT, NEW_NAMESPACE)], ERROR | errno.EPERM, ALLOW)),
+        *_only(IOCTL[column], _answer(1, [(EQUAL, TIOCSTI), (EQUAL, TIOCLINUX)], ERROR | errno.EPERM, ALLOW)),
+        *_only(SOCKET[column], _sockets(FAMILIES[network], ERROR | errno.EAFNOSUPPORT)),
         (RETURN, 0, 0, ALLOW),
     ]
     return b"".join(struct.pack("=HBBI", *instruction) for instruction in program)
@@ -111,28 +111,23 @@ def _each(calls, column, error):
             yield from ((EQUAL, 0, 1, numbers[column]), (RETURN, 0, 0, ERROR | error))
 
 
-def _argument(number, index, tests, when_any, otherwise):
-    """Yield: for call `number`, `when_any` of the `tests` holds for its argument `index`, that; `otherwise`, the other.
-
-    Only the low half of the argument is looked at: these calls take ints, and the kernel cuts off the rest.
-    """
-    body = _answer(index, tests, when_any, otherwise)
-    yield from ((EQUAL, 0, len(body), number), *body)
+def _only(number, body):
+    return [(EQUAL, 0, len(body), number), *body]
 
 
-def _sockets(number, families, refusal):
-    """Yield: a socket of one of `families`, with one of its protocols, is allowed; any other is answered `refusal`."""
+def _sockets(families, refusal):
+    """Return: a socket of one of `families`, with one of its protocols, is allowed; any other is answered `refusal`."""
     body = [(LOAD, 0, 0, ARGUMENTS_AT)]
     for family, protocols in families.items():
         wanted = [(RETURN, 0, 0, ALLOW)]
         if protocols is not None:
             wanted = _answer(2, [(EQUAL, protocol) for protocol in protocols], ALLOW, refusal)
         body += [(EQUAL, 0, len(wanted), family), *wanted]
-    body.append((RETURN, 0, 0, refusal))
-    yield from ((EQUAL, 0, len(body), number), *body)
+    return [*body, (RETURN, 0, 0, refusal)]
 
 
 def _answer(index, tests, when_any, otherwise):
+    """Return: `when_any` of the `tests` holds for argument `index` (its low half: these calls take ints), that."""
     body = [(LOAD, 0, 0, ARGUMENTS_AT + 8 * index)]
     for operation, value in tests:
         body += [(operation, 0, 1, value), (RETURN, 0, 0, when_any)]

@@ -99,11 +99,8 @@ class UnsafeProcess(Pipes):
         status = self._process.wait()
         os.close(self._requests)
         os.close(self._evidence)
-        texts = []
-        for name in ("stdout", "stderr"):
-            with (self._folder / name).open("rb") as file:
-                texts.append(file.read(self._profile.kept).decode(errors="replace"))
-        self.ended = Ended(limit, status, *texts, time.monotonic() - self._started, 0.0, 0)
+        stdout, stderr = (self._text(name) for name in ("stdout", "stderr"))
+        self.ended = Ended(limit, status, stdout, stderr, time.monotonic() - self._started, 0.0, 0)
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def _wait(self, descriptor, event, deadline):
@@ -116,3 +113,7 @@ class UnsafeProcess(Pipes):
     def _stopped(self, limit):
         self.stop(limit)
         raise SandboxStopped(self.ended)
+
+    def _text(self, name):
+        with (self._folder / name).open("rb") as file:
+            return file.read(self._profile.kept).decode(errors="replace")

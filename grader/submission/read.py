@@ -23,10 +23,7 @@ class TooLarge(ValueError):
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell as submitted. `names` are what may tell which cell of the release it was, the surest first.
-
-    `pictures` are PNG images among its outputs, in base64, unchecked.
-    """
+    """One cell as submitted; `names` may tell which it was, the surest first; `pictures`: PNG, in base64, unchecked."""
 
     type: str
     text: str
@@ -35,10 +32,7 @@ class Cell:
 
 
 def read_submission(data: bytes) -> list[Cell]:
-    """Return the `Cell`s of a notebook's bytes, nbformat 3 or 4, in order.
-
-    Raises TooLarge, or Unreadable where it is empty, not JSON, or no notebook.
-    """
+    """Return the `Cell`s of a notebook's bytes, nbformat 3 or 4, in order. Raises TooLarge and Unreadable."""
     if len(data) > LIMIT:
         raise TooLarge(
             f"it has {len(data) / 1e6:.0f} MB; {LIMIT / 1e6:.0f} MB is the most that is read. Clear the outputs "

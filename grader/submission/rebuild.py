@@ -39,10 +39,7 @@ class Shown:
 
 @dataclass(frozen=True)
 class Rebuilt:
-    """What runs (`steps`), what is shown (`cells`), and how each exercise was answered.
-
-    `answered`: exercise -> "changed", "as released" or "absent".
-    """
+    """What runs (`steps`), what is shown (`cells`); `answered`: exercise -> "changed", "as released" or "absent"."""
 
     steps: tuple[Step, ...]
     cells: tuple[Shown, ...]
@@ -55,10 +52,7 @@ class Rebuilt:
 
 
 def rebuild(lab: Lab, data: bytes) -> Rebuilt:
-    """Return the `Rebuilt` of a submission's bytes for `lab` (as `load_lab` returns it).
-
-    Raises submission.Unreadable or submission.TooLarge, whose text says why.
-    """
+    """Return the `Rebuilt` of a submission's bytes for `lab`. Raises Unreadable or TooLarge, whose text says why."""
     placed = _placed(lab, read_submission(data))
     answered = {e.name: _answered(lab.source.cell(e.name), placed) for e in lab.exercises}
     shown = tuple(_shown(cell, place) for cell, place in placed)
@@ -101,8 +95,7 @@ def _steps(lab, placed, answered):
 def imports_needed(lab: Lab, texts: Iterable[str]) -> list[str]:
     """Return the import statements of `lab`'s notebook-only cells that bind a name which stands in one of `texts`.
 
-    Such cells are not run when marks are made. A picture's cell says `import torch`, an answer further down says
-    `torch.relu`, and in the notebook that works: so such an import is run, from the lab's own text, if it is needed.
+    Such cells are not run when marks are made, but a picture's cell says `import torch` and an answer `torch.relu`.
     """
     written = set(re.findall(r"\w+", "\n".join(texts)))
     imported = [one for cell in lab.source.cells if cell.role == "notebook-only" for one in _imports(cell.text)]

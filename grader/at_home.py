@@ -53,7 +53,7 @@ def report(notebook: Path | str, lab: Path | str | None = None, tell: Callable[[
     if folder is not None:
         lines, how = _marked(load_lab(folder), data)
     else:
-        lines, how = _checked(notebook, data), "By the notebook's own checks; its lab's sources are not here."
+        lines, how = by_its_checks(notebook, data), "By the notebook's own checks; its lab's sources are not here."
     for line in _table(lines):
         tell(line)
     tell(f"{_total(lines)} {how}")
@@ -119,16 +119,25 @@ def _kind(mark):
     return "right" if mark.score >= mark.max_score else "partly" if mark.score else "wrong"
 
 
-def _checked(notebook, data):
-    """Return a `Line` for each exercise, from the notebook's own checks in a process of its own."""
+def by_its_checks(notebook: Path, data: bytes) -> list[Line]:
+    """Return a `Line` for each exercise, from the notebook's own checks in a process of its own.
+
+    `notebook`: its path, in whose folder the process runs; `data`: its bytes, which need not be those at the path.
+    """
     job = json.dumps(_cells(data))
     with tempfile.TemporaryDirectory() as place:
         answers = Path(place, "verdicts")
         try:
             subprocess.run(
                 [sys.executable, "-m", "grader.at_home_checks", str(answers)],
-                **{"input": job, "text": True, "encoding": "utf-8", "timeout": SECONDS, "cwd": notebook.parent},
-                **{"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "env": _environment()},
+                input=job,
+                text=True,
+                encoding="utf-8",
+                timeout=SECONDS,
+                cwd=notebook.parent,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                env=_environment(),
             )
         except subprocess.TimeoutExpired:
             pass  # what had been checked by then is there

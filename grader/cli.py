@@ -149,6 +149,22 @@ def similarity(course_dir: Path, lab: str, least: float) -> None:
             click.echo(line)
 
 
+@main.command("new-lab")
+@click.argument("folder", type=click.Path(path_type=Path))
+def new_lab(folder: Path) -> None:
+    """Make FOLDER a lab with one small exercise that works, to be edited: text, checks, marking, wrong answers."""
+    from grader.lab.new_lab import make_lab
+    from grader.lab.source import LabError
+
+    try:
+        notebook = make_lab(folder)
+    except LabError as problem:
+        raise click.ClickException(str(problem)) from problem
+    click.echo(f"{notebook} is what students get, with the files of its checks.")
+    click.echo("Next: edit lab.py, checks.py, marking.py and wrong.py. After each change:")
+    click.echo(f"python -m grader.lab.release {folder} && python -m grader selftest {folder} --short")
+
+
 @main.command(context_settings={"ignore_unknown_options": True, "help_option_names": []})
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def selftest(arguments: tuple[str, ...]) -> None:

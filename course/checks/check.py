@@ -9,9 +9,11 @@ from html import escape
 from importlib import import_module
 from threading import Lock
 
+from course.checks.calling import call_here
 from course.checks.chapters import MODULES
+from course.checks.compare import show
 from course.checks.discovery import exercises_beside
-from course.checks.exercise import Exercise, show
+from course.checks.exercise import Case, Exercise
 from course.checks.shrink import smallest
 from course.draw import html
 
@@ -83,14 +85,14 @@ def check(answer: object, exercise: str | None = None, attempts: Attempts = ATTE
 def _function(exercise, answer):
     """Try the fixed cases, the smallest first; then, where inputs can be drawn, look for a smaller counterexample."""
     count, verdict = 0, None
-    for arguments in exercise.cases():
-        verdict = _one_case(exercise, answer, arguments, first=count == 0)
+    for case in exercise.questions():
+        verdict = _one_case(exercise, answer, case, first=count == 0)
         if verdict is not None:
             break
         count += 1
     if exercise.inputs is not None and (verdict is None or verdict.state == "wrong"):
         with _entered(exercise.inputs()) as strategy:
-            verdict = smallest(strategy, lambda *arguments: _one_case(exercise, answer, arguments, False), verdict)
+            verdict = smallest(strategy, lambda drawn: _one_case(exercise, answer, drawn, False), verdict)
     if verdict is not None:
         return verdict
     drawn = " and others drawn at random" if exercise.inputs is not None else ""
@@ -114,39 +116,49 @@ def find_exercise(name: str) -> Exercise:
         return import_module(MODULES[name]).EXERCISES[name]
     every = sorted({*own, *MODULES})
     near = difflib.get_close_matches(name, every) or every
+    alone = "" if own else " A lab's are in the checks.py that comes with its notebook: it must lie beside it."
     raise ValueError(
-        f"check: there is no exercise {name!r}. Name the function as the exercise does: {', '.join(near)}."
+        f"check: there is no exercise {name!r}. Name the function as the exercise does: {', '.join(near)}.{alone}"
     )
 
 
-def _one_case(exercise, answer, arguments, first):
+def _one_case(exercise, answer, case, first):
+    case = case if isinstance(case, Case) else Case(tuple(case))
     if exercise.watch is None:
-        return _run_case(exercise, lambda call, inputs: (call(*inputs),), answer, arguments, first)
+        return _run_case(exercise, lambda: (call_here(exercise, answer, case),), case, first)
     with exercise.watch() as run:
-        return _run_case(exercise, run, answer, arguments, first)
+        return _run_case(exercise, lambda: run(answer, copy.deepcopy(case.arguments)), case, first)
 
 
-def _run_case(exercise, run, answer, arguments, first):
-    # the answer gets its own copy, so that one that changes its input can't change the question
-    call = f"{exercise.name}({', '.join(show(a) for a in arguments)})"
+def _run_case(exercise, run, case, first):
+    call = exercise.question(case)
     try:
-        got, *seen = run(answer, copy.deepcopy(arguments))
+        got, *seen = run()
     except Exception as failure:  # the reader's code may raise anything; it is shown as the counterexample
         return Verdict("wrong", f"{call} raised {_in_short(failure)}")
     if got is None or got is ...:
         text = f"{exercise.name}: still to write." if first else f"{call} returned nothing."
         return Verdict("not yet" if first else "wrong", text)
-    complaint = exercise.complaint(got, arguments, seen)
+    complaint = _complaint(exercise, case, got, seen)
     if complaint is None:
         return None
     return Verdict("wrong", f"{call}\ngave {show(got)}; {complaint}.")
 
 
+def _complaint(exercise, case, got, seen):
+    if exercise.read is not None:
+        try:
+            got = exercise.read(got)
+        except (TypeError, ValueError, LookupError, AttributeError):
+            return f"expected {exercise.wants}" if exercise.wants else exercise.complaint(case, None)
+    return exercise.complaint(case, got, seen)
+
+
 def _value(exercise, answer):
     if answer is None or answer is ... or (isinstance(answer, dict) and ... in answer.values()):
         return Verdict("not yet", f"{exercise.name}: still to answer.")
-    for arguments in exercise.cases():
-        complaint = exercise.complaint(answer, arguments)
+    for case in exercise.questions():
+        complaint = exercise.complaint(case, answer)
         if complaint is not None:
             # not the expected value itself: the reader should find it
             reason = complaint if exercise.accepts else "that is not it"

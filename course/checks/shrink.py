@@ -22,9 +22,9 @@ class _TimeIsUp(BaseException):
 
 
 def smallest(strategy, problem, found=None, seconds=3.0):
-    """Return the shortest problem seen, or None: `problem(*arguments)` is None, or a thing with a `message`.
+    """Return the shortest problem seen, or None: `problem(drawn)` is None, or a thing with a `message`.
 
-    `strategy` draws argument tuples; the same ones each time. `found` is a problem that is known already: then only a
+    `strategy` draws the same each time. `found` is a problem that is known already: then only a
     smaller one is looked for. A slow answer is tried on fewer inputs: after `seconds` of work, or four times that on
     the clock, no more begins.
     """
@@ -35,11 +35,11 @@ def smallest(strategy, problem, found=None, seconds=3.0):
 
     best, end, late = found, process_time() + seconds, monotonic() + 4 * seconds
 
-    def tried(arguments):
+    def tried(drawn):
         nonlocal best
         if process_time() > end or monotonic() > late:
             raise _TimeIsUp
-        seen = problem(*arguments)
+        seen = problem(drawn)
         if seen is None:
             return
         if best is None or _length(seen) < _length(best):

@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import product
-from typing import Any
 
 import torch
 from torch.nn.functional import mse_loss
@@ -34,7 +33,7 @@ class Step:
     makes: str
     code: str
     reads: tuple[str, ...]
-    function: Callable[..., Any]
+    function: Callable
 
 
 #: A gated layer, a product and a loss. `x`, `w`, `v`, `u` and `t` lie on the CPU, and the loss is read there.
@@ -63,7 +62,7 @@ class Move:
 class Exploration:
     """What one placement comes to: its `moves`, and modelled `seconds` with the clock's `spans` that they consist of.
 
-    `placement` names a device for each step; `loss` is the program's result, None where only the clock was kept;
+    `placement` names a device for each step; `loss` is the program's result, None where only the clock ran;
     `label` says what the seconds are.
     """
 
@@ -142,8 +141,8 @@ def best(width: int, model: "str | DeviceModel" = "H200", gpus: int = 2) -> Expl
 
 def gpus_here() -> int:
     """Return how many of `DEVICES` are GPUs that `explore` can use now: two, unless fewer simulated ones are active."""
-    running = active()
-    return 2 if running is None else min(running.count, 2)
+    gpus = active()
+    return 2 if gpus is None else min(gpus.count, 2)
 
 
 def _check(placement, gpus=2):
@@ -163,11 +162,11 @@ def _gpus(model):
             yield gpus
         return
     with active().entered() as gpus:
-        kept, gpus.clock = gpus.clock, ModelledClock(model, gpus.count)  # a lesson's own clock stands still
+        own, gpus.clock = gpus.clock, ModelledClock(model, gpus.count)  # a lesson's own clock stands still
         try:
             yield gpus
         finally:
-            gpus.clock = kept
+            gpus.clock = own
 
 
 def _shapes(width):
@@ -182,7 +181,7 @@ def _shapes(width):
 
 @lru_cache(maxsize=1)
 def _drawn(width):
-    """Return the inputs' numbers; kept for the next run of the same width, as drawing them takes longer than it."""
+    """Return the inputs' numbers, stored for the next run of the same width, as drawing them takes longer than it."""
     return _inputs(width)
 
 

@@ -7,12 +7,15 @@ with the solutions, not committed. The same source gives the same bytes. The rel
 import argparse
 import shutil
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import nbformat
 
-from grader.lab.source import LabError, check_id, load_lab
-from grader.lab.version_stamp import marked_by
+from grader.lab.evidence_words import marked_by
+from grader.lab.published import beside
+from grader.lab.source import Cell, LabError, check_id, load_lab
+from grader.lab.spec import Lab
 
 #: In the lab's first text: becomes the table of exercises.
 POINTS = "<!-- points -->"
@@ -23,27 +26,27 @@ KERNEL = {
 }
 
 
-def release_notebook(lab):
+def release_notebook(lab: Lab) -> nbformat.NotebookNode:
     """Return the notebook that students get: stubs, no marking, no outputs. `lab` is as `load_lab` returns it."""
     return _notebook(lab, lambda cell: cell.text)
 
 
-def solution_notebook(lab):
+def solution_notebook(lab: Lab) -> nbformat.NotebookNode:
     """Return the same notebook with the solutions in place, not executed."""
     return _notebook(lab, lambda cell: cell.solution)
 
 
-def notebook_with(lab, answers):
+def notebook_with(lab: Lab, answers: Mapping[str, str]) -> nbformat.NotebookNode:
     """Return the release with `answers`, exercise -> source text of its cell, in place: a submission."""
     return _notebook(lab, lambda cell: answers.get(cell.exercise, cell.text) if cell.role == "exercise" else cell.text)
 
 
-def text_of(notebook):
+def text_of(notebook: nbformat.NotebookNode) -> str:
     """Return the notebook as the text that is written."""
     return nbformat.writes(notebook, version=4, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
 
 
-def write_release(lab, folder):
+def write_release(lab: Lab, folder: str | Path) -> Path:
     """Write the release of `lab`, and the files that go with it, into `folder`; return the notebook's path."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -55,18 +58,7 @@ def write_release(lab, folder):
     return path
 
 
-def beside(lab):
-    """Return (path, published name) of what goes with the notebook: the lab's files, and its own checks.
-
-    A lab of the course has its checks in `course.checks`; one that a class keeps elsewhere may have a `checks.py` in
-    its folder, published as LAB_checks.py: `check` finds it beside the notebook; it never enters a sandbox.
-    """
-    found = [(lab.folder / name, name) for name in lab.files]
-    own = lab.folder / "checks.py"
-    return [*found, (own, f"{lab.name}_checks.py")] if own.is_file() else found
-
-
-def write_solution(lab, folder):
+def write_solution(lab: Lab, folder: str | Path) -> Path:
     """Write the notebook with solutions into `folder`; return its path. It is the teacher's: publish it to nobody."""
     path = Path(folder) / f"{lab.name}.ipynb"
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -74,7 +66,7 @@ def write_solution(lab, folder):
     return path
 
 
-def difference(lab):
+def difference(lab: Lab) -> str | None:
     """Return None when the release in the lab's folder is made from its source as it stands, else what to do."""
     path = lab.folder / f"{lab.name}.ipynb"
     if not path.exists():
@@ -84,7 +76,7 @@ def difference(lab):
     return None
 
 
-def lab_folders(root):
+def lab_folders(root: str | Path) -> list[Path]:
     """Return the folders under `root` that hold a lab, in order."""
     return sorted(path.parent for path in Path(root).glob("*/lab.py"))
 
@@ -111,18 +103,18 @@ def _cell(cell, text, lab):
     return make(text, id=cell.id, metadata=metadata)
 
 
-def nbgrader_metadata(cell, lab):
+def nbgrader_metadata(cell: Cell, lab: Lab) -> dict | None:
     """Return nbgrader's metadata of a `Cell` of `lab` (an exercise's answer or check), or None for any other."""
     kind = {"schema_version": SCHEMA, "task": False, "grade": False, "solution": False, "locked": False}
+    if cell.exercise is None:
+        return None
     if cell.role == "exercise":
         # a person's marks hang on the answer itself; all others on the check below it
         by_hand = lab.exercise(cell.exercise).manual
-        points = {"points": cell.points} if by_hand else {}
-        return {**kind, "grade": by_hand, "solution": True, "grade_id": cell.exercise, **points}
-    if cell.role == "check":
-        points = lab.source.cell(cell.exercise).points
-        return {**kind, "grade": True, "locked": True, "grade_id": check_id(cell.exercise), "points": points}
-    return None
+        own = {"points": cell.points} if by_hand else {}
+        return {**kind, "grade": by_hand, "solution": True, "grade_id": cell.exercise, **own}
+    points = lab.source.cell(cell.exercise).points
+    return {**kind, "grade": True, "locked": True, "grade_id": check_id(cell.exercise), "points": points}
 
 
 def _promise(lab, cell):
@@ -150,7 +142,7 @@ def _write(path, text):
     unfinished.replace(path)
 
 
-def main(arguments):
+def main(arguments: list[str]) -> int:
     """Make, or with `--check` compare, the labs named or all under labs/; return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m grader.lab.release", description=__doc__.splitlines()[0])
     parser.add_argument("labs", nargs="*", metavar="FOLDER", help="labs' folders (default: all in ./labs)")

@@ -11,14 +11,14 @@ import hmac
 import numpy as np
 
 
-def draw_secret(class_secret, student, lab, notebook):
+def draw_secret(class_secret: bytes, student: str, lab: str, notebook: bytes) -> bytes:
     """Return the secret, bytes, of grading `notebook` (bytes) of `student` for `lab` (names)."""
     parts = [student.encode(), lab.encode(), hashlib.sha256(notebook).digest()]
     message = b"".join(len(part).to_bytes(8, "little") + part for part in parts)
     return hmac.new(class_secret, message, hashlib.sha256).digest()
 
 
-def drawing(secret, what):
+def drawing(secret: bytes, what: str) -> np.random.Generator:
     """Return the `numpy.random.Generator` of one exercise, or of `what` else is drawn, of the grading with `secret`."""
     seed = hmac.new(secret, what.encode(), hashlib.sha256).digest()
     return np.random.Generator(np.random.PCG64(int.from_bytes(seed, "little")))

@@ -7,11 +7,13 @@ code cell tagged `notebook-only` (pictures, timings, files of the reader's own) 
 
 import dataclasses
 import hashlib
-import importlib.util
 import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+
+from course.checks.discovery import load_part
+from grader.lab.spec import Lab
 
 BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
 #: The first line of every exercise's cell: an editor that rewrites ids and metadata keeps it.
@@ -49,21 +51,21 @@ class Source:
     name: str
     cells: tuple[Cell, ...]
 
-    def exercises(self):
+    def exercises(self) -> list[Cell]:
         """Return the exercises' cells, in order."""
         return [cell for cell in self.cells if cell.role == "exercise"]
 
-    def cell(self, exercise):
+    def cell(self, exercise: str) -> Cell:
         """Return the cell of the exercise so called."""
         return next(cell for cell in self.exercises() if cell.exercise == exercise)
 
 
-def check_id(exercise):
+def check_id(exercise: str) -> str:
     """Return the grade id of the cell that carries the exercise's points: nbgrader wants it to differ from NAME."""
     return f"check_{exercise}"
 
 
-def load_lab(folder, source=None):
+def load_lab(folder: str | Path, source: Source | None = None) -> Lab:
     """Return the `Lab` in `folder` (`lab.py` and `marking.py`), its points and source filled in. Runs `marking.py`.
 
     `source`: what `read_source` gave for it, where another process has read it already: reading costs its imports.
@@ -80,14 +82,14 @@ def load_lab(folder, source=None):
     return dataclasses.replace(lab, exercises=exercises, folder=folder, source=source)
 
 
-def read_source(folder):
+def read_source(folder: str | Path) -> Source:
     """Return the `Source` in `folder`/lab.py. Raises LabError that names the cell and what is wrong with it."""
     folder = Path(folder)
     path = folder / "lab.py"
     if not path.is_file():
         raise LabError(f"{folder} is not a lab: it has no lab.py. Labs are folders such as labs/lab03_game_of_life.")
     notebook = _jupytext().read(path, fmt="py:percent")
-    seen = set()
+    seen: set[str] = set()
     cells = tuple(_read_cell(cell, seen) for cell in notebook.cells if cell.source.strip())
     _refuse_lonely(folder.name, cells)
     return Source(folder.name, cells)
@@ -107,7 +109,7 @@ def _jupytext():
     return jupytext
 
 
-def solved(text, solution):
+def solved(text: str, solution: str) -> str:
     """Return an exercise's cell with `solution`, source text, in the place of all its code; the marker stays."""
     return f"{text.splitlines()[0]}\n{solution.strip(chr(10))}\n"
 
@@ -137,9 +139,11 @@ def _read_exercise(cell, name, points, seen):
     return Cell("exercise", marker + given, _unique(name, seen), marker + solution, name, worth)
 
 
-def split_solution(text, name):
+def split_solution(text: str, name: str) -> tuple[str, str]:
     """Return (release text with a stub for each solution, text with the solutions and without their markers)."""
-    stubbed, whole, region = [], [], None
+    stubbed: list[str] = []
+    whole: list[str] = []
+    region: list[str] | None = None
     for line in text.splitlines():
         if line.strip() == BEGIN and region is None:
             region = []
@@ -197,9 +201,7 @@ def _run(folder, stem, name):
     path = folder / f"{stem}.py"
     if not path.is_file():
         raise LabError(f"{folder} has no {path.name}: it is the teacher's half of a lab, beside lab.py.")
-    spec = importlib.util.spec_from_file_location(f"{stem}_of_{folder.name}", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = load_part(folder, stem)
     if not hasattr(module, name):
         raise LabError(f"{path} defines no {name}.")
     return getattr(module, name)

@@ -10,8 +10,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from course.checks.exercise import Case, Observed
 from grader.inside.values import pack
-from grader.lab.spec import Case, Exercise, Witnessed
+from grader.lab.spec import Marking
 from grader.marking.messages import Messages
 from grader.marking.result_types import Malformed
 from grader.sandbox import Profile, SandboxStopped
@@ -30,8 +31,8 @@ class Companion:
         self._sandbox, self._program, self._seconds = sandbox, program, seconds
         self._messages = None
 
-    def ask(self, exercise: Exercise, case: Case, first: Pipes, ask: Callable) -> Any:
-        """Return the answer of `ask(exercise, case, kind)` with what the host saw beside it, as `Witnessed`.
+    def ask(self, exercise: Marking, case: Case, first: Pipes, ask: Callable) -> Any:
+        """Return the answer of `ask(exercise, case, kind)` with what the host saw beside it, as `Observed`.
 
         `first`: the submission's sandbox, running. RuntimeError when the host does not come up: the grader's mistake.
         One that ends twice while a submission works against it was brought to that: the answer says so. SandboxStopped
@@ -49,17 +50,17 @@ class Companion:
             self._messages = None
 
     def _ask_once(self, exercise, case, first, ask):
-        address = self._begin(exercise.witness, case, first)
+        address = self._begin(exercise.host, case, first)
         answer = ask(exercise, replace(case, arguments=(address, *case.arguments)), exercise.kind(case))
         try:
-            seen = self._end(exercise.witness.seen)
+            seen = self._end(exercise.host.seen)
         except (SandboxStopped, Malformed) as problem:
             self.close()
             return replace(answer, kind="broke down", value=None, text=f"what it worked against broke down: {problem}")
-        return replace(answer, value=Witnessed(answer.value, seen)) if answer.kind == "value" else answer
+        return replace(answer, value=Observed(answer.value, seen)) if answer.kind == "value" else answer
 
-    def _begin(self, witness, case, first):
-        request = {"host": witness.host, "plan": case.plan, "evidence": witness.seen.plan()}
+    def _begin(self, host, case, first):
+        request = {"host": host.source, "plan": case.plan, "evidence": host.seen.plan()}
         try:
             if self._messages is None:
                 profile = Profile(seconds=self._seconds, memory=MEMORY, network="loopback")

@@ -17,7 +17,7 @@ from typing import Self
 import numpy as np
 
 from grader.inside.values import AsTensor, pack
-from grader.lab.spec import Beside, Case, Drive, Exercise, Lab, Race, TensorCall
+from grader.lab.spec import Case, Lab, Marking
 from grader.marking.companion import Companion
 from grader.marking.messages import Messages
 from grader.marking.result_types import Malformed
@@ -107,9 +107,9 @@ class SandboxedSubmission:
         except Malformed as problem:
             raise Stopped("crashed", f"something other than the notebook wrote to its grader: {problem}") from None
 
-    def ask(self, exercise: Exercise, case: Case) -> Answer:
+    def ask(self, exercise: Marking, case: Case) -> Answer:
         """Return the `Answer` of `exercise` to `case`; raises Stopped when none can come any more."""
-        if isinstance(exercise.witness, Beside):
+        if exercise.host is not None:
             try:
                 return self._companion.ask(exercise, case, self._running, self._ask)
             except SandboxStopped as stopped:
@@ -117,7 +117,7 @@ class SandboxedSubmission:
         return self._ask(exercise, case, exercise.kind(case))
 
     def _ask(self, exercise, case, kind):
-        looks = self._running.look if isinstance(exercise.witness, Race) else lambda: None
+        looks = self._running.look if exercise.race is not None else lambda: None
         before, started = looks(), time.monotonic()
         deadline = started + exercise.seconds * self._patience
         try:
@@ -156,7 +156,7 @@ def patience() -> float:
 
 def _profile(lab, seconds):
     files = visible_files(tuple(lab.modules), tuple(lab.masked))
-    network = "loopback" if any(isinstance(e.witness, Beside) for e in lab.exercises) else "none"
+    network = "loopback" if any(e.host is not None for e in lab.exercises) else "none"
     return Profile(seconds=seconds, memory=lab.memory, files=files, path=(ROOT,), network=network)
 
 
@@ -177,12 +177,12 @@ module.main(REQUESTS, EVIDENCE)
 
 
 def _request(exercise, case, kind):
-    witness, arguments = exercise.witness, tuple(case.arguments)
+    arguments = tuple(case.arguments)
     return pack(
         {
             "entry": exercise.entry,
-            "arguments": _tensors(arguments) if isinstance(witness, TensorCall) else arguments,
-            "drive": witness.source if isinstance(witness, Drive) else None,
+            "arguments": _tensors(arguments) if exercise.tensors else arguments,
+            "drive": exercise.call,
             "files": dict(case.files),
             "evidence": kind.plan(),
         }

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import numpy as np
 
-from course.checks.exercise import show
+from course.checks.compare import show
 from grader.inside.values import pack
 from grader.lab.secret_draw import drawing
-from grader.lab.spec import Case, Exercise, Lab, Race
+from grader.lab.spec import Case, Lab, Marking
 from grader.marking.questions import Answer, SandboxedSubmission, SetUpFailed, Stopped
 from grader.marking.speed_test import race
 from grader.sandbox import SandboxUnavailable
@@ -52,14 +52,14 @@ class Asked:
     races: dict = field(default_factory=dict)
     log: str = ""
 
-    def is_settled(self, exercise: Exercise) -> bool:
+    def is_settled(self, exercise: Marking) -> bool:
         """Whether nothing more is to ask of `exercise`."""
         name = exercise.name
         if exercise.manual or name in self.failed or name in self.absent or name in self.hung:
             return True
         if None in self.results[name]:
             return False
-        racing = isinstance(exercise.witness, Race) and not any(r.problem for r in self.results[name])
+        racing = exercise.race is not None and not any(r.problem for r in self.results[name])
         return not racing or name in self.races
 
 
@@ -145,7 +145,9 @@ def _ask_open(lab, steps, open_, asked, submission):
 
 
 def _judge_of(exercise):
-    kind, judge = ("oracle", exercise.expected) if exercise.judge is None else ("judge", exercise.judge)
+    stated = exercise.statement
+    judge = stated.judge or stated.accepts
+    kind, judge = ("judge", judge) if judge else ("oracle", stated.expected)
     return f"its {kind} {getattr(judge, '__name__', '')}".rstrip()
 
 
@@ -201,7 +203,7 @@ def _race(lab, rebuilt, exercise, asked, sandbox, secret):
         asked.failed[exercise.name] = f"the race failed: {type(failure).__name__}: {failure}"
 
 
-def problem(exercise: Exercise, case: Case, answer: Answer) -> str | None:
+def problem(exercise: Marking, case: Case, answer: Answer) -> str | None:
     """Return None when `answer` is right, else what is said of it: the question, what came, what was expected."""
     if answer.kind == "raised":
         return f"{exercise.question(case)} raised {answer.text}"

@@ -10,15 +10,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from course.checks.exercise import show
-from grader.lab.spec import Case, Exercise, Lab, equal
+from course.checks.compare import equal, show
+from course.checks.exercise import Case
+from grader.lab.spec import Lab, Marking
 from grader.marking.questions import SandboxedSubmission, Stopped
-
-TRIES = 3  # a machine that is busy with other things must not decide: the quickest laps of all tries count
 
 
 def race(
-    lab: Lab, cells: Sequence[str], exercise: Exercise, case: Case, sandbox: Callable, draw: np.random.Generator
+    lab: Lab, cells: Sequence[str], exercise: Marking, case: Case, sandbox: Callable, draw: np.random.Generator
 ) -> str | None:
     """Return None when the submission (`cells`: texts) is fast enough, else a sentence; it starts from `case`.
 
@@ -26,9 +25,11 @@ def race(
     does only adds to a lap's seconds, so the quickest lap of each side comes nearest to the truth.
     Raises Stopped as `SandboxedSubmission` does, and RuntimeError when the reference fails: the lab's mistake.
     """
+    terms = exercise.race
+    assert terms is not None  # only such an exercise comes here
     laps = _reference(lab, exercise, case, sandbox, draw)
     submitted, referenced = [], [wanted.seconds for _, wanted in laps]
-    for _ in range(TRIES):
+    for _ in range(terms.tries):
         with SandboxedSubmission(lab, cells, sandbox, _seconds(lab, exercise)) as submission:
             submission.run_cells()
             for question, wanted in laps:
@@ -42,19 +43,19 @@ def race(
         laps = _reference(lab, exercise, case, sandbox, draw)
         referenced += [wanted.seconds for _, wanted in laps]
         ratio = min(referenced) / min(submitted)
-        if ratio >= exercise.witness.times:
+        if ratio >= terms.times:
             return None
-    return f"it is {ratio:.2g} times as fast as the reference; {exercise.witness.times:g} times is asked for"
+    return f"it is {ratio:.2g} times as fast as the reference; {terms.times:g} times is asked for"
 
 
 def _reference(lab, exercise, case, sandbox, draw):
     """Return the questions of one race, each with the reference's `Answer`."""
-    laps, cells = [], [exercise.witness.reference]
+    laps, cells = [], [exercise.race.reference]
     with SandboxedSubmission(replace(lab, files=()), cells, sandbox, _seconds(lab, exercise)) as reference:
         _answered(reference.run_cells)
-        for _ in range(exercise.witness.rounds):
+        for _ in range(exercise.race.rounds):
             laps.append((case, _answered(reference.ask, exercise, case)))
-            made = exercise.witness.chain(draw, laps[-1][1].value)
+            made = exercise.race.chain(draw, laps[-1][1].value)
             case = made if isinstance(made, Case) else replace(case, arguments=tuple(made))
     return laps
 
@@ -62,14 +63,14 @@ def _reference(lab, exercise, case, sandbox, draw):
 def _complaint(exercise, case, got, wanted):
     if got.kind != "value":
         return got.text
-    if exercise.judge is not None:
-        return exercise.judge(case, got.value)
+    if exercise.statement.judge or exercise.statement.accepts:
+        return exercise.complaint(case, got.value)
     # no student's line ran where the reference did: its answer is as good as the oracle's, and sooner there
-    return None if equal(got.value, wanted.value, exercise.tolerance) else f"expected {show(wanted.value)}"
+    return None if equal(got.value, wanted.value, exercise.statement.tolerance) else f"expected {show(wanted.value)}"
 
 
 def _seconds(lab, exercise):
-    return lab.seconds + 60 + 2 * exercise.witness.rounds * exercise.seconds
+    return lab.seconds + 60 + 2 * exercise.race.rounds * exercise.seconds
 
 
 def _answered(call, *arguments):

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 
 from grader.inside.values import pack
-from grader.lab.spec import Exercise, Lab, Race
+from grader.lab.spec import Lab, Marking
 from grader.marking.rounds import Asked
 from grader.submission.rebuild import Rebuilt
 
@@ -22,7 +22,7 @@ class Verdict:
     cases: tuple[dict, ...] = ()
 
 
-def verdict(lab: Lab, exercise: Exercise, asked: Asked, rebuilt: Rebuilt) -> Verdict:
+def verdict(lab: Lab, exercise: Marking, asked: Asked, rebuilt: Rebuilt) -> Verdict:
     """Return the `Verdict` on `exercise`, from `asked` (`rounds.Asked`) of the `rebuilt` submission."""
     name = exercise.name
     if exercise.manual:
@@ -50,7 +50,7 @@ def _answered(lab, exercise, asked, rebuilt):
     right = [result.problem is None for result in results]
     raced = asked.races.get(exercise.name)
     # a wrong answer runs no race, which loses it
-    lost = isinstance(exercise.witness, Race) and (raced is None or bool(raced.problem))
+    lost = exercise.race is not None and (raced is None or bool(raced.problem))
     share = 0.0 if _is_wrong_where_timed(exercise, cases, results) else exercise.share(cases, right, lost)
     told = tuple({"group": c.group, "edge": c.edge, "right": r} for c, r in zip(cases, right, strict=True))
     if all(right) and not (raced and raced.problem):
@@ -65,8 +65,10 @@ def _answered(lab, exercise, asked, rebuilt):
 
 def _is_wrong_where_timed(exercise, cases, results):
     # the size that is timed is known: who is wrong there, and not only slow, is not right elsewhere
-    timed = [r for c, r in zip(cases, results, strict=True) if c.group == getattr(exercise.witness, "group", None)]
-    return isinstance(exercise.witness, Race) and any(r.problem and not r.stopped for r in timed)
+    if exercise.race is None:
+        return False
+    timed = [r for c, r in zip(cases, results, strict=True) if c.group == exercise.race.group]
+    return any(r.problem and not r.stopped for r in timed)
 
 
 def _smallest(cases, results):

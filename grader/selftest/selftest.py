@@ -1,29 +1,31 @@
 """A lab marked against itself: the solution, the stub, the slow specification, and every plausible wrong answer.
 
-`python -m grader selftest LAB [--short]`. What a lab must show before a class gets it: full marks for the
-solution, each time; none for the stub; for each wrong answer exactly the exercise that it breaks is lost; and the
-notebook's own checks say the same as the marks. The answers are the teacher's, so a machine without a sandbox will do.
+`python -m grader selftest LAB [--short]`. What a lab must show before a class gets it: full marks for the solution,
+each time; none for the stub; for each wrong answer exactly the exercise that it breaks is lost. The notebook's own
+checks, made from the same statements, must pass the solution and wait for the stub. The answers are the teacher's, so a
+machine without a sandbox will do.
 """
 
 import argparse
 import dataclasses
 import hashlib
 import sys
-from concurrent.futures import ThreadPoolExecutor
+import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from grader.lab.release import difference, notebook_with, text_of
+from grader.at_home import by_its_checks
+from grader.lab.release import difference, notebook_with, release_notebook, solution_notebook, text_of, write_release
 from grader.lab.source import LabError, load_lab, solved
-from grader.lab.spec import Edit, Race, Wrong
+from grader.lab.spec import Edit, Lab, Marking, Wrong
 from grader.marking.mark import mark_submission
 from grader.sandbox import Sandbox, SandboxUnavailable
 from grader.sandbox.unsafe import WARNING, UnsafeSandbox
-from grader.selftest.agreement import verdicts
 
 SOLUTION, STUB, SPECIFICATION = "the solution", "the stub", "the slow specification"
-ENOUGH = 5  # wrong answers an exercise
 IN_A_ROW, IN_A_ROW_SHORT = 20, 2
+FEW = 5  # wrong answers of each exercise that a short self-test marks
 #: Seconds for one question to a wrong answer: one that hangs is as wrong after two as after five.
 PATIENCE = 2.0
 
@@ -55,25 +57,25 @@ class Report:
         return "\n".join([f"{head}: {'fit for a class' if self else 'NOT fit for a class'}.", *self.problems])
 
 
-def selftest(lab, short=False, sandbox=Sandbox, tell=lambda line: None, checks=True):
+def selftest(
+    lab: Lab,
+    short: bool = False,
+    sandbox: Callable = Sandbox,
+    tell: Callable[[str], object] = lambda line: None,
+    checks: bool = True,
+) -> Report:
     """Return the `Report` on `lab`, as `load_lab` gives it. `tell` hears a line after each submission.
 
     `short` marks one wrong answer of every exercise in one submission, so it can't see that one answer costs another
-    exercise; it marks the first five of each, repeats less, and makes no counterexample smaller. `checks=False` leaves
-    the notebook's own checks out.
+    exercise; it marks the first five of each, and repeats less. `checks=False` leaves the notebook's own checks out.
     """
     problems = list(_as_written(lab))
     answers = [answer for exercise in lab.exercises if not exercise.manual for answer in answers_to(exercise, lab)]
     marker = _Marker(lab, sandbox, tell)
     for number in range(IN_A_ROW_SHORT if short else IN_A_ROW):
         problems += marker.mark([_solution(lab, e) for e in lab.exercises], f"{SOLUTION}, time {number + 1}")
-    # beside each other: both sides mostly wait for wrong answers, or load torch; but nothing runs beside a race
-    with ThreadPoolExecutor(1) as process:
-        said = process.submit(_disagreements, lab, answers, not short) if checks else None
-        if said is not None and any(isinstance(e.witness, Race) for e in lab.exercises):
-            said.result()
-        problems += _of_wrong_answers(marker, answers, short)
-        problems += said.result() if said is not None else []
+    problems += _of_the_checks(lab, tell) if checks else []
+    problems += _of_wrong_answers(marker, answers, short)
     return Report(lab.name, tuple(problems), len(answers), marker.count)
 
 
@@ -83,12 +85,12 @@ def _of_wrong_answers(marker, answers, short):
         yield from marker.mark([a for a in answers if a.label == label], label)
     lab, marker.lab = marker.lab, _hurried(marker.lab)
     wrong = [a for a in answers if a.label not in (SOLUTION, STUB, SPECIFICATION)]
-    for together in _rows(lab, wrong)[:ENOUGH] if short else [[answer] for answer in wrong]:
+    for together in _rows(lab, wrong)[:FEW] if short else [[answer] for answer in wrong]:
         told = " + ".join(f"{a.exercise}: {a.label}" for a in together)
         yield from marker.mark(together, told, alone=not short)
 
 
-def answers_to(exercise, lab):
+def answers_to(exercise: Marking, lab: Lab) -> list[Answer]:
     """Return every `Answer` that the lab gives to `exercise`: solution, stub, specification, wrong ones."""
     cell = lab.source.cell(exercise.name)
     found = [_solution(lab, exercise), Answer(exercise.name, STUB, cell.text, 0.0)]
@@ -122,8 +124,9 @@ def _as_written(lab):
     if stale:
         yield stale
     for exercise in (e for e in lab.exercises if not e.manual):
-        if len(exercise.wrong) < ENOUGH:
-            yield f"{exercise.name}: {len(exercise.wrong)} wrong answers are written beside the solution; {ENOUGH} due."
+        if len(exercise.wrong) < lab.enough:
+            many = f"{len(exercise.wrong)} wrong answers are written beside the solution"
+            yield f"{exercise.name}: {many}; {lab.enough} due."
         if not exercise.oracle:
             yield f"{exercise.name}: it states no oracle."
         if exercise.specification is None:
@@ -131,15 +134,20 @@ def _as_written(lab):
 
 
 def _hurried(lab):
-    quick = [dataclasses.replace(e, seconds=min(e.seconds, PATIENCE)) for e in lab.exercises]
-    return dataclasses.replace(lab, exercises=quick)
+    return dataclasses.replace(lab, exercises=[_quick(exercise) for exercise in lab.exercises])
+
+
+def _quick(exercise):
+    # a wrong answer has to lose, so a race needs neither many laps nor a second try
+    race = exercise.race and dataclasses.replace(exercise.race, rounds=2, tries=1)
+    return dataclasses.replace(exercise, seconds=min(exercise.seconds, PATIENCE), race=race)
 
 
 class _Marker:
     def __init__(self, lab, sandbox, tell):
         self.lab, self.sandbox, self.tell, self.count = lab, sandbox, tell, 0
 
-    def mark(self, answers, told, alone=True):
+    def mark(self, answers: list[Answer], told: str, alone: bool = True) -> list[str]:
         """Return what is wrong with the marks of a submission of `answers`, the rest as the solution."""
         self.count += 1
         given = {answer.exercise: answer for answer in answers}
@@ -172,24 +180,24 @@ def _rows(lab, answers):
     return [[c[row] for c in columns if row < len(c)] for row in range(max(map(len, columns), default=0))]
 
 
-def _disagreements(lab, answers, smaller):
-    """Return where the check in the notebook says something other than the marking does."""
-    said, found = verdicts(lab, [(answer.exercise, answer.text) for answer in answers], smaller), []
-    for answer, state in zip(answers, said, strict=True):
-        passes = answer.gets >= _checkable(lab.exercise(answer.exercise))
-        if state not in ("passed", "wrong", "not yet") or (state == "passed") != passes:
-            due = "passed" if passes else "wrong"
-            found.append(f"{answer.exercise}, {answer.label}: check says {state!r}, marking means {due!r}.")
-    return found
+def _of_the_checks(lab, tell):
+    """Yield what is wrong with what the notebook's own checks say of the solution and of the stubs.
+
+    They ask and judge as the statement says, which the marks do, too; here they are run where a student runs them.
+    """
+    notebooks = ((SOLUTION, solution_notebook(lab), {"right"}), (STUB, release_notebook(lab), {"missing", "wrong"}))
+    with tempfile.TemporaryDirectory() as place:
+        path = write_release(lab, place)
+        for label, notebook, legal in notebooks:
+            lines = {line.exercise: line for line in by_its_checks(path, text_of(notebook).encode())}
+            for name in (exercise.name for exercise in lab.exercises if not exercise.manual):
+                if name not in lines or lines[name].kind not in legal:
+                    said = f"{lines[name].kind}: {lines[name].reason}" if name in lines else "nothing"
+                    yield f"{name}, {label}: the notebook's check says {said}"
+            tell(f"{label}: the notebook's own checks were run")
 
 
-def _checkable(exercise):
-    # a check in the notebook can't race, so what is right and slow passes there
-    fast = exercise.groups.get(exercise.witness.group, 0.0) if isinstance(exercise.witness, Race) else 0.0
-    return 1.0 - fast
-
-
-def main(arguments):
+def main(arguments: list[str]) -> int:
     """Test the labs named; return the exit status: 0 when all are fit, 1 when one is not, 2 when one can't be read."""
     parser = argparse.ArgumentParser(prog="python -m grader selftest", description=__doc__.splitlines()[0])
     parser.add_argument("labs", nargs="+", metavar="LAB", help="labs' folders, such as labs/lab03_game_of_life")
@@ -216,7 +224,7 @@ def _folder(named):
     return named if Path(named).is_dir() else Path("labs", named)
 
 
-def selftest_here(lab, short=False, tell=lambda line: None):
+def selftest_here(lab: Lab, short: bool = False, tell: Callable[[str], object] = lambda line: None) -> Report:
     """`selftest` in sandboxes, or without where this machine has none: the answers are the lab's own. It says so."""
     try:
         return selftest(lab, short, tell=tell)

@@ -108,7 +108,7 @@ class _Mask(ast.NodeTransformer):
         if node.level:
             parents = self.package.split(".")[: len(self.package.split(".")) - node.level + 1]
             source = ".".join([*parents, *([source] if source else [])])
-        if source.split(".")[0] != "course":
+        if source.split(".")[0] not in ("course", "simgpu"):
             return node
         kept = [one for one in node.names if self._is_there(source, one)]
         lost = [self._stub(one.asname or one.name, f"{source}.{one.name}") for one in node.names if one not in kept]
@@ -116,7 +116,7 @@ class _Mask(ast.NodeTransformer):
         return [*rest, *lost]
 
     def visit_Import(self, node):
-        lost = [o for o in node.names if o.name.split(".")[0] == "course" and o.name not in self.modules]
+        lost = [o for o in node.names if o.name.split(".")[0] in ("course", "simgpu") and o.name not in self.modules]
         if not lost:
             return node
         self.used = True

@@ -3,6 +3,7 @@
 Each speed is chosen so that the largest relative error against the rows it decides is as small as its form allows.
 """
 
+from collections.abc import Sequence
 from math import exp, inf, log, sqrt
 from statistics import median
 from typing import Any, NamedTuple, Protocol
@@ -15,20 +16,31 @@ _GOOD_ENOUGH = log(1.2)
 
 
 class RecordedTrace(Protocol):
-    """What `calibrate` reads of a trace; any object with these will do. Seconds and bytes throughout.
+    """What `calibrate` reads of a trace; any object with these will do."""
 
-    - `matmul`: rows with size, dtype, compute (seconds of a product) and flops.
-    - `copies`: rows with direction ("to device", "from device", "in memory"), memory ("pinned", "pageable"), nbytes and
-      seconds.
-    - `ops`: rows with op, dtype, numbers (how many), flops, nbytes and seconds.
-    """
+    @property
+    def name(self) -> str:
+        """What it is called."""
 
-    name: str
-    hardware: str
-    origin: str
-    matmul: tuple[Any, ...]
-    copies: tuple[Any, ...]
-    ops: tuple[Any, ...]
+    @property
+    def hardware(self) -> str:
+        """The device that was recorded."""
+
+    @property
+    def origin(self) -> str:
+        """Hardware and date."""
+
+    @property
+    def matmul(self) -> Sequence[Any]:
+        """Rows with size, dtype, compute (seconds of a product) and flops."""
+
+    @property
+    def copies(self) -> Sequence[Any]:
+        """Rows: direction ("to device", "from device", "in memory"), memory ("pinned", "pageable"), nbytes, seconds."""
+
+    @property
+    def ops(self) -> Sequence[Any]:
+        """Rows with op, dtype, numbers (how many), flops, nbytes and seconds."""
 
 
 def calibrate(trace: RecordedTrace) -> DeviceModel:
@@ -40,7 +52,7 @@ def calibrate(trace: RecordedTrace) -> DeviceModel:
     """
     if not any(row.dtype == "float32" for row in trace.matmul):
         raise ValueError(f"calibrate(trace={trace.name!r}): it has no float32 products; record some by record_trace.")
-    assumed = []
+    assumed: list[str] = []
     bandwidth = _memory(trace)
     launch, peak, half_size = _products(trace.matmul, bandwidth, assumed)
     if bandwidth == inf:

@@ -61,7 +61,7 @@ MARKING = """\
 import numpy as np
 
 from grader.marking.result_types import Array, Integer
-from grader.lab.spec import Case, Exercise, Lab
+from grader.lab.spec import Case, Exercise, Lab, Marking
 
 
 def arrays(draw):
@@ -72,35 +72,32 @@ def arrays(draw):
 LAB = Lab(
     "small",
     exercises=[
-        Exercise(
-            "double",
-            cases=arrays,
+        Marking(
+            Exercise("double", arrays, lambda values: values + values, oracle="the sum with itself"),
             evidence=lambda case: Array("int64", case.arguments[0].shape),
-            expected=lambda values: values + values,
-            oracle="the sum with itself",
             seconds=2.0,
         ),
-        Exercise(
-            "total",
-            cases=lambda draw: [
-                Case(([],), edge=True, group="small"),
-                Case(([1, 2],), edge=True, group="small"),
-                Case(([int(n) for n in draw.integers(0, 99, 9)],), group="large"),
-            ],
+        Marking(
+            Exercise(
+                "total",
+                lambda draw: [
+                    Case(([],), edge=True, group="small"),
+                    Case(([1, 2],), edge=True, group="small"),
+                    Case(([int(n) for n in draw.integers(0, 99, 9)],), group="large"),
+                ],
+                lambda values: int(np.sum(values)),
+            ),
             evidence=Integer(),
-            expected=lambda values: int(np.sum(values)),
             groups={"small": 0.5, "large": 0.5},
             seconds=2.0,
         ),
-        Exercise(
-            "shifted",
-            cases=lambda draw: [Case((int(draw.integers(100)),))],
+        Marking(
+            Exercise("shifted", lambda draw: [Case((int(draw.integers(100)),))], lambda number: number + 3),
             evidence=Integer(),
-            expected=lambda number: number + 3,
             needs=("total",),
             seconds=2.0,
         ),
-        Exercise("words", manual=True),
+        Marking(Exercise("words"), manual=True),
     ],
     seconds=4.0,
 )

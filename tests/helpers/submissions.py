@@ -8,7 +8,6 @@ from functools import lru_cache
 from pathlib import Path
 
 from grader.lab.source import load_lab
-from grader.lab.spec import Call, Race
 
 LABS = Path(__file__).resolve().parents[2] / "labs"
 LIFE = "lab03_game_of_life"
@@ -53,8 +52,13 @@ class Submission:
             lab = replace(lab, seconds=self.seconds)
         if self.races:
             return lab
-        calm = [replace(e, witness=Call()) if isinstance(e.witness, Race) else e for e in lab.exercises]
+        calm = [_without_race(e) if e.race else e for e in lab.exercises]
         return replace(lab, exercises=tuple(calm))
+
+
+def _without_race(exercise):
+    # its first question is asked all the same
+    return replace(exercise, race=None, statement=replace(exercise.statement, cases=exercise.cases))
 
 
 def attack(name, **told):

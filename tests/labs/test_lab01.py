@@ -2,9 +2,7 @@
 
 import pytest
 
-from course.checks.lab01 import layers_complaint, product_complaint
-from course.checks.programs import Run
-from course.checks.traced import drive, inputs
+from course.checks.discovery import load_part
 from grader.lab.release import notebook_with, text_of
 from grader.lab.source import load_lab
 from grader.marking.mark import mark_submission
@@ -12,6 +10,9 @@ from grader.sandbox.unsafe import UnsafeSandbox
 from grader.selftest.selftest import selftest_here
 from grader.submission.rebuild import imports_needed
 
+oracles, programs, traced = (load_part("labs/lab01_devices", part) for part in ("oracles", "programs", "traced"))
+layers_complaint, product_complaint = oracles.layers_complaint, oracles.product_complaint
+Run, drive, inputs = programs.Run, traced.drive, traced.inputs
 SHAPES = {"a": (2, 3), "b": (3, 2)}
 RIGHT = ["t1 = a.to(cuda:0)", "t2 = b.to(cuda:0)", "t3 = t1 @ t2", "t4 = t3.to(cpu)", "return t4"]
 

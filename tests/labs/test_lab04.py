@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from course.checks.lab04 import CUTS, exact_mean, noisy_blocks, sliced, whole_spread, without_rounding
-from course.checks.lab04_places import away_from, looked_up, op
+from course.checks.discovery import load_part
 from grader.lab.release import notebook_with, text_of
 from grader.lab.source import load_lab, solved
 from grader.marking.mark import mark_submission
@@ -12,6 +11,8 @@ from grader.sandbox.unsafe import UnsafeSandbox
 from grader.selftest.selftest import selftest_here
 
 LAB = load_lab("labs/lab04_mapreduce_mean")
+oracles, cases = load_part(LAB.folder, "oracles"), load_part(LAB.folder, "cases")
+op = load_part(LAB.folder, "place_cases").op
 
 
 def scores(answers, before="", lab=LAB):
@@ -181,8 +182,8 @@ def test_tricks_get_nothing(text):
 
 def test_the_course_has_no_answers_inside():
     asked = {
-        "mean_of_slices": "from course.checks.lab04 import exact_mean as mean_of_slices",
-        "strays": "from course.checks.lab04_places import away_from as strays",
+        "mean_of_slices": "from labs.lab04_mapreduce_mean.oracles import exact_mean as mean_of_slices",
+        "strays": "from labs.lab04_mapreduce_mean.oracles import away_from as strays",
         "steady_mean": "from course import mean as steady_mean",
     }
     got = scores(asked)
@@ -209,15 +210,16 @@ def test_the_oracles_agree_with_numpy_where_numpy_is_right():
     draw = np.random.default_rng(4)
     cut = [draw.normal(3, 2, size) for size in (5, 1, 40)]
     every = np.concatenate(cut)
-    assert whole_spread(every) == pytest.approx((46, every.mean(), every.var()))
-    assert exact_mean([c.mean() for c in cut], [5, 1, 40]) == pytest.approx(every.mean())
-    blocks = noisy_blocks(draw, (100, 0, 300))
-    assert without_rounding(blocks) == np.concatenate(blocks).astype(np.float64).mean()
-    assert [sliced(cut).numbers for cut in CUTS] == [[n for one in cut for n in one] for cut in CUTS]
+    assert oracles.whole_spread(every) == pytest.approx((46, every.mean(), every.var()))
+    assert oracles.exact_mean([c.mean() for c in cut], [5, 1, 40]) == pytest.approx(every.mean())
+    blocks = cases.noisy_blocks(draw, (100, 0, 300))
+    assert oracles.without_rounding(blocks) == np.concatenate(blocks).astype(np.float64).mean()
+    for cut in cases.CUTS:
+        assert cases.cut_case(cut).truth == oracles.whole_spread([n for one in cut for n in one])
 
 
 def test_places_that_begin_alike_are_told_apart():
     jobs = {"w": [f"a:{port}" for port in range(1, 13)]}
-    assert looked_up(jobs, "/job:w/task:11/gpu:0") == ("a:12", "/gpu:0")
-    assert looked_up(jobs, "/job:w/task:12") is None
-    assert away_from([op("mm", "/job:w/task:11/gpu:0")], "/job:w/task:1") == ["mm"]
+    assert oracles.looked_up(jobs, "/job:w/task:11/gpu:0") == ("a:12", "/gpu:0")
+    assert oracles.looked_up(jobs, "/job:w/task:12") is None
+    assert oracles.away_from([op("mm", "/job:w/task:11/gpu:0")], "/job:w/task:1") == ["mm"]

@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from course.checks import lab05 as darts
+from course.checks.discovery import load_part
 from course.pi import estimate_pi
 from grader.lab.release import notebook_with, text_of
 from grader.lab.source import load_lab, solved
@@ -15,6 +15,7 @@ from grader.sandbox.unsafe import UnsafeSandbox
 from grader.selftest.selftest import selftest_here
 
 LAB = load_lab("labs/lab05_distributed_pi")
+darts, made_up = load_part(LAB.folder, "oracles"), load_part(LAB.folder, "driver").made_up
 
 
 def scores(answers, secret=b"s" * 32):
@@ -130,10 +131,10 @@ def test_pi_itself_and_the_courses_own_counts_are_worth_nothing():
         {
             "count_inside": "def count_inside(stream, first, last):\n    return round((last - first) * math.pi / 4)",
             "pi_on_servers": "def pi_on_servers(darts, servers, submit):\n    return darts, math.pi",
-            "pi_on_gpus": "from course.checks.lab05 import on_gpus as pi_on_gpus",
+            "pi_on_gpus": "from labs.lab05_distributed_pi.oracles import on_gpus as pi_on_gpus",
             "pooled_pi": "def pooled_pi(counts):\n    return math.pi, 0.0",
-            "error_of_runs": "from course.checks.lab05 import pair_by_pair as error_of_runs",
-            "thrown_twice": "from course.checks.lab05 import one_by_one as thrown_twice",
+            "error_of_runs": "from labs.lab05_distributed_pi.oracles import pair_by_pair as error_of_runs",
+            "thrown_twice": "from labs.lab05_distributed_pi.oracles import one_by_one as thrown_twice",
         }
     )
     assert {name: score for name, (score, _) in got.items() if score} == {}, got
@@ -181,7 +182,7 @@ def test_a_dart_is_the_same_wherever_the_count_begins():
     ],
 )
 def test_shares_are_fair_and_every_dart_has_one_thrower(calls, said):
-    total = sum(darts.made_up(*call) for call in calls)
+    total = sum(made_up(*call) for call in calls)
     verdict = darts.on_servers((total, 4 * total / 10), calls, len(calls), 10, 2)
     assert verdict is True if said is None else said in verdict
 

@@ -5,7 +5,6 @@ import socket
 import sys
 import tempfile
 import threading
-from importlib import util
 from pathlib import Path
 
 import numpy as np
@@ -13,13 +12,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from course.checks import check, lab06_oracles
-from course.checks.dying_store import DyingStore, Plan
-from course.checks.lab06_drive import tanh_gradient
+from course.checks import check
+from course.checks.discovery import load_part
 from grader.lab.source import load_lab, read_source
 from grader.selftest.selftest import selftest_here
 
-LAB = Path("labs/lab06_async_regression")
+LAB = Path(__file__).parents[2] / "labs/lab06_async_regression"
+cases = load_part(LAB, "cases")
+DyingStore = load_part(LAB, "dying_store").DyingStore
+tanh_gradient = load_part(LAB, "driver").tanh_gradient
 
 
 @pytest.mark.timeout(900)  # on a machine with much else to do
@@ -42,10 +43,7 @@ def answers(changed=()):
 
 
 def module(name):
-    spec = util.spec_from_file_location(name, LAB / f"{name}.py")
-    made = util.module_from_spec(spec)
-    spec.loader.exec_module(made)
-    return made
+    return load_part(LAB, name)
 
 
 def connections(marking, port):
@@ -83,11 +81,11 @@ def host():
     st.lists(st.tuples(st.integers(1, 4), st.booleans()), max_size=2),
 )
 def test_the_killed_store_and_the_one_that_plays_dead_keep_the_same_record(total, every, deaths):
-    x, y = lab06_oracles.points(np.random.default_rng(total), total, 3)
+    x, y = cases.points(np.random.default_rng(total), total, 3)
     train = answers()["train_through"]
-    playing = DyingStore(Plan(0.25, every, tuple(deaths)), total)
-    found = train(playing.connect, tanh_gradient, x, y)
     plan = {"rate": 0.25, "every": every, "deaths": [list(death) for death in deaths], "down": 0.01}
+    playing = DyingStore(plan, total)
+    found = train(playing.connect, tanh_gradient, x, y)
     killed = module("store_host").Host(plan)
     try:
         also = train(connections(module("marking"), killed.address), tanh_gradient, x, y)
@@ -160,7 +158,8 @@ def test_what_is_no_request_changes_nothing_at_the_store(host, sent):
     assert (rows, version) == ([], 0)
 
 
-def test_the_checks_pass_the_solutions_and_wait_for_the_stubs():
+def test_the_checks_pass_the_solutions_and_wait_for_the_stubs(monkeypatch):
+    monkeypatch.chdir(LAB)
     names = answers()
     for cell in read_source(LAB).exercises():
         entry = names.get(cell.exercise) or names[cell.exercise.title().replace("_", "")]
@@ -170,14 +169,16 @@ def test_the_checks_pass_the_solutions_and_wait_for_the_stubs():
         assert check(stub[entry.__name__], cell.exercise).state == "not yet"
 
 
-def test_a_counterexample_of_the_store_names_the_call():
+def test_a_counterexample_of_the_store_names_the_call(monkeypatch):
+    monkeypatch.chdir(LAB)
     wrong = answers({"        self.version += 1\n": ""})["Store"]
     assert "call 2, pull told (0," in check(wrong, "store").message
     wrong = answers({"return self.version, self.w.copy()": "return self.version, self.w"})["Store"]
     assert "expected" in check(wrong, "store").message
 
 
-def test_a_worker_that_gets_nowhere_is_told_so_and_does_not_hang_the_notebook():
+def test_a_worker_that_gets_nowhere_is_told_so_and_does_not_hang_the_notebook(monkeypatch):
+    monkeypatch.chdir(LAB)
     stuck = answers({"            connection.push(gradient(w, x[version], y[version]))": "            pass"})
     verdict = check(stuck["train_through"])
     assert verdict.state == "wrong"

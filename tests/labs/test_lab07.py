@@ -1,7 +1,6 @@
 """Lab 07 holds what it promises, and the tasks that its product is split over note what they were asked."""
 
 import socket
-from importlib import util
 from pathlib import Path
 
 import numpy as np
@@ -9,11 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from course.checks import check, lab07_oracles
+from course.checks import check
+from course.checks.discovery import load_part
 from grader.lab.source import load_lab, read_source
 from grader.selftest.selftest import selftest_here
 
-LAB = Path("labs/lab07_replicas")
+LAB = Path(__file__).parents[2] / "labs/lab07_replicas"
+oracles = load_part(LAB, "oracles")
 
 
 @pytest.mark.timeout(900)  # on a machine with much else to do
@@ -24,10 +25,7 @@ def test_lab07_is_fit_for_a_class():
 
 
 def module(name):
-    spec = util.spec_from_file_location(name, LAB / f"{name}.py")
-    made = util.module_from_spec(spec)
-    spec.loader.exec_module(made)
-    return made
+    return load_part(LAB, name)
 
 
 @pytest.fixture
@@ -51,15 +49,15 @@ def drive(port, a, b, count, entry):
 
 
 def test_tasks_note_what_they_are_asked_and_multiply(host):
-    marking, tasks = module("marking"), host(2)
+    tasks = host(2)
     a, b = np.arange(6.0).reshape(3, 2), np.array([[1.0, 2.0], [0.0, -1.0]])
     made = drive(
         tasks.address, a, b, 2, lambda a, b, tasks: np.concatenate([tasks[0](a[:2], b), tasks[1](a[2:].tolist(), b)])
     )
     assert np.array_equal(made, a @ b)
     first, second = tasks.seen()
-    assert first == [0, 2, marking.digest(a[:2]), marking.digest(b), True]
-    assert second == [1, 1, marking.digest(a[2:]), marking.digest(b), True]
+    assert first == [0, 2, oracles.digest(a[:2]), oracles.digest(b), True]
+    assert second == [1, 1, oracles.digest(a[2:]), oracles.digest(b), True]
 
 
 def test_a_task_that_is_alone_says_so_and_answers_all_the_same(host, monkeypatch):
@@ -96,26 +94,25 @@ def test_what_is_no_request_is_not_noted_and_gets_no_answer(host, sent):
 def test_the_stable_rate_is_the_one_that_theory_knows(delay, curvature):
     # 2 sin(pi / (4 delay + 2)) / curvature: where a root of the recursion crosses the unit circle
     rate = 2 * np.sin(np.pi / (4 * delay + 2)) / curvature
-    assert lab07_oracles.judge_rate(rate, curvature, delay) is None
-    assert "smaller" in lab07_oracles.judge_rate(1.02 * rate, curvature, delay)
-    assert "larger" in lab07_oracles.judge_rate(0.98 * rate, curvature, delay)
+    assert oracles.judge_rate(rate, curvature, delay) is None
+    assert "smaller" in oracles.judge_rate(1.02 * rate, curvature, delay)
+    assert "larger" in oracles.judge_rate(0.98 * rate, curvature, delay)
 
 
 def test_gradients_row_by_row_are_torchs():
     import torch
 
     draw = np.random.default_rng(0)
-    parameters, x, labels = lab07_oracles.network(draw, (4, 3, 5), 9)
+    parameters, x, labels = load_part(LAB, "cases").network(draw, (4, 3, 5), 9)
     tensors = [torch.tensor(one, requires_grad=True) for one in parameters]
     scores = torch.sigmoid(torch.tensor(x) @ tensors[0] + tensors[1]) @ tensors[2] + tensors[3]
     torch.nn.functional.cross_entropy(scores, torch.tensor(labels)).backward()
     wanted = np.concatenate([one.grad.numpy().ravel() for one in tensors])
-    np.testing.assert_allclose(
-        lab07_oracles.every_gradient(parameters, x, labels, [9])[1], wanted, rtol=1e-10, atol=1e-14
-    )
+    np.testing.assert_allclose(oracles.every_gradient(parameters, x, labels, [9])[1], wanted, rtol=1e-10, atol=1e-14)
 
 
-def test_the_checks_pass_the_solutions_and_wait_for_the_stubs():
+def test_the_checks_pass_the_solutions_and_wait_for_the_stubs(monkeypatch):
+    monkeypatch.chdir(LAB)
     names = {}
     for cell in read_source(LAB).cells:
         if cell.role in ("given", "exercise"):
@@ -128,7 +125,9 @@ def test_the_checks_pass_the_solutions_and_wait_for_the_stubs():
         assert check(stub[entry.__name__], cell.exercise).state in ("not yet", "wrong")
 
 
-def test_tasks_that_are_asked_in_turn_are_noticed_in_the_notebook():
+def test_tasks_that_are_asked_in_turn_are_noticed_in_the_notebook(monkeypatch):
+    monkeypatch.chdir(LAB)
+
     def product_by_tasks(a, b, tasks):
         return np.concatenate([task(rows, b) for task, rows in zip(tasks, np.array_split(a, len(tasks)), strict=True)])
 

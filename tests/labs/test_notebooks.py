@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.lab.release import lab_folders
+from grader.lab.release import lab_folders, write_release
 from grader.lab.source import load_lab
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -30,8 +30,7 @@ print("\\n" + json.dumps(said))
 
 def run(lab, cells, tmp_path):
     """Return exercise -> the state of its check's verdict, after running `cells` in order in a process of its own."""
-    for name in lab.files:
-        (tmp_path / name).write_bytes((lab.folder / name).read_bytes())
+    write_release(lab, tmp_path)
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", PROGRAM],
         **{"input": json.dumps(cells), "capture_output": True, "text": True, "timeout": 110, "cwd": tmp_path},

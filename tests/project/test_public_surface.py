@@ -1,6 +1,6 @@
 """What others call says what it is: types on every public signature, a docstring on whatever has no underscore.
 
-Whether the types are right, mypy says: `make test` runs it.
+Whether the types are right, mypy says: `test_types` runs it.
 """
 
 import ast

@@ -18,22 +18,3 @@ FILES = {
 
 #: exercise -> the module that states it.
 MODULES = {name: f"{__name__}.{file}" for file, names in FILES.items() for name in names}
-
-LABS = {
-    "lab01": ("product_on_gpu", "layers_on_gpu", "device_for", "runs_on", "who_moved", "bytes_to_move"),
-    "lab02": ("stopwatch", "take_apart", "product_times", "predict_crossover", "pays_from"),
-    "lab03": ("next_generation", "film", "read_rle", "run_until_repeat", "rule_step", "fast_step"),
-    "lab04": ("map_and_reduce", "mean_of_slices", "spread_of_slices", "steady_mean"),
-    "lab05": (
-        "count_inside",
-        "pi_on_servers",
-        "pi_on_gpus",
-        "pooled_pi",
-        "error_of_runs",
-        "stream_for",
-        "thrown_twice",
-    ),
-    "lab06": ("loss_gradient", "store", "train_async", "step_log", "stop_at_step", "train_through"),
-    "lab07": ("product_by_tasks", "replica_gradients", "sync_store", "delayed_descent", "stable_rate"),
-}
-MODULES |= {name: f"course.checks.{file}" for file, names in LABS.items() for name in names}

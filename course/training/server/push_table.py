@@ -40,7 +40,7 @@ class PushTable:
         self._reported[session] = max(self._reported.get(session, (0, 0)), (sent, acknowledged))
 
     def counts(self) -> dict[str, Counter[int]]:
-        """Return what became of the pushes of this lineage: "sent", "acknowledged", "applied", "dropped" by worker."""
+        """Return what became of the pushes in this history: "sent", "acknowledged", "applied", "dropped" by worker."""
         counts: dict[str, Counter[int]] = {name: Counter() for name in ("sent", "acknowledged", "applied", "dropped")}
         for session, (worker, last, applied, dropped) in self.applied.items():
             sent, acknowledged = self._reported.get(session, (0, 0))

@@ -45,7 +45,7 @@ class ShardConnections:
         except BaseException:
             self.close()
             raise
-        threading.Thread(target=self._send_heartbeats, daemon=True, name="worker-beat").start()
+        threading.Thread(target=self._send_heartbeats, daemon=True, name="worker-heartbeat").start()
         self.parameters = {name: view for c in self._channels for name, view in c.received.items()}
         self.gradients = {name: view for c in self._channels for name, view in c.sending.items()}
 

@@ -1,14 +1,26 @@
 """Releases are made from their sources, the same bytes each time; they hold no solution, and nbgrader reads them."""
 
 import json
+import os
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from grader.lab import release
-from grader.lab.release import difference, lab_folders, release_notebook, solution_notebook, text_of
-from grader.lab.source import check_id, load_lab
-from grader.lab.version_stamp import marked_by
+from grader.lab.evidence_words import marked_by
+from grader.lab.published import check_files
+from grader.lab.release import (
+    difference,
+    lab_folders,
+    release_notebook,
+    solution_notebook,
+    text_of,
+    write_release,
+)
+from grader.lab.source import LabError, check_id, load_lab
 
 ROOT = Path(__file__).resolve().parents[3]
 FOLDERS = lab_folders(ROOT / "labs")
@@ -81,7 +93,7 @@ def test_a_lab_states_minutes_points_and_an_oracle_for_each_exercise(folder, lab
     for exercise in lab.exercises:
         assert f"| `{exercise.name}` |" in text
         assert exercise.manual or f"Oracle: {exercise.oracle}." in text
-    assert (ROOT / "tests" / f"test_labs_{lab.name.split('_')[0]}.py").exists(), "it has no self-test in make test"
+    assert (ROOT / "tests" / "labs" / f"test_{lab.name.split('_')[0]}.py").exists(), "it has no self-test in make test"
 
 
 @every_lab
@@ -98,6 +110,61 @@ def test_the_solution_differs_from_the_release_in_the_exercises_only(folder, lab
     pairs = zip(release_notebook(lab).cells, solution_notebook(lab).cells, lab.source.cells, strict=True)
     changed = [cell.exercise for one, other, cell in pairs if one.source != other.source]
     assert changed == [exercise.name for exercise in lab.exercises if lab.source.cell(exercise.name).type == "code"]
+
+
+@every_lab
+def test_no_file_that_a_student_receives_holds_a_solution_or_what_is_the_teachers(folder, labs, tmp_path):
+    lab = labs[folder]
+    write_release(lab, tmp_path)
+    received = {path.name: path.read_text(encoding="utf-8") for path in tmp_path.iterdir()}
+    assert {f"{lab.name}.ipynb", "checks.py", *lab.files} <= set(received)
+    assert not {"lab.py", "wrong.py", "marking.py"} & set(received)
+    for name, text in received.items():
+        assert not re.search(r"^\s*(from|import)\b.*\b(wrong|marking|grader)\b", text, re.M), name
+        assert "BEGIN SOLUTION" not in text and "WRONG = " not in text, name
+    everything = "\n".join(" ".join(text.split()) for text in received.values())
+    for cell in lab.source.exercises():
+        if not lab.exercise(cell.exercise).manual:
+            given = set(map(str.strip, cell.text.splitlines()))
+            own = [line.strip() for line in cell.solution.splitlines() if line.strip() not in given]
+            assert " ".join(own) not in everything, f"the solution of {cell.exercise}"
+            for label, wrong in lab.exercise(cell.exercise).wrong.items():
+                source = wrong if isinstance(wrong, str) else getattr(wrong, "source", "")
+                assert not source or " ".join(source.split()) not in everything, f"{cell.exercise}: {label}"
+
+
+def test_checks_that_import_what_is_the_teachers_are_refused(tmp_path):
+    (tmp_path / "checks.py").write_text("def later():\n    from .oracles import slow\n", encoding="utf-8")
+    (tmp_path / "oracles.py").write_text("import math\n", encoding="utf-8")
+    (tmp_path / "unused.py").write_text("", encoding="utf-8")
+    assert check_files(tmp_path) == ["checks.py", "oracles.py"]
+    (tmp_path / "oracles.py").write_text("from . import wrong\n", encoding="utf-8")
+    (tmp_path / "wrong.py").write_text("", encoding="utf-8")
+    with pytest.raises(LabError, match=r"its checks import wrong\.py, which is not for students"):
+        check_files(tmp_path)
+
+
+def test_a_release_checks_answers_wherever_it_lies_and_wherever_its_kernel_runs(labs, tmp_path):
+    lab = next(lab for lab in labs.values() if lab.name == "lab03_game_of_life")
+    place, other = tmp_path / "a student's own" / "lab 3", tmp_path / "other"
+    other.mkdir()
+    notebook = write_release(lab, place)
+    asks = "from course import check\nname = 'next_generation'\n{}\nprint(check(next_generation).state)"
+    answers = {"passed": lab.source.cell("next_generation").solution, "wrong": "def next_generation(b): return b"}
+    started = {**os.environ, "JPY_SESSION_NAME": str(notebook)}
+    for cwd, environment in ((place, None), (other, started)):
+        for state, answer in answers.items():
+            program = "import numpy as np\n" + asks.format(answer)
+            told = subprocess.run(
+                [sys.executable, "-c", program],
+                **{"cwd": cwd, "env": environment, "capture_output": True, "text": True, "timeout": 60},
+            )
+            assert told.stdout == f"{state}\n", told.stderr
+    lost = subprocess.run(
+        [sys.executable, "-c", asks.format(answers["wrong"])],
+        **{"cwd": other, "capture_output": True, "text": True, "timeout": 60},
+    )
+    assert "the checks.py that comes with its notebook: it must lie beside it" in lost.stderr
 
 
 def test_the_command_writes_releases_and_solutions_and_sees_a_stale_one(tmp_path, capsys, monkeypatch):

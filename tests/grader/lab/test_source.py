@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from course.checks.compare import equal
 from grader.lab.source import MARKED, LabError, load_lab, read_source, solved, split_solution
-from grader.lab.spec import VALUE, Case, Exercise, Lab, Race, equal
+from grader.lab.spec import VALUE, Case, Exercise, Lab, Marking, Race
 from grader.marking.result_types import Integer
 
 GOOD = """
@@ -50,14 +51,14 @@ check(answer, "answer")
 """
 MARKING = """
 from grader.marking.result_types import Integer
-from grader.lab.spec import VALUE, Case, Exercise, Lab
+from grader.lab.spec import VALUE, Case, Exercise, Lab, Marking
 
 LAB = Lab(
     "lab99_small",
     [
-        Exercise("double", lambda draw: [Case((2,))], Integer(), expected=lambda n: 2 * n),
-        Exercise("answer", lambda draw: [Case((), truth=42)], Integer(), witness=VALUE),
-        Exercise("essay", manual=True),
+        Marking(Exercise("double", lambda draw: [Case((2,))], lambda n: 2 * n), Integer()),
+        Marking(Exercise("answer", lambda draw: [Case((), truth=42)], call=VALUE), Integer()),
+        Marking(Exercise("essay"), manual=True),
     ],
 )
 """
@@ -189,39 +190,37 @@ def test_no_line_of_a_solution_is_in_the_release(lines):
 
 def test_an_exercise_that_can_not_be_marked_is_refused_where_it_is_written():
     with pytest.raises(ValueError, match="a name is lower-case letters"):
-        Exercise("Double", manual=True)
-    with pytest.raises(ValueError, match="it needs cases, evidence"):
-        Exercise("double")
+        Marking(Exercise("Double"), manual=True)
+    with pytest.raises(ValueError, match="it needs evidence"):
+        Marking(Exercise("double"))
     with pytest.raises(ValueError, match="the shares must sum to 1"):
-        Exercise("double", lambda draw: [], Integer(), groups={"a": 0.5})
-    twice = [Exercise("double", manual=True)] * 2
+        Marking(Exercise("double", lambda draw: []), Integer(), groups={"a": 0.5})
+    twice = [Marking(Exercise("double"), manual=True)] * 2
     with pytest.raises(ValueError, match="two exercises have one name"):
         Lab("lab", twice)
 
 
 def test_a_group_is_lost_by_one_wrong_case_and_a_race_by_being_slow():
     cases = [Case((1,), group="a"), Case((2,), group="a"), Case((3,), group="b")]
-    exercise = Exercise(
-        "f",
-        lambda draw: cases,
+    exercise = Marking(
+        Exercise("f", lambda draw: cases, abs),
         Integer(),
-        expected=abs,
         groups={"a": 0.25, "b": 0.75},
-        witness=Race("", 2.0, chain=lambda draw, answer: (answer,), group="b"),
+        race=Race("", 2.0, chain=lambda draw, answer: (answer,), group="b"),
     )
     assert exercise.share(cases, [True, True, True]) == 1
     assert exercise.share(cases, [True, False, True]) == 0.75
     assert exercise.share(cases, [True, True, True], race_lost=True) == 0.25
     assert exercise.share(cases, [True, True, False], race_lost=True) == 0.25
-    one = Exercise("f", lambda draw: cases, Integer(), expected=abs, witness=exercise.witness)
+    one = Marking(exercise.statement, Integer(), race=exercise.race)
     assert one.share([Case((1,))], [True], race_lost=True) == 0
 
 
 def test_a_question_says_what_its_files_hold_and_what_a_driver_adds():
-    exercise = Exercise("read", lambda draw: [], Integer(), expected=len)
+    exercise = Exercise("read", lambda draw: [], len)
     case = Case(("a.rle",), files={"a.rle": b"bo$"}, truth=3)
     assert exercise.question(case) == "read('a.rle'), a.rle holding 'bo$',"
-    assert Exercise("pi", lambda draw: [], Integer(), witness=VALUE).question(Case(())) == "pi"
+    assert Exercise("pi", lambda draw: [], call=VALUE).question(Case(())) == "pi"
 
 
 def test_evidence_equals_by_shape_and_value():

@@ -34,7 +34,7 @@ check(pay)
 
 MARKING = '''\
 from grader.marking.result_types import Integer, List_
-from grader.lab.spec import Beside, Case, Exercise, Lab
+from grader.lab.spec import Case, Exercise, Host, Lab, Marking
 
 TILL = """
 import socket, threading
@@ -73,13 +73,15 @@ def judge(case, got):
     return None if got.gave == sum(wanted) + case.plan else f"expected {sum(wanted) + case.plan}"
 
 
-LAB = Lab("till", exercises=[Exercise(
-    "pay",
-    cases=lambda draw: [Case(([1, 2],), plan=int(draw.integers(9, 10**9))) for _ in range(3)],
+LAB = Lab("till", exercises=[Marking(
+    Exercise(
+        "pay",
+        lambda draw: [Case(([1, 2],), plan=int(draw.integers(9, 10**9))) for _ in range(3)],
+        judge=judge,
+        oracle="the till",
+    ),
     evidence=Integer(),
-    judge=judge,
-    oracle="the till",
-    witness=Beside(DRIVER, host=TILL, seen=List_(Integer())),
+    host=Host(DRIVER, TILL, List_(Integer())),
     seconds=5.0,
 )])
 '''

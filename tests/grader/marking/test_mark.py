@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from grader.lab.secret_draw import draw_secret, drawing
-from grader.lab.spec import Case, Exercise, Race
+from grader.lab.spec import Case, Exercise, Marking, Race
 from grader.marking.mark import mark_submission
 from grader.marking.questions import Answer
 from grader.marking.result_types import Integer, Json
@@ -282,8 +282,8 @@ def test_our_own_failures_are_never_a_zero_to_count(lab):
         raise ZeroDivisionError("ours")
 
     for change in ({"cases": broken}, {"expected": broken}, {"cases": lambda draw: [Case(({1},))]}):
-        changed = replace(lab, exercises=(replace(lab.exercises[0], **change), *lab.exercises[1:]))
-        marks = mark(changed)
+        first = replace(lab.exercises[0], statement=replace(lab.exercises[0].statement, **change))
+        marks = mark(replace(lab, exercises=(first, *lab.exercises[1:])))
         assert states(marks) == {"double": "grader_failed"}
         assert scores(marks) == {**FULL, "double": 0}
         assert "Our side failed" in marks.exercise("double").reason
@@ -294,7 +294,8 @@ def test_a_judge_that_raises_costs_its_exercise_no_mark_and_is_named(lab, raised
     def too_strict(case, got):
         raise raised
 
-    double = replace(lab.exercises[0], expected=None, judge=too_strict)
+    stated = replace(lab.exercises[0].statement, expected=None, judge=too_strict)
+    double = replace(lab.exercises[0], statement=stated)
     marks = mark(replace(lab, exercises=(double, *lab.exercises[1:])))
     assert states(marks) == {"double": "grader_failed"}
     assert f"its judge too_strict raised {type(raised).__name__}" in marks.exercise("double").reason
@@ -353,8 +354,8 @@ class Timed:
 
 def test_a_race_is_won_by_the_ratio_and_lost_by_a_wrong_answer(lab, monkeypatch):
     asked = []
-    witness = Race("reference", times=4, chain=lambda draw, answer: asked.append(answer) or (answer + 1,))
-    exercise = Exercise("fast", cases=list, evidence=Integer(), expected=lambda n: n, witness=witness)
+    ratio = Race("reference", times=4, chain=lambda draw, answer: asked.append(answer) or (answer + 1,))
+    exercise = Marking(Exercise("fast", list, lambda n: n), Integer(), race=ratio)
     start, draw = Case((0,)), np.random.default_rng(0)
 
     def run(seconds, value=lambda n: n):

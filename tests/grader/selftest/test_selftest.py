@@ -3,10 +3,10 @@
 import pytest
 
 from course.checks.discovery import exercises_beside
-from grader.lab.release import write_release
+from grader.at_home import by_its_checks
+from grader.lab.release import notebook_with, text_of, write_release
 from grader.lab.source import LabError, load_lab
 from grader.sandbox.unsafe import UnsafeSandbox
-from grader.selftest.agreement import verdicts
 from grader.selftest.selftest import selftest
 
 LAB = """
@@ -33,7 +33,7 @@ check(matrix_bytes)
 MARKING = '''
 from course.checks.chapters.ch00_start import count_bytes
 from grader.marking.result_types import Integer
-from grader.lab.spec import Case, Edit, Exercise, Lab
+from grader.lab.spec import Case, Edit, Exercise, Lab, Marking
 
 
 def cases(draw):
@@ -43,12 +43,9 @@ def cases(draw):
 LAB = Lab(
     "lab98_bytes",
     [
-        Exercise(
-            "matrix_bytes",
-            cases,
+        Marking(
+            Exercise("matrix_bytes", cases, count_bytes, oracle="every number counted"),
             Integer(),
-            expected=count_bytes,
-            oracle="every number counted",
             specification="""
 def matrix_bytes(rows, columns):
     return sum(4 for _ in range(rows) for _ in range(columns))
@@ -104,9 +101,8 @@ def test_a_wrong_solution_is_seen(tested):
 
 
 def test_a_wrong_answer_that_is_right_is_seen(tested):
-    found = problem(tested('Edit("4", "8")', 'Edit("4 * rows", "rows * 4")', checks=True))
+    found = problem(tested('Edit("4", "8")', 'Edit("4 * rows", "rows * 4")'))
     assert "eight bytes: matrix_bytes gets 2 of 2 where 0 is due" in found
-    assert "matrix_bytes, eight bytes: check says 'passed', marking means 'wrong'" in found
 
 
 def test_a_marking_that_is_weaker_than_the_check_is_seen(tested):
@@ -141,7 +137,7 @@ def test_an_edit_that_no_longer_fits_the_solution_is_refused(tested):
 
 
 def test_a_judge_that_fails_is_our_sides_failure(tested):
-    found = problem(tested("expected=count_bytes", "expected=lambda rows, columns: 1 / 0"))
+    found = problem(tested("cases, count_bytes", "cases, lambda rows, columns: 1 / 0"))
     assert "ZeroDivisionError" in found
 
 
@@ -158,10 +154,24 @@ def test_a_lab_kept_elsewhere_brings_its_own_checks(tmp_path):
     for name, text in {"lab.py": LAB, "marking.py": MARKING, "checks.py": CHECKS}.items():
         (folder / name).write_text(text.replace("matrix_bytes", "kept_elsewhere"), encoding="utf-8")
     lab = load_lab(folder)
-    write_release(lab, tmp_path / "release")
-    assert (tmp_path / "release" / "lab98_bytes_checks.py").read_text(encoding="utf-8") == CHECKS
-    right, wrong = (lab.source.cell("kept_elsewhere").solution.replace("4", factor) for factor in ("4", "5"))
-    assert verdicts(lab, [("kept_elsewhere", right), ("kept_elsewhere", wrong)]) == ["passed", "wrong"]
+    notebook = write_release(lab, tmp_path / "release")
+    assert (tmp_path / "release" / "checks.py").read_text(encoding="utf-8") == CHECKS
+    solution = lab.source.cell("kept_elsewhere").solution
+    for answer, kind in ((solution, "right"), (solution.replace("4", "5"), "wrong")):
+        data = text_of(notebook_with(lab, {"kept_elsewhere": answer})).encode()
+        assert [line.kind for line in by_its_checks(notebook, data)] == [kind]
+
+
+def test_a_check_that_refuses_the_solution_is_seen(tmp_path):
+    folder = tmp_path / "lab98_bytes"
+    folder.mkdir()
+    wrong = CHECKS.replace("kept_elsewhere", "matrix_bytes").replace("4 * r", "8 * r")
+    for name, text in {"lab.py": LAB, "marking.py": MARKING, "checks.py": wrong}.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    lab = load_lab(folder)
+    write_release(lab, folder)
+    found = problem(selftest(lab, True, UnsafeSandbox))
+    assert "matrix_bytes, the solution: the notebook's check says wrong: matrix_bytes(1, 1)" in found
 
 
 def test_checks_beside_a_notebook_that_fail_are_named(tmp_path):
@@ -169,10 +179,3 @@ def test_checks_beside_a_notebook_that_fail_are_named(tmp_path):
     (tmp_path / "lab98_checks.py").write_text("EXERCISES = 1 / 0", encoding="utf-8")
     with pytest.raises(ValueError, match="lab98_checks.py, beside this notebook, can't be used: ZeroDivisionError"):
         exercises_beside(tmp_path)
-
-
-def test_a_check_that_hangs_on_an_answer_is_told_from_the_rest(tested, monkeypatch):
-    monkeypatch.setattr("grader.selftest.agreement.SECONDS", 6)
-    hangs = 'Edit("4 * rows * columns", "exec(\'while True: 0\')")'
-    found = problem(tested('Edit("4 * rows * columns", "None")', hangs, checks=True))
-    assert "matrix_bytes, nothing: check says 'stopped'" in found

@@ -1,18 +1,14 @@
-"""Lab 02's exercises: stopwatches judged by what they did, times taken apart, products and crossovers foretold.
+"""What lab 02's answers must be: stopwatches judged by what they did, times taken apart, products and crossovers.
 
-The oracles are also marking's. A trace is plain data, and nothing here is timed: what a machine takes is no evidence.
+A trace is plain data, and nothing here is timed: what a machine takes is no evidence.
 """
 
 import math
-from contextlib import contextmanager
-from functools import partial
 from statistics import median
 
-import numpy as np
+from course.checks.compare import same, show
 
-from course.checks.clocked import Device
-from course.checks.exercise import Exercise, same, show, strategy
-from course.checks.lab02_cases import measured_rows, pay_times, sheets_and_shapes, stopwatches, timelines
+from .driver import Device
 
 PARTS = ("products", "to_device", "from_device", "hidden", "idle")
 
@@ -119,90 +115,3 @@ def first_that_pays(cpu, gpu, there, back, limit=5000):
         if there + products * (gpu + back) < products * cpu:
             return products
     return -1
-
-
-# ---- The checks ------------------------------------------------------------------------------------------------------
-
-
-class Part:
-    """A method of a `Device`, as an argument that says what it is when a counterexample is shown."""
-
-    def __init__(self, device, name, told):
-        self.device, self.name, self.told = device, name, told
-
-    def __call__(self):
-        return getattr(self.device, self.name)()
-
-    def __repr__(self):
-        return self.told
-
-
-def _parts(calls, accept, set_up, repeats):
-    device = Device(calls, accept, set_up)
-    told = f"work of {show(calls)} µs, handed over in {accept} µs, the first call {set_up} µs more"
-    return Part(device, "work", told), Part(device, "now", "now"), Part(device, "wait", "wait"), repeats
-
-
-@contextmanager
-def _watching():
-    def run(answer, arguments):
-        got = answer(*arguments)
-        return got, arguments[0].device.actions
-
-    yield run
-
-
-def _is_right_stopwatch(got, actions, work, now, wait, repeats):
-    device = work.device
-    complaint = stopwatch_complaint(got, actions, device.calls, device.accept, device.set_up, repeats)
-    return complaint or True
-
-
-def _both(make):
-    fixed, drawn = make(np.random.default_rng(2))
-    return fixed + drawn
-
-
-_drawn = partial(strategy, "course.checks.lab02_drawn")
-
-EXERCISES = {
-    exercise.name: exercise
-    for exercise in [
-        Exercise(
-            "stopwatch",
-            lambda: [_parts(*one) for one in _both(stopwatches)],
-            accepts=_is_right_stopwatch,
-            inputs=lambda: _drawn("devices")().map(lambda one: _parts(*one)),
-            watch=_watching,
-            hint="call and wait once before you count; then, each time: read, call, wait, read; give the median.",
-        ),
-        Exercise(
-            "take_apart",
-            lambda: _both(timelines),
-            taken_apart,
-            inputs=_drawn("timelines"),
-            hint="sort all starts and ends; between two neighbours nothing changes, so ask there what is under way.",
-        ),
-        Exercise(
-            "product_times",
-            lambda: _both(sheets_and_shapes),
-            foretold,
-            inputs=_drawn("sheets_and_shapes"),
-            hint="2 · rows · inner · columns operations; three matrices of 4-byte numbers; two go in, one comes out.",
-        ),
-        Exercise(
-            "predict_crossover",
-            lambda: _both(measured_rows),
-            crossing,
-            inputs=_drawn("traces"),
-            hint="find the last size at which the CPU still wins; the curves are straight in log(n), log(seconds).",
-        ),
-        Exercise(
-            "pays_from",
-            lambda: _both(pay_times),
-            first_that_pays,
-            inputs=_drawn("pay_times"),
-            hint="compare there + k·(gpu + back) with k·cpu; a tie is no win; -1 when it never pays.",
-        ),
-    ]
-}

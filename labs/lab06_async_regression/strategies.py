@@ -3,7 +3,7 @@
 import numpy as np
 from hypothesis import strategies as st
 
-from course.checks.dying_store import Plan
+from .cases import life
 
 WHOLE = st.integers(-4, 4)
 PAIR = st.tuples(WHOLE, WHOLE).map(lambda pair: np.array(pair, float))
@@ -75,10 +75,9 @@ def stops():
 
 def lives():
     """Up to four updates and two deaths."""
-    plan = st.builds(
-        lambda every, deaths: Plan(0.5, every, tuple(deaths)),
-        st.integers(1, 3),
-        st.lists(st.tuples(st.integers(1, 4), st.booleans()), max_size=2),
-    )
+    deaths = st.lists(st.tuples(st.integers(1, 4), st.booleans()), max_size=2)
     rows = st.lists(st.tuples(WHOLE, WHOLE), min_size=1, max_size=4)
-    return st.builds(lambda plan, rows: (plan, *np.array(rows, float).T.reshape(2, -1, 1)), plan, rows)
+    return st.builds(
+        lambda every, deaths, rows: life(*np.array(rows, float).T.reshape(2, -1, 1), 0.5, every, deaths),
+        *[st.integers(1, 3), deaths, rows],
+    )

@@ -13,13 +13,11 @@ def networks():
 
 
 def _network(hidden, shares, seed):
-    import torch
-
     draw, rows = np.random.default_rng(seed), sum(shares)
     shapes = [(1, hidden), (hidden,), (hidden, 2), (2,)]
-    parameters = [torch.tensor(draw.integers(-2, 3, shape).astype(float)) for shape in shapes]
+    parameters = [draw.integers(-2, 3, shape).astype(float) for shape in shapes]
     x, labels = draw.integers(-2, 3, (rows, 1)).astype(float), draw.integers(2, size=rows)
-    return parameters, torch.tensor(x), torch.tensor(labels), shares
+    return parameters, x, labels, shares
 
 
 def pushes():

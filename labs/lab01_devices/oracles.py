@@ -1,18 +1,13 @@
-"""Lab 01's exercises: programs of placed ops run line by line, rules and logs read, bytes counted. Marking's oracles.
+"""What lab 01's answers must be: programs of placed ops run line by line, rules and logs read, bytes counted.
 
 Plain Python and numpy: a program is text, an op or a log is plain data, and nothing here needs a GPU, nor torch.
 """
 
 import math
-from contextlib import contextmanager
-from functools import partial
 
 import numpy as np
 
-from course.checks.exercise import Exercise, strategy
-from course.checks.lab01_cases import layer_shapes, logs, ops, placed_programs, product_shapes, requests
-from course.checks.programs import program_complaint
-from course.checks.traced import Traced, inputs, program_of
+from .programs import program_complaint
 
 MILLION = 1_000_000
 
@@ -110,85 +105,3 @@ def bytes_between(program, places):
             readers.add("/cpu:0")
         total += len(readers - {places[tensor["name"]]}) * 4 * math.prod(tensor["shape"])
     return total
-
-
-# ---- The checks ------------------------------------------------------------------------------------------------------
-
-
-@contextmanager
-def _watching():
-    """The answer's program is read where the answer is called: what it was called with are copies."""
-
-    def run(answer, arguments):
-        got = answer(*arguments)
-        return got, program_of(got) if isinstance(got, Traced) else None
-
-    yield run
-
-
-def _accepts(complaint):
-    def accepts(got, lines, *arguments):
-        shapes = {one.name: one.shape for one in arguments if isinstance(one, Traced)}
-        if lines is None:
-            return "a tensor made of the given ones was asked for"
-        return complaint(lines, shapes, *(one for one in arguments if not isinstance(one, Traced))) or True
-
-    return accepts
-
-
-def _both(make):
-    fixed, drawn = make(np.random.default_rng(1))
-    return fixed + drawn
-
-
-_drawn = partial(strategy, "course.checks.lab01_drawn")
-
-EXERCISES = {
-    exercise.name: exercise
-    for exercise in [
-        Exercise(
-            "product_on_gpu",
-            lambda: [tuple(inputs(shapes)) for (shapes,) in _both(product_shapes)],
-            accepts=_accepts(product_complaint),
-            inputs=_drawn("factors"),
-            watch=_watching,
-            hint='a.to("cuda:0") is a copy there; both factors must be where the product is; .cpu() brings it back.',
-        ),
-        Exercise(
-            "layers_on_gpu",
-            lambda: [(*inputs(shapes), steps) for shapes, steps in _both(layer_shapes)],
-            accepts=_accepts(layers_complaint),
-            inputs=_drawn("layers"),
-            watch=_watching,
-            hint="what does not change in a loop belongs in front of it; bring the result home after it.",
-        ),
-        Exercise(
-            "device_for",
-            lambda: _both(ops),
-            asked_device,
-            inputs=_drawn("ops"),
-            hint="ask for a large product first; then add up rows × columns for each device, and compare the sums.",
-        ),
-        Exercise(
-            "runs_on",
-            lambda: _both(requests),
-            where_it_runs,
-            inputs=_drawn("requests"),
-            hint="first the device's plain name, /kind:index; then is it there, and has its kind a kernel?",
-        ),
-        Exercise(
-            "who_moved",
-            lambda: _both(logs),
-            largest_mover,
-            inputs=_drawn("logs"),
-            hint="keep a running sum of bytes; an op that computes takes it all and sets it to 0; a view does neither.",
-        ),
-        Exercise(
-            "bytes_to_move",
-            lambda: _both(placed_programs),
-            bytes_between,
-            inputs=_drawn("placed_programs"),
-            hint="remember which tensor is on which device, a set of (name, device); only what is missing moves.",
-        ),
-    ]
-}

@@ -2,23 +2,22 @@
 
 from hypothesis import strategies as st
 
-from course.checks.lab01_cases import GPUS, log_of, op_of, tensor_of
-from course.checks.traced import inputs
+from .cases import GPUS, log_of, op_of, tensor_of
 
 LENGTH = st.integers(1, 4)
 PLACE = st.sampled_from(["/cpu:0", *GPUS])
 
 
 def factors():
-    """Two factors without numbers."""
+    """Shapes of two factors, by name."""
     sizes = st.tuples(LENGTH, LENGTH, LENGTH)
-    return sizes.map(lambda n: tuple(inputs({"a": (n[0], n[1]), "b": (n[1], n[2])})))
+    return sizes.map(lambda n: ({"a": (n[0], n[1]), "b": (n[1], n[2])},))
 
 
 def layers():
-    """`x`, a square `w`, and a number of layers."""
+    """Shapes of `x` and a square `w`, and a number of layers."""
     sizes = st.tuples(LENGTH, LENGTH, st.integers(0, 4))
-    return sizes.map(lambda n: (*inputs({"x": (n[0], n[1]), "w": (n[1], n[1])}), n[2]))
+    return sizes.map(lambda n: ({"x": (n[0], n[1]), "w": (n[1], n[1])}, n[2]))
 
 
 def ops():

@@ -3,35 +3,17 @@
 It behaves as the one that marks are made with, which is a process of its own and is killed.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
 REFUSALS = 2  # times that connecting fails while the store is down
 
 
-@dataclass(frozen=True)
-class Plan:
-    """How a store lives: its learning rate, a checkpoint every so many updates, and its deaths.
-
-    `deaths`: for each life (push of that life at which it ends, whether that push was still applied).
-    """
-
-    learning_rate: float
-    every: int
-    deaths: tuple[tuple[int, bool], ...] = ()
-
-    def __repr__(self):
-        told = [f"push {push} of life {life}, {self._when(taken)}" for life, (push, taken) in enumerate(self.deaths, 1)]
-        return f"<connect to a store that {'dies at ' + '; at '.join(told) if told else 'never dies'}>"
-
-    @staticmethod
-    def _when(taken):
-        return "applied but not answered" if taken else "not applied"
-
-
 class DyingStore:
-    """The store of a `Plan`, with `total` updates to make. `applied` lists (version, w before, gradient)."""
+    """The store of a plan, with `total` updates to make. `applied` lists (version, w before, gradient).
+
+    `plan`: {"rate": learning rate, "every": so many updates a checkpoint, "deaths": for each life [push of that life at
+    which it ends, whether that push was still applied]}.
+    """
 
     def __init__(self, plan, total):
         self.plan, self.most = plan, 20 * (total + 5)
@@ -59,9 +41,9 @@ class DyingStore:
         if not dies or taken:
             gradient = np.array(gradient, float).reshape(2)
             self.applied.append((self.version, self.w.copy(), gradient))
-            self.w = self.w - self.plan.learning_rate * gradient
+            self.w = self.w - self.plan["rate"] * gradient
             self.version += 1
-            if self.version % self.plan.every == 0:
+            if self.version % self.plan["every"] == 0:
                 self.saved = self.version, self.w.copy()
         if dies:
             self.life, self.pushes, self.refusals = self.life + 1, 0, REFUSALS
@@ -70,9 +52,9 @@ class DyingStore:
         return self.version
 
     def _death(self):
-        if self.life >= len(self.plan.deaths):
+        if self.life >= len(self.plan["deaths"]):
             return False, False
-        push, taken = self.plan.deaths[self.life]
+        push, taken = self.plan["deaths"][self.life]
         return self.pushes == push, taken
 
 

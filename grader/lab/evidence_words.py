@@ -3,22 +3,22 @@
 import re
 
 from grader.lab.secret_draw import drawing
-from grader.lab.spec import VALUE, Beside, Drive, Race
+from grader.lab.spec import VALUE, Marking
 
 _TOKENS = re.compile(r"[0-9a-z]+|[^0-9a-z]+")
 
 
-def marked_by(exercise):
+def marked_by(exercise: Marking) -> str:
     """Return the kind of evidence that is asked of `exercise`, and where it is taken."""
     if exercise.manual:
         return "a person reads it"
     cases = exercise.cases(drawing(b"table", exercise.name))
-    kind, witness = _together([exercise.kind(case).describe() for case in cases]), exercise.witness
-    if isinstance(witness, Beside):
-        return f"{kind}; and what a second process saw: {witness.seen.describe()}"
-    if isinstance(witness, Race):
-        return f"{kind}; and its speed, as a ratio, timed outside: {witness.times:g} times the reference's"
-    if isinstance(witness, Drive) and witness != VALUE:
+    kind = _together([exercise.kind(case).describe() for case in cases])
+    if exercise.host is not None:
+        return f"{kind}; and what a second process saw: {exercise.host.seen.describe()}"
+    if exercise.race is not None:
+        return f"{kind}; and its speed, as a ratio, timed outside: {exercise.race.times:g} times the reference's"
+    if exercise.call not in (None, VALUE):
         return f"{kind}, from a run that the grader steers"
     return kind
 

@@ -8,8 +8,8 @@ import math
 import numpy as np
 from hypothesis import strategies as st
 
-from course.checks.lab04 import Brackets, Initials, Once, sliced
-from course.checks.lab04_places import CLUSTER, SMALL, op
+from .cases import as_lists, cut_case
+from .place_cases import CLUSTER, SMALL, op
 
 WHOLE = st.integers(-4, 4).map(float)
 WORDS = st.text("abc", min_size=1, max_size=2)
@@ -20,7 +20,7 @@ DEVICES = st.builds("/{}pu:{}".format, st.sampled_from("cg"), st.integers(0, 12)
 def lines():
     """Arguments of `map_and_reduce`: lines of words that begin alike."""
     line = st.lists(WORDS, max_size=3).map(" ".join)
-    return st.tuples(st.lists(line, max_size=4), st.just(Initials()), st.just(Brackets()))
+    return st.tuples(st.lists(line, max_size=4))
 
 
 @st.composite
@@ -41,7 +41,7 @@ def sliced_means():
 def cuts():
     """Arguments of `spread_of_slices`: a few numbers cut into slices."""
     cut = st.lists(st.lists(WHOLE, min_size=1, max_size=4), min_size=1, max_size=3)
-    return st.tuples(st.builds(sliced, cut))
+    return cut.map(cut_case)
 
 
 def streams():
@@ -50,7 +50,7 @@ def streams():
         _block, st.sampled_from([0, 1e8, -1e8]), st.lists(st.integers(-2, 3) | st.just(0.0625), max_size=3)
     )
     blocks = st.lists(block, min_size=1, max_size=3).filter(lambda found: sum(one.size for one in found))
-    return st.tuples(st.builds(Once, blocks))
+    return blocks.map(as_lists)
 
 
 def _block(centre, steps):

@@ -1,0 +1,82 @@
+"""Calling an answer in the notebook's kernel, as its exercise states: with copies, files, tensors or a driver."""
+
+import contextlib
+import copy
+import inspect
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+from course.checks.exercise import Case, Exercise
+
+
+class _StillToWrite(BaseException):
+    """The answer returned nothing: no driver can go on. A driver that catches exceptions must not catch this one."""
+
+
+def call_here(exercise: Exercise, answer: Any, case: Case) -> Any:
+    """Return what `answer` gives for `case`, called as `exercise` states; None where it returns nothing.
+
+    The answer gets its own copy of the arguments, so that one that changes its input can't change the question. Passes
+    on whatever the answer raises.
+    """
+    with _files_of(replace(case, arguments=copy.deepcopy(case.arguments))) as case:
+        if exercise.tensors:
+            case = replace(case, arguments=_tensors(case.arguments))
+        try:
+            if exercise.in_kernel is not None:
+                return exercise.in_kernel(_noticed(answer), case)
+            if exercise.call is not None:
+                return _driver(exercise.call)(_noticed(answer), *case.arguments)
+            return answer(*case.arguments)
+        except _StillToWrite:
+            return None
+
+
+def _noticed(answer: Any) -> Any:
+    if not callable(answer) or inspect.isclass(answer):
+        return answer
+
+    @wraps(answer)
+    def noticed(*arguments, **settings):
+        got = answer(*arguments, **settings)
+        if got is None or got is ...:
+            raise _StillToWrite
+        return got
+
+    return noticed
+
+
+def _driver(call: Callable | str) -> Callable:
+    if not isinstance(call, str):
+        return call
+    names: dict[str, Any] = {"__name__": "driver"}
+    exec(compile(call, "<driver>", "exec"), names)
+    return names["drive"]
+
+
+@contextlib.contextmanager
+def _files_of(case: Case) -> Iterator[Case]:
+    """Within the `with`, the case's files lie in a folder; arguments that name one say where."""
+    if not case.files:
+        yield case
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        for name, data in case.files.items():
+            Path(folder, name).write_bytes(data)
+        places = [str(Path(folder, a)) if isinstance(a, str) and a in case.files else a for a in case.arguments]
+        yield replace(case, arguments=tuple(places))
+
+
+def _tensors(value: Any) -> Any:
+    import numpy
+    import torch
+
+    if isinstance(value, numpy.ndarray):
+        return torch.from_numpy(value)
+    if isinstance(value, (list, tuple)):
+        return type(value)(_tensors(one) for one in value)
+    return {key: _tensors(one) for key, one in value.items()} if isinstance(value, dict) else value

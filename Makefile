@@ -12,7 +12,7 @@ INSTALL = @command -v "$(PYTHON)" >/dev/null 2>&1 || { \
 	echo "There is no $(PYTHON) here. Install Python 3.11 or newer, or name yours: make lab PYTHON=python3.12"; exit 1; }; \
 	"$(PYTHON)" install.py $(CHOSEN)
 
-.PHONY: help lab test faults attacks bench notebooks labs picture env clean
+.PHONY: help lab test faults attacks bench notebooks labs architecture picture env clean
 
 help:  ## these lines
 	@sed -n 's/^\([a-z]*\):.*## /\1|/p' Makefile | awk -F'|' '{ printf "make %-10s %s\n", $$1, $$2 }'
@@ -21,12 +21,12 @@ lab:  ## set up, then open the first chapter in JupyterLab
 	$(INSTALL)
 	@exec $(VENV) -m course lab
 
+# Bytecode is written whatever the shell says: the tests start some hundred Pythons, and each would compile it all anew.
 test:  ## set up, then check everything that the chapters claim (so many files of tests at a time: LANES=2)
 	$(INSTALL) --test
 	@$(VENV) -m ruff check .
 	@$(VENV) -m ruff format --check .
-	@$(VENV) -m mypy
-	@$(VENV) -m pytest -n $(LANES) --durations=25
+	@PYTHONDONTWRITEBYTECODE= $(VENV) -m pytest -n $(LANES) --durations=25
 
 faults:  ## set up, then break trainings in two hundred ways, each drawn from its seed (COUNT=20: fewer; 20 minutes)
 	$(INSTALL) --test
@@ -47,6 +47,10 @@ notebooks:  ## run every chapter's source and write its notebook
 labs:  ## make the labs' release notebooks, and in build/labs those with solutions
 	$(INSTALL) --test
 	@$(VENV) -m grader.lab.release
+
+architecture:  ## draw the pictures of who imports whom again, from the code
+	$(INSTALL) --test
+	@$(VENV) docs/architecture.py
 
 picture:  ## draw the README's picture again
 	$(INSTALL)

@@ -130,8 +130,14 @@ def by_its_checks(notebook: Path, data: bytes) -> list[Line]:
         try:
             subprocess.run(
                 [sys.executable, "-m", "grader.at_home_checks", str(answers)],
-                **{"input": job, "text": True, "encoding": "utf-8", "timeout": SECONDS, "cwd": notebook.parent},
-                **{"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "env": _environment()},
+                input=job,
+                text=True,
+                encoding="utf-8",
+                timeout=SECONDS,
+                cwd=notebook.parent,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                env=_environment(),
             )
         except subprocess.TimeoutExpired:
             pass  # what had been checked by then is there

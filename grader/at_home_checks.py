@@ -41,7 +41,7 @@ def called(text: str) -> str | None:
     if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "check" and call.args):
         return None
     named = call.args[1] if len(call.args) > 1 else call.args[0]
-    return named.value if isinstance(named, ast.Constant) else getattr(named, "id", None)
+    return str(named.value) if isinstance(named, ast.Constant) else getattr(named, "id", None)
 
 
 def _verdict(notebook, name, text, points):

@@ -1,5 +1,7 @@
 """What CUDA says when something is wrong, word for word, and what the simulation says of itself."""
 
+from typing import Any
+
 
 def different_devices(first: object, other: object) -> str:
     """Return the message for tensors of one op on two devices, as pointwise ops give it."""
@@ -69,7 +71,7 @@ def other_types(given: object, weight: object) -> str:
     return f"Input type ({given}) and weight type ({weight}) should be the same"
 
 
-def assigned_gradient(given: object, wanted: object) -> str:
+def assigned_gradient(given: Any, wanted: Any) -> str:
     """Return the message for `x.grad = gradient` with a gradient on another device."""
     return (
         f"attempting to assign a gradient with device type '{given.type}' to a tensor with device type "

@@ -3,6 +3,7 @@
 import atexit
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from typing import Any
 
 import torch
 from torch.overrides import _pop_mode, _push_mode
@@ -56,7 +57,7 @@ class SimulatedGPUs:
     free_of_system: Callable[[], int] = staticmethod(free_of_system)
     clock_class: type[ModelledClock] = ModelledClock
 
-    def __init__(self, count: int, model: "str | Mapping | DeviceModel" = "H200"):
+    def __init__(self, count: int, model: Any = "H200"):  # whatever `find_model` knows
         if type(count) is not int or not 1 <= count <= 128:  # torch keeps the index in 8 bits
             raise ValueError(
                 f"simulated_gpus(count={count!r}): give a whole number from 1 to 128, as in simulated_gpus(4)."

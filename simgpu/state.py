@@ -15,6 +15,13 @@ def active() -> "SimulatedGPUs | None":
     return _active
 
 
+def required() -> "SimulatedGPUs":
+    """Return the active `SimulatedGPUs`; raises RuntimeError where none are."""
+    if _active is None:
+        raise RuntimeError("No simulated GPUs are active: start some by simulated_gpus().")
+    return _active
+
+
 def activate(simulation: "SimulatedGPUs | None") -> None:
     """Make `simulation` the active one, or none."""
     global _active

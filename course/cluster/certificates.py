@@ -2,6 +2,7 @@
 
 Whoever holds the key can join, and run code; so it lives in memory for a local cluster, in a file that only its owner
 may read for tasks started by hand.
+(Dask's `Security.temporary()` makes one too, with an RSA key, and no file of it for tasks started by hand.)
 """
 
 import datetime

@@ -241,7 +241,7 @@ def _close(client, runtime, unwatch, work):
     """Close everything; no reference to the cluster may be in here, or it would never be forgotten."""
     work.close("this cluster is closed; start a new one with local_cluster()")
     unwatch()
-    if runtime.in_loop():  # forgotten in the middle of the loop's own work, which we would wait for here
+    if runtime.in_loop():  # forgotten in the middle of the loop's own work, which would be waited for here
         threading.Thread(target=_shut, args=(client, runtime), name="closing a cluster").start()
     else:
         _shut(client, runtime)

@@ -1,4 +1,7 @@
-"""A `concurrent.futures.Executor` on the cluster's tasks whose futures always come to an end."""
+"""A `concurrent.futures.Executor` on the cluster's tasks whose futures always come to an end.
+
+(Those of Dask's own, `client.get_executor()`, wait for ever for a scheduler that is frozen or cut off.)
+"""
 
 import concurrent.futures
 import functools
@@ -11,7 +14,7 @@ from dask.utils import funcname
 from distributed import Client, Future
 from distributed.scheduler import KilledWorker, NoValidWorkerError
 
-from course.cluster.task.results import run_for_home
+from course.cluster.task.return_values import run_for_home
 
 
 class OpenWork:

@@ -1,6 +1,7 @@
 """A lease: at most one has it at any time, it ends when it is not renewed, and every new holder's term is higher.
 
 The scheduler keeps the leases (`Leases`) on its own monotonic clock; whoever wants one asks again and again (`Lease`).
+(Dask's `Semaphore` has leases as well, but no term by which a late message of a former holder can be refused.)
 After C. Gray and D. Cheriton, "Leases: an efficient fault-tolerant mechanism", SOSP 1989.
 """
 

@@ -20,7 +20,8 @@ def edges(ops: Iterable[tuple[list, list, bool]]) -> list[Edge]:
     with the tensor's shape made since. Memory that was freed and filled again by something that the log did not see
     would be taken for its former owner's; within one program that torch runs, everything new is seen.
     """
-    makers, found = {}, []
+    makers: dict[int, list[tuple[int, object]]] = {}
+    found: list[Edge] = []
     for index, (reads, made, view) in enumerate(ops):
         for storage, shape in reads:
             source = _maker(makers.get(storage), shape)

@@ -4,7 +4,7 @@
 hundred times as fast, so `best` can try every placement. A test holds the two together.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -33,7 +33,7 @@ class Step:
     makes: str
     code: str
     reads: tuple[str, ...]
-    function: object
+    function: Callable
 
 
 #: A gated layer, a product and a loss. `x`, `w`, `v`, `u` and `t` lie on the CPU, and the loss is read there.
@@ -62,7 +62,7 @@ class Move:
 class Exploration:
     """What one placement comes to: its `moves`, and modelled `seconds` with the clock's `spans` that they consist of.
 
-    `placement` names a device for each step; `loss` is the program's result, None where only the clock was kept;
+    `placement` names a device for each step; `loss` is the program's result, None where only the clock ran;
     `label` says what the seconds are.
     """
 
@@ -104,7 +104,7 @@ def explore(placement: Sequence[str], width: int, model: "str | DeviceModel" = "
 
 
 #: The end of the program: the loss is read into Python.
-READ = Step("read", "item()", ("loss",), None)
+READ = Step("read", "item()", ("loss",), torch.Tensor.item)
 
 
 def replay(placement: Sequence[str], width: int, model: "str | DeviceModel" = "H200") -> Exploration:
@@ -141,7 +141,8 @@ def best(width: int, model: "str | DeviceModel" = "H200", gpus: int = 2) -> Expl
 
 def gpus_here() -> int:
     """Return how many of `DEVICES` are GPUs that `explore` can use now: two, unless fewer simulated ones are active."""
-    return min(active().count, 2) if active() is not None else 2
+    gpus = active()
+    return 2 if gpus is None else min(gpus.count, 2)
 
 
 def _check(placement, gpus=2):
@@ -161,11 +162,11 @@ def _gpus(model):
             yield gpus
         return
     with active().entered() as gpus:
-        kept, gpus.clock = gpus.clock, ModelledClock(model, gpus.count)  # a lesson's own clock stands still
+        own, gpus.clock = gpus.clock, ModelledClock(model, gpus.count)  # a lesson's own clock stands still
         try:
             yield gpus
         finally:
-            gpus.clock = kept
+            gpus.clock = own
 
 
 def _shapes(width):
@@ -180,7 +181,7 @@ def _shapes(width):
 
 @lru_cache(maxsize=1)
 def _drawn(width):
-    """Return the inputs' numbers; kept for the next run of the same width, as drawing them takes longer than it."""
+    """Return the inputs' numbers, stored for the next run of the same width, as drawing them takes longer than it."""
     return _inputs(width)
 
 

@@ -64,7 +64,7 @@ def resolve(device: "str | DeviceName | Device | torch.device", soft: bool = Fal
     A device that this machine lacks is a ValueError that lists what there is; with `soft=True` it is the CPU, and the
     note says what was asked for.
     """
-    name = DeviceName.parse(device)
+    name = DeviceName.parse(device)  # type: ignore[arg-type]  # a `Device` is written as its name
     if name.job not in (None, "localhost"):  # TensorFlow calls the process itself /job:localhost
         raise ValueError(
             f"place(device={str(name)!r}): names a device of another task. Pin the work with "
@@ -83,7 +83,7 @@ def resolve(device: "str | DeviceName | Device | torch.device", soft: bool = Fal
     raise ValueError(
         f"place(device={str(name.local)!r}): this machine has {', '.join(map(_named, here))}.\n"
         f"Use one of these, pass soft=True to run on the CPU instead"
-        f"{f', or practise with simulated_gpus({name.index + 1})' if name.kind == 'gpu' else ''}."
+        f"{f', or practise with simulated_gpus({(name.index or 0) + 1})' if name.kind == 'gpu' else ''}."
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from course.devices import dataflow, overhead
 from course.devices.names import DeviceName
 from course.devices.record import OpRecord, as_lines, as_text, sources
-from course.devices.recorder import Kept, recorder
+from course.devices.recorder import RecordedOps, recorder
 from course.draw import Picture, ops, table
 
 
@@ -20,12 +20,12 @@ class PlacementLog(Sequence):
 
     def __init__(self, timed: bool = False):
         self._timed = timed
-        self._kept = Kept()  # an OpRecord is made when somebody looks, not while the program runs
+        self._ops = RecordedOps()  # an OpRecord is made when it is looked at, not while the program runs
         self._entered = threading.local()
 
     def __enter__(self):
         # A mode per entry: torch's modes belong to a thread and keep what they restore in themselves.
-        mode = recorder(self._kept, self._timed)
+        mode = recorder(self._ops, self._timed)
         mode.__enter__()
         self._modes().append(mode)
         return self
@@ -34,11 +34,11 @@ class PlacementLog(Sequence):
         self._modes().pop().__exit__(*error)
 
     def __len__(self):
-        return len(self._kept.starts())
+        return len(self._ops.starts())
 
     def __getitem__(self, index):
-        chosen = self._kept.starts()[index]
-        return [self._kept.read(start) for start in chosen] if isinstance(index, slice) else self._kept.read(chosen)
+        chosen = self._ops.starts()[index]
+        return [self._ops.read(start) for start in chosen] if isinstance(index, slice) else self._ops.read(chosen)
 
     def __iter__(self):
         return iter(self[:])
@@ -75,7 +75,7 @@ class PlacementLog(Sequence):
 
     def edges(self) -> list[dataflow.Edge]:
         """Return, as `Edge`s between places in this log, which op made what another one reads."""
-        return dataflow.edges(map(self._kept.ends, self._kept.starts()))
+        return dataflow.edges(map(self._ops.ends, self._ops.starts()))
 
     def graph(self, title: str = "", views: bool = False) -> Picture:
         """Return a `Picture` of the ops in lanes of their devices, joined by what one makes and another reads.
@@ -85,10 +85,10 @@ class PlacementLog(Sequence):
         records, found = self[:], self.edges()
         if not views:
             found = dataflow.without_views(found, {place for place, record in enumerate(records) if record.view})
-        kept = [place for place, record in enumerate(records) if views or not record.view]
-        row = {place: number for number, place in enumerate(kept)}
+        shown = [place for place, record in enumerate(records) if views or not record.view]
+        row = {place: number for number, place in enumerate(shown)}
         joined = [(row[edge.source], row[edge.target]) for edge in found]
-        return ops([records[place] for place in kept], title or repr(self), joined)
+        return ops([records[place] for place in shown], title or repr(self), joined)
 
     def overhead(self) -> overhead.Overhead:
         """Return the `Overhead` of logs like this one, measured now; takes some hundredths of a second."""

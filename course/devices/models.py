@@ -20,7 +20,7 @@ def model_for(given: "str | DataSheet | Trace | DeviceModel") -> DeviceModel:
     if isinstance(given, DataSheet):
         return DeviceModel.from_data_sheet(asdict(given))
     if isinstance(given, Trace):
-        return calibrate(given)
+        return calibrate(given)  # type: ignore[arg-type]  # it is frozen, and only read
     if not isinstance(given, str):
         raise TypeError(f"model={given!r}: give a name such as 'H200', a DataSheet, a Trace or a DeviceModel.")
     known = names()

@@ -57,7 +57,7 @@ class DeviceName:
             raise ValueError(f"DeviceName(): a name needs at least one part.\n{GRAMMAR}")
 
     @classmethod
-    def parse(cls, text: "str | DeviceName | torch.device") -> "DeviceName":
+    def parse(cls, text: object) -> "DeviceName":
         """Return the `DeviceName` that `text` spells; a `DeviceName` or a `torch.device` is taken too.
 
         A kind without an index is the first of its kind, and a torch name may do without the slash. Raises ValueError
@@ -89,7 +89,7 @@ class DeviceName:
         127."""
         import torch
 
-        if self.kind is None:
+        if self.kind is None or self.index is None:  # both, or neither
             raise ValueError(f"DeviceName({str(self)!r}).torch: a task, not a device; add one, as in '{self}/cpu:0'.")
         if self.index > 127:  # torch keeps the index in 8 bits and wraps: torch.device("cuda", 300) is cuda:44
             raise ValueError(f"DeviceName({str(self)!r}).torch: torch counts the devices of a kind from 0 to 127.")

@@ -17,7 +17,7 @@ from course.devices.fallback import missing_kernel, resolve, run_on_cpu
 from course.devices.machine import Device
 from course.devices.moves import noted
 from course.devices.names import DeviceName, name_of
-from course.devices.rules import Rule, plan_for
+from course.devices.rules import CallPlan, Rule, plan_for
 
 
 @dataclass(frozen=True, repr=False)
@@ -62,16 +62,16 @@ def place(device: "str | DeviceName | Device | torch.device | Callable[[Op], Any
 
 
 class _Entered(threading.local):
-    placements = ()
-    innermost = None
+    placements: "tuple[Placement, ...]" = ()
+    innermost: "Placement | None" = None
 
 
 _ENTERED = _Entered()
 _STAYS, _MOVES = Rule.STAYS, Rule.MOVES  # looked up once: an attribute of an Enum costs as much as an op's whole check
 _TELLING = {"device", "out", "inplace", "training", "use_input_stats"}  # arguments that say where, or what is written
-_NOTHING = {}
+_NOTHING: dict[str, Any] = {}
 _is_traced = torch.compiler.is_dynamo_compiling  # False when it runs, True in what the compiler makes of it
-_PLANS = {}  # function of torch -> CallPlan; some hundred at most: torch's own functions
+_PLANS: dict[Callable, CallPlan] = {}  # function of torch -> CallPlan; some hundred at most: torch's own functions
 
 
 class Placement(TorchFunctionMode):
@@ -85,6 +85,7 @@ class Placement(TorchFunctionMode):
         self.bytes_moved = 0
         self._counting = threading.Lock()
         self._resolved = functools.cache(functools.partial(resolve, soft=soft))
+        self._fixed: torch.device | None
         self._fixed, self._note = (None, "") if callable(device) else self._resolved(device)
         self._quick = self._fixed is not None and not self._note
 
@@ -124,7 +125,7 @@ class Placement(TorchFunctionMode):
         # An outer placement sees the ops of an inner one too, after it: they are placed already.
         if plan.rule is _STAYS or _ENTERED.innermost is not self:
             return func(*args, **kwargs) if kwargs else func(*args)
-        # The common case, kept short: an op whose inputs are here already.
+        # The common case in short: an op whose inputs are here already.
         kwargs = kwargs or _NOTHING
         if (
             self._quick

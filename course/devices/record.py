@@ -16,8 +16,8 @@ class OpRecord:
     `bytes_moved` counts the bytes of inputs that lay on another device, `origin` (None when nothing moved). `backward`
     is True for ops of a backward pass. `view` is True when the op computes nothing and its result shares its input's
     memory. `note` says why the op ran where it did, where there is something to say. `simulated` is True when one of
-    its devices isn't there. `seconds` is what the op or the copy takes alone, from its call to its end, where somebody
-    knows it; `seconds_kind` says who: `modelled` (the clock of simulated GPUs) or `measured` (a timed log, on the CPU);
+    its devices isn't there. `seconds` is what the op or the copy takes alone, from its call to its end, where it is
+    known; `seconds_kind` says how: `modelled` (the clock of simulated GPUs) or `measured` (a timed log, on the CPU);
     `seconds_origin` says on what the model stands.
     """
 
@@ -56,7 +56,7 @@ class OpRecord:
 
     @property
     def seconds_text(self) -> str:
-        """The seconds with a unit and who knows them, empty when nobody does."""
+        """The seconds with a unit and who knows them, empty where they are unknown."""
         if self.seconds is None:
             return ""
         return f"{in_words(self.seconds)} {self.seconds_kind}"
@@ -88,7 +88,7 @@ def as_text(records: Iterable[OpRecord]) -> str:
 
 
 def sources(records: Iterable[OpRecord]) -> list[str]:
-    """Return a line for each origin of the seconds that nobody measured."""
+    """Return a line for each origin of the seconds that were not measured."""
     return sorted({f"seconds {r.seconds_kind}: {r.seconds_origin}" for r in records if r.seconds_origin})
 
 
@@ -98,7 +98,8 @@ def as_lines(records: Iterable[OpRecord], task: DeviceName) -> list[str]:
     The name of an op is unique in the log, counted as TensorFlow counts (`mm`, `mm_1`), and that of a backward op
     stands in `gradients/`.
     """
-    counts, lines = {}, []
+    counts: dict[str, int] = {}
+    lines = []
     for record in records:
         plain = f"gradients/{record.op}" if record.backward else record.op
         number = counts[plain] = counts.get(plain, -1) + 1

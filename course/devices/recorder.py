@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from course.devices.declarations import Traits, traits_of
+from course.devices.declarations import traits_of
 from course.devices.moves import NOTES
 from course.devices.names import name_of
 from course.devices.record import OpRecord
@@ -27,10 +27,10 @@ _PLAIN = {int, float, bool, str, type(None), torch.dtype, torch.device, torch.la
 _MADE = "made"  # among an op's facts: what follows was made, what stands before was read
 
 
-class Kept:
-    """What a log keeps: a flat list, for each op a tuple of facts and then a number for each of its tensors' storages.
+class RecordedOps:
+    """A flat list, for each op a tuple of facts and then a number for each of its tensors' storages.
 
-    Equal facts are kept once: a loop's ops repeat. Flat, and one `extend` an op, so that threads don't mix up theirs.
+    Equal facts are stored once: a loop's ops repeat. Flat, and one `extend` an op, so that threads don't mix up theirs.
     """
 
     def __init__(self):
@@ -64,8 +64,8 @@ class Kept:
         return (pairs[: len(inputs)] if traits.reads_inputs else []), pairs[len(inputs) :], traits.view
 
 
-def recorder(kept: Kept, timed: bool) -> TorchDispatchMode:
-    """Return a mode that adds every op to `kept`.
+def recorder(recorded: RecordedOps, timed: bool) -> TorchDispatchMode:
+    """Return a mode that adds every op to `recorded`.
 
     While GPUs are simulated with their clock's seconds; when `timed`, with those that an op took on the CPU.
     """
@@ -75,7 +75,7 @@ def recorder(kept: Kept, timed: bool) -> TorchDispatchMode:
     run = _timed if timed else None
     if gpus is not None:
         run = _modelled(gpus.clock, run)
-    return made_for(kept, run)
+    return made_for(recorded, run)
 
 
 def _record(mode, func, types, args=(), kwargs=None):
@@ -158,11 +158,11 @@ class _Recorder(TorchDispatchMode):
     supports_higher_order_operators = True
     __torch_dispatch__ = _record
 
-    def __init__(self, kept, run):
+    def __init__(self, recorded, run):
         super().__init__()
-        self.extend = kept.flat.extend
-        self.seen = kept.seen.setdefault
-        self.ops = kept.ops
+        self.extend = recorded.flat.extend
+        self.seen = recorded.seen.setdefault
+        self.ops = recorded.ops
         self.run = run
 
 
@@ -177,7 +177,7 @@ class _QuickRecorder(_Recorder):
 
 
 class _Fact(NamedTuple):
-    """What is kept of a tensor."""
+    """What is recorded of a tensor."""
 
     shape: torch.Size
     device: torch.device
@@ -232,7 +232,7 @@ def _as_record(func, backward, note, timing, inputs, outputs):
     )
 
 
-def _moved(traits: Traits, inputs, outputs, device):
+def _moved(traits, inputs, outputs, device):
     """Return the bytes of inputs that lay elsewhere than `device`, and where the first of them lay."""
     if traits.reads_to_python:  # `.item()`: one element goes to the CPU
         return (inputs[0].dtype.itemsize, inputs[0].device) if device.type != "cpu" else (0, None)

@@ -7,6 +7,7 @@ from math import log2
 
 from course.draw.colours import ROLES, Role
 from course.draw.picture import Picture, html
+from course.units import short_bytes
 
 GUTTER = 74  # pixels left of the lanes, for their names
 _WIDE = 706  # pixels shared by the columns
@@ -60,18 +61,6 @@ def graph(nodes: Sequence[Node], edges: Sequence[Edge], devices: Sequence[str], 
         f'width="{GUTTER + _WIDE}" height="{height}" font-size="12.5" fill="currentColor">{"".join(parts)}</svg>'
     )
     return html(svg, alt)
-
-
-def short_bytes(count: int) -> str:
-    """Return a count of bytes in at most three digits and a unit.
-
-    >>> short_bytes(4), short_bytes(1_048_576), short_bytes(262_144)
-    ('4 B', '1.05 MB', '262 kB')
-    """
-    for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if count >= size:
-            return f"{count / size:.3g} {unit}"
-    return f"{count} B"
 
 
 def role_of(device: str) -> Role:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from course.draw.colours import ROLES
 from course.draw.picture import Picture, html
+from course.units import short
 
 if TYPE_CHECKING:
     from course.timing.track import Track
@@ -115,11 +116,3 @@ def _here(scale, roof, stop, role):
         f'<text x="{x + side:.1f}" y="{y + 26:.1f}" text-anchor="{anchor}" font-weight="bold">n = {stop.size}</text>'
         f'<text x="{x + side:.1f}" y="{y + 42:.1f}" text-anchor="{anchor}">{reached}</text>'
     )
-
-
-def short(value: float) -> str:
-    """Return a number in three digits with the letter of its thousands: `67 T`, `4.8 T`, `100 M`."""
-    for letter, size in (("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3)):
-        if value >= size:
-            return f"{value / size:.3g} {letter}"
-    return f"{value:.3g} "

@@ -1,7 +1,5 @@
 """A training, drawn: the line through its points, the loss of each worker, and how stale the gradients were."""
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from course.draw.colours import ROLES, worker_colour
@@ -15,7 +13,7 @@ _POINTS = 400  # dots drawn for one worker at most: more hide one another
 def training(
     history: np.ndarray,
     title: str,
-    points: tuple[Sequence[float], Sequence[float]] | None = None,
+    points: tuple[np.ndarray, np.ndarray] | None = None,
     line: tuple[float, float] | None = None,
     best: tuple[float, float] | None = None,
     alt: str = "",

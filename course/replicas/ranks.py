@@ -1,4 +1,7 @@
-"""`torch.distributed` on a cluster's tasks: the same function in several processes, which reduce with gloo."""
+"""`torch.distributed` on a cluster's tasks: the same function in several processes, which reduce with gloo.
+
+(`torchrun` would start processes of its own; here they are the tasks that the other chapters work with.)
+"""
 
 import tempfile
 import time

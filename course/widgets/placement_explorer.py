@@ -9,9 +9,9 @@ import traitlets
 
 from course import draw
 from course.devices.explore import CPU, DEVICES, PROGRAM, READ, Exploration, best, explore, gpus_here
-from course.draw.graph import Edge, Node, graph, short_bytes
+from course.draw.graph import Edge, Node, graph
 from course.draw.picture import Picture
-from course.units import in_words
+from course.units import in_words, short_bytes
 from course.widgets.explorer import Explorer, headline
 
 WIDTHS = [64, 128, 256, 512, 1024, 2048]

@@ -11,10 +11,11 @@ import traitlets
 
 from course.draw import html
 from course.draw.picture import Picture
-from course.draw.track import short, track
+from course.draw.track import track
 from course.timing import track as tracks
 from course.timing.roofline import Roofline, roofline
 from course.timing.track import OPS, SIZES, Track
+from course.units import short
 from course.widgets.explorer import Explorer, headline
 
 RECORDED = "epyc-2-cores"

@@ -32,7 +32,7 @@ import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from grader.classroom.folders import ClassError, CourseFolder
@@ -76,12 +76,12 @@ class ClassFile:
     """The class file as read. `extensions`: (student, lab) -> a time or a timedelta."""
 
     title: str = ""
-    timezone: object = UTC
+    timezone: tzinfo = UTC
     labs: str | None = None
     late: Late = Late()
     standard: LabRules = LabRules()
     rules: Mapping[str, LabRules] = field(default_factory=dict)
-    extensions: Mapping[tuple, object] = field(default_factory=dict)
+    extensions: Mapping[tuple[str, str], datetime | timedelta] = field(default_factory=dict)
 
     def lab(self, name: str) -> LabRules:
         """Return the `LabRules` of the lab so called."""

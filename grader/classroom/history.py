@@ -7,6 +7,7 @@ was. Marking again what comes out the same adds nothing.
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
+from typing import Any
 
 from grader.classroom import atomic
 from grader.classroom.folders import CourseFolder
@@ -15,9 +16,9 @@ from grader.classroom.marks_csv import Row
 
 @dataclass(frozen=True)
 class Change:
-    """One row that is not as it was: `before` is None for a first mark."""
+    """One row that is not as it was: `before` is a Row, or None for a first mark."""
 
-    before: Row | None
+    before: Any
     after: Row
     at: str = ""
 
@@ -37,7 +38,8 @@ def latest(course: CourseFolder, lab: str) -> dict[tuple, Row]:
 
 def changes_of(course: CourseFolder, lab: str) -> list[Change]:
     """Return every `Change` of the marks of `lab`, the oldest first."""
-    last, found = {}, []
+    last: dict[tuple, Row] = {}
+    found = []
     for told in atomic.read_lines(_path(course, lab)):
         at = told.pop("at", "")
         row = Row(**told)
@@ -55,7 +57,7 @@ def differences(course: CourseFolder, lab: str, since: datetime | None = None) -
     if not changes:
         return []
     start = since.isoformat() if since is not None else changes[-1].at
-    merged = {}
+    merged: dict[tuple, Change] = {}
     for change in changes:
         if change.at >= start:
             before = merged[change.after.key].before if change.after.key in merged else change.before

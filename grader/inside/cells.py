@@ -25,10 +25,10 @@ class Notebook:
         self._begins = begins
         self.module = types.ModuleType("__main__")
         self.names = self.module.__dict__
-        self.errors = {}
+        self.errors: dict[int, str] = {}
         sys.modules["__main__"] = self.module
-        builtins.get_ipython = self.shell
-        builtins.display = lambda *things, **settings: None
+        builtins.__dict__["get_ipython"] = self.shell
+        builtins.__dict__["display"] = lambda *things, **settings: None
         self._shell = None
 
     def run(self, number: int, text: str) -> None:

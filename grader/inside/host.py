@@ -10,6 +10,7 @@ What it sends, as in `serve.py`: `h` text: it serves, at this address (JSON); `v
 import json
 import os
 import traceback
+from typing import Any
 
 from .cells import in_short
 from .serve import TEXT, _send, _take_message, _text
@@ -22,7 +23,7 @@ def main(requests: int, evidence: int) -> None:
         request = unpack(_take_message(requests))
         host = None
         try:
-            namespace = {"__name__": "host"}
+            namespace: dict[str, Any] = {"__name__": "host"}
             exec(compile(request["host"], "<host>", "exec"), namespace)
             host = namespace["Host"](request["plan"])
             _send(evidence, b"h", _text(json.dumps(host.address), TEXT))

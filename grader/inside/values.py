@@ -9,8 +9,10 @@ import json
 import math
 import operator
 import struct
+from collections.abc import Callable
+from typing import Any
 
-KINDS = {}
+KINDS: dict[str, Callable[[dict, Any], bytes]] = {}
 
 
 class NotThat(Exception):
@@ -20,18 +22,18 @@ class NotThat(Exception):
 class AsTensor:
     """An `array` that becomes a torch tensor in the sandbox; made here without torch."""
 
-    def __init__(self, array) -> None:
+    def __init__(self, array: Any) -> None:
         self.array = array
 
 
 def pack(value: object) -> bytes:
     """Return `value` (plain data: numbers, strings, bytes, None, arrays; lists, tuples, dicts of these) as bytes."""
-    blobs = []
+    blobs: list[bytes] = []
     text = json.dumps(_packed(value, blobs)).encode()
     return b"".join([struct.pack("<II", len(text), len(blobs)), text, *(struct.pack("<Q", len(b)) + b for b in blobs)])
 
 
-def unpack(data: bytes) -> object:
+def unpack(data: bytes) -> Any:
     """Return the value that `pack` was given."""
     size, count = struct.unpack_from("<II", data)
     offset, blobs = 8 + size, []
@@ -102,7 +104,7 @@ def encode(plan: dict, value: object) -> bytes:
         raise NotThat(named(value)) from None
 
 
-def fits(value: object, schema: object) -> bool:
+def fits(value: Any, schema: Any) -> bool:
     """Return whether `value`, as JSON gives it, is of the shape that `schema` says.
 
     `schema` is that of `result_types.Json` as plain data: types by name, None for a key that may be any.

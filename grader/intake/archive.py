@@ -7,10 +7,11 @@ import os
 import stat
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from grader.classroom.folders import ClassError, shown
 from grader.submission.read import LIMIT
@@ -29,7 +30,7 @@ class Download:
     """An open download: `names` inside it, and `read(name)`."""
 
     names: list
-    _read: object
+    _read: Callable[[str], IO[bytes]]
     _budget: int = TOTAL
 
     def read(self, name: str) -> bytes:

@@ -60,7 +60,7 @@ def read_roster(course: CourseFolder, path: Path | None = None) -> list[Person]:
     if path is None and not place.exists():
         return []
     found = [(line, person) for line, person in _people(place)]
-    lines = {}
+    lines: dict[tuple[str, str], int] = {}
     for line, person in found:
         why = not_a_student(person.student)
         if why:

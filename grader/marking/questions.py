@@ -68,7 +68,7 @@ class SandboxedSubmission:
         self._messages = Messages(self._running)
         self._companion = Companion(sandbox, _program("values", "cells", "stand_ins", "serve", "host"), seconds)
         self._cells = list(cells)
-        self.errors = {}
+        self.errors: dict[int, str] = {}
 
     def __enter__(self) -> Self:
         return self

@@ -26,7 +26,7 @@ import math
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -45,7 +45,7 @@ class Malformed(ValueError):
 class Kind:
     """A kind of evidence, the base of those below. `_words` names it; `_read` reads its bytes."""
 
-    _words: ClassVar[str] = ""
+    _words: ClassVar[Any] = ""
 
     def plan(self) -> dict:
         """Return the kind as plain data, by which the sandbox's side (`inside/values.py`) makes its bytes."""
@@ -59,6 +59,9 @@ class Kind:
     def read(self, take: Callable[[int], bytes]) -> object:
         """Return the value whose bytes come next; `take(count)` gives them. Raises Malformed for others."""
         return self._read(take)
+
+    def _read(self, take: Callable[[int], bytes]) -> Any:
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)

@@ -16,10 +16,22 @@ c.Autograde.exporter_class = "grader.reports.no_autograder.Refusal"
 """
 
 
+#: What the refusal was called while the grader was a room of the course.
+FORMER, REFUSAL = "course.grading.no_autograder.Refusal", "grader.reports.no_autograder.Refusal"
+
+
 def write_config(course: CourseFolder) -> bool:
-    """Write nbgrader_config.py into the class's folder, unless there is one; return whether it was written."""
+    """Write nbgrader_config.py into the class's folder, unless there is one; return whether it was written.
+
+    In one that is there, a teacher's own too, only the former name of the refusal is brought up to date.
+    """
     path = course.root / "nbgrader_config.py"
-    if path.exists() or path.is_symlink():
+    if path.is_symlink():
         return False
-    atomic.write(path, CONFIG)
-    return True
+    if not path.exists():
+        atomic.write(path, CONFIG)
+        return True
+    text = path.read_text(encoding="utf-8", errors="surrogateescape")
+    if FORMER in text:
+        atomic.write(path, text.replace(FORMER, REFUSAL).encode("utf-8", "surrogateescape"))
+    return False

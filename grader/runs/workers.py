@@ -50,22 +50,23 @@ def mark_all(
             yield task, _told(_marked(lab, task.data, task.secret, sandbox, mark), lab)
         return
     limit = longest(lab) if seconds is None else seconds
-    tasks, workers, more = iter(tasks), {}, True
+    waiting, more = iter(tasks), True
+    workers: dict[int, _Worker] = {}
     try:
         while more or workers:
             while more and len(workers) < jobs:
-                task = next(tasks, None)
-                more = task is not None
+                first = next(waiting, None)
+                more = first is not None
                 if more:
                     worker = _Worker(lab, sandbox, mark)
-                    worker.give(task, START)
+                    worker.give(first, START)
                     workers[worker.sentinel] = worker
             for worker in _answered(workers) if workers else ():
                 task, marks, task_next = worker.task, worker.take(limit), None
                 if marks is None:
                     continue  # it has loaded the lab and begins
                 if worker.is_fit():
-                    task_next = next(tasks, None) if more else None
+                    task_next = next(waiting, None) if more else None
                     more = task_next is not None
                 if task_next is not None:
                     worker.give(task_next, limit)

@@ -51,9 +51,11 @@ def find_programs(own_namespace: bool) -> tuple[str, str | None]:
     found = {name: shutil.which(name, path="/usr/local/bin:/usr/bin:/bin:/usr/sbin") for name in ("bwrap", "setpriv")}
     if found["bwrap"] is None:
         raise SandboxUnavailable("there is no bwrap. Install bubblewrap (Debian, Ubuntu: apt-get install bubblewrap).")
-    if found["setpriv"] is None and not own_namespace:
+    if own_namespace:
+        return found["bwrap"], None
+    if found["setpriv"] is None:
         raise SandboxUnavailable("there is no setpriv. Install util-linux 2.33 or newer.")
-    return found["bwrap"], None if own_namespace else os.path.realpath(found["setpriv"])
+    return found["bwrap"], os.path.realpath(found["setpriv"])
 
 
 def options(profile: Profile, installation: Installation, identity: Identity, share_network: bool = False) -> Options:

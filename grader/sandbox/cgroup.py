@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from typing import Self
 
 ROOT = Path("/sys/fs/cgroup")
 OWN_GROUPS = Path("/proc/self/cgroup")
@@ -32,7 +31,7 @@ class ControlGroup:
         """Whether the kernel limits its memory."""
         return any((folder / name).exists() for folder in self.folders for name in LIMITS_OF_MEMORY)
 
-    def holding(self, pid: int) -> Self:
+    def holding(self, pid: int) -> "ControlGroup":
         """Put the process `pid`, and what it will start, under the limits; return the group as far as that went."""
         holding = []
         for folder in self.folders:

@@ -3,7 +3,10 @@
 import os
 import select
 import time
-from typing import NoReturn, Self
+from typing import Any, NoReturn, Self
+
+from grader.sandbox.errors import Ended
+from grader.sandbox.usage import Look
 
 AT_ONCE = 64 * 1024  # bytes: what a pipe holds
 
@@ -15,8 +18,9 @@ class Pipes:
     monotonic clock), and says how the program is ended: `stop`, `close` and `_stopped`.
     """
 
-    _requests: int | None
-    _evidence: int | None
+    ended: Any = None  # `errors.Ended`, once it has
+    _requests: int
+    _evidence: int
     _deadline: float
 
     def send(self, data: bytes, seconds: float | None = None) -> None:
@@ -45,6 +49,18 @@ class Pipes:
             data += more
         return bytes(data)
 
+    def stop(self, limit: str) -> None:
+        """Kill everything inside; `limit`, a key of `errors.SENTENCES`, says why. The first reason stays."""
+        raise NotImplementedError
+
+    def close(self) -> Ended:
+        """End what still runs, wait until it is gone, and give everything back. May be called again."""
+        raise NotImplementedError
+
+    def look(self) -> Look | None:
+        """Return the `usage.Look` at what it used so far, seen by the calling thread; None where it is not counted."""
+        return None
+
     def __enter__(self) -> Self:
         return self
 
@@ -58,7 +74,7 @@ class Pipes:
         if not is_ready(descriptor, event, deadline - time.monotonic()):
             self._stopped("time")
 
-    def _stopped(self, limit) -> NoReturn:
+    def _stopped(self, limit: str) -> NoReturn:
         raise NotImplementedError
 
 

@@ -28,7 +28,6 @@ class Running(Pipes):
 
     def __init__(self, profile: Profile, parts: Any, release: Callable[[], object]) -> None:
         """`parts`: the `Parts` of a sandbox that was just started; `release()` is called once all of it is gone."""
-        self.ended = None
         self._profile = profile
         self._parts = parts
         self._requests, self._evidence = parts.requests, parts.evidence
@@ -36,8 +35,8 @@ class Running(Pipes):
         self._started = time.monotonic()
         self._deadline = self._started + GATE
         self._begun = False
-        self._limit = None
-        self._failure = None
+        self._limit: str | None = None
+        self._failure: Exception | None = None
         self._turn = threading.Lock()  # nothing is killed by a descriptor that was given back
         self._over = False
         self._used = Usage(0, 0.0, 0, 0)
@@ -183,8 +182,9 @@ class Running(Pipes):
 
 
 def _closed(descriptor):
-    if descriptor is not None:
+    if descriptor >= 0:
         os.close(descriptor)
+    return -1
 
 
 class BoundedLog:

@@ -60,10 +60,9 @@ class UnsafeSandbox:
 
 
 class UnsafeProcess(Pipes):
-    """What `UnsafeSandbox.start` gives: `send`, `receive`, `look`, `stop`, `close` and `ended`, as `Running` has."""
+    """What `UnsafeSandbox.start` gives: `send`, `receive`, `stop`, `close` and `ended`, as `Running` has."""
 
     def __init__(self, profile: Profile, folder: Path) -> None:
-        self.ended = None
         self._folder, self._profile = folder, profile
         self._started = time.monotonic()
         self._deadline = self._started + profile.seconds
@@ -75,15 +74,16 @@ class UnsafeProcess(Pipes):
         with (folder / "stdout").open("wb") as stdout, (folder / "stderr").open("wb") as stderr:
             self._process = subprocess.Popen(
                 [sys.executable, "-P", "-s", "-S", "-c", _BOOT, str(theirs), str(back)],
-                **{"pass_fds": (theirs, back), "cwd": folder / "work", "env": settings, "start_new_session": True},
-                **{"stdin": subprocess.DEVNULL, "stdout": stdout, "stderr": stderr},
+                stdin=subprocess.DEVNULL,
+                stdout=stdout,
+                stderr=stderr,
+                pass_fds=(theirs, back),
+                cwd=folder / "work",
+                env=settings,
+                start_new_session=True,
             )
         os.close(theirs)
         os.close(back)
-
-    def look(self) -> None:
-        """Return None: what it uses is not counted."""
-        return None
 
     def close(self) -> Ended:
         """End it, remove what it left, and return `Ended`. May be called again."""

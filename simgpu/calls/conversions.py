@@ -160,7 +160,7 @@ def set_(tensor: Tensor, source: Any = None, *args: Any, **kwargs: Any) -> Tenso
     """`Tensor.set_`, as `torch.load` uses it to fill a tensor with what it has read."""
     if isinstance(source, RestoredStorage):
         numbers = torch.empty(0, dtype=tensor.dtype).set_(source, *args, **kwargs)
-        simulation = state.active()
+        simulation = state.required()
         simulation.memory.took(source.where.index, source.nbytes(), numbers)
         return SimulatedTensor(numbers, source.where, simulation)
     if isinstance(tensor, SimulatedTensor) or isinstance(source, SimulatedTensor):

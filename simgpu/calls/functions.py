@@ -55,7 +55,7 @@ def run(func: Callable, args: tuple, kwargs: dict | None) -> Any:
         body = _BODIES[func] = body_of(func)
     if body is not None:
         return _seen_again(body, args, kwargs or {})
-    simulation = state.active()
+    simulation: Any = state.active()
     if kwargs:
         if simulation is not None and kwargs.get("pin_memory") and _is_host(kwargs.get("device")):
             return mark(run(func, args, {name: value for name, value in kwargs.items() if name != "pin_memory"}))
@@ -193,8 +193,10 @@ SimulatedTensor.__torch_function__ = classmethod(_of_class)
 _BACKWARD = body_of(Tensor.backward)
 _GRAD = body_of(torch.autograd.grad)
 _CONVERTERS = (torch.tensor, torch.as_tensor, torch.asarray)
-_BODIES = {}  # function of torch -> its body, None for one of C++; some hundred at most
-_HANDLERS = {
+_BODIES: dict[
+    Callable, Callable | None
+] = {}  # function of torch -> its body, None for one of C++; some hundred at most
+_HANDLERS: dict[Any, Callable] = {
     Tensor.to: conversions.to,
     Tensor.cuda: conversions.cuda,
     Tensor.cpu: conversions.cpu,

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from simgpu.ops.results import put
 from simgpu.ops.tensor import SimulatedTensor, read
-from simgpu.state import active
+from simgpu.state import active, required
 
 _to_copy = torch.ops.aten._to_copy.default
 _quiet = torch._C.DisableTorchFunctionSubclass
@@ -89,7 +89,7 @@ def placed(gradient: Tensor, device: torch.device) -> Tensor:
     numbers = gradient.numbers if isinstance(gradient, SimulatedTensor) else gradient
     if device.type == "cpu":
         return numbers
-    return put(SimulatedTensor, numbers.detach(), device, active())
+    return put(SimulatedTensor, numbers.detach(), device, required())
 
 
 class _Placed(torch.autograd.Function):

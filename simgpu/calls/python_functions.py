@@ -1,16 +1,16 @@
 """Functions that torch wrote in Python, run so that what they call inside is seen again.
 
-Such a function first asks whether somebody overrides it and, if so, hands itself over. We are that somebody: calling it
-again would hand it over again, and leaving our mode first, as torch advises, would hide from us the
-`torch.zeros(…, device=query.device)` inside it. So a copy of the function is called, for which nobody overrides.
+Such a function first asks whether it is overridden and, if so, hands itself over. It is, by the simulation: calling it
+again would hand it over again, and leaving the mode first, as torch advises, would hide from it the
+`torch.zeros(…, device=query.device)` inside it. So a copy of the function is called, for which no override is found.
 """
 
 import types
 from collections.abc import Callable
-from functools import cache
 
 import torch
 
+_UNGUARDED: dict[int, tuple[dict, dict]] = {}  # id of a module's names -> these, and the same with other guards
 _GUARDS = ("has_torch_function", "has_torch_function_unary", "has_torch_function_variadic")
 
 
@@ -24,34 +24,23 @@ def body_of(func: Callable) -> Callable | None:
     if "__class__" in func.__code__.co_freevars:
         return None
     copied = types.FunctionType(
-        func.__code__, _unguarded(_Module(func.__globals__)), func.__name__, func.__defaults__, func.__closure__
+        func.__code__, _unguarded(func.__globals__), func.__name__, func.__defaults__, func.__closure__
     )
     copied.__kwdefaults__ = func.__kwdefaults__
     return copied
 
 
-class _Module:
-    """The names of a module, equal to itself alone: a dict is no key."""
-
-    def __init__(self, names):
-        self.names = names
-
-    def __hash__(self):
-        return id(self.names)
-
-    def __eq__(self, other):
-        return self.names is other.names
-
-
-@cache
 def _unguarded(module):
-    """Return the module's names with guards that always say no."""
-    names = {**module.names, **{guard: _nobody for guard in _GUARDS if guard in module.names}}
-    overrides = _Instead(torch.overrides, **dict.fromkeys(_GUARDS, _nobody))
+    """Return a module's names with guards that always say no: one dict for all of its functions."""
+    if id(module) in _UNGUARDED:
+        return _UNGUARDED[id(module)][1]
+    names = {**module, **{guard: _never_overridden for guard in _GUARDS if guard in module}}
+    overrides = _Instead(torch.overrides, **dict.fromkeys(_GUARDS, _never_overridden))
     if names.get("overrides") is torch.overrides:  # torch.sym_max asks `overrides.has_torch_function(…)`
         names["overrides"] = overrides
     if names.get("torch") is torch:  # torch.nn.init asks `torch.overrides.has_torch_function_variadic(…)`
         names["torch"] = _Instead(torch, overrides=overrides)
+    _UNGUARDED[id(module)] = module, names
     return names
 
 
@@ -67,5 +56,5 @@ class _Instead(types.ModuleType):
         return getattr(self._module, name)
 
 
-def _nobody(*args):
+def _never_overridden(*args):
     return False

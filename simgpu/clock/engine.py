@@ -12,7 +12,7 @@ class Engine:
     def __init__(self, lane: str):
         self.lane = lane
         self.end = 0.0
-        self._taken = []  # (start, stop), rising
+        self._taken: list[tuple[float, float]] = []  # (start, stop), rising
 
     def gap(self, earliest: float, seconds: float) -> float:
         """Return the first moment from `earliest` on at which the engine is idle for `seconds`."""

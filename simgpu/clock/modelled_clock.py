@@ -27,6 +27,7 @@ from simgpu.units import seconds_in_words
 
 CALL = 1e-6  # seconds the host needs to record or ask an event; without it, a loop that asks would never end
 _WAYS = ("copy in", "compute", "copy out")
+Place = int | None  # a device's index, None: the host
 SPANS = 20_000  # spans; a long training must not fill the memory with its past
 
 
@@ -54,8 +55,8 @@ class Booked(NamedTuple):
 class _Mine(threading.local):
     """What a thread has of a clock: its current stream of each device where that isn't the default, what it booked."""
 
-    streams = {}  # replaced, never changed
-    last = None
+    streams: dict[int, "Queue"] = {}  # replaced, never changed
+    last: Booked | None = None
 
 
 class Queue:
@@ -79,9 +80,9 @@ class ModelledClock:
         self.count = count
         self._lock = threading.RLock()
         self._mine = _Mine()
-        self._queues = WeakSet()
-        self._spans = deque(maxlen=SPANS)
-        self._known = {}  # `Work` -> seconds on the device: a program repeats itself
+        self._queues: WeakSet[Queue] = WeakSet()
+        self._spans: deque[tuple] = deque(maxlen=SPANS)
+        self._known: dict[Work, float] = {}  # `Work` -> seconds on the device: a program repeats itself
         self._launch = model.launch
         self._set_engines()
         self._defaults = [self._queue(index, 0) for index in range(count)]
@@ -115,13 +116,7 @@ class ModelledClock:
         return seconds
 
     def copy(
-        self,
-        source: int | None,
-        target: int | None,
-        nbytes: int,
-        pinned: bool = False,
-        blocking: bool = True,
-        name: str = "copy",
+        self, source: Place, target: Place, nbytes: int, pinned: bool = False, blocking: bool = True, name: str = "copy"
     ) -> float:
         """Copy `nbytes` from device `source` to device `target`, None meaning the host; return the copy's seconds.
 

@@ -84,7 +84,7 @@ class Driver:
 def c_functions(driver: Driver) -> dict[str, Callable]:
     """Return torch._C's functions for CUDA and for accelerators as name -> function of the simulated driver."""
     gpus = driver.gpus
-    cuda = {
+    cuda: dict[str, Callable] = {
         "init": lambda: None,
         "isInBadFork": lambda: False,
         "getDeviceCount": lambda: gpus.count,
@@ -107,7 +107,7 @@ def c_functions(driver: Driver) -> dict[str, Callable]:
         "ipc_collect": lambda: None,
         "get_sync_debug_mode": lambda: 0,
     }
-    accelerator = {
+    accelerator: dict[str, Callable] = {
         "emptyCache": driver.empty_cache,
         "resetAccumulatedStats": lambda index: None,
         "getAccelerator": lambda: torch.device("cuda"),

@@ -11,7 +11,7 @@ import torch
 _ORIGINAL = torch._C.Generator
 _CPU = torch.device("cpu")
 # Torch passes a generator through C++ and hands an op another Python object; the address of the C++ one stays.
-_BELONGS = {}
+_BELONGS: dict[int, torch.device] = {}
 
 
 class DeviceGenerator(_ORIGINAL):
@@ -34,9 +34,7 @@ class DeviceGenerator(_ORIGINAL):
 
     def clone_state(self) -> "DeviceGenerator":
         """Return a new generator of the same device in the same state."""
-        made = DeviceGenerator(self._where)
-        made.set_state(self.get_state())
-        return made
+        return _rebuilt(self._where, self.get_state())
 
     def __reduce__(self):
         return _rebuilt, (self._where, self.get_state())

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from simgpu.clock.modelled_clock import Queue
-from simgpu.state import active
+from simgpu.state import required
 
 _DEVICE_TYPE = 1  # CUDA's number among torch's device types
 
@@ -24,8 +24,6 @@ class Milliseconds(float):
 
     def __repr__(self):
         return f"{float(self):.6g} ms, {self.label}"
-
-    __str__ = __repr__
 
     def __format__(self, spec):
         return format(float(self), spec) if spec else repr(self)
@@ -44,9 +42,9 @@ class Event:
         if interprocess or external:
             raise RuntimeError("torch.cuda.Event(interprocess, external): simulated GPUs live in one process alone.")
         self.enable_timing = enable_timing
-        self.device = None  # until it is first recorded
-        self._clock = active().clock
-        self._moment = None  # modelled seconds, and how often the clock had been reset when it was recorded
+        self.device: torch.device | None = None  # until it is first recorded
+        self._clock = required().clock
+        self._moment: Any = None  # modelled seconds, and how often the clock had been reset when it was recorded
 
     def record(self, stream: "Stream | None" = None) -> None:
         """Put the event behind the work that `stream`, by default the current one, has now."""
@@ -103,11 +101,11 @@ class Stream:
     """
 
     def __init__(self, device: Any = None, priority: int = 0, *, queue: Queue | None = None):
-        self._clock = active().clock
+        self._clock = required().clock
         self.priority = priority
         self.queue = queue or self._clock.new_stream(_index(device))
         self.device = torch.device("cuda", self.queue.device)
-        self._before = []
+        self._before: list[Any] = []
 
     @property
     def device_index(self) -> int:
@@ -178,19 +176,19 @@ class Stream:
 
 def current_stream(device: Any = None) -> Stream:
     """Return this thread's current `Stream` of `device`, by default of the current device."""
-    return Stream(queue=active().clock.current_stream(_index(device)))
+    return Stream(queue=required().clock.current_stream(_index(device)))
 
 
 def default_stream(device: Any = None) -> Stream:
     """Return the `Stream` that `device`, by default the current one, starts with."""
-    return Stream(queue=active().clock.default_stream(_index(device)))
+    return Stream(queue=required().clock.default_stream(_index(device)))
 
 
 def set_stream(stream: Stream | None) -> None:
     """Make `stream` the current one of its device, and that device the current one; None changes nothing."""
     if stream is None:
         return
-    simulation = active()
+    simulation = required()
     if stream._clock is not simulation.clock:
         raise RuntimeError(f"torch.cuda.set_stream({stream}): it belongs to a simulation that was closed.")
     torch.cuda.set_device(stream.device)
@@ -198,4 +196,4 @@ def set_stream(stream: Stream | None) -> None:
 
 
 def _index(device):
-    return active().driver.legal(torch.cuda._utils._get_device_index(device, optional=True))
+    return required().driver.legal(torch.cuda._utils._get_device_index(device, optional=True))

@@ -4,13 +4,12 @@ All is put back at the end.
 """
 
 import functools
-import importlib
 import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -109,11 +108,8 @@ def _put_back(owner, name, value):
 
 def _forget_answers():
     """Drop the answers that torch keeps of questions about the hardware."""
-    for module, name in (
-        ("torch.cuda", "_check_bf16_tensor_supported"),
-        ("torch.accelerator", "get_device_capability"),
-    ):
-        function = getattr(importlib.import_module(module), name, None)
+    for owner, name in ((torch.cuda, "_check_bf16_tensor_supported"), (torch.accelerator, "get_device_capability")):
+        function = getattr(owner, name, None)
         if hasattr(function, "cache_clear"):
             function.cache_clear()
 
@@ -130,7 +126,7 @@ def _refusal(name):
     def refused(*args, **kwargs):
         raise RuntimeError(
             f"torch.cuda.{name}: simulated GPUs do not do this. It needs a real one; "
-            "help(course.simulated_gpus) says what works here."
+            "help(simulated_gpus) says what works here."
         )
 
     return refused
@@ -175,7 +171,7 @@ def uncompiled() -> Iterator[None]:
             if not told:
                 told.append(stack.enter_context(torch.compiler.set_stance("force_eager")))
 
-        told = []
+        told: list[Any] = []
         if "torch._dynamo" in sys.modules:
             eager()
         torch.compile, torch.nn.DataParallel.__init__, torch.export.export = compiled, _no_parallel, _not_exported

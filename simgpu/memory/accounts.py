@@ -37,8 +37,8 @@ class MemoryAccounts:
         self.name = name
         self._free_of_system = free
         self.accounts = tuple(Account(memory) for _ in range(count))
-        self._blocks = {}
-        self._gone = deque()  # storages whose last tensor has gone, not yet given back
+        self._blocks: dict[int, _Block] = {}
+        self._gone: deque[_Block] = deque()  # storages whose last tensor has gone, not yet given back
         self._drop = self._gone.append
         self._lock = threading.Lock()
 
@@ -200,6 +200,9 @@ class _Block(weakref.ref):
     """A storage on GPU `index`, watched: its `nbytes` in CUDA's steps, `key` its address."""
 
     __slots__ = ("index", "key", "nbytes")
+    index: int
+    key: int
+    nbytes: int
 
 
 def _pool(nbytes):

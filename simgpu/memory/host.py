@@ -11,7 +11,7 @@ from pathlib import Path
 
 import torch
 
-_PINNED = {}  # address of a storage -> weak reference to it
+_PINNED: dict[int, weakref.ref] = {}  # address of a storage -> weak reference to it
 
 
 def pin(tensor: torch.Tensor, device: object = None) -> torch.Tensor:

@@ -3,6 +3,7 @@
 Each speed is chosen so that the largest relative error against the rows it decides is as small as its form allows.
 """
 
+from collections.abc import Sequence
 from math import exp, inf, log, sqrt
 from statistics import median
 from typing import Any, NamedTuple, Protocol
@@ -23,12 +24,18 @@ class RecordedTrace(Protocol):
     - `ops`: rows with op, dtype, numbers (how many), flops, nbytes and seconds.
     """
 
-    name: str
-    hardware: str
-    origin: str
-    matmul: tuple[Any, ...]
-    copies: tuple[Any, ...]
-    ops: tuple[Any, ...]
+    @property
+    def name(self) -> str: ...
+    @property
+    def hardware(self) -> str: ...
+    @property
+    def origin(self) -> str: ...
+    @property
+    def matmul(self) -> Sequence[Any]: ...
+    @property
+    def copies(self) -> Sequence[Any]: ...
+    @property
+    def ops(self) -> Sequence[Any]: ...
 
 
 def calibrate(trace: RecordedTrace) -> DeviceModel:
@@ -40,7 +47,7 @@ def calibrate(trace: RecordedTrace) -> DeviceModel:
     """
     if not any(row.dtype == "float32" for row in trace.matmul):
         raise ValueError(f"calibrate(trace={trace.name!r}): it has no float32 products; record some by record_trace.")
-    assumed = []
+    assumed: list[str] = []
     bandwidth = _memory(trace)
     launch, peak, half_size = _products(trace.matmul, bandwidth, assumed)
     if bandwidth == inf:

@@ -38,7 +38,8 @@ class FitErrors(tuple[FitError, ...]):
     @property
     def aimed(self) -> list[FitError]:
         """Those the model is made for: products of 256 and more, and copies to and from the device."""
-        return [row for row in self if row.what.startswith(("to device", "from device")) or _is_aimed_product(row)]
+        products = [row for row in self if row.what.startswith("product") and row.size >= AIMED_SIZE]
+        return products + [row for row in self if row.what.startswith(("to device", "from device"))]
 
     @property
     def largest(self) -> FitError:
@@ -79,7 +80,3 @@ def errors(model: DeviceModel, trace: RecordedTrace) -> FitErrors:
         modelled = max(model.launch, model.seconds(Work(row.flops, row.nbytes, row.dtype)))
         rows.append(FitError(f"{row.op} {row.dtype}", row.numbers, row.seconds, modelled))
     return FitErrors(rows, f"{model.label}, against a trace recorded on {trace.origin}")
-
-
-def _is_aimed_product(row):
-    return row.what.startswith("product") and row.size >= AIMED_SIZE

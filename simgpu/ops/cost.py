@@ -5,7 +5,7 @@ taken to do one operation an element and to be bound by memory: it reads its inp
 metadata and `empty` cost nothing. Counted in about 3 µs an op.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -52,9 +52,9 @@ _FORMULAS = {
     _aten.mkldnn_rnn_layer_backward: lambda *args, out_val=None: 2 * _layer(*args),
 }
 
-_how = {}  # op -> the function below that counts it
-_counted = {}  # (op, shapes, settings, dtype) -> `Work`
-_names = {}  # torch.float32 -> "float32"
+_how: dict[OpOverload, Callable[..., Work]] = {}  # op -> the function below that counts it
+_counted: dict[tuple, Work] = {}  # (op, shapes, settings, dtype) -> `Work`
+_names: dict[torch.dtype, str] = {}  # torch.float32 -> "float32"
 
 
 def work_of(func: OpOverload, args: Sequence, kwargs: Mapping, made: Any) -> Work:

@@ -14,13 +14,7 @@ _INDEXING = {"index", "index_put_", "index_put", "_index_put_impl_", "_unsafe_in
 #: Take a 0-dim CPU tensor beside tensors of a GPU, as CUDA does, without being declared pointwise.
 _SCALARS = {"where", "masked_fill_", "masked_fill", "fill_", "fill", "index_fill_", "index_fill", "copy_", "lerp_"}
 #: Take lengths, which CUDA wants on the CPU.
-_LENGTHS = {
-    "_pack_padded_sequence",
-    "_pack_padded_sequence_backward",
-    "_ctc_loss",
-    "_ctc_loss_backward",
-    "tensor_split",
-}
+_LENGTHS = {*"_pack_padded_sequence _pack_padded_sequence_backward _ctc_loss _ctc_loss_backward tensor_split".split()}
 #: Run in ways of their own.
 _PARTICULAR = {"_to_copy", "_local_scalar_dense", "_pack_padded_sequence"}
 

@@ -13,8 +13,8 @@ from simgpu.ops.declarations import OpPlan, plan_of
 from simgpu.ops.repeated import remember, run_again
 from simgpu.ops.results import make_room, put, put_all, written
 
-_PLANS = {}
-_NOTHING = {}
+_PLANS: dict[int, OpPlan] = {}
+_NOTHING: dict[str, Any] = {}
 _CUDA = torch._C.DispatchKeySet(torch._C.DispatchKey.CUDA)
 _SPECIAL = {
     torch.ops.aten._to_copy.default: copies.to_copy,
@@ -56,6 +56,8 @@ class Call:
     """The tensors of one op: `where` its first simulated one is, and the `others`, which are elsewhere."""
 
     __slots__ = ("cls", "plan", "first", "where", "simulation", "others")
+    where: Any  # None until there is one
+    others: Any
 
     def __init__(self, cls: type, plan: OpPlan):
         self.cls = cls

@@ -6,18 +6,20 @@ import torch
 from torch import Tensor
 from torch._ops import OpOverload
 
+from simgpu.models.device_model import Work
 from simgpu.ops import cost
 from simgpu.ops.declarations import OpPlan
 from simgpu.ops.results import put_all
 
-_WORKS = {}  # (op, shapes, dtypes, settings) -> `Work`
+_WORKS: dict[tuple, Work] = {}  # (op, shapes, dtypes, settings) -> `Work`
 _SETTINGS = {int, bool, str, type(None), torch.dtype, torch.layout, torch.memory_format}
 
 
 def run_again(cls: type, func: OpOverload, plan: OpPlan, args: tuple) -> Any:
     """Return what `func` makes of simulated tensors on one device, or None if this way is not open to it."""
-    first = None
-    inner, key = [], [plan]  # a plan stands for its op: torch's own objects are slow to look up
+    first: Any = None
+    inner: list[Any] = []
+    key: list[Any] = [plan]  # a plan stands for its op: torch's own objects are slow to look up
     for value in args:
         kind = type(value)
         if kind is cls:
@@ -49,7 +51,7 @@ def run_again(cls: type, func: OpOverload, plan: OpPlan, args: tuple) -> Any:
 
 def remember(func: OpOverload, plan: OpPlan, inner: list, made: Any) -> None:
     """Keep what `func` asks of the device for the plain arguments `inner`, of which it made `made`."""
-    key = [plan]
+    key: list[Any] = [plan]
     for value in inner:
         kind = type(value)
         if kind is Tensor:

@@ -77,7 +77,7 @@ def make_room(
     func: OpOverload, plan: OpPlan, args: Sequence, kwargs: dict, where: torch.device, simulation: "SimulatedGPUs"
 ) -> bool:
     """Raise before an op makes more than the device, or this computer, has room for: the numbers would be written
-    before anybody could count them. Return whether it makes so little that nobody need ask."""
+    before they are counted. Return whether it makes so little that asking is not needed."""
     sizes = _sizes(args)
     if plan.scalars and len(set(sizes[0])) == 1 and not sizes[1]:
         bound = sizes[0][0].numel()

@@ -37,7 +37,8 @@ class SimulatedTensor(Tensor):
         made.simulation = simulation
         return made
 
-    __torch_dispatch__ = classmethod(run_op)
+    __torch_dispatch__: Any = classmethod(run_op)
+    where: Any  # a `torch.device`; torch has a method by that name
 
     @property
     def device(self) -> torch.device:

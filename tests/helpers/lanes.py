@@ -7,21 +7,29 @@ APART = ("tests/notebooks/test_run_all.py",)
 
 #: The files that take longest, the longest first: a quarter of a minute and more each.
 LONGEST = (
-    "tests/labs/test_lab03.py",
     "tests/notebooks/test_run_all.py",
+    "tests/project/test_types.py",
     "tests/browser/test_lab_in_chromium.py",
+    "tests/labs/test_lab03.py",
     "tests/labs/test_lab07.py",
+    "tests/labs/test_lab04.py",
+    "tests/labs/test_lab06.py",
     "tests/course/cluster/multihost/test_scheduler_lost.py",
     "tests/slow/faults/test_faults.py",
     "tests/course/training/multihost/test_roles.py",
-    "tests/labs/test_lab06.py",
-    "tests/course/cluster/local_runtime/test_interrupts.py",
+    "tests/course/widgets/test_failure_lab.py",
     "tests/slow/attacks/test_class.py",
+    "tests/course/cluster/local_runtime/test_interrupts.py",
+    "tests/course/cluster/local_runtime/test_kills.py",
+    "tests/course/cluster/multihost/test_task_command.py",
     "tests/course/cluster/multihost/test_hosts.py",
+    "tests/course/training/multihost/test_chief.py",
     "tests/course/training/server/test_exactly_once.py",
+    "tests/course/training/driver/test_recovery.py",
     "tests/grader/test_cli.py",
     "tests/grader/selftest/test_selftest.py",
-    "tests/labs/test_lab04.py",
+    "tests/grader/marking/test_mark.py",
+    "tests/course/widgets/test_stopwatch_comparison.py",
 )
 
 

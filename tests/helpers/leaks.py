@@ -36,12 +36,16 @@ def leftovers():
 
 
 def check_leaks(before, patience=20.0):
-    """Wait up to `patience` seconds for all that was not there `before` to go; fail with the names of the rest."""
+    """Wait up to `patience` seconds for all that was not there `before` to go, or fail with the names of the rest.
+
+    Returns what is alive now, as `leftovers` does.
+    """
     deadline = time.monotonic() + patience
     while True:
-        left = [now - then for now, then in zip(leftovers(), before, strict=True)]
+        now = leftovers()
+        left = [here - then for here, then in zip(now, before, strict=True)]
         if not any(left):
-            return
+            return now
         if time.monotonic() > deadline:
             kinds = ("processes", "listening ports", "threads")
             named = "; ".join(f"{k} {sorted(v)}" for k, v in zip(kinds, left, strict=True) if v)

@@ -17,7 +17,7 @@ import course
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-PAPERS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAPERS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 CHAPTERS = {path.stem: path.read_text(encoding="utf-8") for path in (ROOT / "notebooks" / "source").glob("[0-9]*.py")}
 #: | 03 | [Game of Life](notebooks/03_game_of_life.ipynb) | 45 | How many …? |
 ROW = re.compile(r"^\| (\d\d) \| \[(.+?)\]\(notebooks/(\w+)\.ipynb\) \| (\d+) \| (.+?) \|$", re.M)
@@ -65,6 +65,23 @@ def test_the_readmes_picture_is_the_one_that_its_script_draws():
     for name, theme in script["THEMES"].items():
         assert (ROOT / "docs" / f"picture-{name}.svg").read_text(encoding="utf-8") == script["draw"](theme)
     assert f'alt="{script["ALT"]}"' in README
+
+
+def test_the_pictures_of_who_imports_whom_are_what_the_code_does():
+    """`make architecture` draws them again."""
+    script = runpy.run_path(str(ROOT / "docs" / "architecture.py"))
+    for package, name in script["PICTURES"].items():
+        for theme, colours in script["THEMES"].items():
+            drawn = (ROOT / "docs" / "architecture" / f"{name}-{theme}.svg").read_text(encoding="utf-8")
+            assert drawn == script["draw"](package, colours), f"{package}: make architecture"
+
+
+@pytest.mark.parametrize("paper", PAPERS, ids=lambda path: path.name)
+def test_the_files_that_a_paper_names_are_there(paper):
+    tops = "course|grader|simgpu|labs|notebooks|tests|docs|binder|benchmarks"
+    for name, test in re.findall(rf"`((?:{tops})/[\w./]+)(?:::(\w+))?`", paper.read_text(encoding="utf-8")):
+        assert (ROOT / name).exists() or "NN_" in name, name
+        assert not test or f"def {test}(" in (ROOT / name).read_text(encoding="utf-8"), test
 
 
 def test_papers_agree_on_version_and_licence():

@@ -1,6 +1,6 @@
 """What others call says what it is: types on every public signature, a docstring on whatever has no underscore.
 
-Whether the types are right, mypy says: `make test` runs it.
+Whether the types are right, mypy says: `test_types` runs it.
 """
 
 import ast
@@ -47,7 +47,7 @@ def test_a_type_checker_may_read_the_types(package):
 
 def untyped(thing, name):
     """Yield a line for each parameter or result of `thing`, a function or a class's public methods, without a type."""
-    if inspect.isclass(thing):
+    if inspect.isclass(thing) and not getattr(thing, "_is_protocol", False):
         if getattr(thing, "__init__", None) is not object.__init__ and not is_dataclass(thing):
             yield from untyped(vars(thing).get("__init__"), name)
         for key, member in vars(thing).items():

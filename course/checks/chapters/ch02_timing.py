@@ -31,9 +31,9 @@ class Queued:
         self.seconds, self.set_up, self.calls = seconds, set_up, 0
 
     def __call__(self) -> None:
-        from simgpu import Work, active
+        from simgpu import Work
 
-        clock = active().clock
+        clock = _clock()
         if self.calls == 0:
             clock.spend(self.set_up, "set-up")
         self.calls += 1
@@ -44,11 +44,15 @@ class Queued:
         return f"work of {self.seconds:g} s, first call {self.set_up:g} s more (modelled)"
 
 
+def _clock():
+    from simgpu import active
+
+    return active().clock
+
+
 class _Now:
     def __call__(self):
-        from simgpu import active
-
-        return active().clock.host
+        return _clock().host
 
     def __repr__(self):
         return "now"

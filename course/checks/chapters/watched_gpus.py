@@ -10,7 +10,7 @@ import torch
 from course.devices.log import PlacementLog, log_placement
 
 if TYPE_CHECKING:
-    from course.devices import SimulatedGPUs
+    from simgpu import SimulatedGPUs
 
 
 @dataclass(frozen=True)

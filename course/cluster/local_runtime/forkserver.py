@@ -2,7 +2,8 @@
 
 It reads one JSON request a line from its standard input and answers each with one line. It lives in a session of its
 own, because Jupyter's *Interrupt* signals the kernel's whole process group, and ends, with every task it forked, when
-its owner goes away: at the end of its input, or when its parent's id changes.
+its owner goes away: at the end of its input, or when its parent's id changes. (`multiprocessing` has a fork server too;
+its children would import the notebook's `__main__`, and outlive an owner that is killed.)
 """
 
 import ctypes

@@ -98,7 +98,7 @@ class LocalRuntime:
         if not self._dashboard:
             return None
         port = self._scheduler.http_server.port
-        prefix = os.environ.get("JUPYTERHUB_SERVICE_PREFIX")  # behind a hub, only its proxy reaches our loopback
+        prefix = os.environ.get("JUPYTERHUB_SERVICE_PREFIX")  # behind a hub, only its proxy reaches this loopback
         return f"{prefix.rstrip('/')}/proxy/{port}/status" if prefix else f"http://{HOST}:{port}/status"
 
     def address(self, task: str) -> str:

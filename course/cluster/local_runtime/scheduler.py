@@ -27,7 +27,9 @@ class LocalScheduler(Scheduler):
         leases = Leases()
         self.handlers |= {"lease": leases.ask, "release_lease": leases.release}
 
-    def start_http_server(self, routes, dashboard_address, default_port=0, ssl_options=None) -> None:
+    def start_http_server(
+        self, routes: Any, dashboard_address: str | None, default_port: int = 0, ssl_options: Any = None
+    ) -> None:
         """Open Dask's web page where it was asked for: one port less to guard where it was not."""
         self.http_server = None
         if dashboard_address:

@@ -1,4 +1,8 @@
-"""Keeps one process alive for each task: a task that dies comes back under its name, on its port."""
+"""Keeps one process alive for each task: a task that dies comes back under its name, on its port.
+
+(Dask's `Nanny` restarts a worker too; it starts a fresh Python, which imports torch for seconds, and does not see one
+that is stopped.)
+"""
 
 import asyncio
 import dataclasses

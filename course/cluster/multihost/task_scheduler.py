@@ -33,7 +33,7 @@ class TaskScheduler(LocalScheduler):
         }
 
     def identity(self, n_workers: int = -1) -> dict[str, Any]:
-        """Dask's description of the cluster, with our versions and the spec's jobs."""
+        """Dask's description of the cluster, with this process's versions and the spec's jobs."""
         return {**super().identity(n_workers), "course": {"versions": versions(), "jobs": self.spec.as_dict()}}
 
     def handshake(self, name: str, address: str, versions: dict[str, str]) -> dict[str, Any]:

@@ -108,7 +108,9 @@ class TaskWorker(Worker):
         super().__init__(*args, **settings)
         self.executors = Executors(self.executors, gpus)
 
-    def start_http_server(self, routes, dashboard_address, default_port=0, ssl_options=None) -> None:
+    def start_http_server(
+        self, routes: Any, dashboard_address: str | None, default_port: int = 0, ssl_options: Any = None
+    ) -> None:
         """Open no page."""
         self.http_server = None
 
@@ -150,7 +152,7 @@ async def serve_task(
             ends = [_told(stop), _lost(worker)] + ([alongside(worker)] if alongside else [])
             return await first_of(*ends)
         finally:
-            # a function that still runs must not hold us up
+            # a function that still runs must not hold this up
             await worker.close(timeout=WORKER_CLOSES, executor_wait=False)
 
 

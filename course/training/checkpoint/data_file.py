@@ -3,7 +3,7 @@
 import hashlib
 import os
 import warnings
-from typing import BinaryIO
+from typing import Any, BinaryIO, cast
 
 import torch
 
@@ -13,11 +13,13 @@ from course.training.checkpoint.snapshot import Snapshot
 
 def write_data(snapshot: Snapshot, file: BinaryIO) -> tuple[int, str]:
     """Write the snapshot's tensors to the open binary `file`; return (bytes, SHA-256). Raises OSError."""
-    counted = _Counted(file)
+    counted: Any = _Counted(file)  # torch.save wants no more of a file than to write
     state = {name: {k: _own(v) for k, v in entry.items()} for name, entry in snapshot.optimizer["state"].items()}
     parameters = {name: _own(value) for name, value in snapshot.parameters.items()}
     try:
-        torch.save({"parameters": parameters, "optimizer": {**snapshot.optimizer, "state": state}}, counted)
+        torch.save(
+            {"parameters": parameters, "optimizer": {**snapshot.optimizer, "state": state}}, cast(BinaryIO, counted)
+        )
     except RuntimeError:
         if counted.error is None:
             raise

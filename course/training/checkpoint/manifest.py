@@ -71,8 +71,8 @@ class Manifest:
         fields = asdict(self)
         return json.dumps({"checkpoint": "course.training", **fields, "seal": _seal(fields)}, indent=1).encode()
 
-    def snapshot(self, parameters: dict[str, torch.Tensor], optimizer: dict) -> Snapshot:
-        """Return the snapshot that was saved, from what the data file holds."""
+    def snapshot(self, parameters: dict, optimizer: dict) -> Snapshot:
+        """Return the snapshot that was saved, from the tensors by name and the optimiser's state in the data file."""
         applied = {session: Applied(*entry) for session, entry in self.applied.items()}
         return Snapshot(
             self.version, parameters, optimizer, self.optimizer, self.incarnation, applied=applied, seed=self.seed

@@ -1,6 +1,7 @@
 """The history that led to the present parameters: records over several incarnations, on one clock."""
 
 import time
+from typing import Any
 
 import numpy
 
@@ -17,10 +18,13 @@ class History:
     """
 
     def __init__(self, version: int = 0):
-        self.version, self.status = version, None
-        self._rows, self._untold, self._events = [], [], []
+        self.version = version
+        self.status: dict[str, Any] = {}
+        self._rows: list[numpy.ndarray] = []
+        self._untold: list[numpy.ndarray] = []
+        self._events: list[tuple] = []
         self._read = self._events_read = 0  # of this incarnation's server
-        self._origin = None  # on this process's monotonic clock: when the first server's clock was 0
+        self._origin: float | None = None  # on this process's monotonic clock: when the first server's clock was 0
         self._shift, self._set = 0.0, False
 
     def read(self, client: ShardClient) -> None:

@@ -58,7 +58,9 @@ def train_in_turns(
             "seed": seed,
         },
     )
-    session.step, sent, history = store.version, Counter(), []
+    session.step = store.version
+    sent: Counter[int] = Counter()
+    history: list[Step] = []
     with begun(session, hooks):
         if restored is not None:
             session.happened("restored", reason=f"from step {store.version}")

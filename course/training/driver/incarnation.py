@@ -67,7 +67,8 @@ class LatestState:
     """
 
     def __init__(self, parameters: dict[str, torch.Tensor], start: Snapshot | None, history: History):
-        self._client, self._snapshot, self._history = None, start, history
+        self._client: ShardClient | None = None
+        self._snapshot, self._history = start, history
         self._last = start.parameters if start else parameters
 
     @contextmanager

@@ -10,6 +10,7 @@ from course.deadlines import ANY_PS_COMES, LOOP_SENT_AGAIN, LOST_PS_SUCCESSOR, P
 from course.training.checkpoint.snapshot import Snapshot
 from course.training.driver.shard_client import ShardClient, context_of, open_shards
 from course.training.driver.training_plan import TrainingPlan
+from course.training.records.addresses import ShardAddresses
 from course.training.records.errors import TrainingError
 from course.training.records.settings import TrainingSettings
 from course.training.worker.worker_loop import run_worker
@@ -30,14 +31,16 @@ class WorkerPool:
     """
 
     #: One driver, from the beginning to the end: it took nothing over, and no other driver may take it over.
-    term, training, took_over = 0, None, False
+    term, took_over = 0, False
+    training: str | None = None
     #: Whether the shards that `shards_opened` gave last were opened by another driver.
     attached = False
 
     def __init__(self, cluster: "Cluster", plan: TrainingPlan):
         self.cluster, self.plan = cluster, plan
-        #: worker -> its loop's future, None while its task is away; worker -> when that was first seen done
-        self._loops, self._ended = {}, {}
+        self._addresses: ShardAddresses | None = None
+        self._loops: dict[int, Future | None] = {}  # by worker; None while its task is away
+        self._ended: dict[int, float] = {}  # worker -> when its loop was first seen done
 
     def shards_opened(
         self, ps: Sequence[str], settings: TrainingSettings, incarnation: int, snapshot: Snapshot | None
@@ -138,7 +141,8 @@ def tasks_present(
     it waits for `alone` seconds and then returns an empty list. A frozen task of a local cluster is ended, so that its
     successor comes at once; elsewhere it is left alone.
     """
-    began, ended = time.monotonic(), set()
+    began = time.monotonic()
+    ended: set[str] = set()
     while True:
         here, silent = _answering(cluster, tasks)
         waited = time.monotonic() - began

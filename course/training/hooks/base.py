@@ -62,12 +62,17 @@ class Session:
         settings: dict[str, Any] | None = None,
         seconds: Callable[[], float] | None = None,
     ):
-        self.limit, self.step, self.stop_reason = limit, 0, None
+        self.limit, self.step = limit, 0
+        self.stop_reason: str | None = None
         self.problem, self.cluster, self.checkpoints = problem, cluster, checkpoints
-        self.settings, self.events, self.hooks = dict(settings or {}), [], ()
+        self.settings = dict(settings or {})
+        self.events: list[Event] = []
+        self.hooks: tuple[Hook, ...] = ()
         started = time.perf_counter()
         self.seconds = seconds or (lambda: time.perf_counter() - started)
-        self._parameters, self._snapshot, self._last, self._saved = parameters, snapshot, None, None
+        self._parameters, self._snapshot = parameters, snapshot
+        self._last: Snapshot | None = None
+        self._saved: tuple[tuple[int, int], Path] | None = None  # (incarnation, version) of the last checkpoint
 
     def parameters(self) -> dict[str, torch.Tensor]:
         """Return copies of the present parameters: name to tensor."""
@@ -77,7 +82,11 @@ class Session:
 
     def snapshot(self) -> Snapshot:
         """Return the `Snapshot` of this moment, at one version over all parameter servers."""
-        return self._snapshot() if self._last is None else self._last
+        if self._last is not None:
+            return self._last
+        if self._snapshot is None:
+            raise RuntimeError("this training can't be asked for snapshots.")
+        return self._snapshot()
 
     def save(self, reason: str = "") -> Path | None:
         """Write a checkpoint and return its path; None, with a warning, when the disk refuses: training goes on.

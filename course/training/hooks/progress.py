@@ -1,4 +1,7 @@
-"""Hooks that say how training gets on: one line that renews itself, and the rate of updates."""
+"""Hooks that say how training gets on: one line that renews itself, and the rate of updates.
+
+Not tqdm's bar: what a stored notebook keeps of it differs from run to run, and this line's last words don't.
+"""
 
 import sys
 import time
@@ -18,7 +21,9 @@ class StepRate(Hook):
     def __init__(self, every: int = 100):
         if every < 1:
             raise ValueError(f"StepRate(every={every}): give a number of updates from 1 up.")
-        self.every, self.rates, self._from = every, [], None
+        self.every = every
+        self.rates: list[tuple[int, float]] = []
+        self._from: Step | None = None
 
     @property
     def rate(self) -> float | None:

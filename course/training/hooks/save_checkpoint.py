@@ -23,26 +23,30 @@ class SaveCheckpoint(Hook):
                 f"SaveCheckpoint(seconds={seconds}, steps={steps}): give one of them, above 0, such as "
                 "SaveCheckpoint(seconds=10) or SaveCheckpoint(steps=1000)."
             )
-        self.seconds, self.steps, self._next = seconds, steps, 0
+        self.seconds, self.steps = seconds, steps
+        self._next_time = 0.0
+        self._next_step: int | None = None
 
     def begin(self, session: Session) -> None:
         """Start counting; raises ValueError where there is no folder to save in."""
         if session.checkpoints is None:
             raise ValueError(f"{self!r}: there is no folder to save in. Give train(checkpoint_dir='checkpoints') too.")
-        self._next = time.monotonic() + self.seconds if self.seconds else None
+        self._next_time, self._next_step = time.monotonic() + (self.seconds or 0.0), None
 
     def after_run(self, session: Session, step: Step) -> None:
         """Save when it is time to."""
         if self.steps:
             # the first step told, or the first one after a restart from a checkpoint, may be any number
-            if self._next is None or step.step <= self._next - self.steps:
-                self._next = _multiple_after(step.step - 1, self.steps)
-            if step.step >= self._next:
-                self._next = _multiple_after(step.step, self.steps)
+            if self._next_step is None or step.step <= self._next_step - self.steps:
+                self._next_step = _multiple_after(step.step - 1, self.steps)
+            if step.step >= self._next_step:
+                self._next_step = _multiple_after(step.step, self.steps)
                 session.save(f"every {self.steps} steps")
-        elif time.monotonic() >= self._next:
+        elif self.seconds and time.monotonic() >= self._next_time:
             session.save(f"every {self.seconds:g} s")
-            self._next = time.monotonic() + self.seconds  # counted from here: a slow disk must not take all the time
+            self._next_time = (
+                time.monotonic() + self.seconds
+            )  # counted from here: a slow disk must not take all the time
 
     def __repr__(self):
         return f"SaveCheckpoint(seconds={self.seconds})" if self.seconds else f"SaveCheckpoint(steps={self.steps})"

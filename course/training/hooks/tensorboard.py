@@ -27,7 +27,9 @@ class WriteSummaries(Hook):
                 "histograms=None for none."
             )
         self.folder, self.every, self.histograms = folder, every, histograms
-        self._file = None
+        self._file: _EventFile | None = None
+        self._collected: dict[int, list] = {}  # worker -> [gradients, sum of losses, of staleness]
+        self._written = self._drawn = 0
 
     def begin(self, session: Session) -> None:
         """Open the event file and write the settings; raises ImportError where TensorBoard isn't installed."""
@@ -35,7 +37,7 @@ class WriteSummaries(Hook):
         self._restart(session.step)
         settings = {"problem": repr(session.problem), **session.settings}
         rows = "\n".join(f"| {name} | {str(value).replace('|', ' ')} |" for name, value in settings.items())
-        self._file.add("text", "settings", f"| setting | value |\n|---|---|\n{rows}", session.step)
+        self._add("text", "settings", f"| setting | value |\n|---|---|\n{rows}", session.step)
 
     def after_run(self, session: Session, step: Step) -> None:
         """Collect, and write when it is time to."""
@@ -54,14 +56,14 @@ class WriteSummaries(Hook):
     def validated(self, session: Session, step: int, values: dict[str, float]) -> None:
         """Write what a validation has found."""
         for name, value in values.items():
-            self._file.add("scalar", f"validation/{name}", value, step)
+            self._add("scalar", f"validation/{name}", value, step)
 
     def event(self, session: Session, event: Event) -> None:
         """Write what happened; from a restart on, steps are counted from the checkpoint's."""
         if event.what == "restored":
             self._restart(event.step)
         words = " ".join(filter(None, (event.what, event.task, event.reason)))
-        self._file.add("text", "events", words, event.step)
+        self._add("text", "events", words, event.step)
 
     def finished(self, session: Session) -> None:
         """Write the last parameters."""
@@ -73,29 +75,33 @@ class WriteSummaries(Hook):
         if self._file is not None:
             self._file.close()
 
+    def _add(self, kind, tag, value, step):
+        if self._file is not None:
+            self._file.add(kind, tag, value, step)
+
     def _restart(self, step):
         """Open an event file that overrides, in TensorBoard, what older ones say of later steps."""
         if self._file is not None:
             self._file.close()
         self._file = _EventFile(self.folder, purge_step=step + 1)
-        self._collected, self._written = {}, step // self.every  # worker -> [gradients, sum of losses, of staleness]
+        self._collected, self._written = {}, step // self.every
         self._drawn = step // self.histograms if self.histograms else 0
 
     def _write_scalars(self, step):
         for worker, (count, loss, staleness) in sorted(self._collected.items()):
-            self._file.add("scalar", f"loss/worker_{worker}", loss / count, step)
-            self._file.add("scalar", f"staleness/worker_{worker}", staleness / count, step)
+            self._add("scalar", f"loss/worker_{worker}", loss / count, step)
+            self._add("scalar", f"staleness/worker_{worker}", staleness / count, step)
         if self._rate.rate is not None:
-            self._file.add("scalar", "steps_per_second", self._rate.rate, step)
+            self._add("scalar", "steps_per_second", self._rate.rate, step)
         self._collected.clear()
 
     def _write_parameters(self, session):
         now = session.snapshot()
         for name, value in now.parameters.items():
             if value.numel() == 1:
-                self._file.add("scalar", f"parameters/{name}", value.item(), now.version)
+                self._add("scalar", f"parameters/{name}", value.item(), now.version)
             elif value.numel() and value.isfinite().all():  # no histogram has a place for NaN
-                self._file.add("histogram", f"parameters/{name}", value, now.version)
+                self._add("histogram", f"parameters/{name}", value, now.version)
 
 
 class _EventFile:

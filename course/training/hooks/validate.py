@@ -28,7 +28,9 @@ class Validate(Hook):
     def __init__(self, every: int = 1000, show: bool = False):
         if every < 1:
             raise ValueError(f"Validate(every={every}): give a number of updates from 1 up.")
-        self.every, self.show, self.results, self._done = every, show, [], 0
+        self.every, self.show = every, show
+        self.results: list[tuple[int, dict[str, float]]] = []
+        self._done: int | None = None
 
     def begin(self, session: Session) -> None:
         """Raise ValueError for a problem that can't be validated."""

@@ -6,7 +6,7 @@ import socket
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from course.deadlines import CHIEF_SUCCESSOR, END_HEARD
 from course.training.checkpoint.checkpoints import Checkpoints
@@ -42,15 +42,16 @@ class ChiefPool(WorkerPool):
         folder: str | None = None,
     ):
         super().__init__(cluster, plan)
-        self._board, self._lease, self._worker_thread, self._before = board, lease, worker_thread, before
+        self._board, self._lease, self._worker_thread = board, lease, worker_thread
+        self._before: Any = before  # None once its shards were taken over
         self.term, self.training = lease.term, cluster.session_target
-        self._folder, self._addresses, self.took_over = folder, None, before is not None
+        self._folder, self.took_over = folder, before is not None
 
     def folder(self) -> str | None:
         """Return the folder to save in. One with the checkpoints of another training, in which the chief before did
         not save (each saves on its own machine), would mix the two: it is refused with a ValueError.
         """
-        if self.took_over and self._folder is not None and folder_id(self._folder) != self._before.folder:
+        if self._before is not None and self._folder is not None and folder_id(self._folder) != self._before.folder:
             if Checkpoints(self._folder).all():
                 raise ValueError(
                     f"this chief can't save in {self._folder}: on this machine it holds the checkpoints of another "
@@ -67,10 +68,10 @@ class ChiefPool(WorkerPool):
         Raises ShardLost, and Deposed when this process is not the chief.
         """
         self._lease.check()
-        self.attached, before = self._before is not None, self._before
-        if self.attached:
-            self._before = None  # once: when those shards are lost, new ones are opened
-            with _leaving(attach(self.cluster, before.addresses, self.term)) as client:
+        before = self._before.addresses if self._before is not None else None
+        self.attached, self._before = before is not None, None  # once: when those shards are lost, new ones are opened
+        if before is not None:
+            with _leaving(attach(self.cluster, before, self.term)) as client:
                 yield client
             return
         settings = dataclasses.replace(settings, grace=CHIEF_SUCCESSOR)

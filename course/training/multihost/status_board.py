@@ -34,7 +34,8 @@ class StatusBoard:
     """The notice of the training that runs on `cluster`, kept by its scheduler."""
 
     def __init__(self, cluster: "Cluster"):
-        self._cluster, self._known, self._answered = cluster, None, time.monotonic()
+        self._cluster, self._answered = cluster, time.monotonic()
+        self._known: Notice | None = None
 
     def read(self) -> Notice | None:
         """Return the `Notice`, None before the first; the one known last while the scheduler is silent for a moment.

@@ -16,7 +16,9 @@ class WorkerThread:
     def __init__(self, problem: Problem, worker: int, seed: int, context: ssl.SSLContext | None):
         self._problem = _Parking(problem)
         self._seed, self._context, self._worker = seed, context, worker
-        self._addresses, self._thread, self._over, self._started = None, None, False, 0.0
+        self._addresses: ShardAddresses | None = None
+        self._thread: threading.Thread | None = None
+        self._over, self._started = False, 0.0
 
     def follow(self, addresses: ShardAddresses | None) -> None:
         """See that the loop runs for the shards at `addresses` (None: there are none yet). Quick; call it often."""

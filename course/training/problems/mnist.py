@@ -130,7 +130,7 @@ def mnist(
     return Digits(images[train], labels[train], images[test], labels[test], hidden, batch_size, weights, seed)
 
 
-mnist.CLASSIC, mnist.TUNED = CLASSIC, TUNED
+mnist.CLASSIC, mnist.TUNED = CLASSIC, TUNED  # type: ignore[attr-defined]  # settings, beside what they are for
 
 
 @cache

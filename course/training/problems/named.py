@@ -8,7 +8,7 @@ from functools import partial
 import torch
 
 from course.training.problems.mnist import CLASSIC, TUNED, mnist
-from course.training.problems.problem import MakeOptimizer, Problem, linear_regression
+from course.training.problems.problem import Problem, linear_regression
 
 OPTIMIZERS = {"sgd": torch.optim.SGD, "adagrad": torch.optim.Adagrad, "adam": torch.optim.Adam}
 
@@ -26,7 +26,7 @@ class NamedProblem:
     steps: int
     outcome: Callable[[Problem, dict], Iterator[str]]
 
-    def made(self, optimizer: str | None = None, learning_rate: float | None = None) -> MakeOptimizer:
+    def made(self, optimizer: str | None = None, learning_rate: float | None = None) -> partial[torch.optim.Optimizer]:
         """Return what `train(optimizer=…)` takes: this problem's own optimiser and rate unless others are given."""
         rate = self.learning_rate if learning_rate is None else learning_rate
         if not (rate > 0 and math.isfinite(rate)):

@@ -50,7 +50,7 @@ class TrainingResult:
     """The outcome of `train`.
 
     - `parameters`: name to tensor, as they were at the end; `version`: the number of updates applied.
-    - `history`: numpy array of `RECORD`, one row an applied gradient, in order of application; of the lineage that led
+    - `history`: numpy array of `RECORD`, one row an applied gradient, in order of application; of the updates that led
       to `parameters`, so updates that the loss of a ps undid are not in it, nor those before a resumed checkpoint.
     - `dropped`: worker -> gradients refused as too old; `lost`: worker -> why it left before the end.
     - `stopped_by`: the reason a hook gave, or None when the steps were done. `seconds`: from the moment that all
@@ -58,7 +58,7 @@ class TrainingResult:
     - `incarnations`: how often shards were opened, 1 where no ps was lost; `events`: list of `Event`, in order;
       `restored_from`: the step of the checkpoint that the last incarnation began with, None without one.
     - `sent`, `acknowledged`, `applied`: worker -> pushes, counted by the worker, by the worker, and by the servers, in
-      the last incarnation's lineage: acknowledged ≤ applied + dropped ≤ sent.
+      the updates that led to `parameters`: acknowledged ≤ applied + dropped ≤ sent.
     - `degraded`: synchronous updates that used fewer gradients than asked for, since too few workers were alive.
     """
 

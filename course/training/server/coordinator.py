@@ -39,12 +39,18 @@ class Coordinator:
         others: int = 0,
     ):
         self.store, self.rule, self.settings, self.incarnation = store, rule, settings, incarnation
-        self.slots, self.links, self._others = ReplySlots(settings.workers), [], others
+        self.slots, self._others = ReplySlots(settings.workers), others
+        self.links: list = []
         self._table = PushTable(start.applied if start is not None else None)
-        self._current = {}  # worker -> its present session; an older one is refused
-        self._live, self._lost, self._records, self._events = set(), {}, [], []
-        self._staged, self._parts = {}, {}  # (link's number, worker) -> PushId; worker -> its push, until all is there
-        self._started, self._no_worker_since, self._cuts = None, time.perf_counter(), 0
+        self._current: dict[int, str] = {}  # worker -> its present session; an older one is refused
+        self._live: set[int] = set()
+        self._lost: dict[int, str] = {}  # worker -> why
+        self._records: list[tuple] = []
+        self._events: list[tuple] = []
+        self._staged: dict[tuple[int, int], PushId] = {}  # by (link's number, worker)
+        self._parts: dict[int, Push] = {}  # worker -> its push, until every follower has staged its part
+        self._started: float | None = None
+        self._no_worker_since, self._cuts = time.perf_counter(), 0
 
     # --- workers: admit, join, push, leave ---------------------------------------------------------------------------
 

@@ -32,7 +32,8 @@ class Follower:
 
     def __init__(self, store: ParameterServer, settings: TrainingSettings, incarnation: int = 0):
         self.store, self.settings, self.incarnation = store, settings, incarnation
-        self.slots, self.report = ReplySlots(settings.workers), None
+        self.slots = ReplySlots(settings.workers)
+        self.report: Callable[[PushId | dict[str, Any]], None] | None = None
         self._staged: dict[PushId, dict[str, torch.Tensor]] = {}
         self._cuts: dict[int, Snapshot] = {}
 
@@ -54,15 +55,15 @@ class Follower:
         try:
             self.store.check(gradients, slot.version)
         except NonFiniteError as error:
-            return self.report({"why": "not finite", "text": error.tensor, "version": error.version})
+            return self._tell({"why": "not finite", "text": error.tensor, "version": error.version})
         except ValueError as error:
-            return self.report({"why": "error", "text": f"worker {slot.worker}: {error}"})
+            return self._tell({"why": "error", "text": f"worker {slot.worker}: {error}"})
         push = PushId(slot.worker, slot.session, sequence)
         with self.slots.changed:
             if slot.replaced:
                 return None
             self._staged[push] = gradients
-        return self.report(push)
+        return self._tell(push)
 
     def note_counts(self, slot: ReplySlot, sent: int, acknowledged: int) -> None:
         """Nothing: shard 0 counts."""
@@ -100,7 +101,7 @@ class Follower:
         with self.slots.changed:
             lost = self.slots.release(slot) and not self.slots.ended
         if lost and self.report is not None:
-            self.report({"left": PushId(slot.worker, slot.session, slot.attempt)})
+            self._tell({"left": PushId(slot.worker, slot.session, slot.attempt)})
 
     def poll(self, since: int = 0, events: int = 0) -> tuple[dict[str, Any], list]:
         """Return (status, no records): records are shard 0's."""
@@ -111,6 +112,11 @@ class Follower:
         """End the training here, as far as this shard knows: shard 0 is gone, or the driver."""
         with self.slots.changed:
             self.slots.end(why, text, **more)
+
+    def _tell(self, report):
+        if self.report is None:
+            raise ConnectionError("shard 0 has not come yet.")
+        self.report(report)
 
     def _part(self, push):
         if push not in self._staged:

@@ -39,9 +39,9 @@ class PushTable:
         # the larger: what an older connection had on its way may come after what was said on the next
         self._reported[session] = max(self._reported.get(session, (0, 0)), (sent, acknowledged))
 
-    def counts(self) -> dict[str, Counter]:
-        """Return what became of the pushes of this lineage: "sent", "acknowledged", "applied", "dropped" by worker."""
-        counts = {name: Counter() for name in ("sent", "acknowledged", "applied", "dropped")}
+    def counts(self) -> dict[str, Counter[int]]:
+        """Return what became of the pushes in this history: "sent", "acknowledged", "applied", "dropped" by worker."""
+        counts: dict[str, Counter[int]] = {name: Counter() for name in ("sent", "acknowledged", "applied", "dropped")}
         for session, (worker, last, applied, dropped) in self.applied.items():
             sent, acknowledged = self._reported.get(session, (0, 0))
             counts["sent"][worker] += max(sent, last)

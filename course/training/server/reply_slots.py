@@ -15,14 +15,15 @@ class ReplySlot:
     """One worker's place for answers on a shard, for as long as one connection of it lasts: its session's `attempt`-th.
 
     `into`: name to tensor, where answers are put. `answered`: the version of the answer that lies there, None while
-    there is none; `taken`: the sequence number of the worker's last push that was applied or dropped, as of that
-    answer. `joined`: whether shard 0's order has named this connection; `replaced`: whether another one has its place.
+    there is none; `version`: that of the answer which was sent last, −1 before the first. `taken`: the sequence number
+    of the worker's last push that was applied or dropped, as of the answer. `joined`: whether shard 0's order has named
+    this connection; `replaced`: whether another one has its place.
     """
 
     def __init__(self, worker: int, session: str, attempt: int, into: dict[str, torch.Tensor]):
         self.worker, self.session, self.attempt, self.into = worker, session, attempt, into
         self.answered: int | None = None
-        self.version: int | None = None
+        self.version = -1
         self.taken, self.joined, self.replaced = 0, False, False
 
     def is_of(self, connection: PushId) -> bool:
@@ -99,7 +100,7 @@ class ReplySlots:
             send_heartbeat()
         if slot.replaced:
             raise ConnectionError("the worker has come by another connection, or lost another shard.")
-        if self.ended:
+        if self.ended or slot.answered is None:
             return None
         slot.version, slot.answered = slot.answered, None
         return slot.version

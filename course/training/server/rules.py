@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 
@@ -29,12 +30,14 @@ class Asynchronous:
 
     degraded = 0  # no update ever waits for a worker
 
-    def __init__(self, store: ParameterServer | None, max_staleness: int | None = None):
+    def __init__(self, store: ParameterServer, max_staleness: int | None = None):
         if max_staleness is not None and max_staleness < 0:
             raise ValueError(
                 f"max_staleness={max_staleness}: give None for no bound, or a number of updates from 0 up."
             )
-        self.store, self.max_staleness, self.dropped = store, max_staleness, Counter()
+        self.store = store
+        self.max_staleness = max_staleness
+        self.dropped: Counter[int] = Counter()
 
     def offer(self, push: Push, live: set[int] | None = None) -> list[Push]:
         """Apply a push that the store has checked; return the pushes applied by this call: it, or none if too stale."""
@@ -64,12 +67,14 @@ class Synchronous:
     workers are alive, an update is the mean over those, and `degraded` counts it.
     """
 
-    def __init__(self, store: ParameterServer | None, workers: int, aggregate: int | None = None):
+    def __init__(self, store: ParameterServer, workers: int, aggregate: int | None = None):
         aggregate = workers if aggregate is None else aggregate
         if not 1 <= aggregate <= workers:
             raise ValueError(f"aggregate={aggregate}: with {workers} workers it can be 1 to {workers}.")
-        self.store, self.aggregate, self.dropped, self.degraded = store, aggregate, Counter(), 0
-        self._waiting = {}  # worker -> its push at the present version
+        self.store = store
+        self.aggregate, self.degraded = aggregate, 0
+        self.dropped: Counter[int] = Counter()
+        self._waiting: dict[int, Push] = {}  # worker -> its push at the present version
 
     def offer(self, push: Push, live: set[int] | None = None) -> list[Push]:
         """Keep a push that the store has checked until enough workers have pushed, then apply their mean.
@@ -118,7 +123,7 @@ def mean_of(gradients: list[dict[str, torch.Tensor]]) -> dict[str, torch.Tensor]
 
 def make_rule(
     mode: str,
-    store: ParameterServer | None,
+    store: Any,  # a `ParameterServer`; None where only the arguments are checked
     workers: int,
     max_staleness: int | None = None,
     aggregate: int | None = None,

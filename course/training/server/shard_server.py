@@ -30,10 +30,10 @@ from course.training.server.store import ParameterServer
 from course.training.transport.listener import Listener, start, wait_for_threads
 from course.training.transport.shared_memory import open_offer
 from course.training.transport.tensor_layout import Layout
-from course.training.transport.wire import HANDSHAKE_LIMIT
+from course.training.transport.wire import HANDSHAKE_LIMIT, Channel
 
 _ROLES = ("driver", "worker", "log", "reports")
-_OPEN = weakref.WeakSet()
+_OPEN: weakref.WeakSet["ShardServer"] = weakref.WeakSet()
 
 
 class ShardServer:
@@ -56,7 +56,9 @@ class ShardServer:
         self.shard, self._layout, self.token, self._grace = shard, layout, token, grace
         listen, self._call = contexts
         self._layout_json = json.loads(json.dumps(layout.as_json()))
-        self._lock, self._channels, self._links = threading.Lock(), set(), []
+        self._lock = threading.Lock()
+        self._channels: set[Channel] = set()
+        self._links: list[FollowerLink] = []
         self._term, self._driver = -1, None
         self._alone_since, self._allowed = time.monotonic(), DRIVER_COMES
         _OPEN.add(self)
@@ -67,7 +69,7 @@ class ShardServer:
         """End the training and hang up every connection; worker loops then end by themselves. Idempotent."""
         self._listener.close()
         with self._lock:
-            open_now = [*self._channels, *self._links]
+            open_now: list[Channel | FollowerLink] = [*self._channels, *self._links]
         for one in open_now:
             one.hang_up()  # their threads close them
         self.shard.end("closed")  # last: no driver is to read this as the training's end, but to miss the server

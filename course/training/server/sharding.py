@@ -24,7 +24,8 @@ def spread(parameters: dict[str, torch.Tensor], shards: int, placement: str = "b
         return [names[first::shards] for first in range(shards)]
     if placement != "by_size":
         raise ValueError(f'placement={placement!r}: use "by_size" or "round_robin".')
-    held, held_bytes = [[] for _ in range(shards)], [0] * shards
+    held: list[list[str]] = [[] for _ in range(shards)]
+    held_bytes = [0] * shards
     for name in sorted(names, key=lambda name: -parameters[name].nbytes):  # a stable sort: equals keep their order
         # an empty shard counts as lighter than one that holds a tensor of no bytes
         lightest = min(range(shards), key=lambda shard: (held_bytes[shard], len(held[shard])))

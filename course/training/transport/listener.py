@@ -41,7 +41,8 @@ class Listener:
         self._socket.settimeout(LISTENER_LOOKS_EVERY)  # closing a socket does not wake an accept on every system
         self.address = self._socket.getsockname()[:2]
         self.closed = threading.Event()
-        self._unauthenticated, self._lock = {}, threading.Lock()  # connection -> when it came
+        self._unauthenticated: dict[socket.socket, float] = {}  # connection -> when it came
+        self._lock = threading.Lock()
         start(self._accept)
 
     def close(self) -> None:

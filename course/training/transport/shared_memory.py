@@ -16,8 +16,10 @@ from typing import Any, NamedTuple
 
 try:
     from fcntl import F_ADD_SEALS, F_GET_SEALS, F_SEAL_GROW, F_SEAL_SEAL, F_SEAL_SHRINK, fcntl
+
+    _CAN_SHARE = True
 except ImportError:  # macOS, Windows
-    F_SEAL_GROW = None
+    _CAN_SHARE = False
 
 LEAST = 1 << 14  # bytes of tensors; fewer go with their header in one record of TLS
 _NAME = "course-training"
@@ -52,7 +54,7 @@ def offer(size: int, connection: socket.socket) -> Offer | None:
 
     `connection`: the socket to the shard. Both of its ends have one address when they are on one host.
     """
-    if F_SEAL_GROW is None or size < LEAST or connection.getsockname()[0] != connection.getpeername()[0]:
+    if not _CAN_SHARE or size < LEAST or connection.getsockname()[0] != connection.getpeername()[0]:
         return None
     with suppress(OSError):  # no memory left, or a sandbox that forbids it: the tensors are sent, then
         number = os.memfd_create(_NAME, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
@@ -66,6 +68,7 @@ def offer(size: int, connection: socket.socket) -> Offer | None:
         memory[: len(secret)] = secret
         fields = {"process": os.getpid(), "number": number, "secret": secret.hex()}
         return Offer(fields, Halves(*_halves(memory, size)), number)
+    return None
 
 
 def open_offer(fields: dict[str, Any], size: int) -> Halves | None:

@@ -61,8 +61,9 @@ class Channel:
     def agree(self, layout: Layout, shared: Halves | None = None) -> None:
         """Make the buffers for frames of `layout`; those in `shared` (`Halves`) are the other end's as well."""
         self._tensor_bytes, self._shared = layout.nbytes, shared is not None
-        if self._shared:
-            self._out, self._in = bytearray(_HEADER.size), shared.into
+        if shared is not None:
+            self._out = bytearray(_HEADER.size)
+            self._in: bytearray | memoryview = shared.into
             self.sending, _ = layout.over(shared.out, 0)
         else:
             self._out, self._in = bytearray(_HEADER.size + self._tensor_bytes), bytearray(max(1, self._tensor_bytes))

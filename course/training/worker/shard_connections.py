@@ -37,15 +37,15 @@ class ShardConnections:
         self._over = threading.Event()
         self._in_use.acquire()  # the worker's own thread has the connections, except while it computes
         try:
-            for endpoint, layout in zip(endpoints, layouts, strict=True):
-                channel = connect(tuple(endpoint), {**handshake, "layout": layout.as_json()}, context)
+            for (host, port), layout in zip(endpoints, layouts, strict=True):
+                channel = connect((host, port), {**handshake, "layout": layout.as_json()}, context)
                 self._channels.append(channel)
             for pair in reversed(list(zip(self._channels, layouts, strict=True))):
                 _join(*pair)  # shard 0 last: by then the others have a reply slot for its order
         except BaseException:
             self.close()
             raise
-        threading.Thread(target=self._send_heartbeats, daemon=True, name="worker-beat").start()
+        threading.Thread(target=self._send_heartbeats, daemon=True, name="worker-heartbeat").start()
         self.parameters = {name: view for c in self._channels for name, view in c.received.items()}
         self.gradients = {name: view for c in self._channels for name, view in c.sending.items()}
 

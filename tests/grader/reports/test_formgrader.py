@@ -18,6 +18,14 @@ def test_the_settings_are_written_once_and_a_teachers_own_are_left_alone(tmp_pat
     assert not write_config(course) and (tmp_path / "nbgrader_config.py").read_text() == "mine"
 
 
+def test_the_former_name_of_the_refusal_is_brought_up_to_date(tmp_path):
+    course, path = CourseFolder(tmp_path), tmp_path / "nbgrader_config.py"
+    write_config(course)
+    now = path.read_bytes()
+    path.write_bytes(now.replace(b"grader.reports.no_autograder", b"course.grading.no_autograder") + b"# \xe9\n")
+    assert not write_config(course) and path.read_bytes() == now + b"# \xe9\n"
+
+
 def test_nbgraders_autograder_refuses_and_leaves_the_safe_notebook_as_it_is(tmp_path, monkeypatch):
     converters = pytest.importorskip("nbgrader.converters")
     from nbgrader.api import Gradebook

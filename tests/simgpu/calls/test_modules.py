@@ -5,7 +5,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from course import simulated_gpus
+from simgpu import simulated_gpus
 
 GPU = torch.device("cuda", 1)
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from course import simulated_gpus
+from simgpu import simulated_gpus
 
 
 def program(device, lengths, batch_first, total):

@@ -8,7 +8,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from course import simulated_gpus
+from simgpu import simulated_gpus
 from simgpu.cuda.generators import DeviceGenerator, Randomness, check_generator, device_of
 
 

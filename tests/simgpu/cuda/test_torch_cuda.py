@@ -8,7 +8,7 @@ from torch.cuda import device_count as device_count_imported_before
 from torch.cuda import is_available as is_available_imported_before
 from torch.utils.data import DataLoader, TensorDataset
 
-from course import simulated_gpus
+from simgpu import simulated_gpus
 
 real = torch.cuda.is_available()
 OWNERS = (

@@ -8,7 +8,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from course import simulated_gpus
+from simgpu import simulated_gpus
 from simgpu.memory import accounts as memory
 from simgpu.memory.accounts import MIB, MemoryAccounts
 from simgpu.memory.host import free_on_host

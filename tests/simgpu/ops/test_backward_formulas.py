@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from course import simulated_gpus
+from simgpu import simulated_gpus
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import nn
 
-from course import simulated_gpus
+from simgpu import simulated_gpus
 
 GPU = torch.device("cuda", 1)
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from grader.marking.mark import mark_submission
 from grader.sandbox import Sandbox
-from tests.helpers.host_watch import TREASURE, complaints, decoys
 from tests.helpers.sandboxes import outside
+from tests.slow.attacks.host_watch import TREASURE, complaints, decoys
 
 SECRET = b"of the tests that attack marking"
 

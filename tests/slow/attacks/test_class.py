@@ -7,9 +7,9 @@ import sys
 
 import pytest
 
-from tests.helpers.host_watch import complaints, decoys
 from tests.helpers.sandboxes import need_sandboxes, outside
 from tests.helpers.submissions import LIFE, Notebook, lab_called
+from tests.slow.attacks.host_watch import complaints, decoys
 
 need_sandboxes()
 

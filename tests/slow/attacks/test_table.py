@@ -8,9 +8,9 @@ import sys
 import pytest
 
 from grader.sandbox.unsafe import UnsafeSandbox
-from tests.helpers.host_watch import complaints, decoys
 from tests.helpers.sandboxes import need_sandboxes, outside
 from tests.helpers.submissions import LIFE, attack, honest
+from tests.slow.attacks.host_watch import complaints, decoys
 from tests.slow.attacks.table import marked
 
 need_sandboxes()

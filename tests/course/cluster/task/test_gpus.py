@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from course.cluster import local_cluster
-from course.cluster.task.results import run_for_home
+from course.cluster.task.return_values import run_for_home
 
 
 @pytest.fixture(scope="module")

@@ -80,7 +80,7 @@ class Until(Hook):
 
 
 class Candidate:
-    """What a worker's process has: a tenure, a board, a hand; `lead` trains in a thread, as a process would."""
+    """What a worker's process has: lease, board, worker thread; `lead` trains in a thread, as a process would."""
 
     def __init__(self, cluster, index, lease):
         self.cluster, self.lease, self.board = cluster, lease, StatusBoard(cluster)

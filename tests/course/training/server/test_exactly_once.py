@@ -72,7 +72,7 @@ def test_a_dropped_push_counts_as_taken_once():
 
 
 class Pausing:
-    """Worker `worker` computes for `seconds` on this version, or until `wake` is set: it beats meanwhile."""
+    """Worker `worker` computes for `seconds` on this version, or until `wake` is set: it sends heartbeats meanwhile."""
 
     def __init__(self, worker, seconds, version=5):
         self.worker, self.seconds, self.version, self.wake = worker, seconds, version, threading.Event()
@@ -88,12 +88,12 @@ class Pausing:
 
 def test_a_worker_that_computes_for_longer_than_the_silence_is_not_counted_out():
     with ExitStack() as held:
-        talks = []
+        clients = []
         for count in (1, 2):  # side by side: both wait for the same seconds
             addresses, _ = held.enter_context(shards(count, mode="sync", workers=2, limit=10))
-            talks.append(held.enter_context(connected(addresses)))
+            clients.append(held.enter_context(connected(addresses)))
             held.enter_context(working(addresses, 2, Pausing(1, 4.0)))
-        for client in talks:
+        for client in clients:
             status = ended(client)
             assert status["version"] == 10 and status["events"] == [] and status["degraded"] == 0
 
@@ -101,7 +101,7 @@ def test_a_worker_that_computes_for_longer_than_the_silence_is_not_counted_out()
 def test_a_worker_that_was_frozen_is_counted_out_and_goes_on_with_its_session_when_it_wakes(monkeypatch):
     monkeypatch.setattr(
         "course.training.worker.shard_connections.WIRE_HEARTBEAT_EVERY", 1000
-    )  # it does not beat: as if all its threads stood still
+    )  # it sends no heartbeats: as if all its threads stood still
     with shards(workers=2, limit=FOREVER) as (addresses, _), connected(addresses) as client:
         problem = Pausing(1, 30.0, version=0)
         with working(addresses, 2, problem) as worked:

@@ -1,4 +1,4 @@
-"""The wire, the door, the server and the worker's loop, in threads of this process: no cluster."""
+"""The wire, the listener, the server and the worker's loop, in threads of this process: no cluster."""
 
 import socket
 import subprocess
@@ -182,8 +182,8 @@ JUNK = [
 def test_foreign_connections_and_broken_handshakes_do_not_disturb_training():
     with shards() as (addresses, _), ExitStack() as silent:
         for junk in JUNK:
-            with socket.create_connection(addresses.endpoints[0], 5) as stranger:
-                stranger.sendall(junk)
+            with socket.create_connection(addresses.endpoints[0], 5) as foreign:
+                foreign.sendall(junk)
         for _ in range(20):
             silent.enter_context(socket.create_connection(addresses.endpoints[0], 5))
         with connected(addresses) as client, working(addresses):
@@ -194,17 +194,17 @@ def test_half_a_handshake_is_cut_off_in_time_and_too_many_are_not_accepted(monke
     monkeypatch.setattr("course.training.transport.listener.SHARD_HANDSHAKE", 0.5)
     with shards() as (addresses, _), ExitStack() as held:
         crowd = [held.enter_context(socket.create_connection(addresses.endpoints[0], 5)) for _ in range(60)]
-        for stranger in crowd:
-            stranger.settimeout(5)
+        for foreign in crowd:
+            foreign.settimeout(5)
         crowd[0].sendall(_handshake(b"{}", 100))
-        assert all(_is_closed(stranger) for stranger in crowd)
+        assert all(_is_closed(foreign) for foreign in crowd)
         with connected(addresses) as client, working(addresses):
             assert ended(client)["version"] == 50
 
 
-def _is_closed(stranger):
+def _is_closed(foreign):
     try:
-        return stranger.recv(1) == b""
+        return foreign.recv(1) == b""
     except ConnectionError:
         return True
 

@@ -158,7 +158,7 @@ class Play:
 
     def again(self, worker):
         """Let a push that was sent before arrive once more, everywhere."""
-        if worker in self.unsent or not self.sent[worker] or self.slots[worker][0].version is None:
+        if worker in self.unsent or not self.sent[worker] or self.slots[worker][0].version < 0:
             return
         if any(slot.answered is None for slot in self.slots[worker]):
             return  # it waits for an answer: nothing more can come on this connection

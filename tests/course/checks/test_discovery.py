@@ -8,7 +8,8 @@ import cloudpickle
 import pytest
 
 from course.checks import check
-from course.checks.discovery import exercises_beside, load_part
+from course.checks.chapters import MODULES
+from course.checks.discovery import CHECKOUT_LABS, exercises_beside, load_part
 
 CHECKS = """
 from course.checks import Exercise
@@ -51,6 +52,14 @@ def test_a_function_of_a_lab_travels_to_a_process_that_has_no_such_package(tmp_p
     assert done.stdout.strip() == b"42", done.stderr
 
 
+def test_a_lab_s_notebook_that_was_copied_alone_finds_its_checks_in_the_checkout(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert check(lambda board: board, "next_generation").state == "wrong"
+    monkeypatch.setattr("course.checks.discovery.CHECKOUT_LABS", tmp_path)
+    with pytest.raises(ValueError, match=r"no exercise 'next_generation'.*the checks\.py that comes with its notebook"):
+        check(lambda board: board, "next_generation")
+
+
 def test_checks_are_found_where_jupyter_says_that_the_notebook_lies(tmp_path, monkeypatch):
     folder = write_lab(tmp_path / "lab", 3)
     (tmp_path / "elsewhere").mkdir()
@@ -60,3 +69,9 @@ def test_checks_are_found_where_jupyter_says_that_the_notebook_lies(tmp_path, mo
     assert list(exercises_beside()) == ["scaled"]
     monkeypatch.setenv("JPY_SESSION_NAME", "not-a-path")
     assert exercises_beside() == {}
+
+
+def test_no_two_exercises_of_chapters_and_labs_share_a_name():
+    folders = [path.parent for path in CHECKOUT_LABS.glob("*/checks.py")]
+    names = [*MODULES, *(name for folder in folders for name in exercises_beside(folder))]
+    assert len(folders) >= 7 and len(set(names)) == len(names)

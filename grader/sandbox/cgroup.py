@@ -92,19 +92,16 @@ def _sweep(parent):
 
 def _homes(memory, processes):
     """Yield the folders in which a group can be made, with the files that hold its limits."""
+    memory_1 = {"memory.limit_in_bytes": memory, "memory.memsw.limit_in_bytes": memory}
+    version_1 = {"memory": memory_1, "pids": {"pids.max": processes}, "cpuacct": {}}
     for line in _read(OWN_GROUPS).splitlines():
         _, controllers, path = line.split(":", 2)
         if controllers == "":
             home = _delegating(path)
             if home is not None:
                 yield home, {"memory.max": memory, "memory.swap.max": 0, "pids.max": processes}
-        elif "memory" in controllers.split(","):
-            limits = {"memory.limit_in_bytes": memory, "memory.memsw.limit_in_bytes": memory}
-            yield ROOT / "memory" / path.lstrip("/"), limits
-        elif "pids" in controllers.split(","):
-            yield ROOT / "pids" / path.lstrip("/"), {"pids.max": processes}
-        elif "cpuacct" in controllers.split(","):
-            yield ROOT / "cpuacct" / path.lstrip("/"), {}
+        elif name := next((name for name in version_1 if name in controllers.split(",")), None):
+            yield ROOT / name / path.lstrip("/"), version_1[name]
 
 
 def _delegating(path):

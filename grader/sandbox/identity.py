@@ -85,11 +85,8 @@ def _open_locks():
 def _mapped(user):
     """Tell whether this namespace has `user`: in a container often only the first 65,536 exist."""
     with open("/proc/self/uid_map") as lines:
-        for line in lines:
-            first, _, count = map(int, line.split())
-            if first <= user < first + count:
-                return True
-    return False
+        ranges = [map(int, line.split()) for line in lines]
+    return any(first <= user < first + count for first, _, count in ranges)
 
 
 def tasks_of(user: int) -> int:
@@ -107,8 +104,6 @@ def _processes():
 def _has_name(user):
     import pwd  # not on Windows, where this file must still import
 
-    try:
-        pwd.getpwuid(user)
-    except KeyError:
-        return False
-    return True
+    with suppress(KeyError):
+        return bool(pwd.getpwuid(user))
+    return False

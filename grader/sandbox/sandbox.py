@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 
 from grader.sandbox.bootstrap import READY, command_line, framed, orders
@@ -128,10 +128,8 @@ class First:
 
     def kill(self) -> None:
         """Kill it, and with it all that runs inside."""
-        try:
+        with suppress(ProcessLookupError):  # it may have ended by itself
             signal.pidfd_send_signal(self.descriptor, signal.SIGKILL)
-        except ProcessLookupError:
-            return  # it ended by itself
 
     def wait_for_end(self, seconds: float) -> None:
         """Wait until it is gone, and with it every process inside: the kernel lets it end as the last."""

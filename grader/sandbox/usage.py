@@ -147,11 +147,10 @@ def _stored(root):
 
 
 def _read(path):
-    try:
+    with suppress(FileNotFoundError, ProcessLookupError, PermissionError):  # it may end while we look
         with open(path, encoding="ascii", errors="replace") as file:
             return file.read()
-    except (FileNotFoundError, ProcessLookupError, PermissionError):
-        return ""  # it ended while we looked
+    return ""
 
 
 def _schedule(path):

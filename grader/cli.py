@@ -165,13 +165,14 @@ def new_lab(folder: Path) -> None:
     click.echo(f"python -m grader.lab.release {folder} && python -m grader selftest {folder} --short")
 
 
-@main.command(context_settings={"ignore_unknown_options": True, "help_option_names": []})
-@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
-def selftest(arguments: tuple[str, ...]) -> None:
-    """Test labs themselves: `selftest LAB_FOLDER … [--short]`."""
-    from grader.selftest.selftest import main as run
+@main.command()
+@click.argument("labs", nargs=-1, required=True, metavar="LAB...")
+@click.option("--short", is_flag=True, help="Five wrong answers an exercise, several in one submission, few repeats.")
+def selftest(labs: tuple[str, ...], short: bool) -> None:
+    """Test labs themselves, such as labs/lab03_game_of_life."""
+    from grader.selftest.selftest import run
 
-    sys.exit(run(list(arguments)))
+    sys.exit(run(labs, short))
 
 
 @main.command()

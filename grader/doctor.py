@@ -15,6 +15,8 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
+
 from grader.sandbox import Profile, Sandbox, SandboxUnavailable
 from grader.sandbox.cgroup import control_group
 from grader.sandbox.identity import identity
@@ -116,9 +118,8 @@ def _sandbox():
         text = f"a sandbox came up, but what is installed can't be read in it: {found.splitlines()[0]}"
         return Finding("missing", f"{text}. Let everybody read it (chmod -R a+rX), or install it again with umask 022")
     if found != "closed":
-        return Finding(
-            "missing", f"a sandbox came up, but is open: {found or ended.stderr.strip()[-300:]}. Report this"
-        )
+        said = found or ended.stderr.strip()[-300:]
+        return Finding("missing", f"a sandbox came up, but is open: {said}. Report this")
     return Finding("ok", f"a sandbox came up and is closed ({ended.seconds * 1000:.0f} ms)")
 
 
@@ -126,21 +127,15 @@ def _counted_by():
     with control_group(64 * MIB, 8) as group:
         if group.counts_memory:
             return Finding("ok", "memory and processes: counted by the kernel (a control group for each sandbox)")
-    return Finding(
-        "note", "memory and processes: no control group can be made here, so a watcher looks 20 times a second"
-    )
+    watched = "no control group can be made here, so a watcher looks 20 times a second"
+    return Finding("note", f"memory and processes: {watched}")
 
 
 def _memory():
-    for line in Path("/proc/meminfo").read_text().splitlines():
-        if line.startswith("MemAvailable:"):
-            free = int(line.split()[1]) * 1024
-            text = f"memory: {free // MIB} MB free"
-            hint = (
-                f"; a lab may take 1 GB and the grader as much: close what else runs, or grade with --jobs 1 ({text})"
-            )
-            return Finding("ok", text) if free >= MEMORY else Finding("note", f"memory is short{hint}")
-    return Finding("note", "memory: /proc/meminfo doesn't say how much is free")
+    free = psutil.virtual_memory().available
+    text = f"memory: {free // MIB} MB free"
+    hint = f"a lab may take 1 GB and the grader as much: close what else runs, or grade with --jobs 1 ({text})"
+    return Finding("ok", text) if free >= MEMORY else Finding("note", f"memory is short; {hint}")
 
 
 def _disk(folder):
@@ -158,10 +153,8 @@ def _nbgrader():
     yield Finding("ok", f"nbgrader {importlib.metadata.version('nbgrader')}")
     # nbgrader starts it as a program when it makes or brings up a gradebook; the grader looks beside Python too
     found = shutil.which("alembic") or shutil.which("alembic", path=os.path.dirname(sys.executable))
-    if found is None:
-        yield Finding("missing", "alembic: not found, and a new gradebook needs it. pip install alembic")
-    else:
-        yield Finding("ok", f"alembic: {found}")
+    absent = Finding("missing", "alembic: not found, and a new gradebook needs it. pip install alembic")
+    yield Finding("ok", f"alembic: {found}") if found else absent
 
 
 def _course(folder):

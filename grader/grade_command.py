@@ -84,10 +84,10 @@ def _places(assignment, graded, marks, some, switches, say):
     if switches.get("no_gradebook"):
         return problems
     try:
-        kept = write_gradebook(course, lab, assignment.rules, graded.graded, assignment.people)
+        flagged = write_gradebook(course, lab, assignment.rules, graded.graded, assignment.people)
         for one in graded.graded:
             write_autograded(course, lab, one)
-        for student, exercise, before, now in kept.flagged:
+        for student, exercise, before, now in flagged:
             say(f"{student}, {exercise}: marked by a person; the automatic mark beside it went from {before} to {now}.")
     except ClassError as problem:
         problems.append(str(problem))

@@ -121,16 +121,6 @@ class Marking:
         return self.statement.entry
 
     @property
-    def oracle(self) -> str:
-        """One sentence that names the oracle; the notebook shows it."""
-        return self.statement.oracle
-
-    @property
-    def tensors(self) -> bool:
-        """Whether the entry is called on torch tensors."""
-        return self.statement.tensors
-
-    @property
     def call(self) -> str | None:
         """Source text that defines `drive(entry, *arguments)`, which runs beside the entry; None for a plain call."""
         return source_of(self.statement.call) if self.host is None else self.host.call
@@ -145,14 +135,6 @@ class Marking:
     def kind(self, case: Case) -> Any:
         """Return the kind of evidence that `case` asks for."""
         return self.evidence(case) if callable(self.evidence) else self.evidence
-
-    def complaint(self, case: Case, got: Any) -> str | None:
-        """Return None when `got` is right, else a sentence: what was expected. `got` is decoded evidence."""
-        return self.statement.complaint(case, got)
-
-    def question(self, case: Case) -> str:
-        """Return the call in words."""
-        return self.statement.question(case)
 
     def share(self, cases: list[Case], right: list[bool], race_lost: bool = False) -> float:
         """Return the share of the points, 0 to 1: that of the groups all of whose cases are `right`.

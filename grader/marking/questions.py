@@ -181,7 +181,7 @@ def _request(exercise, case, kind):
     return pack(
         {
             "entry": exercise.entry,
-            "arguments": _tensors(arguments) if exercise.tensors else arguments,
+            "arguments": _tensors(arguments) if exercise.statement.tensors else arguments,
             "drive": exercise.call,
             "files": dict(case.files),
             "evidence": kind.plan(),

@@ -37,20 +37,12 @@ class Manual:
     due: bool = False
 
 
-@dataclass(frozen=True)
-class Kept:
-    """What became of the gradebook: how many `students` were entered; `flagged`: (student, exercise, before, now)."""
-
-    students: int
-    flagged: tuple = ()
-
-
 def write_gradebook(
     course: CourseFolder, lab: Lab, rules: ClassFile, graded: Sequence[Graded], roster: Sequence[Person] = ()
-) -> Kept:
-    """Put the marks of `graded` (list of `grade.Graded`) into `course`'s gradebook; return `Kept`.
+) -> list[tuple[str, str, float | None, float | None]]:
+    """Put the marks of `graded` into `course`'s gradebook; return (student, exercise, before, now) of what is flagged.
 
-    `lab` as `load_lab` gives it, `rules` the `ClassFile`. Raises ClassError, with the marks that were there intact,
+    `lab` as `load_lab` gives it. Raises ClassError, with the marks that were there intact,
     where nbgrader or alembic is missing, or the gradebook is locked or corrupt.
     """
     flagged = []
@@ -68,7 +60,7 @@ def write_gradebook(
                         flagged += _write_marks(book, lab, rules, one, cells)
                     else:
                         flagged += _withdraw(book, lab, one, cells)
-        return Kept(len(entered), tuple(flagged))
+    return flagged
 
 
 @contextlib.contextmanager
@@ -177,26 +169,19 @@ def _write_marks(book, lab, rules, one, cells):
     flagged = []
     for exercise in lab.exercises:
         row = rows[exercise.name]
-        before, grade = grades[_graded_cell(exercise)].auto_score, grades[_graded_cell(exercise)]
-        now = _automatic(exercise, row)
-        changed = now != before
-        grade.auto_score = now
+        grade = grades[_graded_cell(exercise)]
+        # None where a person is to give it or the grader failed
+        now = None if row.is_pending or (exercise.manual and row.state == "graded") else row.score
+        before, grade.auto_score = grade.auto_score, now
         if grade.manual_score is None:
             grade.needs_manual_grade = now is None
-        elif changed and not exercise.manual:
+        elif now != before and not exercise.manual:
             grade.needs_manual_grade = True
             flagged.append((one.student, exercise.name, before, now))
         comments[exercise.name].auto_comment = row.reason.translate(_DEAD) or None
     _write_penalty(cells.notebook_of(submission), one, grades.values())
     book.db.commit()
     return flagged
-
-
-def _automatic(exercise, row):
-    """Return the score that the gradebook is told, None where a person is to give one or the grader failed."""
-    if row.is_pending or (exercise.manual and row.state == "graded"):
-        return None
-    return row.score
 
 
 def _write_penalty(notebook, one, grades):
@@ -231,19 +216,17 @@ def _withdraw(book, lab, one, cells):
 
 @dataclass(frozen=True)
 class _Cells:
-    """The lab's cells in the gradebook: `names` of their ids, and which of them carry scores and which comments."""
+    """The lab's cells in the gradebook: `names` of their ids, and which of them carry scores; the others comments."""
 
     notebook: object
     names: Mapping[str, str]
     graded: frozenset
-    commented: frozenset
 
     @classmethod
     def of(cls, book, lab):
         notebook = book.find_notebook(lab, lab)
-        graded, commented = notebook.grade_cells, notebook.solution_cells
-        names = {cell.id: cell.name for cell in [*graded, *commented]}
-        return cls(notebook, names, frozenset(c.id for c in graded), frozenset(c.id for c in commented))
+        names = {cell.id: cell.name for cell in [*notebook.grade_cells, *notebook.solution_cells]}
+        return cls(notebook, names, frozenset(cell.id for cell in notebook.grade_cells))
 
     def notebook_of(self, submission):
         """Return the submission's part for this notebook, or None."""

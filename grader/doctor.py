@@ -61,9 +61,11 @@ def diagnose(course_folder: Path | str | None = None) -> Iterator[Finding]:
         return
     yield Finding("ok", f"Python {platform.python_version()}, Linux {platform.release()} on {platform.machine()}")
     yield _bubblewrap()
-    yield _user()
-    yield _filter()
-    yield _sandbox()
+    for what, look in (("users for sandboxes", _user), ("filter of system calls", _filter), ("a sandbox", _sandbox)):
+        try:
+            yield look()
+        except SandboxUnavailable as missing:
+            yield Finding("missing", f"{what}: {missing}")
     yield _counted_by()
     yield _memory()
     yield _disk(course_folder or os.getcwd())
@@ -85,22 +87,16 @@ def _bubblewrap():
 
 
 def _user():
-    try:
-        with identity() as who:
-            if who.own_namespace:
-                return Finding("ok", f"user {os.geteuid()}: sandboxes in user namespaces of their own")
-            if shutil.which("setpriv") is None:
-                return Finding("missing", "setpriv: not found. Install util-linux 2.33 or newer")
-            return Finding("ok", f"root: each sandbox gets a user of its own (the next: {who.user}), by setpriv")
-    except SandboxUnavailable as missing:
-        return Finding("missing", f"users for sandboxes: {missing}")
+    with identity() as who:
+        if who.own_namespace:
+            return Finding("ok", f"user {os.geteuid()}: sandboxes in user namespaces of their own")
+        if shutil.which("setpriv") is None:
+            return Finding("missing", "setpriv: not found. Install util-linux 2.33 or newer")
+        return Finding("ok", f"root: each sandbox gets a user of its own (the next: {who.user}), by setpriv")
 
 
 def _filter():
-    try:
-        size = len(seccomp_filter())
-    except SandboxUnavailable as missing:
-        return Finding("missing", f"filter of system calls: {missing}")
+    size = len(seccomp_filter())
     actions = Path("/proc/sys/kernel/seccomp/actions_avail")
     known = actions.read_text().split() if actions.exists() else []
     if not {"kill_process", "errno", "allow"} <= set(known):
@@ -109,10 +105,7 @@ def _filter():
 
 
 def _sandbox():
-    try:
-        ended = Sandbox(Profile(seconds=20)).run(QUESTIONS)
-    except SandboxUnavailable as missing:
-        return Finding("missing", f"a sandbox: {missing}")
+    ended = Sandbox(Profile(seconds=20)).run(QUESTIONS)
     found = ended.stdout.strip()
     if found.startswith("no numpy"):
         text = f"a sandbox came up, but what is installed can't be read in it: {found.splitlines()[0]}"

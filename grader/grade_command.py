@@ -109,6 +109,5 @@ def _summary(graded, say):
     told = ", ".join(f"{count} {state}" for state, count in states.most_common())
     say(f"{total} students, {graded.marked} submissions marked now. Their exercises: {told or 'none'}.")
     changed = [change for change in graded.changes if change.before is not None]
-    if changed:
-        for line in report(changed):
-            say(line)
+    for line in report(changed) if changed else ():
+        say(line)

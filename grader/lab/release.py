@@ -14,7 +14,7 @@ from pathlib import Path
 
 import nbformat
 
-from grader.lab.published import beside
+from grader.lab.published import check_files
 from grader.lab.secret_draw import drawing
 from grader.lab.source import Cell, LabError, check_id, load_lab
 from grader.lab.spec import VALUE, Lab, Marking
@@ -51,22 +51,16 @@ def text_of(notebook: nbformat.NotebookNode) -> str:
 
 def write_release(lab: Lab, folder: str | Path) -> Path:
     """Write the release of `lab`, and the files that go with it, into `folder`; return the notebook's path."""
-    folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{lab.name}.ipynb"
-    _write(path, text_of(release_notebook(lab)))
-    for source, name in beside(lab):
-        if (folder / name).resolve() != source:
-            shutil.copyfile(source, folder / name)
+    path = _write(Path(folder) / f"{lab.name}.ipynb", release_notebook(lab))
+    for name in (*lab.files, *check_files(lab.folder)):
+        if (path.parent / name).resolve() != lab.folder / name:
+            shutil.copyfile(lab.folder / name, path.parent / name)
     return path
 
 
 def write_solution(lab: Lab, folder: str | Path) -> Path:
     """Write the notebook with solutions into `folder`; return its path. It is the teacher's: publish it to nobody."""
-    path = Path(folder) / f"{lab.name}.ipynb"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    _write(path, text_of(solution_notebook(lab)))
-    return path
+    return _write(Path(folder) / f"{lab.name}.ipynb", solution_notebook(lab))
 
 
 def difference(lab: Lab) -> str | None:
@@ -157,10 +151,11 @@ def _together(texts):
     return "".join(tokens[0] if len(set(tokens)) == 1 else "any" for tokens in zip(*found, strict=True))
 
 
-def _write(path, text):
+def _write(path, notebook):
+    path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_name(path.name + ".part")
-    unfinished.write_text(text, encoding="utf-8", newline="\n")
-    unfinished.replace(path)
+    unfinished.write_text(text_of(notebook), encoding="utf-8", newline="\n")
+    return unfinished.replace(path)
 
 
 def main(arguments: list[str]) -> int:

@@ -185,12 +185,10 @@ def _from_text(cell, seen):
 def _refuse_lonely(name, cells):
     waiting = None
     for cell in cells:
-        if cell.role == "check":
-            if cell.exercise != waiting:
-                raise LabError(f"{name}: check({cell.exercise}) does not follow its exercise.")
-            waiting = None
-        elif cell.role == "exercise":
-            waiting = cell.exercise
+        if cell.role == "check" and cell.exercise != waiting:
+            raise LabError(f"{name}: check({cell.exercise}) does not follow its exercise.")
+        if cell.exercise is not None:
+            waiting = cell.exercise if cell.role == "exercise" else None
 
 
 def _run(folder, stem, name):

@@ -147,20 +147,16 @@ class Marking:
         return sum(share for group, share in self.groups.items() if group not in lost)
 
 
+@lru_cache(maxsize=32)
 def source_of(call: Callable | str | None) -> str | None:
     """Return `call` as source text that defines `drive`: a function's whole file, which must stand alone."""
     if call is None or isinstance(call, str):
         return call
     path = Path(inspect.getfile(call))
-    text = _read(path, path.stat().st_mtime_ns)
+    text = path.read_text(encoding="utf-8")
     if re.search(r"^\s*from \.", text, re.M):
         raise ValueError(f"{path.name}: it runs beside an answer, alone: it can't import siblings.")
     return text if call.__name__ == "drive" else f"{text}\ndrive = {call.__name__}\n"
-
-
-@lru_cache(maxsize=32)
-def _read(path, _changed):
-    return path.read_text(encoding="utf-8")
 
 
 @dataclass(frozen=True)

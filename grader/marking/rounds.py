@@ -75,10 +75,8 @@ def ask_all(lab: Lab, rebuilt: Rebuilt, secret: bytes, sandbox: Callable) -> Ask
         if to_ask:
             try:
                 rebuilt = _round(lab, rebuilt, to_ask, asked, sandbox)
-            except (
-                ValueError,
-                OSError,
-            ) as failure:  # a file or module that the lab names isn't there; no process to be had
+            except (ValueError, OSError) as failure:
+                # a file or module that the lab names isn't there; no process to be had
                 asked.failed.update({e.name: f"its sandbox could not be made: {failure}" for e in to_ask})
         elif open_:
             _race(lab, rebuilt, open_[0], asked, sandbox, secret)

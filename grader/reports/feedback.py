@@ -203,8 +203,8 @@ def _line(text):
 def _marks(course, lab, one):
     """Return the marks as the class file has them: the rows' scores and reasons, with the cells of the result."""
     result = read_result(course, lab.name, one.student, one.sha)
-    by_hand = {exercise.name: exercise.manual for exercise in lab.exercises}
     marks = tuple(
-        ExerciseMark(r.exercise, r.state, r.score, r.max_score, r.reason, manual=by_hand[r.exercise]) for r in one.rows
+        ExerciseMark(r.exercise, r.state, r.score, r.max_score, r.reason, manual=lab.exercise(r.exercise).manual)
+        for r in one.rows
     )
     return Marks(lab.name, marks, result.marks.cells if result else (), result.marks.log if result else "")

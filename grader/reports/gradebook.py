@@ -14,6 +14,7 @@ from datetime import UTC
 from grader.classroom.class_file import ClassFile
 from grader.classroom.folders import ClassError, CourseFolder, not_a_student
 from grader.intake.roster import Person
+from grader.lab.release import KERNEL
 from grader.lab.source import check_id
 from grader.lab.spec import Lab
 from grader.reports.nbgrader_db import open_gradebook
@@ -55,7 +56,7 @@ def write_gradebook(
         for first in range(0, len(entered), TOGETHER):
             with _one_commit(book):
                 for one in entered[first : first + TOGETHER]:
-                    _write_person(book, one.student, people.get(one.student))
+                    _write_person(book, people.get(one.student, Person(one.student)))
                     if one.sha or any(row.state != "missing" for row in one.rows):
                         flagged += _write_marks(book, lab, rules, one, cells)
                     else:
@@ -113,8 +114,7 @@ def _write_lab(book, lab, rules):
     due = rules.lab(lab.name).due
     due = due.astimezone(UTC).replace(tzinfo=None) if due else None
     book.update_or_create_assignment(lab.name, duedate=due)
-    kernel = json.dumps({"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"})
-    notebook = book.update_or_create_notebook(lab.name, lab.name, kernelspec=kernel)
+    notebook = book.update_or_create_notebook(lab.name, lab.name, kernelspec=json.dumps(KERNEL["kernelspec"]))
     there = {cell.name for cell in [*notebook.grade_cells, *notebook.solution_cells]}
     wanted = {name for e in lab.exercises for name in (e.name, check_id(e.name))}
     if there - wanted and notebook.submissions:
@@ -136,7 +136,6 @@ def _write_lab(book, lab, rules):
         if not by_hand:
             text = next((c.text for c in lab.source.cells if c.role == "check" and c.exercise == exercise.name), "")
             book.update_or_create_source_cell(graded, lab.name, lab.name, cell_type="code", source=text, locked=True)
-
     return _Cells.of(book, lab.name)
 
 
@@ -144,16 +143,14 @@ def _graded_cell(exercise):
     return exercise.name if exercise.manual else check_id(exercise.name)
 
 
-def _write_person(book, student, person):
-    told = {}
-    if person is not None:
-        names = (person.first, person.last)
-        if not any(names) and person.full_name:
-            last, comma, first = person.full_name.partition(",")
-            names = (first.strip(), last.strip()) if comma else tuple(person.full_name.rpartition(" ")[::2])
-        pairs = {"first_name": names[0], "last_name": names[1], "email": person.email, "lms_user_id": person.canvas_id}
-        told = {key: value[:128] for key, value in pairs.items() if value}
-    book.update_or_create_student(student, **told)
+def _write_person(book, person):
+    first, last = person.first, person.last
+    if not (first or last):
+        last, comma, first = (part.strip() for part in person.full_name.partition(","))
+        first, last = (first, last) if comma else person.full_name.rpartition(" ")[::2]
+    pairs = {"first_name": first, "last_name": last, "email": person.email, "lms_user_id": person.canvas_id}
+    told = {key: value[:128] for key, value in pairs.items() if value}
+    book.update_or_create_student(person.student, **told)
 
 
 def _write_marks(book, lab, rules, one, cells):

@@ -9,7 +9,7 @@ from pathlib import Path
 from grader.lab.release import write_release
 from grader.lab.source import LabError, load_lab
 
-#: `NAME` in them stands for the lab's; .txt, so that no tool takes them for code of this package.
+#: In its files NAME stands for the lab's.
 SKELETON = Path(__file__).with_name("skeleton")
 
 
@@ -24,7 +24,7 @@ def make_lab(folder: Path) -> Path:
     if folder.exists() and any(folder.iterdir()):
         raise LabError(f"{folder} is not empty; name a new folder.")
     folder.mkdir(parents=True, exist_ok=True)
-    for path in SKELETON.glob("*.py.txt"):
-        text = path.read_text(encoding="utf-8").replace("NAME", folder.name)
-        (folder / path.stem).write_text(text, encoding="utf-8")
+    for template in sorted(SKELETON.glob("*.py.txt")):
+        text = template.read_text(encoding="utf-8").replace("NAME", folder.name)
+        (folder / template.stem).write_text(text, encoding="utf-8")
     return write_release(load_lab(folder), folder)

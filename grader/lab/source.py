@@ -141,7 +141,8 @@ def _read_exercise(cell, name, points, seen):
 
 def split_solution(text: str, name: str) -> tuple[str, str]:
     """Return (release text with a stub for each solution, text with the solutions and without their markers)."""
-    stubbed, whole, region = [], [], None
+    stubbed, whole = [], []
+    region: list[str] | None = None
     for line in text.splitlines():
         if line.strip() == BEGIN and region is None:
             region = []

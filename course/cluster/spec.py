@@ -183,6 +183,11 @@ def _check_address(task, address):
         raise ValueError(f"ClusterSpec: {task} is {address!r}; the port must be a whole number from 1 to 65535")
 
 
+def by_numbers(name: str) -> list[int | str]:
+    """Return what sorts names by the numbers in them: task:2 comes before task:10."""
+    return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)]
+
+
 def _line_of(error, text):
     """Return `:line` of the last line of `text` with the address, or else the job, that `error` complains of."""
     said = str(error)

@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 def run(
     say: Callable[[str], None],
     *,
-    job_name: str | None = None,
-    task_index: int = 0,
-    workers: int = 2,
-    ps: int = 1,
-    patience: float = 60.0,
-    certificate: str | None = None,
-    insecure: bool = False,
+    job_name: str | None,
+    task_index: int,
+    workers: int,
+    ps: int,
+    patience: float,
+    certificate: str | None,
+    insecure: bool,
     **more: Any,
 ) -> int:
     """Run what the command line names: one role with `job_name`, else everything here; return the exit code.
@@ -58,18 +58,14 @@ def report(
     steps: int | None = None,
     optimizer: str | None = None,
     learning_rate: float | None = None,
-    seed: int = 0,
     settings: str | None = None,
     ps: int = 1,
-    max_staleness: int | None = None,
-    aggregate: int | None = None,
-    checkpoint_dir: str | None = None,
-    resume: bool = True,
+    **more: Any,
 ) -> Iterator[str]:
     """Train on a local cluster and yield lines of text: what runs, how good its outcome is, speed and staleness.
 
     `steps`, `optimizer` and `learning_rate` default to the problem's own; `settings`: "classic" or "tuned", for mnist.
-    Raises as `train` does.
+    `more`: `seed`, `max_staleness`, `aggregate`, `checkpoint_dir`, `resume`, as for `train`. Raises as that does.
     """
     from course.cluster import local_cluster
 
@@ -79,19 +75,7 @@ def report(
     yield f"{task}: {mode}, {optimizer or choice.optimizer} with learning rate {made.keywords['lr']:g}, {steps} updates"
     with local_cluster(ps=ps, worker=workers) as cluster:
         yield f"running: {', '.join(cluster.tasks)}"
-        result = train(
-            task,
-            cluster,
-            optimizer=made,
-            mode=mode,
-            total_steps=steps,
-            hooks=[StopOnNaN()],
-            seed=seed,
-            max_staleness=max_staleness,
-            aggregate=aggregate,
-            checkpoint_dir=checkpoint_dir,
-            resume=resume,
-        )
+        result = train(task, cluster, optimizer=made, mode=mode, total_steps=steps, hooks=[StopOnNaN()], **more)
     yield from outcome(choice, task, result)
 
 
@@ -103,15 +87,15 @@ def role_of(
     *,
     problem: str,
     mode: str,
-    steps: int | None = None,
-    optimizer: str | None = None,
-    learning_rate: float | None = None,
-    seed: int = 0,
-    settings: str | None = None,
-    max_staleness: int | None = None,
-    aggregate: int | None = None,
-    checkpoint_dir: str | None = None,
-    resume: bool = True,
+    steps: int | None,
+    optimizer: str | None,
+    learning_rate: float | None,
+    seed: int,
+    settings: str | None,
+    max_staleness: int | None,
+    aggregate: int | None,
+    checkpoint_dir: str | None,
+    resume: bool,
 ) -> "tuple[Role, Callable[[TrainingResult], Iterator[str]] | None]":
     """Return the `Role` of this process, and the function from a result to lines of text that `run_role` takes.
 

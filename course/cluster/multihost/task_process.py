@@ -20,21 +20,21 @@ from course.cluster.multihost.refused_connections import refusals_told
 from course.cluster.multihost.task_heartbeat import send_heartbeats
 from course.cluster.multihost.task_scheduler import TaskScheduler
 from course.cluster.task.gpu_share import VARIABLE, share_gpus
-from course.cluster.task.task import TaskSettings, root, serve_task, stopped_before
+from course.cluster.task.task import TaskSettings, root, serve_task, stop_signal, stopped_before
 
 
 async def run_member(
-    me: Member, stop: asyncio.Event, say: Callable[..., None] = print, ready: Callable[[Worker], None] | None = None
+    me: Member, stop: asyncio.Event | None, say: Callable[..., None], ready: Callable[[Worker], None] | None = None
 ) -> int:
-    """Run the `Member` until the event `stop` is set; return the process's exit code.
+    """Run the `Member` until the event `stop` is set, or, where that is None, a signal comes; return the exit code.
 
     `say` gets the lines for the reader, as `print` does; `ready(worker)` is called whenever the task has joined.
     """
     try:
-        for address in {me.address, me.scheduler_address} if me.with_scheduler else {me.address}:
+        for address in me.listens_at:
             check_free(address)
         with refusals_told(say):
-            return await _run(me, stop, say, ready)
+            return await _run(me, stop or stop_signal(), say, ready)
     except OSError as error:
         return _failed(me, say, f"cannot start: {error}")
 
@@ -56,9 +56,9 @@ async def _scheduler(me, say):
         await asyncio.to_thread(import_module, module)
     host, _, port = me.scheduler_address.rpartition(":")
     try:
-        scheduler = await TaskScheduler(
-            me.spec, say, host=host, port=int(port), protocol=me.protocol, security=security(me.certificate)
-        )
+        protocol = me.session_target.partition("://")[0]
+        listening = {"host": host, "port": int(port), "protocol": protocol, "security": security(me.certificate)}
+        scheduler = await TaskScheduler(me.spec, say, **listening)
     except (OSError, ValueError) as error:
         raise OSError(f"the scheduler cannot listen at {host}:{port}: {root(error)}") from error
     say(f"the scheduler listens; session target {scheduler.address}", flush=True)

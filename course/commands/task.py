@@ -9,9 +9,6 @@ from course.cluster.multihost.member import Member
 from course.cluster.multihost.serve import serve
 from course.cluster.spec import ClusterSpec
 
-#: The certificate's file where neither it nor a spec's file is named.
-CERTIFICATE = "cluster.pem"
-
 
 def run(
     job: str,
@@ -44,10 +41,10 @@ def spec_of(spec: str | None = None, job_hosts: Iterable[str] = (), **hosts: str
 
 
 def certificate_of(path: str | None, spec: str | None = None, insecure: bool = False) -> Certificate | None:
-    """Return the `Certificate` in the file `path`, by default beside the spec's file; None where `insecure`."""
+    """Return the `Certificate` in the file `path`, or beside the spec's, or cluster.pem; None where `insecure`."""
     if insecure:
         return None
-    return read_certificate(path or (Path(spec).with_suffix(".pem") if spec else CERTIFICATE))
+    return read_certificate(path or (Path(spec).with_suffix(".pem") if spec else "cluster.pem"))
 
 
 def _job_and_hosts(text):

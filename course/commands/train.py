@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
@@ -12,10 +12,6 @@ from course.training.hooks.base import StopOnNaN
 from course.training.problems.named import NamedProblem, named_problem
 from course.training.problems.problem import Problem
 from course.training.records.result import TrainingResult
-
-if TYPE_CHECKING:
-    from course.cluster import ClusterSpec
-    from course.training.multihost.roles import Role
 
 
 def run(
@@ -46,8 +42,9 @@ def run(
     from course.training.multihost.roles import run_role
 
     spec = spec_of(**hosts)
-    role, outcome_of = role_of(spec, job_name, task_index, patience, **more)
-    role = dataclasses.replace(role, certificate=certificate_of(certificate, hosts["spec"], insecure))
+    role, outcome_of = _role_of(spec, job_name, task_index, **more)
+    pair = certificate_of(certificate, hosts["spec"], insecure)
+    role = dataclasses.replace(role, certificate=pair, patience=patience)
     return run_role(role, outcome_of, say)
 
 
@@ -79,28 +76,10 @@ def report(
     yield from outcome(choice, task, result)
 
 
-def role_of(
-    spec: "ClusterSpec",
-    job: str,
-    index: int,
-    patience: float,
-    *,
-    problem: str,
-    mode: str,
-    steps: int | None,
-    optimizer: str | None,
-    learning_rate: float | None,
-    seed: int,
-    settings: str | None,
-    max_staleness: int | None,
-    aggregate: int | None,
-    checkpoint_dir: str | None,
-    resume: bool,
-) -> "tuple[Role, Callable[[TrainingResult], Iterator[str]] | None]":
-    """Return the `Role` of this process, and the function from a result to lines of text that `run_role` takes.
-
-    `job`, `index`: which task of `spec` it is. Raises ValueError or IndexError for a role that the spec doesn't have.
-    """
+def _role_of(
+    spec, job, index, *, problem, mode, steps, optimizer, learning_rate, settings, checkpoint_dir, resume, **more
+):
+    """Return the `Role` of task `index` of `job`, and the function from a result to lines that `run_role` takes."""
     from course.training.multihost.roles import Role
 
     if job not in ("ps", "worker"):
@@ -114,11 +93,10 @@ def role_of(
     made, steps = choice.made(optimizer, learning_rate), choice.steps if steps is None else steps
     if job != "worker":
         made([torch.zeros(1)])  # a first optimiser imports a lot: now, not when the shards are waited for
-        return Role(spec, job, index, None, patience=patience), None
+        return Role(spec, job, index, None), None
     task = choice.make()
-    plan = make_plan(task, spec.tasks, made, mode, None, steps, max_staleness, aggregate, seed, "by_size")
-    hooks = (StopOnNaN(),)
-    role = Role(spec, job, index, plan, None, patience, hooks, checkpoint_dir, resume=resume)
+    plan = make_plan(task, spec.tasks, made, mode, workers=None, total_steps=steps, placement="by_size", **more)
+    role = Role(spec, job, index, plan, hooks=(StopOnNaN(),), checkpoint_dir=checkpoint_dir, resume=resume)
     return role, lambda result: outcome(choice, task, result)
 
 

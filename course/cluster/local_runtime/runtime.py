@@ -32,8 +32,11 @@ class LocalRuntime:
     """
 
     def __init__(self, ports: dict[str, list[int]], dashboard: bool, simulated_gpus: tuple[int, str] | None = None):
-        self._ports, self._dashboard, self._simulated_gpus = ports, dashboard, simulated_gpus
-        self.tasks = [f"/job:{job}/task:{i}" for job in ports if job != "scheduler" for i in range(len(ports[job]))]
+        jobs = {job: them for job, them in ports.items() if job != "scheduler"}
+        self._ports = {f"/job:{job}/task:{i}": port for job, them in jobs.items() for i, port in enumerate(them)}
+        self._scheduler_port = ports.get("scheduler", [0])[0]
+        self._dashboard, self._simulated_gpus = dashboard, simulated_gpus
+        self.tasks = list(self._ports)
         self._certificate = new_certificate(days=30)
         self.security = security(self._certificate)
         # made by `start`, one after the other; `close` finds what there is
@@ -52,18 +55,12 @@ class LocalRuntime:
 
     async def _start(self):
         self._starting = asyncio.current_task()
-        self._scheduler = await LocalScheduler(
-            self._dashboard,
-            host=HOST,
-            port=self._ports.get("scheduler", [0])[0],
-            protocol="tls",
-            security=self.security,
-        )
+        where = {"host": HOST, "port": self._scheduler_port, "protocol": "tls"}
+        self._scheduler = await LocalScheduler(self._dashboard, security=self.security, **where)
         self._supervisor = Supervisor(self._scheduler, self._settings())
         await self._supervisor.start()
 
     def _settings(self):
-        ports = [port for job, ports in self._ports.items() if job != "scheduler" for port in ports]
         return [
             TaskSettings(
                 name=name,
@@ -79,7 +76,7 @@ class LocalRuntime:
                 folder=os.getcwd(),
                 environment=dict(os.environ),
             )
-            for name, port in zip(self.tasks, ports, strict=True)
+            for name, port in self._ports.items()
         ]
 
     @property

@@ -16,8 +16,8 @@ from course.cluster.certificates import security as dask_security
 from course.cluster.cluster import Cluster
 from course.cluster.executor import OpenWork
 from course.cluster.local_runtime.loop import LoopThread
-from course.cluster.multihost.client_heartbeat import watch_scheduler
 from course.cluster.multihost.handshake import other_versions
+from course.cluster.multihost.heartbeat import watch_scheduler
 from course.cluster.multihost.reachability import Refused, reach_within
 from course.cluster.spec import ClusterSpec, by_numbers
 from course.cluster.task.task import quiet

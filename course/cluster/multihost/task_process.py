@@ -13,11 +13,11 @@ from distributed import Worker
 
 from course.cluster.certificates import security
 from course.cluster.multihost.handshake import request_handshake
+from course.cluster.multihost.heartbeat import send_heartbeats
 from course.cluster.multihost.member import Member
 from course.cluster.multihost.ports import check_free
 from course.cluster.multihost.reachability import Refused
 from course.cluster.multihost.refused_connections import refusals_told
-from course.cluster.multihost.task_heartbeat import send_heartbeats
 from course.cluster.multihost.task_scheduler import TaskScheduler
 from course.cluster.task.gpu_share import VARIABLE, share_gpus
 from course.cluster.task.task import TaskSettings, root, serve_task, stop_signal, stopped_before
@@ -76,8 +76,11 @@ async def _run_task(me, stop, say, ready):
 
     if gpu := share_gpus(me.spec, me.job, me.index):
         say(f"{me.name} has GPU {gpu} of this host ({VARIABLE})", flush=True)
+    host, _, port = me.address.rpartition(":")
+    threads = max(1, CPU_COUNT // me.spec.local_share(me.address))
     with tempfile.TemporaryDirectory(prefix="course-task-", ignore_cleanup_errors=True) as scratch:
-        settings = _settings(me, scratch)
+        where = (me.name, me.session_target, host, int(port), threads, scratch)
+        settings = TaskSettings(*where, me.patience, me.certificate, me.simulated_gpus)
         for first in chain([True], repeat(False)):
             try:
                 if await stopped_before(stop, request_handshake(me, first, say)):
@@ -97,18 +100,3 @@ async def _run_task(me, stop, say, ready):
 def _failed(me, say, what):
     say(f"{me.name} {what}", file=sys.stderr, flush=True)
     return 1
-
-
-def _settings(me, scratch):
-    host, _, port = me.address.rpartition(":")
-    return TaskSettings(
-        name=me.name,
-        scheduler=me.session_target,
-        host=host,
-        port=int(port),
-        threads=max(1, CPU_COUNT // me.spec.local_share(me.address)),
-        scratch=scratch,
-        patience=me.patience,
-        certificate=me.certificate,
-        simulated_gpus=me.simulated_gpus,
-    )

@@ -123,10 +123,13 @@ async def serve_task(
     """
     import torch
 
+    from course.devices import simulated_gpus
+
     stop = stop or stop_signal()
     torch.set_num_threads(settings.threads)
+    simulation = simulated_gpus(*settings.simulated_gpus) if settings.simulated_gpus else nullcontext()
     # Dask samples every stack 100 times a second for a dashboard page; here that would disturb what is being timed.
-    with dask.config.set({"distributed.worker.profile.enabled": False}), _simulation(settings) as gpus:
+    with dask.config.set({"distributed.worker.profile.enabled": False}), simulation as gpus:
         worker = TaskWorker(
             settings.scheduler,
             gpus=gpus,
@@ -149,15 +152,6 @@ async def serve_task(
         finally:
             # a function that still runs must not hold this up
             await worker.close(timeout=WORKER_CLOSES, executor_wait=False)
-
-
-def _simulation(settings):
-    """Return the task's simulated GPUs as a context manager, one that gives None where it has none."""
-    if settings.simulated_gpus is None:
-        return nullcontext()
-    from course.devices import simulated_gpus
-
-    return simulated_gpus(*settings.simulated_gpus)
 
 
 def root(error: BaseException) -> BaseException:

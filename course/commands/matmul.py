@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 
-from course.devices import DeviceName, list_devices
+from course.devices import DeviceName, list_devices, simulated_gpus
 from course.timing.matmul import measure_matmul
 from course.traces import Trace, load_trace, names
 from course.units import in_words
@@ -26,8 +26,6 @@ def report(
     if trace is not None:
         yield from _recorded(device, sizes, load_trace(trace))
         return
-    from course.devices import simulated_gpus  # loads simgpu
-
     with simulated_gpus(1, simulate) if simulate is not None else nullcontext():
         timings = measure_matmul(list(sizes), [device], budget=budget)
     yield from map(_line, timings)

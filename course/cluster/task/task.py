@@ -123,11 +123,13 @@ async def serve_task(
     """
     import torch
 
-    from course.devices import simulated_gpus
-
     stop = stop or stop_signal()
     torch.set_num_threads(settings.threads)
-    simulation = simulated_gpus(*settings.simulated_gpus) if settings.simulated_gpus else nullcontext()
+    simulation: Any = nullcontext()
+    if settings.simulated_gpus:
+        from course.devices import simulated_gpus
+
+        simulation = simulated_gpus(*settings.simulated_gpus)
     # Dask samples every stack 100 times a second for a dashboard page; here that would disturb what is being timed.
     with dask.config.set({"distributed.worker.profile.enabled": False}), simulation as gpus:
         worker = TaskWorker(

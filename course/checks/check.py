@@ -12,7 +12,7 @@ from threading import Lock
 from course.checks.calling import call_here
 from course.checks.chapters import MODULES
 from course.checks.compare import show
-from course.checks.discovery import exercises_beside
+from course.checks.discovery import exercises_beside, exercises_of_the_checkout
 from course.checks.exercise import Case, Exercise
 from course.checks.shrink import smallest
 from course.draw import html
@@ -107,14 +107,17 @@ def _entered(inputs):
 def find_exercise(name: str) -> Exercise:
     """Return the `Exercise` called `name`; raises ValueError that names the nearest ones.
 
-    A class's own labs bring theirs in a file beside the notebook; it comes first.
+    A lab's lie beside its notebook, and come first; then the chapters', then those of the checkout's labs.
     """
     own = exercises_beside()
     if name in own:
         return own[name]
     if name in MODULES:
         return import_module(MODULES[name]).EXERCISES[name]
-    every = sorted({*own, *MODULES})
+    elsewhere = exercises_of_the_checkout()
+    if name in elsewhere:
+        return elsewhere[name]
+    every = sorted({*own, *MODULES, *elsewhere})
     near = difflib.get_close_matches(name, every) or every
     alone = "" if own else " A lab's are in the checks.py that comes with its notebook: it must lie beside it."
     raise ValueError(

@@ -18,6 +18,8 @@ from course.checks.exercise import Exercise
 
 #: Where this process was when the engine was loaded: a cell may go elsewhere (`%cd`) between `import` and `check`.
 STARTED_IN = Path.cwd()
+#: Where a checkout has its labs; nothing is there where the course was installed without them.
+CHECKOUT_LABS = Path(__file__).resolve().parents[2] / "labs"
 #: package -> the files that it was loaded from, as they were then.
 _LOADED: dict[str, list] = {}
 
@@ -34,6 +36,12 @@ def exercises_beside(folder: str | Path | None = None) -> dict[str, Exercise]:
         if files:
             return {name: exercise for path in files for name, exercise in _exercises(path).items()}
     return {}
+
+
+def exercises_of_the_checkout() -> dict[str, Exercise]:
+    """Return name -> `Exercise` of all labs of the checkout, for a notebook that was copied without its checks."""
+    folders = sorted(path.parent for path in CHECKOUT_LABS.glob("*/checks.py"))
+    return {name: exercise for folder in folders for name, exercise in exercises_beside(folder).items()}
 
 
 def load_part(folder: str | Path, stem: str) -> ModuleType:

@@ -160,8 +160,9 @@ def test_a_release_checks_answers_wherever_it_lies_and_wherever_its_kernel_runs(
                 **{"cwd": cwd, "env": environment, "capture_output": True, "text": True, "timeout": 60},
             )
             assert told.stdout == f"{state}\n", told.stderr
+    program = "import course.checks.discovery as there\nthere.CHECKOUT_LABS = there.Path('nowhere')\n"
     lost = subprocess.run(
-        [sys.executable, "-c", asks.format(answers["wrong"])],
+        [sys.executable, "-c", program + asks.format(answers["wrong"])],
         **{"cwd": other, "capture_output": True, "text": True, "timeout": 60},
     )
     assert "the checks.py that comes with its notebook: it must lie beside it" in lost.stderr

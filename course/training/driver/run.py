@@ -40,9 +40,8 @@ class Run:
         self._session = self._new_session()
         self._start, self._opened, self._incarnation = start, 0, -1
         self._furthest, self._fruitless = -1, 0
-        self._first = (
-            start.incarnation if start else None
-        )  # the lowest incarnation whose checkpoints are this training's
+        # the lowest incarnation whose checkpoints are this training's
+        self._first = start.incarnation if start else None
 
     def result(self) -> TrainingResult:
         """Train to the end; return the `TrainingResult`, or raise what the end calls for (see `train`)."""
@@ -69,7 +68,8 @@ class Run:
             try:
                 with self._pool.workers_running(client):
                     follow(client, self._session, self._hooks, self._history, self._pool)
-                parameters = self._finished()
+                self._session.finish()
+                parameters = self._session.parameters()
                 with suppress(ShardLost):  # all that matters is here
                     self._history.read(client)  # again: the workers have said their last counts since
                 return self._result(self._history.status, parameters)
@@ -78,11 +78,6 @@ class Run:
             except BaseException as error:
                 self._session.finish("an error ended the training", error)
                 raise
-
-    def _finished(self):
-        """Keep the last snapshot for the hooks' ends, save it where there is a place; return the last parameters."""
-        self._session.finish()
-        return self._session.parameters()
 
     def _note_start(self, client):
         """Tell where training goes on from; save the version that it starts with, before any worker changes it."""
@@ -138,12 +133,7 @@ class Run:
 
     def _new_session(self):
         plan = self._plan
-        settings = {
-            **vars(plan.settings),
-            "optimizer": getattr(plan.optimizer, "func", plan.optimizer).__name__,
-            "seed": plan.seed,
-            "ps": len(plan.ps),
-        }
+        optimizer = getattr(plan.optimizer, "func", plan.optimizer).__name__
         session = Session(
             plan.settings.limit,
             self._latest.parameters,
@@ -151,7 +141,7 @@ class Run:
             problem=plan.problem,
             cluster=self._pool.cluster,
             checkpoints=self._checkpoints,
-            settings=settings,
+            settings={**vars(plan.settings), "optimizer": optimizer, "ps": len(plan.ps)},
             seconds=self._history.now,
         )
         session.step = self._history.version
@@ -171,10 +161,10 @@ class Run:
             self._session.stop_reason,
             self._opened,
             self._session.events,
-            _by_worker(status.get("sent", {})),
-            _by_worker(status.get("acknowledged", {})),
-            _by_worker(status.get("applied", {})),
-            status.get("degraded", 0),
+            _by_worker(status["sent"]),
+            _by_worker(status["acknowledged"]),
+            _by_worker(status["applied"]),
+            status["degraded"],
             self._start.version if self._start else None,
         )
 

@@ -77,13 +77,7 @@ def train_with(
         if checkpoint_dir is not None:
             lock = held.enter_context(FolderLock(checkpoint_dir, pool.training, pool.term))
             checkpoints = LockedCheckpoints(lock, keep)
-            start = _start(checkpoints, resume, pool.plan)
+            start = checkpoints.latest() if resume else None
+        if start is not None:
+            start.check(pool.plan.problem.initial(), pool.plan.kind)
         return Run(pool, with_saving(hooks, checkpoints), checkpoints, start).result()
-
-
-def _start(checkpoints, resume, plan):
-    """Return the snapshot to go on from, None where there is none; ValueError for one that doesn't fit."""
-    newest = checkpoints.latest() if resume else None
-    if newest is not None:
-        newest.check(plan.problem.initial(), plan.kind)
-    return newest

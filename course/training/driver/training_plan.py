@@ -25,7 +25,6 @@ class TrainingPlan:
     settings: TrainingSettings
     ps: tuple[str, ...]
     workers: tuple[str, ...]
-    seed: int = 0
 
 
 def make_plan(
@@ -49,7 +48,9 @@ def make_plan(
         raise ValueError(f"train(placement={placement!r}): choose one of {', '.join(PLACEMENTS)}.")
     make_rule(mode, None, len(chosen), max_staleness, aggregate)
     settings = TrainingSettings(mode, len(chosen), total_steps, max_staleness, aggregate, placement, seed=seed)
-    return TrainingPlan(problem, optimizer, _kind(problem.initial(), optimizer), settings, ps, chosen, seed)
+    ParameterServer(problem.initial(), optimizer)  # raises what it raises for an optimiser that it can't keep
+    kind = type(optimizer(list(problem.initial().values()))).__name__
+    return TrainingPlan(problem, optimizer, kind, settings, ps, chosen)
 
 
 def participants(tasks: Sequence[str], workers: int | None = None) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -76,9 +77,3 @@ def _check_problem(problem):
     for name, value in problem.initial().items():
         if not bool(value.isfinite().all()):
             raise NonFiniteError(f"the first value of {name!r}", version=0)
-
-
-def _kind(parameters, optimizer):
-    """Return the name of the optimiser's class; ValueError for one that can't be kept by a parameter server."""
-    ParameterServer(parameters, optimizer)
-    return type(optimizer(list(parameters.values()))).__name__

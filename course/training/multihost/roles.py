@@ -101,7 +101,7 @@ def _serve(role, cluster, board, membership, say):
 def _work(role, cluster, board, membership, outcome, say):
     """Work wherever the chief says; be the chief while this process has the lease."""
     context = context_of(security(role.certificate), "worker")
-    worker_thread = WorkerThread(role.plan.problem, role.index, role.plan.seed, context)
+    worker_thread = WorkerThread(role.plan.problem, role.index, role.plan.settings.seed, context)
     with closing(worker_thread), LeaderLease(cluster, role.name) as lease:
         while True:
             notice = board.read()

@@ -121,10 +121,10 @@ def linear_regression(
 
 @dataclass(frozen=True)
 class Slowed:
-    """A problem on which one worker takes `seconds` longer for each batch; everything else is the problem's own."""
+    """A problem on which `worker` (None: each) takes `seconds` longer for a batch; all else is the problem's own."""
 
     problem: Problem
-    worker: int
+    worker: int | None
     seconds: float
 
     def initial(self) -> dict[str, torch.Tensor]:
@@ -132,8 +132,8 @@ class Slowed:
         return self.problem.initial()
 
     def batch(self, worker: int, version: int, generator: torch.Generator) -> Any:
-        """Return the problem's batch, late if this is the slow worker."""
-        if worker == self.worker:
+        """Return the problem's batch, late if this is a slow worker."""
+        if self.worker in (None, worker):
             time.sleep(self.seconds)
         return self.problem.batch(worker, version, generator)
 

@@ -16,7 +16,7 @@ from course.training.records.errors import NonFiniteError
 from course.training.records.settings import TrainingSettings
 from course.training.server.push_table import PushTable
 from course.training.server.reply_slots import ReplySlot, ReplySlots
-from course.training.server.rules import Asynchronous, Push, Synchronous
+from course.training.server.rules import Push, make_rule
 from course.training.server.store import ParameterServer
 from course.training.server.update_log import Entry, PushId
 
@@ -32,13 +32,13 @@ class Coordinator:
     def __init__(
         self,
         store: ParameterServer,
-        rule: Asynchronous | Synchronous,
         settings: TrainingSettings,
         incarnation: int = 0,
         start: Snapshot | None = None,
         others: int = 0,
     ):
-        self.store, self.rule, self.settings, self.incarnation = store, rule, settings, incarnation
+        self.store, self.settings, self.incarnation = store, settings, incarnation
+        self.rule = make_rule(settings.mode, store, settings.workers, settings.max_staleness, settings.aggregate)
         self.slots, self._others = ReplySlots(settings.workers), others
         self.links: list = []
         self._table = PushTable(start.applied if start is not None else None)
@@ -97,7 +97,7 @@ class Coordinator:
 
         `acknowledged`: how many pushes of its session the worker knows were applied or dropped.
         """
-        refused = self._refusal(gradients, slot)
+        refused = refusal(self.store, slot, gradients)
         with self.slots.changed:
             self._table.note_reported(slot.session, sequence, acknowledged)
             if slot.replaced or self.slots.ended:
@@ -140,9 +140,7 @@ class Coordinator:
             self._no_worker_since = time.perf_counter()
             self._lost[slot.worker] = f"{reason} (after step {self.store.version})"
             self._add_event("worker counted out" if silent else "worker lost", slot.worker, reason)
-            used = self.rule.settle(self._live)
-            if used:
-                self._settle(used, [])
+            self._settle(self.rule.settle(self._live))
 
     # --- the driver: poll, cut, end ----------------------------------------------------------------------------------
 
@@ -184,14 +182,6 @@ class Coordinator:
 
     # --- with the lock held ------------------------------------------------------------------------------------------
 
-    def _refusal(self, gradients, slot):
-        try:
-            self.store.check(gradients, slot.version)
-        except NonFiniteError as error:
-            return {"why": "not finite", "text": error.tensor, "version": error.version}
-        except ValueError as error:
-            return {"why": "error", "text": f"worker {slot.worker}: {error}"}
-
     def _offer_if_complete(self, worker):
         push = self._parts.get(worker)
         if push is None:
@@ -204,7 +194,7 @@ class Coordinator:
         used = self.rule.offer(push, self._live)
         self._settle(used, [] if used or self.rule.is_waiting(push.worker) else [push])
 
-    def _settle(self, used, dropped):
+    def _settle(self, used, dropped=()):
         """Write down what became of these pushes, and give it its place in the order."""
         now = self._now()
         for push in used:
@@ -225,7 +215,8 @@ class Coordinator:
         self.slots.answer(entry, self.store, self._table.last)
 
     def _start_if_complete(self):
-        if len(self._live) == self.settings.workers and len(self.links) == self._others and self._started is None:
+        complete = len(self._live) == self.settings.workers and len(self.links) == self._others
+        if complete and self._started is None:
             self._start()
 
     def _start(self):
@@ -261,16 +252,21 @@ class Coordinator:
             self._order(ended=self.slots.ended)
 
 
-def state_of(
-    store: ParameterServer,
-    full: bool,
-    incarnation: int = 0,
-    seed: int = 0,
-    applied: dict[str, Applied] | None = None,
-) -> Snapshot:
+def refusal(store: ParameterServer, slot: ReplySlot, gradients: dict[str, torch.Tensor]) -> dict[str, Any] | None:
+    """Return the end, as `ReplySlots.end` takes it, to which a push that the store can't apply leads; None without."""
+    try:
+        store.check(gradients, slot.version)
+    except NonFiniteError as error:
+        return {"why": "not finite", "text": error.tensor, "version": error.version}
+    except ValueError as error:
+        return {"why": "error", "text": f"worker {slot.worker}: {error}"}
+    return None
+
+
+def state_of(store: ParameterServer, full: bool, incarnation: int, seed: int, applied: dict[str, Applied]) -> Snapshot:
     """Return the store's `Snapshot`, or, not `full`, one of its parameters alone; its tensors are copies."""
     state = store.state() if full else Snapshot(*store.pull())
-    return replace(state, incarnation=incarnation, seed=seed, applied=dict(applied or {}))
+    return replace(state, incarnation=incarnation, seed=seed, applied=dict(applied))
 
 
 def _connection(slot):

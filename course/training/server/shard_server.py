@@ -2,31 +2,25 @@
 
 import atexit
 import json
-import secrets
 import ssl
 import threading
 import time
 import weakref
 from contextlib import suppress
+from functools import partial
 
 import numpy
 import torch
 
-from course.deadlines import (
-    DRIVER_COMES,
-    DRIVER_SILENCE,
-    STEPS_END_AT_EXIT,
-    WIRE_HEARTBEAT_EVERY,
-    WIRE_SILENCE,
-)
+from course.deadlines import DRIVER_COMES, DRIVER_SILENCE, STEPS_END_AT_EXIT, WIRE_HEARTBEAT_EVERY, WIRE_SILENCE
 from course.training.checkpoint.snapshot import Snapshot
 from course.training.problems.problem import MakeOptimizer
 from course.training.records.result import RECORD
 from course.training.records.settings import TrainingSettings
 from course.training.server.coordinator import Coordinator
-from course.training.server.follower import Follower, FollowerLink, Reporter, follow_log
-from course.training.server.rules import make_rule
+from course.training.server.follower import Follower, FollowerLink
 from course.training.server.store import ParameterServer
+from course.training.server.update_log import Entry
 from course.training.transport.listener import Listener, start, wait_for_threads
 from course.training.transport.shared_memory import open_offer
 from course.training.transport.tensor_layout import Layout
@@ -41,7 +35,7 @@ class ShardServer:
 
     `shard`: a `Coordinator` for shard 0, a `Follower` for the others. `token`: a secret that every handshake must name,
     so that no worker reaches another training's store by mistake. `contexts`: `ssl.SSLContext`s to listen and to call
-    with, or Nones for plain TCP. `grace`: seconds to wait for another driver when this one has gone.
+    with, or Nones for plain TCP.
     """
 
     def __init__(
@@ -49,12 +43,10 @@ class ShardServer:
         shard: Coordinator | Follower,
         layout: Layout,
         token: str,
-        contexts: tuple[ssl.SSLContext | None, ssl.SSLContext | None] = (None, None),
-        host: str = "127.0.0.1",
-        grace: float = 0.0,
+        contexts: tuple[ssl.SSLContext | None, ssl.SSLContext | None],
+        host: str,
     ):
-        self.shard, self._layout, self.token, self._grace = shard, layout, token, grace
-        listen, self._call = contexts
+        self.shard, self._layout, self.token, (listen, self._call) = shard, layout, token, contexts
         self._layout_json = json.loads(json.dumps(layout.as_json()))
         self._lock = threading.Lock()
         self._channels: set[Channel] = set()
@@ -185,8 +177,8 @@ class ShardServer:
         with self._lock:
             if self._driver is not channel:
                 return
-            self._driver, self._alone_since, self._allowed = None, time.monotonic(), self._grace
-        if bye or not self._grace:
+            self._driver, self._alone_since, self._allowed = None, time.monotonic(), self.shard.settings.grace
+        if bye or not self.shard.settings.grace:
             self.close()
 
     def _answer_driver(self, channel, frame):
@@ -236,7 +228,8 @@ class ShardServer:
     def _serve_log(self, channel, fields):
         channel.send("OKAY")
         try:
-            follow_log(channel, self.shard.follow)
+            while True:
+                self.shard.follow(Entry.from_json(channel.receive().text()))
         except (OSError, ValueError) as error:
             if isinstance(error, ValueError) and self.shard.report is not None:
                 with suppress(OSError):  # shard 0 has gone too: it needs no reason
@@ -244,9 +237,16 @@ class ShardServer:
             self.shard.end("shard", f"it and shard 0 have lost each other: {error}", shard=0)
 
     def _serve_reports(self, channel, fields):
-        self.shard.report = Reporter(channel)  # before the answer: pushes may come right after it
+        sending = threading.Lock()
+
+        def send(kind, payload=b""):
+            with sending:
+                channel.send(kind, payload=payload)
+
+        self.shard.report = partial(send, "RPRT")  # before the answer: pushes may come right after it
         channel.send("OKAY")
-        self.shard.report.send_heartbeats_until(self._listener.closed)
+        while not self._listener.closed.wait(WIRE_HEARTBEAT_EVERY):
+            send("BEAT")
 
 
 @atexit.register
@@ -262,13 +262,13 @@ def open_server(
     optimizer: MakeOptimizer,
     settings: TrainingSettings,
     *,
-    token: str | None = None,
+    token: str,
     shard: int = 0,
     shards: int = 1,
     incarnation: int = 0,
     start: Snapshot | None = None,
     contexts: tuple[ssl.SSLContext | None, ssl.SSLContext | None] = (None, None),
-    host: str | None = None,
+    host: str = "127.0.0.1",
 ) -> ShardServer:
     """Start a `ShardServer` for shard number `shard` of `shards` with these parameters in this process; return it.
 
@@ -277,9 +277,7 @@ def open_server(
     """
     store = ParameterServer(parameters, optimizer, state=start)
     if shard == 0:
-        rule = make_rule(settings.mode, store, settings.workers, settings.max_staleness, settings.aggregate)
-        part: Coordinator | Follower = Coordinator(store, rule, settings, incarnation, start, others=shards - 1)
+        part: Coordinator | Follower = Coordinator(store, settings, incarnation, start, others=shards - 1)
     else:
         part = Follower(store, settings, incarnation)
-    token = token or secrets.token_hex(8)
-    return ShardServer(part, Layout.of(parameters), token, contexts, host or "127.0.0.1", settings.grace)
+    return ShardServer(part, Layout.of(parameters), token, contexts, host)

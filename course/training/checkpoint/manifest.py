@@ -50,21 +50,10 @@ class Manifest:
     @classmethod
     def of(cls, snapshot: Snapshot, data: str, size: int, sha256: str) -> "Manifest":
         """Return the manifest of `snapshot`, written to the file named `data` of `size` bytes."""
-        return cls(
-            FORMAT,
-            data,
-            size,
-            sha256,
-            int(snapshot.version),
-            int(snapshot.incarnation),
-            snapshot.kind,
-            int(snapshot.seed),
-            {session: list(map(int, entry)) for session, entry in snapshot.applied.items()},
-            described(snapshot.parameters),
-            course.__version__,
-            str(torch.__version__),
-            datetime.now(UTC).isoformat(timespec="seconds"),
-        )
+        at = int(snapshot.version), int(snapshot.incarnation), snapshot.kind, int(snapshot.seed)
+        applied = {session: list(map(int, entry)) for session, entry in snapshot.applied.items()}
+        writer = course.__version__, str(torch.__version__), datetime.now(UTC).isoformat(timespec="seconds")
+        return cls(FORMAT, data, size, sha256, *at, applied, described(snapshot.parameters), *writer)
 
     def as_bytes(self) -> bytes:
         """Return the manifest as JSON, with a checksum of its own: a flipped digit of the step must not pass."""

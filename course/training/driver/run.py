@@ -28,11 +28,7 @@ class Run:
     """
 
     def __init__(
-        self,
-        pool: WorkerPool,
-        hooks: Sequence[Hook],
-        checkpoints: LockedCheckpoints | None = None,
-        start: Snapshot | None = None,
+        self, pool: WorkerPool, hooks: Sequence[Hook], checkpoints: LockedCheckpoints | None, start: Snapshot | None
     ):
         self._plan, self._pool, self._hooks, self._checkpoints = pool.plan, pool, hooks, checkpoints
         self._history = History(start.version if start else 0)
@@ -148,27 +144,19 @@ class Run:
         return session
 
     def _result(self, status, parameters):
-        history = self._history
+        by_worker = ("dropped", "lost", "sent", "acknowledged", "applied")
         return TrainingResult(
             self._plan.settings.mode,
             len(self._plan.workers),
             parameters,
             status["version"],
-            history.records,
-            history.seconds,
-            _by_worker(status["dropped"]),
-            _by_worker(status["lost"]),
-            self._session.stop_reason,
-            self._opened,
-            self._session.events,
-            _by_worker(status["sent"]),
-            _by_worker(status["acknowledged"]),
-            _by_worker(status["applied"]),
-            status["degraded"],
-            self._start.version if self._start else None,
+            self._history.records,
+            self._history.seconds,
+            stopped_by=self._session.stop_reason,
+            incarnations=self._opened,
+            events=self._session.events,
+            degraded=status["degraded"],
+            restored_from=self._start.version if self._start else None,
+            # JSON made words of the workers' numbers
+            **{name: {int(worker): value for worker, value in status[name].items()} for name in by_worker},
         )
-
-
-def _by_worker(counts):
-    """Return the dictionary with workers as numbers: JSON made words of them."""
-    return {int(worker): value for worker, value in counts.items()}

@@ -44,9 +44,8 @@ class SaveCheckpoint(Hook):
                 session.save(f"every {self.steps} steps")
         elif self.seconds and time.monotonic() >= self._next_time:
             session.save(f"every {self.seconds:g} s")
-            self._next_time = (
-                time.monotonic() + self.seconds
-            )  # counted from here: a slow disk must not take all the time
+            # counted from here: a slow disk must not take all the time
+            self._next_time = time.monotonic() + self.seconds
 
     def __repr__(self):
         return f"SaveCheckpoint(seconds={self.seconds})" if self.seconds else f"SaveCheckpoint(steps={self.steps})"

@@ -28,7 +28,7 @@ class WriteSummaries(Hook):
             )
         self.folder, self.every, self.histograms = folder, every, histograms
         self._file: _EventFile | None = None
-        self._collected: dict[int, list] = {}  # worker -> [gradients, sum of losses, of staleness]
+        self._collected: dict[int, list[Step]] = {}  # by worker
         self._written = self._drawn = 0
 
     def begin(self, session: Session) -> None:
@@ -42,10 +42,7 @@ class WriteSummaries(Hook):
     def after_run(self, session: Session, step: Step) -> None:
         """Collect, and write when it is time to."""
         self._rate.after_run(session, step)
-        mine = self._collected.setdefault(step.worker, [0, 0.0, 0])
-        mine[0] += 1
-        mine[1] += step.loss
-        mine[2] += step.staleness
+        self._collected.setdefault(step.worker, []).append(step)
         if step.step // self.every > self._written:
             self._written = step.step // self.every
             self._write_scalars(step.step)
@@ -88,9 +85,9 @@ class WriteSummaries(Hook):
         self._drawn = step // self.histograms if self.histograms else 0
 
     def _write_scalars(self, step):
-        for worker, (count, loss, staleness) in sorted(self._collected.items()):
-            self._add("scalar", f"loss/worker_{worker}", loss / count, step)
-            self._add("scalar", f"staleness/worker_{worker}", staleness / count, step)
+        for worker, steps in sorted(self._collected.items()):
+            self._add("scalar", f"loss/worker_{worker}", sum(one.loss for one in steps) / len(steps), step)
+            self._add("scalar", f"staleness/worker_{worker}", sum(one.staleness for one in steps) / len(steps), step)
         if self._rate.rate is not None:
             self._add("scalar", "steps_per_second", self._rate.rate, step)
         self._collected.clear()
@@ -129,9 +126,6 @@ class _EventFile:
             return write()
         except OSError as error:
             self._writer = None
-            warnings.warn(
-                f"WriteSummaries({str(self._folder)!r}): summaries can't be written: {error}. Training goes on "
-                "without them; name a folder of yours on a disk with space.",
-                stacklevel=2,
-            )
+            text = f"WriteSummaries({str(self._folder)!r}): summaries can't be written: {error}. Training goes on "
+            warnings.warn(text + "without them; name a folder of yours on a disk with space.", stacklevel=2)
             return None

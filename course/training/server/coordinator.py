@@ -30,12 +30,7 @@ class Coordinator:
     """
 
     def __init__(
-        self,
-        store: ParameterServer,
-        settings: TrainingSettings,
-        incarnation: int = 0,
-        start: Snapshot | None = None,
-        others: int = 0,
+        self, store: ParameterServer, settings: TrainingSettings, incarnation: int, start: Snapshot | None, others: int
     ):
         self.store, self.settings, self.incarnation = store, settings, incarnation
         self.rule = make_rule(settings.mode, store, settings.workers, settings.max_staleness, settings.aggregate)

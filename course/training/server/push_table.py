@@ -30,9 +30,8 @@ class PushTable:
     def note(self, push: Push, applied: int = 0, dropped: int = 0) -> None:
         """Note that this push was applied (1), or dropped (1)."""
         before = self.applied[push.session]
-        self.applied[push.session] = Applied(
-            push.worker, push.sequence, before.applied + applied, before.dropped + dropped
-        )
+        counts = before.applied + applied, before.dropped + dropped
+        self.applied[push.session] = Applied(push.worker, push.sequence, *counts)
 
     def note_reported(self, session: str, sent: int, acknowledged: int) -> None:
         """Note a worker's own counts: pushes sent, and pushes that it knows were applied or dropped."""

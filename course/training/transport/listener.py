@@ -7,6 +7,7 @@ import ssl
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import course
@@ -69,10 +70,8 @@ class Listener:
         with self._lock:
             slow = [connection for connection, came in self._unauthenticated.items() if came < late]
         for connection in slow:
-            try:
+            with suppress(OSError):  # it has gone meanwhile
                 connection.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                continue  # it has gone meanwhile
 
     def _serve_connection(self, connection):
         connection.settimeout(SHARD_HANDSHAKE)

@@ -89,7 +89,7 @@ class Play:
         told = TrainingSettings(mode, workers, 10**6, max_staleness, aggregate)
         self.names = spread(self.initial, count)
         stores = [ParameterServer({n: self.initial[n] for n in names}, self.optimizer) for names in self.names]
-        self.shards = [Recorded(stores[0], told, others=count - 1)]
+        self.shards = [Recorded(stores[0], told, 0, None, others=count - 1)]
         self.shards += [Follower(store, told) for store in stores[1:]]
         self.links = [Far(follower) for follower in self.shards[1:]]
         self.order, self.store = [], ParameterServer(self.initial, self.optimizer)

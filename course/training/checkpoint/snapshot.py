@@ -72,10 +72,7 @@ class Snapshot:
         return replace(first, parameters=parameters, optimizer={"groups": groups, "state": state}, applied=applied)
 
     def part(self, names: Sequence[str]) -> "Snapshot":
-        """Return the snapshot of these parameters only, in this order; the tensors are shared, not copied.
-
-        Raises ValueError for a name that isn't here.
-        """
+        """Return the snapshot of these parameters, in this order, tensors shared; ValueError for one not here."""
         unknown = [name for name in names if name not in self.parameters]
         if unknown:
             raise ValueError(f"Snapshot.part({unknown}): the parameters are {', '.join(self.parameters)}.")

@@ -13,8 +13,7 @@ class History:
     """Records of applied gradients and what else the servers tell, as the driver reads them.
 
     Every incarnation's server counts seconds from its own start; here they become seconds since the first one's.
-    `version`: of the last update read (at first of the checkpoint, where training goes on from one); `status`: the
-    last one read.
+    `version`: of the last update read, at first of the checkpoint to go on from; `status`: the last one read.
     """
 
     def __init__(self, version: int = 0):

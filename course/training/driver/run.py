@@ -23,8 +23,7 @@ TRIES = 5  # incarnations in a row that get no further than one before them, aft
 class Run:
     """The training of a plan by `pool` (see `WorkerPool`), told to `hooks`.
 
-    `checkpoints`: a `LockedCheckpoints`, or None. `start`: the `Snapshot` to go on from, None for the problem's first
-    parameters.
+    `start`: the `Snapshot` to go on from, None for the problem's first parameters.
     """
 
     def __init__(

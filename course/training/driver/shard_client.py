@@ -72,10 +72,7 @@ class ShardClient:
         return self.snapshot(full=False).parameters
 
     def snapshot(self, full: bool = True) -> Snapshot:
-        """Return the `Snapshot` of this moment: every shard's state at one version. Not `full`: the parameters alone.
-
-        Raises ShardLost.
-        """
+        """Return the `Snapshot` of this moment, all of one version; not `full`: parameters alone. Raises ShardLost."""
         with _signals_held_back():
             first = self._ask(0, "SNAP", int(full))
             others = [self._ask(number, "TAKE", first.number) for number in range(1, len(self._channels))]

@@ -13,6 +13,7 @@ from course.training.hooks.base import Hook
 from course.training.hooks.save_checkpoint import with_saving
 from course.training.problems.problem import MakeOptimizer, Problem
 from course.training.records.result import TrainingResult
+from course.training.server.store import ParameterServer
 
 if TYPE_CHECKING:
     from course.cluster.cluster import Cluster
@@ -78,6 +79,7 @@ def train_with(
             lock = held.enter_context(FolderLock(checkpoint_dir, pool.training, pool.term))
             checkpoints = LockedCheckpoints(lock, keep)
             start = checkpoints.latest() if resume else None
-        if start is not None:
-            start.check(pool.plan.problem.initial(), pool.plan.kind)
+        ParameterServer(
+            pool.plan.problem.initial(), pool.plan.optimizer, start
+        )  # raises what a shard of it would raise
         return Run(pool, with_saving(hooks, checkpoints), checkpoints, start).result()

@@ -16,12 +16,11 @@ PLACEMENTS = ("by_size", "round_robin")
 class TrainingPlan:
     """The arguments of `train`, checked: `ps` and `workers` are tasks' names, `settings` what every shard is told.
 
-    `optimizer`: from a list of tensors to a `torch.optim` optimiser; `kind`: the name of its class.
+    `optimizer`: from a list of tensors to a `torch.optim` optimiser.
     """
 
     problem: Problem
     optimizer: MakeOptimizer
-    kind: str
     settings: TrainingSettings
     ps: tuple[str, ...]
     workers: tuple[str, ...]
@@ -49,15 +48,11 @@ def make_plan(
     make_rule(mode, None, len(chosen), max_staleness, aggregate)
     settings = TrainingSettings(mode, len(chosen), total_steps, max_staleness, aggregate, placement, seed=seed)
     ParameterServer(problem.initial(), optimizer)  # raises what it raises for an optimiser that it can't keep
-    kind = type(optimizer(list(problem.initial().values()))).__name__
-    return TrainingPlan(problem, optimizer, kind, settings, ps, chosen)
+    return TrainingPlan(problem, optimizer, settings, ps, chosen)
 
 
 def participants(tasks: Sequence[str], workers: int | None = None) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return (ps tasks, worker tasks) of a training: all of the first, `workers` of the second (None: all).
-
-    Raises ValueError where there are none, or not so many.
-    """
+    """Return (all ps tasks, the first `workers` worker tasks, None: all); ValueError where there are not so many."""
     named = {job: tuple(t for t in tasks if t.startswith(f"/job:{job}/")) for job in ("ps", "worker")}
     if not named["ps"] or not named["worker"]:
         raise ValueError(

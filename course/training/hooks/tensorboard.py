@@ -27,7 +27,7 @@ class WriteSummaries(Hook):
                 "histograms=None for none."
             )
         self.folder, self.every, self.histograms = folder, every, histograms
-        self._file: _EventFile | None = None
+        self._file = _EventFile(folder)
         self._collected: dict[int, list[Step]] = {}  # by worker
         self._written = self._drawn = 0
 
@@ -37,7 +37,7 @@ class WriteSummaries(Hook):
         self._restart(session.step)
         settings = {"problem": repr(session.problem), **session.settings}
         rows = "\n".join(f"| {name} | {str(value).replace('|', ' ')} |" for name, value in settings.items())
-        self._add("text", "settings", f"| setting | value |\n|---|---|\n{rows}", session.step)
+        self._file.add("text", "settings", f"| setting | value |\n|---|---|\n{rows}", session.step)
 
     def after_run(self, session: Session, step: Step) -> None:
         """Collect, and write when it is time to."""
@@ -53,14 +53,14 @@ class WriteSummaries(Hook):
     def validated(self, session: Session, step: int, values: dict[str, float]) -> None:
         """Write what a validation has found."""
         for name, value in values.items():
-            self._add("scalar", f"validation/{name}", value, step)
+            self._file.add("scalar", f"validation/{name}", value, step)
 
     def event(self, session: Session, event: Event) -> None:
         """Write what happened; from a restart on, steps are counted from the checkpoint's."""
         if event.what == "restored":
             self._restart(event.step)
         words = " ".join(filter(None, (event.what, event.task, event.reason)))
-        self._add("text", "events", words, event.step)
+        self._file.add("text", "events", words, event.step)
 
     def finished(self, session: Session) -> None:
         """Write the last parameters."""
@@ -69,46 +69,44 @@ class WriteSummaries(Hook):
 
     def end(self, session: Session) -> None:
         """Close the file."""
-        if self._file is not None:
-            self._file.close()
-
-    def _add(self, kind, tag, value, step):
-        if self._file is not None:
-            self._file.add(kind, tag, value, step)
+        self._file.close()
 
     def _restart(self, step):
-        """Open an event file that overrides, in TensorBoard, what older ones say of later steps."""
-        if self._file is not None:
-            self._file.close()
-        self._file = _EventFile(self.folder, purge_step=step + 1)
+        self._file.open(purge_step=step + 1)
         self._collected, self._written = {}, step // self.every
         self._drawn = step // self.histograms if self.histograms else 0
 
     def _write_scalars(self, step):
         for worker, steps in sorted(self._collected.items()):
-            self._add("scalar", f"loss/worker_{worker}", sum(one.loss for one in steps) / len(steps), step)
-            self._add("scalar", f"staleness/worker_{worker}", sum(one.staleness for one in steps) / len(steps), step)
+            self._file.add("scalar", f"loss/worker_{worker}", sum(one.loss for one in steps) / len(steps), step)
+            self._file.add(
+                "scalar", f"staleness/worker_{worker}", sum(one.staleness for one in steps) / len(steps), step
+            )
         if self._rate.rate is not None:
-            self._add("scalar", "steps_per_second", self._rate.rate, step)
+            self._file.add("scalar", "steps_per_second", self._rate.rate, step)
         self._collected.clear()
 
     def _write_parameters(self, session):
         now = session.snapshot()
         for name, value in now.parameters.items():
             if value.numel() == 1:
-                self._add("scalar", f"parameters/{name}", value.item(), now.version)
+                self._file.add("scalar", f"parameters/{name}", value.item(), now.version)
             elif value.numel() and value.isfinite().all():  # no histogram has a place for NaN
-                self._add("histogram", f"parameters/{name}", value, now.version)
+                self._file.add("histogram", f"parameters/{name}", value, now.version)
 
 
 class _EventFile:
     """An event file of TensorBoard's; when the disk refuses it says so once, and is silent from then on."""
 
-    def __init__(self, folder, purge_step):
+    def __init__(self, folder):
+        self._folder, self._writer = folder, None
+
+    def open(self, purge_step):
+        """Open a file that overrides, in TensorBoard, what older ones say of steps from `purge_step` on."""
         from torch.utils.tensorboard import SummaryWriter
 
-        self._folder, self._writer = folder, None
-        self._writer = self._tried(lambda: SummaryWriter(str(folder), purge_step=purge_step))
+        self.close()
+        self._writer = self._tried(lambda: SummaryWriter(str(self._folder), purge_step=purge_step))
 
     def add(self, kind, tag, value, step):
         """Write a "scalar", a "histogram" or a "text"."""

@@ -55,10 +55,7 @@ class StatusBoard:
         return self._known
 
     def post(self, notice: Notice) -> bool:
-        """Put the notice up; return False, and change nothing, when a chief of a later term has put up another.
-
-        Raises TrainingError when the scheduler does not answer.
-        """
+        """Put the notice up, or return False when a chief of a later term has another up; raises as `read`."""
         while True:
             try:
                 client = self._client()

@@ -26,10 +26,7 @@ class Problem(Protocol):
 
 
 def batch_generator(seed: int, worker: int, version: int, generator: torch.Generator | None = None) -> torch.Generator:
-    """Return a CPU generator that is the same for the same (seed, worker, version) on every machine.
-
-    `generator`: one to seed again instead of making a new one.
-    """
+    """Return a CPU generator, or `generator` seeded anew: on every machine as (seed, worker, version) fix it."""
     word = _mixed(_mixed(_mixed(seed & _WORD) ^ worker) ^ version)
     generator = torch.Generator() if generator is None else generator
     return generator.manual_seed(word >> 32)  # PyTorch's CPU generator reads 32 bits of its seed

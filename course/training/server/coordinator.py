@@ -25,8 +25,7 @@ class Coordinator:
     """Workers push and are answered here, each in a thread of its own; the run ends by itself at `settings.limit`.
 
     Training starts when all workers have joined, so that no worker has a head start. `start`: a `Snapshot` to go on
-    from, whose table of applied pushes goes on too. `others`: how many more shards there are; training waits for
-    `attach_followers`.
+    from, with its table of applied pushes. `others`: how many more shards there are, to be attached before training.
     """
 
     def __init__(
@@ -53,7 +52,7 @@ class Coordinator:
         """Raise ValueError for a worker that can't join: unknown, or replaced by a newer process."""
         self.slots.check(worker)
         with self.slots.changed:
-            if session in self._table and self._current.get(worker) not in (None, session):
+            if session in self._table.applied and self._current.get(worker) not in (None, session):
                 raise ValueError(f"worker {worker} of this session was replaced by another process, which goes on.")
 
     def join(self, worker: int, session: str, into: dict[str, torch.Tensor], attempt: int = 0) -> ReplySlot:
@@ -98,7 +97,7 @@ class Coordinator:
             if slot.replaced or self.slots.ended:
                 return
             if refused:
-                self._end(**refused)
+                self.end(**refused)
             elif sequence <= self._table.last(slot.session):
                 self._order(joined=(_connection(slot),))
             else:
@@ -120,11 +119,6 @@ class Coordinator:
             self._staged[link, push.worker] = push
             if not self.slots.ended:
                 self._offer_if_complete(push.worker)
-
-    def connection_lost(self, connection: PushId) -> None:
-        """End this connection of a worker, which another shard has lost: the worker has to come anew to all shards."""
-        with self.slots.changed:
-            self.slots.disconnect(connection)
 
     def leave(self, slot: ReplySlot, reason: str, silent: bool = False) -> None:
         """Count the slot's worker out, unless it has come again; an update that waits for it alone is made."""
@@ -161,10 +155,7 @@ class Coordinator:
             return status, self._records[since:]
 
     def cut(self, full: bool = True) -> tuple[int, Snapshot]:
-        """Return (number, `Snapshot` of this moment): the other shards keep theirs of the same place in the order.
-
-        Not `full`: the parameters alone.
-        """
+        """Return (number, `Snapshot`, not `full`: of parameters alone); other shards keep theirs of the same place."""
         with self.slots.changed:
             self._cuts += 1
             self._order(cut=(self._cuts, full))
@@ -173,7 +164,8 @@ class Coordinator:
     def end(self, why: str, text: str = "", **more: Any) -> None:
         """End the training; the first reason is kept."""
         with self.slots.changed:
-            self._end(why, text, **more)
+            if self.slots.end(why, text, **more):
+                self._order(ended=self.slots.ended)
 
     # --- with the lock held ------------------------------------------------------------------------------------------
 
@@ -200,7 +192,7 @@ class Coordinator:
         if used or dropped:
             self._order(used=_ids(used), dropped=_ids(dropped))
         if used and self.store.version >= self.settings.limit:
-            self._end("steps")
+            self.end("steps")
 
     def _order(self, **entry):
         """Give a decision its place in the order: every other shard's log first, then the workers' answers."""
@@ -217,7 +209,7 @@ class Coordinator:
     def _start(self):
         self._started = time.perf_counter()
         if self.settings.limit <= self.store.version:
-            self._end("steps")
+            self.end("steps")
         else:
             self._order(joined=tuple(_connection(slot) for slot in self.slots.all()))
 
@@ -232,19 +224,15 @@ class Coordinator:
             elif without > ALL_WORKERS_JOIN:
                 missing = sorted(set(range(self.settings.workers)) - self._live)
                 what_next = "see that their tasks run, then train again"
-                self._end("error", f"workers {missing} have not joined after {ALL_WORKERS_JOIN:.0f} s; {what_next}")
+                self.end("error", f"workers {missing} have not joined after {ALL_WORKERS_JOIN:.0f} s; {what_next}")
         elif not self._live and without > NO_WORKER_LEFT:
-            self._end("lost", f"no worker for {NO_WORKER_LEFT:.0f} s")
+            self.end("lost", f"no worker for {NO_WORKER_LEFT:.0f} s")
 
     def _add_event(self, what, worker, reason=""):
         self._events.append((self._now(), what, worker, self.store.version, reason))
 
     def _now(self):
         return 0.0 if self._started is None else time.perf_counter() - self._started
-
-    def _end(self, why, text="", **more):
-        if self.slots.end(why, text, **more):
-            self._order(ended=self.slots.ended)
 
 
 def refusal(store: ParameterServer, slot: ReplySlot, gradients: dict[str, torch.Tensor]) -> dict[str, Any] | None:

@@ -16,9 +16,6 @@ class PushTable:
         self.applied = dict(applied or {})
         self._reported: dict[str, tuple[int, int]] = {}  # session -> (sent, acknowledged), as the worker last said
 
-    def __contains__(self, session: str) -> bool:
-        return session in self.applied
-
     def open(self, session: str, worker: int) -> None:
         """Begin the account of a session of `worker`; one that is there already goes on."""
         self.applied.setdefault(session, Applied(worker, 0, 0, 0))

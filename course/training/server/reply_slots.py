@@ -62,11 +62,12 @@ class ReplySlots:
         return True
 
     def disconnect(self, connection: PushId) -> None:
-        """End the connection, if it still is its worker's. Needs the lock."""
-        slot = self._slots.get(connection.worker)
-        if slot is not None and slot.is_of(connection):
-            slot.replaced = True
-            self.changed.notify_all()
+        """End this connection, which another shard has lost; its worker has to come anew to all of them."""
+        with self.changed:
+            slot = self._slots.get(connection.worker)
+            if slot is not None and slot.is_of(connection):
+                slot.replaced = True
+                self.changed.notify_all()
 
     def all(self) -> list[ReplySlot]:
         """Return the slots in use, by worker. Needs the lock."""

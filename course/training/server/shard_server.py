@@ -26,6 +26,8 @@ from course.training.transport.shared_memory import open_offer
 from course.training.transport.tensor_layout import Layout
 from course.training.transport.wire import HANDSHAKE_LIMIT, Channel
 
+#: `ssl.SSLContext`s to listen and to call with, or Nones for plain TCP.
+Contexts = tuple[ssl.SSLContext | None, ssl.SSLContext | None]
 _ROLES = ("driver", "worker", "log", "reports")
 _OPEN: weakref.WeakSet["ShardServer"] = weakref.WeakSet()
 
@@ -34,18 +36,10 @@ class ShardServer:
     """Serves one shard of one training. It closes when the driver that asked for it closes or falls silent.
 
     `shard`: a `Coordinator` for shard 0, a `Follower` for the others. `token`: a secret that every handshake must name,
-    so that no worker reaches another training's store by mistake. `contexts`: `ssl.SSLContext`s to listen and to call
-    with, or Nones for plain TCP.
+    so that no worker reaches another training's store by mistake.
     """
 
-    def __init__(
-        self,
-        shard: Coordinator | Follower,
-        layout: Layout,
-        token: str,
-        contexts: tuple[ssl.SSLContext | None, ssl.SSLContext | None],
-        host: str,
-    ):
+    def __init__(self, shard: Coordinator | Follower, layout: Layout, token: str, contexts: Contexts, host: str):
         self.shard, self._layout, self.token, (listen, self._call) = shard, layout, token, contexts
         self._layout_json = json.loads(json.dumps(layout.as_json()))
         self._lock = threading.Lock()
@@ -59,7 +53,7 @@ class ShardServer:
 
     def close(self) -> None:
         """End the training and hang up every connection; worker loops then end by themselves. Idempotent."""
-        self._listener.close()
+        self._listener.closed.set()  # it accepts no more
         with self._lock:
             open_now: list[Channel | FollowerLink] = [*self._channels, *self._links]
         for one in open_now:
@@ -135,11 +129,7 @@ class ShardServer:
 
     def _serve_steps(self, channel, slot):
         """Answer the worker's pushes until the end; return why its connection ended."""
-
-        def send_heartbeat():
-            channel.send("BEAT")
-
-        while (version := self.shard.slots.wait(slot, send_heartbeat)) is not None:
+        while (version := self.shard.slots.wait(slot, partial(channel.send, "BEAT"))) is not None:
             channel.send_tensors("PARM", version, sequence=slot.taken)
             frame = channel.receive(HANDSHAKE_LIMIT)
             if frame.kind == "BYE!":  # another shard told it that training is over; this one hears why in a moment
@@ -164,7 +154,7 @@ class ShardServer:
             before, self._driver, self._term = self._driver, channel, term
         if before is not None:
             before.hang_up()  # an older chief: it is refused when it comes again
-        channel.patience(DRIVER_SILENCE)
+        channel.connection.settimeout(DRIVER_SILENCE)
         bye = False
         try:
             channel.send("OKAY", payload={"term": term})
@@ -218,7 +208,7 @@ class ShardServer:
         def ended(**end):
             self.shard.end(**({"shard": number + 1} if end["why"] == "shard" else {}), **end)
 
-        link.listen(lambda push: self.shard.staged(number, push), self.shard.connection_lost, ended)
+        link.listen(lambda push: self.shard.staged(number, push), self.shard.slots.disconnect, ended)
 
     def _send_heartbeats(self):
         while not self._listener.closed.wait(WIRE_HEARTBEAT_EVERY):
@@ -267,13 +257,13 @@ def open_server(
     shards: int = 1,
     incarnation: int = 0,
     start: Snapshot | None = None,
-    contexts: tuple[ssl.SSLContext | None, ssl.SSLContext | None] = (None, None),
+    contexts: Contexts = (None, None),
     host: str = "127.0.0.1",
 ) -> ShardServer:
     """Start a `ShardServer` for shard number `shard` of `shards` with these parameters in this process; return it.
 
-    `start`: a `Snapshot` of them to go on from. `contexts`: `ssl.SSLContext`s to listen and to call with, or Nones.
-    Raises ValueError for an optimiser that a parameter server can't keep, or a snapshot of other parameters.
+    `start`: a `Snapshot` of them to go on from. Raises ValueError for an optimiser that a parameter server can't keep,
+    or a snapshot of other parameters.
     """
     store = ParameterServer(parameters, optimizer, state=start)
     if shard == 0:

@@ -24,7 +24,7 @@ class Listener:
 
     `context`: an `ssl.SSLContext` that knows the cluster's certificates, or None for plain TCP. `token`: the secret
     that a handshake must name. `refusal`: from a handshake's fields (a dict) to a sentence, or None where it is
-    accepted. `tick` is called a few times a second.
+    accepted. `tick` is called a few times a second. Once `closed` is set no more are accepted; open ones stay.
     """
 
     def __init__(
@@ -45,10 +45,6 @@ class Listener:
         self._unauthenticated: dict[socket.socket, float] = {}  # connection -> when it came
         self._lock = threading.Lock()
         start(self._accept)
-
-    def close(self) -> None:
-        """Accept no more connections; those that are open stay. Idempotent."""
-        self.closed.set()
 
     def _accept(self):
         with self._socket:

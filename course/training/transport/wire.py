@@ -55,10 +55,6 @@ class Channel:
         connection.settimeout(patience)
         self.connection, self._header, self._tensor_bytes = connection, bytearray(_HEADER.size), -1
 
-    def patience(self, seconds: float) -> None:
-        """Wait for so many seconds, at most, from now on."""
-        self.connection.settimeout(seconds)
-
     def agree(self, layout: Layout, shared: Halves | None = None) -> None:
         """Make the buffers for frames of `layout`; those in `shared` (`Halves`) are the other end's as well."""
         self._tensor_bytes, self._shared = layout.nbytes, shared is not None

@@ -14,11 +14,10 @@ import torch
 
 from course.deadlines import FOLLOWERS_POLLED_EVERY, SHARD_OPENS, WIRE_SILENCE
 from course.training.checkpoint.snapshot import Snapshot
-from course.training.problems.problem import MakeOptimizer, Problem
-from course.training.records.addresses import ShardAddresses
+from course.training.driver.training_plan import TrainingPlan
 from course.training.records.errors import ShardLost
 from course.training.records.result import RECORD
-from course.training.records.settings import TrainingSettings
+from course.training.records.settings import ShardAddresses
 from course.training.server.shard_server import open_server
 from course.training.server.sharding import spread
 from course.training.server.store import ParameterServer
@@ -120,31 +119,25 @@ class ShardClient:
 
 @contextmanager
 def open_shards(
-    cluster: "Cluster",
-    ps_tasks: Sequence[str],
-    problem: Problem,
-    optimizer: MakeOptimizer,
-    settings: TrainingSettings,
-    incarnation: int = 0,
-    snapshot: Snapshot | None = None,
+    cluster: "Cluster", ps: Sequence[str], plan: TrainingPlan, incarnation: int, snapshot: Snapshot | None
 ) -> Iterator[ShardClient]:
-    """Within the `with`, shards of the problem's parameters run in `ps_tasks`; yields the `ShardClient` of them.
+    """Within the `with`, shards of the plan's parameters run in the tasks `ps`; yields the `ShardClient` of them.
 
     `snapshot`: start from it instead of the problem's first parameters. Raises ShardLost for a task that doesn't
     answer; ValueError, before anything is started, for an optimiser that can't be sharded, or a snapshot of others.
     """
-    parameters = problem.initial()
-    ParameterServer(parameters, optimizer, state=snapshot)  # raises what every shard would raise, here and now
-    names = spread(parameters, len(ps_tasks), settings.placement)
-    tasks, token = tuple(ps_tasks[: len(names)]), secrets.token_hex(8)
+    parameters = plan.problem.initial()
+    ParameterServer(parameters, plan.optimizer, state=snapshot)  # raises what every shard would raise, here and now
+    names = spread(parameters, len(ps), plan.settings.placement)
+    tasks, token = tuple(ps[: len(names)]), secrets.token_hex(8)
     openings = []
     for shard, (task, held) in enumerate(zip(tasks, names, strict=True)):
         options = {"token": token, "shard": shard, "shards": len(names), "incarnation": incarnation}
         options["start"] = None if snapshot is None else snapshot.part(held)
         part = {name: parameters[name] for name in held}
         with cluster.at(task):
-            opening = cluster.client.submit(_open_in_task, part, optimizer, settings, options, pure=False)
-            openings.append(opening)
+            arguments = (part, plan.optimizer, plan.settings, options)
+            openings.append(cluster.client.submit(_open_in_task, *arguments, pure=False))
     endpoints = tuple(tuple(_result(opening, task)) for opening, task in zip(openings, tasks, strict=True))
     addresses = ShardAddresses(endpoints, tasks, token, incarnation, tuple(map(tuple, names)), tuple(parameters))
     with closing(attach(cluster, addresses)) as client:

@@ -4,15 +4,15 @@ import asyncio
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from course.deadlines import ANY_PS_COMES, LOOP_SENT_AGAIN, LOST_PS_SUCCESSOR, PS_ANSWER, SOON_EVERY, WIRE_SILENCE
 from course.training.checkpoint.snapshot import Snapshot
 from course.training.driver.shard_client import ShardClient, context_of, open_shards
 from course.training.driver.training_plan import TrainingPlan
-from course.training.records.addresses import ShardAddresses
 from course.training.records.errors import TrainingError
-from course.training.records.settings import TrainingSettings
+from course.training.records.settings import ShardAddresses, TrainingSettings
 from course.training.worker.worker_loop import run_worker
 
 if TYPE_CHECKING:
@@ -46,8 +46,7 @@ class WorkerPool:
         self, ps: Sequence[str], settings: TrainingSettings, incarnation: int, snapshot: Snapshot | None
     ) -> AbstractContextManager[ShardClient]:
         """Within the `with`, shards run in the tasks `ps`; yields the `ShardClient` of them. Raises ShardLost."""
-        plan = self.plan
-        return open_shards(self.cluster, ps, plan.problem, plan.optimizer, settings, incarnation, snapshot)
+        return open_shards(self.cluster, ps, replace(self.plan, settings=settings), incarnation, snapshot)
 
     def ps_present(self) -> list[str]:
         """Return those of the ps tasks that answer: all, or after a moment for lost ones to come back those there are.

@@ -78,10 +78,9 @@ class WriteSummaries(Hook):
 
     def _write_scalars(self, step):
         for worker, steps in sorted(self._collected.items()):
-            self._file.add("scalar", f"loss/worker_{worker}", sum(one.loss for one in steps) / len(steps), step)
-            self._file.add(
-                "scalar", f"staleness/worker_{worker}", sum(one.staleness for one in steps) / len(steps), step
-            )
+            for name in ("loss", "staleness"):
+                mean = sum(getattr(one, name) for one in steps) / len(steps)
+                self._file.add("scalar", f"{name}/worker_{worker}", mean, step)
         if self._rate.rate is not None:
             self._file.add("scalar", "steps_per_second", self._rate.rate, step)
         self._collected.clear()

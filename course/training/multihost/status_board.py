@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from course.deadlines import BOARD_ANSWER, BOARD_SILENCE
-from course.training.records.addresses import ShardAddresses
 from course.training.records.errors import TrainingError
+from course.training.records.settings import ShardAddresses
 
 if TYPE_CHECKING:
     from course.cluster.cluster import Cluster

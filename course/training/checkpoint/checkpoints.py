@@ -69,9 +69,8 @@ class Checkpoints:
     def save(self, snapshot: Snapshot) -> Path:
         """Write the snapshot, remove what is then too many, and return the manifest's path.
 
-        Saving a step again replaces it. Raises OSError when the disk refuses (full, for example), and CheckpointError
-        for parameters that hold NaN or infinity, from which no training can go on: nothing of the new checkpoint is
-        then left, and all older ones are.
+        Saving a step again replaces it. Raises OSError when the disk refuses, and CheckpointError for parameters that
+        hold NaN or infinity: nothing of the new checkpoint is then left, and all older ones are.
         """
         for name, value in snapshot.parameters.items():
             if not value.isfinite().all():

@@ -1,7 +1,6 @@
 """A training at one version, all of it: parameters, the optimiser's state, and which pushes are in them.
 
-Each parameter-server task gives the part it has; `merge` makes one snapshot of them, and `part` cuts one again for any
-number of tasks: so what was saved from two can go on with three.
+Each parameter-server task gives its part; `merge` makes one snapshot of them, `part` cuts it for any number of tasks.
 """
 
 import io

@@ -1,7 +1,6 @@
 """What happens when a parameter server dies: one call of `train`, over as many incarnations as it takes.
 
-A lost ps task costs the updates since the last checkpoint: the training rolls its history back to it, and opens shards
-again, as the next incarnation, in those ps tasks that answer.
+A lost ps task costs the updates since the last checkpoint: the next incarnation starts there, on ps tasks that answer.
 """
 
 import dataclasses

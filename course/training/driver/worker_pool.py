@@ -51,9 +51,8 @@ class WorkerPool:
     def ps_present(self) -> list[str]:
         """Return those of the ps tasks that answer: all, or after a moment for lost ones to come back those there are.
 
-        A task that died has no address; one that is frozen or cut off has one and does not answer. With none of them
-        there it waits for longer, and then returns an empty list. A frozen task of a local cluster is ended, so that
-        its successor comes at once; elsewhere it is left alone.
+        With none of them there it waits for longer. A frozen task of a local cluster is ended, so that its successor
+        comes at once; elsewhere it is left alone.
         """
         began, ended = time.monotonic(), set()
         while True:

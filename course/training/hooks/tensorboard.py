@@ -16,8 +16,7 @@ class WriteSummaries(Hook):
     - What `Validate` finds, when it does; training's events and its settings as text.
 
     A folder is one training's: what older files in it say of steps after the one that training starts from, or goes on
-    from after a restart, is no longer shown. A folder that can't be written is a warning, and training goes on without
-    summaries.
+    from after a restart, is no longer shown. Where it can't be written, a warning says that there are no summaries.
     """
 
     def __init__(self, folder: str | os.PathLike, every: int = 100, histograms: int | None = 1000):

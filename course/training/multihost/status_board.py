@@ -38,10 +38,7 @@ class StatusBoard:
         self._known: Notice | None = None
 
     def read(self) -> Notice | None:
-        """Return the `Notice`, None before the first; the one known last while the scheduler is silent for a moment.
-
-        Raises TrainingError when it is silent for longer, or is lost.
-        """
+        """Return the `Notice`, None before the first; TrainingError when the scheduler is lost or silent for long."""
         try:
             client = self._client()
             data = client.sync(client.scheduler.get_metadata, keys=[_KEY], default=None, callback_timeout=BOARD_ANSWER)

@@ -1,7 +1,6 @@
 """Shard 0, the coordinator: it decides what becomes of every push, and gives each decision its place in one order.
 
-Store, rule, records and the table of pushes stand behind one lock. A decision goes into the log of every other shard
-(see `update_log` and `follower`) before any worker is answered.
+All state stands behind one lock. A decision goes into the log of every other shard before any worker is answered.
 """
 
 import time

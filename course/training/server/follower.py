@@ -119,8 +119,7 @@ class Follower:
 class FollowerLink:
     """Shard 0's two connections to the follower at `address`: the log goes out on one, reports come in on the other.
 
-    `handshake` says which training. `send_entry` never raises: when the follower is gone, `listen`, which runs in a
-    thread of its own, ends and says so.
+    `handshake` says which training. Sending never raises: `listen`, in its own thread, says when the follower is gone.
     """
 
     def __init__(self, address: tuple[str, int], handshake: dict[str, Any], context: ssl.SSLContext | None = None):

@@ -94,8 +94,7 @@ class ReplySlots:
     def wait(self, slot: ReplySlot, send_heartbeat: Callable[[], None]) -> int | None:
         """Return the version of the slot's next answer; None when training is over. Call without the lock.
 
-        `send_heartbeat` is called every 0.5 s meanwhile, so that the worker knows that the shard is there. Raises
-        ConnectionError when the worker has come by another connection, or must.
+        `send_heartbeat` is called every 0.5 s. Raises ConnectionError when the worker has another connection, or must.
         """
         while not self._is_decided(slot):
             send_heartbeat()

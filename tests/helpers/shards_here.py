@@ -10,8 +10,7 @@ import torch
 
 from course.training import linear_regression
 from course.training.driver.shard_client import ShardClient
-from course.training.records.addresses import ShardAddresses
-from course.training.records.settings import TrainingSettings
+from course.training.records.settings import ShardAddresses, TrainingSettings
 from course.training.server.shard_server import open_server
 from course.training.server.sharding import spread
 from course.training.worker.worker_loop import run_worker

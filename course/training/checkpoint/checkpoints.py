@@ -10,7 +10,7 @@ disk has to be shared. On Windows a folder can't be flushed, so after a power cu
 import os
 import re
 import warnings
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -69,9 +69,8 @@ class Checkpoints:
     def save(self, snapshot: Snapshot) -> Path:
         """Write the snapshot, remove what is then too many, and return the manifest's path.
 
-        Saving a step again replaces it. Raises OSError when the disk refuses (full, for example), and CheckpointError
-        for parameters that hold NaN or infinity, from which no training can go on: nothing of the new checkpoint is
-        then left, and all older ones are.
+        Saving a step again replaces it. Raises OSError when the disk refuses, and CheckpointError for parameters that
+        hold NaN or infinity: nothing of the new checkpoint is then left, and all older ones are.
         """
         for name, value in snapshot.parameters.items():
             if not value.isfinite().all():
@@ -91,17 +90,19 @@ class Checkpoints:
                 written.flush()
                 os.fsync(written.fileno())
                 written.close()  # Windows renames closed files only
-            with _removed_if_new(data):
+            with ExitStack() as unless_named:
+                if not data.exists():
+                    unless_named.callback(data.unlink, missing_ok=True)
                 os.replace(file.name, data)
                 os.replace(note.name, path)
+                unless_named.pop_all()
         _flush_folder(self.folder)
         self._remove_old(stem, manifest.data)
         return path
 
     def latest(self) -> Snapshot | None:
         """Return the newest snapshot that can be read, or None; each broken one on the way is named in a warning."""
-        names = self._names()
-        for stem in sorted(names, key=_order, reverse=True):
+        for stem in sorted(self._names(), key=_order, reverse=True):
             try:
                 snapshot = self.load(self.folder / f"{stem}.json")
             except CheckpointError as error:
@@ -109,10 +110,10 @@ class Checkpoints:
                 continue
             self._read = stem
             return snapshot
-        for foreign in self._foreign_files():
-            warnings.warn(
-                f"{foreign}: this is not a checkpoint of the course, and is not read.", CheckpointWarning, stacklevel=2
-            )
+        for file in sorted(self.folder.iterdir()) if self.folder.is_dir() else ():
+            if file.suffix in _LOOKS_LIKE_ONE and not _NAME.fullmatch(file.name):
+                text = f"{file}: this is not a checkpoint of the course, and is not read."
+                warnings.warn(text, CheckpointWarning, stacklevel=2)
         return None
 
     def load(self, path: str | os.PathLike) -> Snapshot:
@@ -149,10 +150,6 @@ class Checkpoints:
                 names.setdefault(match[1], []).append(entry)
         return names
 
-    def _foreign_files(self):
-        entries = sorted(self.folder.iterdir()) if self.folder.is_dir() else ()
-        return [entry for entry in entries if entry.suffix in _LOOKS_LIKE_ONE and not _NAME.fullmatch(entry.name)]
-
     def _remove_old(self, stem, data):
         """Remove complete checkpoints beyond the newest `keep`, and data files that no manifest names."""
         names = self._names()
@@ -173,18 +170,6 @@ class Checkpoints:
 def _order(stem):
     """Return what to sort a checkpoint by: (incarnation, step)."""
     return tuple(map(int, stem.split("-")[1:]))
-
-
-@contextmanager
-def _removed_if_new(data):
-    """Remove the data file again when an error comes before its manifest has its name."""
-    old = data.exists()
-    try:
-        yield
-    except BaseException:
-        if not old:
-            data.unlink(missing_ok=True)
-        raise
 
 
 def _remove(path):

@@ -1,9 +1,10 @@
 """A checkpoint's data file: the tensors, as PyTorch saves them, read back only when every byte is as it was written."""
 
 import hashlib
+import io
 import os
 import warnings
-from typing import Any, BinaryIO, cast
+from typing import BinaryIO
 
 import torch
 
@@ -13,18 +14,12 @@ from course.training.checkpoint.snapshot import Snapshot
 
 def write_data(snapshot: Snapshot, file: BinaryIO) -> tuple[int, str]:
     """Write the snapshot's tensors to the open binary `file`; return (bytes, SHA-256). Raises OSError."""
-    counted: Any = _Counted(file)  # torch.save wants no more of a file than to write
     state = {name: {k: _own(v) for k, v in entry.items()} for name, entry in snapshot.optimizer["state"].items()}
     parameters = {name: _own(value) for name, value in snapshot.parameters.items()}
-    try:
-        torch.save(
-            {"parameters": parameters, "optimizer": {**snapshot.optimizer, "state": state}}, cast(BinaryIO, counted)
-        )
-    except RuntimeError:
-        if counted.error is None:
-            raise
-        raise counted.error from None  # PyTorch's writer has its own, unrelated words for a full disk
-    return counted.size, counted.sha256.hexdigest()
+    written = io.BytesIO()  # not the file itself: PyTorch's writer has its own, unrelated words for a full disk
+    torch.save({"parameters": parameters, "optimizer": {**snapshot.optimizer, "state": state}}, written)
+    file.write(written.getbuffer())
+    return written.tell(), hashlib.sha256(written.getbuffer()).hexdigest()
 
 
 def read_data(path: str | os.PathLike, manifest: Manifest) -> tuple[dict, dict]:
@@ -52,26 +47,6 @@ def _own(value):
     return value if value.untyped_storage().nbytes() == value.nbytes else value.clone()
 
 
-class _Counted:
-    """A file for `torch.save` that counts and hashes what passes, and remembers why a write failed."""
-
-    def __init__(self, file):
-        self._file, self.size, self.sha256, self.error = file, 0, hashlib.sha256(), None
-
-    def write(self, part):
-        try:
-            self._file.write(part)
-        except OSError as error:
-            self.error = self.error or error
-            raise
-        self.sha256.update(part)
-        self.size += len(part)
-        return len(part)
-
-    def flush(self):
-        self._file.flush()
-
-
 def _check_bytes(path, file, manifest):
     """Compare size and checksum before anything is parsed."""
     size = file.seek(0, 2)
@@ -89,9 +64,8 @@ def _loaded(path, file):
             warnings.simplefilter("ignore")  # of old file formats, which are refused anyway
             return torch.load(file, map_location="cpu", weights_only=True)
     except Exception as error:  # pickle, zip and torch each raise their own; PyTorch's advice to unpickle is left out
-        raise CheckpointError(
-            path, "it holds something other than tensors and numbers, or isn't a PyTorch file"
-        ) from error
+        reason = "it holds something other than tensors and numbers, or isn't a PyTorch file"
+        raise CheckpointError(path, reason) from error
 
 
 def _problem(state, manifest):
@@ -102,9 +76,8 @@ def _problem(state, manifest):
     if not tensors or described(parameters) != manifest.parameters:
         return "its parameters are not those that the manifest names"
     groups, state = (optimizer.get(key) for key in ("groups", "state")) if isinstance(optimizer, dict) else (None, None)
-    if not isinstance(groups, list) or not all(
-        isinstance(g, dict) and isinstance(g.get("names"), list) for g in groups
-    ):
+    named = isinstance(groups, list) and all(isinstance(g, dict) and isinstance(g.get("names"), list) for g in groups)
+    if not named:
         return "its optimiser's groups are not a list of named groups"
     if not isinstance(state, dict) or not all(n in parameters and isinstance(e, dict) for n, e in state.items()):
         return "its optimiser's state is not that of its parameters"

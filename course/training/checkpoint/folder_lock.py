@@ -4,7 +4,7 @@ import json
 import os
 import socket
 import uuid
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -39,7 +39,7 @@ class Owner:
             return True
 
 
-class FolderLock:
+class FolderLock(AbstractContextManager):
     """Holds the checkpoint folder `folder` for one training, in a `with`; close is idempotent.
 
     `training`, `term`: in the classic form several processes may be chief one after the other; the one of a later
@@ -69,9 +69,6 @@ class FolderLock:
         if self.holds():
             with suppress(OSError):  # the folder itself may be gone, and there is nothing left to unlock
                 self._path.unlink()
-
-    def __enter__(self):
-        return self
 
     def __exit__(self, *_):
         self.close()

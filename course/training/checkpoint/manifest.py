@@ -50,21 +50,10 @@ class Manifest:
     @classmethod
     def of(cls, snapshot: Snapshot, data: str, size: int, sha256: str) -> "Manifest":
         """Return the manifest of `snapshot`, written to the file named `data` of `size` bytes."""
-        return cls(
-            FORMAT,
-            data,
-            size,
-            sha256,
-            int(snapshot.version),
-            int(snapshot.incarnation),
-            snapshot.kind,
-            int(snapshot.seed),
-            {session: list(map(int, entry)) for session, entry in snapshot.applied.items()},
-            described(snapshot.parameters),
-            course.__version__,
-            str(torch.__version__),
-            datetime.now(UTC).isoformat(timespec="seconds"),
-        )
+        at = int(snapshot.version), int(snapshot.incarnation), snapshot.kind, int(snapshot.seed)
+        applied = {session: list(map(int, entry)) for session, entry in snapshot.applied.items()}
+        writer = course.__version__, str(torch.__version__), datetime.now(UTC).isoformat(timespec="seconds")
+        return cls(FORMAT, data, size, sha256, *at, applied, described(snapshot.parameters), *writer)
 
     def as_bytes(self) -> bytes:
         """Return the manifest as JSON, with a checksum of its own: a flipped digit of the step must not pass."""
@@ -74,9 +63,7 @@ class Manifest:
     def snapshot(self, parameters: dict, optimizer: dict) -> Snapshot:
         """Return the snapshot that was saved, from the tensors by name and the optimiser's state in the data file."""
         applied = {session: Applied(*entry) for session, entry in self.applied.items()}
-        return Snapshot(
-            self.version, parameters, optimizer, self.optimizer, self.incarnation, applied=applied, seed=self.seed
-        )
+        return Snapshot(self.version, parameters, optimizer, self.optimizer, self.incarnation, applied, self.seed)
 
 
 def read_manifest(path: str | os.PathLike) -> Manifest:
@@ -98,9 +85,8 @@ def read_manifest(path: str | os.PathLike) -> Manifest:
         raise CheckpointError(path, "it is not a checkpoint's manifest")
     number = fields.get("format")
     if isinstance(number, int) and number > FORMAT:
-        raise CheckpointError(
-            path, f"it has format {number}, written by course {fields.get('course')}; this course reads up to {FORMAT}"
-        )
+        written = f"it has format {number}, written by course {fields.get('course')}"
+        raise CheckpointError(path, f"{written}; this course reads up to {FORMAT}")
     seal = fields.pop("seal", None)
     if seal != _seal(fields) or fields.keys() != Manifest.__dataclass_fields__.keys():
         raise CheckpointError(path, "its checksum is wrong: it was changed after it was written")

@@ -1,7 +1,6 @@
 """A training at one version, all of it: parameters, the optimiser's state, and which pushes are in them.
 
-Each parameter-server task gives the part it has; `merge` makes one snapshot of them, and `part` cuts one again for any
-number of tasks: so what was saved from two can go on with three.
+Each parameter-server task gives its part; `merge` makes one snapshot of them, `part` cuts it for any number of tasks.
 """
 
 import io
@@ -65,32 +64,22 @@ class Snapshot:
         names = list(parameters) if names is None else list(names)
         if set(names) != set(parameters):
             raise ValueError(f"Snapshot.merge(names={names}): the parts hold {list(parameters)}. Name each once.")
-        return replace(
-            first,
-            parameters={name: parameters[name] for name in names},
-            optimizer={
-                "groups": _joined_groups([part.optimizer["groups"] for part in parts], names),
-                "state": _united([part.optimizer["state"] for part in parts]),
-            },
-            applied=next((part.applied for part in parts if part.applied), {}),
-        )
+        groups = _joined_groups([part.optimizer["groups"] for part in parts], names)
+        state = _united([part.optimizer["state"] for part in parts])
+        applied = next((part.applied for part in parts if part.applied), {})
+        parameters = {name: parameters[name] for name in names}
+        return replace(first, parameters=parameters, optimizer={"groups": groups, "state": state}, applied=applied)
 
     def part(self, names: Sequence[str]) -> "Snapshot":
-        """Return the snapshot of these parameters only, in this order; the tensors are shared, not copied.
-
-        Raises ValueError for a name that isn't here.
-        """
+        """Return the snapshot of these parameters, in this order, tensors shared; ValueError for one not here."""
         unknown = [name for name in names if name not in self.parameters]
         if unknown:
             raise ValueError(f"Snapshot.part({unknown}): the parameters are {', '.join(self.parameters)}.")
         kept = set(names)
         groups = [{**group, "names": [n for n in group["names"] if n in kept]} for group in self.optimizer["groups"]]
         state = {name: self.optimizer["state"][name] for name in names if name in self.optimizer["state"]}
-        return replace(
-            self,
-            parameters={name: self.parameters[name] for name in names},
-            optimizer={"groups": groups, "state": state},
-        )
+        parameters = {name: self.parameters[name] for name in names}
+        return replace(self, parameters=parameters, optimizer={"groups": groups, "state": state})
 
     def check(self, parameters: dict[str, torch.Tensor], kind: str | None = None) -> None:
         """Raise ValueError, naming the tensor, unless a training of `parameters` (name to tensor) can go on from here.
@@ -126,12 +115,6 @@ class Snapshot:
         state["applied"] = {session: Applied(*entry) for session, entry in state["applied"].items()}
         return cls(**state)
 
-    def nbytes(self) -> int:
-        """Return how many bytes its tensors take, the optimiser's among them."""
-        states = [value for entry in self.optimizer["state"].values() for value in entry.values()]
-        tensors = [*self.parameters.values(), *(value for value in states if isinstance(value, torch.Tensor))]
-        return sum(tensor.nbytes for tensor in tensors)
-
     def __repr__(self):
         shapes = ", ".join(f"{name}: {tuple(value.shape)}" for name, value in self.parameters.items())
         return f"Snapshot(version {self.version}, incarnation {self.incarnation}, {self.kind}, {shapes})"
@@ -139,15 +122,11 @@ class Snapshot:
 
 def optimizer_state(optimizer: torch.optim.Optimizer, names: Iterable[str]) -> dict[str, Any]:
     """Return copies of a `torch.optim` optimiser's state, by the parameters' `names` (in the optimiser's order)."""
-    saved = optimizer.state_dict()
-    names = list(names)
-    groups = [
-        {
-            "names": [names[index] for index in group["params"]],
-            **{k: _plain(v) for k, v in group.items() if k != "params"},
-        }
-        for group in saved["param_groups"]
-    ]
+    saved, names = optimizer.state_dict(), list(names)
+    groups = []
+    for group in saved["param_groups"]:
+        members = [names[index] for index in group.pop("params")]
+        groups.append({"names": members, **{key: _plain(value) for key, value in group.items()}})
     state = {names[i]: {key: _copied(value) for key, value in entry.items()} for i, entry in saved["state"].items()}
     return {"groups": groups, "state": state}
 
@@ -157,10 +136,8 @@ def load_optimizer_state(optimizer: torch.optim.Optimizer, names: Iterable[str],
 
     What the program says counts: someone who resumes with a smaller learning rate wants that one. The state is copied.
     """
-    names = list(names)
-    state = {
-        i: {k: _copied(v) for k, v in saved["state"][n].items()} for i, n in enumerate(names) if n in saved["state"]
-    }
+    entries = {index: saved["state"][name] for index, name in enumerate(names) if name in saved["state"]}
+    state = {index: {key: _copied(value) for key, value in entry.items()} for index, entry in entries.items()}
     optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
 
 

@@ -13,16 +13,15 @@ class History:
     """Records of applied gradients and what else the servers tell, as the driver reads them.
 
     Every incarnation's server counts seconds from its own start; here they become seconds since the first one's.
-    `version`: of the last update read (at first of the checkpoint, where training goes on from one); `status`: the
-    last one read.
+    `version`: of the last update read, at first of the checkpoint to go on from; `status`: the last one read.
     """
 
     def __init__(self, version: int = 0):
         self.version = version
         self.status: dict[str, Any] = {}
         self._rows: list[numpy.ndarray] = []
-        self._untold: list[numpy.ndarray] = []
         self._events: list[tuple] = []
+        self._told = 0  # how many of these arrays
         self._read = self._events_read = 0  # of this incarnation's server
         self._origin: float | None = None  # on this process's monotonic clock: when the first server's clock was 0
         self._shift, self._set = 0.0, False
@@ -39,19 +38,17 @@ class History:
             rows["arrived"] += self._shift
             rows["applied"] += self._shift
             self._rows.append(rows)
-            self._untold.append(rows)
             self.version = int(rows["step"][-1])
 
     def untold(self) -> tuple[list[tuple], numpy.ndarray]:
         """Return the events, as (seconds, what, worker, step, reason), and the records not yet returned by this."""
-        events, rows = self._events, _joined(self._untold)
-        self._events, self._untold = [], []
+        events, rows = self._events, _joined(self._rows[self._told :])
+        self._events, self._told = [], len(self._rows)
         return events, rows
 
     def roll_back(self, version: int) -> None:
         """Forget the updates after `version`: they are lost with the ps that had them. Another server comes."""
         self._rows = [rows[rows["step"] <= version] for rows in self._rows]
-        self._untold = [rows[rows["step"] <= version] for rows in self._untold]
         self.version, self._read, self._events_read, self._set = version, 0, 0, False
 
     def now(self) -> float:
@@ -66,8 +63,7 @@ class History:
     @property
     def seconds(self) -> float:
         """Seconds from the start to the last update."""
-        last = next((rows for rows in reversed(self._rows) if len(rows)), None)
-        return 0.0 if last is None else float(last["applied"][-1])
+        return next((float(rows["applied"][-1]) for rows in reversed(self._rows) if len(rows)), 0.0)
 
     def _set_clock(self, seconds):
         """Set the clock by what this incarnation's server reads now, the first time that it reads anything."""
@@ -79,4 +75,4 @@ class History:
 
 
 def _joined(rows):
-    return numpy.concatenate(rows) if rows else numpy.empty(0, RECORD)
+    return numpy.concatenate([numpy.empty(0, RECORD), *rows])

@@ -1,9 +1,9 @@
-"""One process plays all the workers, in turns: the same store and rules, no waiting, the same answer every time.
+"""The reference: one process plays all the workers, in turns, with the same store and rules, no waiting and no luck.
 
-This is the reference for the real thing, and the place to see staleness without luck: with `workers` workers taking
-turns, every gradient is `workers − 1` updates old when it is applied.
+With `workers` workers taking turns, every gradient is `workers − 1` updates old when it is applied.
 """
 
+import itertools
 import os
 from collections import Counter
 from collections.abc import Sequence
@@ -75,11 +75,16 @@ def train_in_turns(
 
 
 def _train(problem, session, hooks, store, rule, workers, seed, sent, history):
-    """Take turns until the end; `sent` and `history` are filled."""
-    for worker, pulled in _turns(session, store, rule, workers):
+    """Take turns until the limit or a stop request; `sent` and `history` are filled."""
+    pulled = {worker: store.pull() for worker in range(workers)}  # what each pulled after its last push
+    for worker in itertools.cycle(range(workers)):
+        if store.version >= session.limit or session.stop_reason is not None:
+            return
+        if rule.is_waiting(worker):
+            continue
         for hook in hooks:
             hook.before_run(session)
-        push = gradient(problem, worker, pulled, seed, session.seconds())
+        push = gradient(problem, worker, pulled.pop(worker, None) or store.pull(), seed, session.seconds())
         sent[worker] += 1
         try:
             store.check(push.gradients, push.version)
@@ -91,6 +96,8 @@ def _train(problem, session, hooks, store, rule, workers, seed, sent, history):
             now = session.seconds()
             history.append(Step(store.version, used.worker, used.version, used.loss, used.arrived, now))
             tell(session, hooks, history[-1])
+        if not rule.is_waiting(worker):
+            pulled[worker] = store.pull()
 
 
 def _result(session, mode, workers, store, rule, sent, history, restored):
@@ -109,20 +116,6 @@ def _result(session, mode, workers, store, rule, sent, history, restored):
         applied=dict(Counter(step.worker for step in history)),
         restored_from=None if restored is None else restored.version,
     )
-
-
-def _turns(session, store, rule, workers):
-    """Yield (worker, what it pulled after its last push), round and round, until the limit or a stop request."""
-    pulled = {worker: store.pull() for worker in range(workers)}
-    while True:
-        for worker in range(workers):
-            if store.version >= session.limit or session.stop_reason is not None:
-                return
-            if rule.is_waiting(worker):
-                continue
-            yield worker, pulled.pop(worker, None) or store.pull()
-            if not rule.is_waiting(worker):
-                pulled[worker] = store.pull()
 
 
 def gradient(problem: Problem, worker: int, pulled: Pulled, seed: int, arrived: float = 0.0) -> Push:

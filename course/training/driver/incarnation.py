@@ -25,7 +25,12 @@ def follow(client: ShardClient, session: Session, hooks: Sequence[Hook], history
         events, rows = history.untold()
         for seconds, what, worker, step, reason in events:
             session.happened(what, workers[worker], step, reason, seconds)
-        _tell_steps(rows, session, hooks)
+        for row in rows if hooks else ():
+            for hook in hooks:
+                hook.before_run(session)
+            tell(session, hooks, Step(*row.item()))
+            if session.stop_reason is not None:
+                break
         status, ended = history.status, history.status["ended"]
         if ended and (len(rows) == 0 or session.stop_reason is not None):
             _raise_for(ended, status, session, hooks, workers)
@@ -34,15 +39,6 @@ def follow(client: ShardClient, session: Session, hooks: Sequence[Hook], history
             client.stop()
         elif not ended:
             time.sleep(DRIVER_POLLS_EVERY)
-
-
-def _tell_steps(rows, session, hooks):
-    for row in rows if hooks else ():
-        for hook in hooks:
-            hook.before_run(session)
-        tell(session, hooks, Step(*row.item()))
-        if session.stop_reason is not None:
-            return
 
 
 def _raise_for(ended, status, session, hooks, workers):
@@ -63,7 +59,6 @@ class LatestState:
     """Parameters and snapshots while shards come and go: of the present shards, else what was known last.
 
     `parameters`: name to tensor, the first ones. `start`: the `Snapshot` that training goes on from, or None.
-    `history`: the `History` of the training.
     """
 
     def __init__(self, parameters: dict[str, torch.Tensor], start: Snapshot | None, history: History):

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from course.training.driver.train import train
-from course.training.hooks.base import Hook
+from course.training.hooks.base import Hook, Session
 from course.training.hooks.save_checkpoint import SaveCheckpoint
 from course.training.problems.paced import paced, slow
 from course.training.problems.problem import Problem
 from course.training.records.errors import TrainingError
-from course.training.records.result import RECORD, Event
+from course.training.records.result import RECORD, Event, Step
 
 if TYPE_CHECKING:
     from course.cluster.cluster import Cluster
@@ -50,7 +50,7 @@ class RehearsalRecord:
         self.events = sorted([*self.events, event], key=lambda one: one.seconds)
 
 
-class Rehearsal:
+class Rehearsal(Hook):
     """One training of `problem` on `cluster` for `seconds`; `record` grows while `run()` runs, in any thread.
 
     `plan`: `(second, action, task)`, done by itself; `act(action, task)` does one at once. `settings` go to `train`.
@@ -68,7 +68,7 @@ class Rehearsal:
         self._cluster, self._problem, self._seconds, self._settings = cluster, problem, seconds, settings
         self._plan = sorted(plan)
         self._begun = time.perf_counter()  # second 0: moved when the first update tells its time
-        self._session = None
+        self._session: Session | None = None
         self._over = threading.Event()
 
     def run(self) -> RehearsalRecord:
@@ -108,12 +108,26 @@ class Rehearsal:
         """Seconds since the training's start, on its own clock."""
         return time.perf_counter() - self._begun
 
+    def begin(self, session: Session) -> None:
+        """Keep the session, to stop by."""
+        self._session = session
+
+    def after_run(self, session: Session, step: Step) -> None:
+        """Write the step into the record; the first one sets the clock."""
+        if not self.record.rows:
+            self._begun = time.perf_counter() - step.applied
+        self.record.rows.append(tuple(step))
+
+    def event(self, session: Session, event: Event) -> None:
+        """Write the event into the record."""
+        self.record.add(event)
+
     def _train(self, folder):
         result = train(
             paced(self._problem, _PACE),
             self._cluster,
             total_steps=10**9,
-            hooks=[SaveCheckpoint(seconds=_EVERY), _Recorder(self)],
+            hooks=[SaveCheckpoint(seconds=_EVERY), self],
             checkpoint_dir=folder,
             **self._settings,
         )
@@ -124,7 +138,10 @@ class Rehearsal:
         while not self._over.wait(_LOOK):
             while self.record.rows and self._plan and self._plan[0][0] <= self.seconds:
                 _, action, task = self._plan.pop(0)
-                self._try(action, task)
+                try:
+                    self.act(action, task)
+                except (OSError, RuntimeError, ValueError) as error:  # a thread has no caller: the record says it
+                    self.stop(f"the plan could not {action} {task}: {error}")
             if self._is_time_over():
                 self.stop(f"{self._seconds:g} seconds are over")
 
@@ -134,28 +151,3 @@ class Rehearsal:
         if not self.record.rows or (recoveries and recoveries[-1].what == "ps lost"):
             return False
         return self.seconds > max([self._seconds, *(event.seconds + _AFTERWARDS for event in recoveries)])
-
-    def _try(self, action, task):
-        try:
-            self.act(action, task)
-        except (OSError, RuntimeError, ValueError) as error:  # a thread has no caller: the record says it
-            self.stop(f"the plan could not {action} {task}: {error}")
-
-
-class _Recorder(Hook):
-    """Writes every step and event into the record."""
-
-    def __init__(self, rehearsal):
-        self._rehearsal = rehearsal
-
-    def begin(self, session):
-        self._rehearsal._session = session
-
-    def after_run(self, session, step):
-        record = self._rehearsal.record
-        if not record.rows:
-            self._rehearsal._begun = time.perf_counter() - step.applied
-        record.rows.append(tuple(step))
-
-    def event(self, session, event):
-        self._rehearsal.record.add(event)

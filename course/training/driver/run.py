@@ -1,7 +1,6 @@
 """What happens when a parameter server dies: one call of `train`, over as many incarnations as it takes.
 
-A lost ps task costs the updates since the last checkpoint: the training rolls its history back to it, and opens shards
-again, as the next incarnation, in those ps tasks that answer.
+A lost ps task costs the updates since the last checkpoint: the next incarnation starts there, on ps tasks that answer.
 """
 
 import dataclasses
@@ -23,16 +22,11 @@ TRIES = 5  # incarnations in a row that get no further than one before them, aft
 class Run:
     """The training of a plan by `pool` (see `WorkerPool`), told to `hooks`.
 
-    `checkpoints`: a `LockedCheckpoints`, or None. `start`: the `Snapshot` to go on from, None for the problem's first
-    parameters.
+    `start`: the `Snapshot` to go on from, None for the problem's first parameters.
     """
 
     def __init__(
-        self,
-        pool: WorkerPool,
-        hooks: Sequence[Hook],
-        checkpoints: LockedCheckpoints | None = None,
-        start: Snapshot | None = None,
+        self, pool: WorkerPool, hooks: Sequence[Hook], checkpoints: LockedCheckpoints | None, start: Snapshot | None
     ):
         self._plan, self._pool, self._hooks, self._checkpoints = pool.plan, pool, hooks, checkpoints
         self._history = History(start.version if start else 0)
@@ -40,9 +34,8 @@ class Run:
         self._session = self._new_session()
         self._start, self._opened, self._incarnation = start, 0, -1
         self._furthest, self._fruitless = -1, 0
-        self._first = (
-            start.incarnation if start else None
-        )  # the lowest incarnation whose checkpoints are this training's
+        # the lowest incarnation whose checkpoints are this training's
+        self._first = start.incarnation if start else None
 
     def result(self) -> TrainingResult:
         """Train to the end; return the `TrainingResult`, or raise what the end calls for (see `train`)."""
@@ -69,7 +62,8 @@ class Run:
             try:
                 with self._pool.workers_running(client):
                     follow(client, self._session, self._hooks, self._history, self._pool)
-                parameters = self._finished()
+                self._session.finish()
+                parameters = self._session.parameters()
                 with suppress(ShardLost):  # all that matters is here
                     self._history.read(client)  # again: the workers have said their last counts since
                 return self._result(self._history.status, parameters)
@@ -78,11 +72,6 @@ class Run:
             except BaseException as error:
                 self._session.finish("an error ended the training", error)
                 raise
-
-    def _finished(self):
-        """Keep the last snapshot for the hooks' ends, save it where there is a place; return the last parameters."""
-        self._session.finish()
-        return self._session.parameters()
 
     def _note_start(self, client):
         """Tell where training goes on from; save the version that it starts with, before any worker changes it."""
@@ -138,12 +127,7 @@ class Run:
 
     def _new_session(self):
         plan = self._plan
-        settings = {
-            **vars(plan.settings),
-            "optimizer": getattr(plan.optimizer, "func", plan.optimizer).__name__,
-            "seed": plan.seed,
-            "ps": len(plan.ps),
-        }
+        optimizer = getattr(plan.optimizer, "func", plan.optimizer).__name__
         session = Session(
             plan.settings.limit,
             self._latest.parameters,
@@ -151,34 +135,26 @@ class Run:
             problem=plan.problem,
             cluster=self._pool.cluster,
             checkpoints=self._checkpoints,
-            settings=settings,
+            settings={**vars(plan.settings), "optimizer": optimizer, "ps": len(plan.ps)},
             seconds=self._history.now,
         )
         session.step = self._history.version
         return session
 
     def _result(self, status, parameters):
-        history = self._history
+        by_worker = ("dropped", "lost", "sent", "acknowledged", "applied")
         return TrainingResult(
             self._plan.settings.mode,
             len(self._plan.workers),
             parameters,
             status["version"],
-            history.records,
-            history.seconds,
-            _by_worker(status["dropped"]),
-            _by_worker(status["lost"]),
-            self._session.stop_reason,
-            self._opened,
-            self._session.events,
-            _by_worker(status.get("sent", {})),
-            _by_worker(status.get("acknowledged", {})),
-            _by_worker(status.get("applied", {})),
-            status.get("degraded", 0),
-            self._start.version if self._start else None,
+            self._history.records,
+            self._history.seconds,
+            stopped_by=self._session.stop_reason,
+            incarnations=self._opened,
+            events=self._session.events,
+            degraded=status["degraded"],
+            restored_from=self._start.version if self._start else None,
+            # JSON made words of the workers' numbers
+            **{name: {int(worker): value for worker, value in status[name].items()} for name in by_worker},
         )
-
-
-def _by_worker(counts):
-    """Return the dictionary with workers as numbers: JSON made words of them."""
-    return {int(worker): value for worker, value in counts.items()}

@@ -6,7 +6,7 @@ import ssl
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy
@@ -14,11 +14,10 @@ import torch
 
 from course.deadlines import FOLLOWERS_POLLED_EVERY, SHARD_OPENS, WIRE_SILENCE
 from course.training.checkpoint.snapshot import Snapshot
-from course.training.problems.problem import MakeOptimizer, Problem
-from course.training.records.addresses import ShardAddresses
+from course.training.driver.training_plan import TrainingPlan
 from course.training.records.errors import ShardLost
 from course.training.records.result import RECORD
-from course.training.records.settings import TrainingSettings
+from course.training.records.settings import ShardAddresses
 from course.training.server.shard_server import open_server
 from course.training.server.sharding import spread
 from course.training.server.store import ParameterServer
@@ -69,11 +68,15 @@ class ShardClient:
 
     def parameters(self) -> dict[str, torch.Tensor]:
         """Return copies of the present parameters, all of one version: name to tensor. Raises ShardLost."""
-        return self._cut(full=False).parameters
+        return self.snapshot(full=False).parameters
 
-    def snapshot(self) -> Snapshot:
-        """Return the `Snapshot` of this moment: every shard's state at one version. Raises ShardLost."""
-        return self._cut(full=True)
+    def snapshot(self, full: bool = True) -> Snapshot:
+        """Return the `Snapshot` of this moment, all of one version; not `full`: parameters alone. Raises ShardLost."""
+        with _signals_held_back():
+            first = self._ask(0, "SNAP", int(full))
+            others = [self._ask(number, "TAKE", first.number) for number in range(1, len(self._channels))]
+        parts = [Snapshot.from_bytes(part.payload) for part in (first, *others)]
+        return Snapshot.merge(parts, self.addresses.parameters or None)
 
     def stop(self) -> None:
         """End the training on every shard; the parameters can still be asked for. Raises ShardLost."""
@@ -83,10 +86,8 @@ class ShardClient:
     def close(self) -> None:
         """End the shards and close the connections. Idempotent."""
         for channel in self._channels:
-            try:
+            with suppress(OSError, ValueError):  # it has gone already
                 channel.send("BYE!")
-            except (OSError, ValueError):
-                continue  # it has gone already
         self.leave()
 
     def leave(self) -> None:
@@ -103,14 +104,6 @@ class ShardClient:
             raise ShardLost(self.addresses.tasks[ended["shard"]], ended["text"])
         return status, numpy.frombuffer(rows.payload, dtype=RECORD)
 
-    def _cut(self, full):
-        with _signals_held_back():
-            first = self._ask(0, "SNAP", int(full))
-            parts = [first] + [self._ask(number, "TAKE", first.number) for number in range(1, len(self._channels))]
-            return Snapshot.merge(
-                [Snapshot.from_bytes(part.payload) for part in parts], self.addresses.parameters or None
-            )
-
     def _ask(self, shard, kind, number=0, sequence=0, payload=b""):
         with self._answers(shard):
             self._channels[shard].send(kind, number, sequence=sequence, payload=payload)
@@ -126,43 +119,33 @@ class ShardClient:
 
 @contextmanager
 def open_shards(
-    cluster: "Cluster",
-    ps_tasks: Sequence[str],
-    problem: Problem,
-    optimizer: MakeOptimizer,
-    settings: TrainingSettings,
-    incarnation: int = 0,
-    snapshot: Snapshot | None = None,
+    cluster: "Cluster", ps: Sequence[str], plan: TrainingPlan, incarnation: int, snapshot: Snapshot | None
 ) -> Iterator[ShardClient]:
-    """Within the `with`, shards of the problem's parameters run in `ps_tasks`; yields the `ShardClient` of them.
+    """Within the `with`, shards of the plan's parameters run in the tasks `ps`; yields the `ShardClient` of them.
 
     `snapshot`: start from it instead of the problem's first parameters. Raises ShardLost for a task that doesn't
     answer; ValueError, before anything is started, for an optimiser that can't be sharded, or a snapshot of others.
     """
-    parameters = problem.initial()
-    ParameterServer(parameters, optimizer, state=snapshot)  # raises what every shard would raise, here and now
-    names = spread(parameters, len(ps_tasks), settings.placement)
-    tasks, token = tuple(ps_tasks[: len(names)]), secrets.token_hex(8)
+    parameters = plan.problem.initial()
+    ParameterServer(parameters, plan.optimizer, state=snapshot)  # raises what every shard would raise, here and now
+    names = spread(parameters, len(ps), plan.settings.placement)
+    tasks, token = tuple(ps[: len(names)]), secrets.token_hex(8)
     openings = []
     for shard, (task, held) in enumerate(zip(tasks, names, strict=True)):
-        start = None if snapshot is None else snapshot.part(held)
+        options = {"token": token, "shard": shard, "shards": len(names), "incarnation": incarnation}
+        options["start"] = None if snapshot is None else snapshot.part(held)
         part = {name: parameters[name] for name in held}
         with cluster.at(task):
-            arguments = (part, optimizer, settings, token, shard, len(names), incarnation, start)
+            arguments = (part, plan.optimizer, plan.settings, options)
             openings.append(cluster.client.submit(_open_in_task, *arguments, pure=False))
     endpoints = tuple(tuple(_result(opening, task)) for opening, task in zip(openings, tasks, strict=True))
     addresses = ShardAddresses(endpoints, tasks, token, incarnation, tuple(map(tuple, names)), tuple(parameters))
-    client = None
-    try:
-        client = ShardClient(addresses, context_of(cluster.client.security, "client"))
+    with closing(attach(cluster, addresses)) as client:
         client.link()
         yield client
-    finally:
-        if client is not None:
-            client.close()
 
 
-def attach(cluster: "Cluster", addresses: ShardAddresses, term: int) -> ShardClient:
+def attach(cluster: "Cluster", addresses: ShardAddresses, term: int = 0) -> ShardClient:
     """Return a `ShardClient` of shards that another driver opened; close it as your own.
 
     Shards obey the highest `term` that has come, and refuse drivers of a lower one. Raises ShardLost.
@@ -187,24 +170,13 @@ def _result(future, task):
         future.release()  # or Dask would open another one when it replaces a task that died
 
 
-def _open_in_task(parameters, optimizer, settings, token, shard, shards, incarnation, start):
+def _open_in_task(parameters, optimizer, settings, options):
     from distributed import get_worker
 
     here = get_worker()
     host = here.address.split("://")[-1].rsplit(":", 1)[0].strip("[]")
-    server = open_server(
-        parameters,
-        optimizer,
-        settings,
-        token=token,
-        shard=shard,
-        shards=shards,
-        incarnation=incarnation,
-        start=start,
-        contexts=(context_of(here.security, "worker", listen=True), context_of(here.security, "worker")),
-        host=host,
-    )
-    return server.address
+    contexts = context_of(here.security, "worker", listen=True), context_of(here.security, "worker")
+    return open_server(parameters, optimizer, settings, **options, contexts=contexts, host=host).address
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from course.training.hooks.base import Hook
 from course.training.hooks.save_checkpoint import with_saving
 from course.training.problems.problem import MakeOptimizer, Problem
 from course.training.records.result import TrainingResult
+from course.training.server.store import ParameterServer
 
 if TYPE_CHECKING:
     from course.cluster.cluster import Cluster
@@ -77,13 +78,8 @@ def train_with(
         if checkpoint_dir is not None:
             lock = held.enter_context(FolderLock(checkpoint_dir, pool.training, pool.term))
             checkpoints = LockedCheckpoints(lock, keep)
-            start = _start(checkpoints, resume, pool.plan)
+            start = checkpoints.latest() if resume else None
+        ParameterServer(
+            pool.plan.problem.initial(), pool.plan.optimizer, start
+        )  # raises what a shard of it would raise
         return Run(pool, with_saving(hooks, checkpoints), checkpoints, start).result()
-
-
-def _start(checkpoints, resume, plan):
-    """Return the snapshot to go on from, None where there is none; ValueError for one that doesn't fit."""
-    newest = checkpoints.latest() if resume else None
-    if newest is not None:
-        newest.check(plan.problem.initial(), plan.kind)
-    return newest

@@ -16,16 +16,14 @@ PLACEMENTS = ("by_size", "round_robin")
 class TrainingPlan:
     """The arguments of `train`, checked: `ps` and `workers` are tasks' names, `settings` what every shard is told.
 
-    `optimizer`: from a list of tensors to a `torch.optim` optimiser; `kind`: the name of its class.
+    `optimizer`: from a list of tensors to a `torch.optim` optimiser.
     """
 
     problem: Problem
     optimizer: MakeOptimizer
-    kind: str
     settings: TrainingSettings
     ps: tuple[str, ...]
     workers: tuple[str, ...]
-    seed: int = 0
 
 
 def make_plan(
@@ -49,14 +47,12 @@ def make_plan(
         raise ValueError(f"train(placement={placement!r}): choose one of {', '.join(PLACEMENTS)}.")
     make_rule(mode, None, len(chosen), max_staleness, aggregate)
     settings = TrainingSettings(mode, len(chosen), total_steps, max_staleness, aggregate, placement, seed=seed)
-    return TrainingPlan(problem, optimizer, _kind(problem.initial(), optimizer), settings, ps, chosen, seed)
+    ParameterServer(problem.initial(), optimizer)  # raises what it raises for an optimiser that it can't keep
+    return TrainingPlan(problem, optimizer, settings, ps, chosen)
 
 
 def participants(tasks: Sequence[str], workers: int | None = None) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return (ps tasks, worker tasks) of a training: all of the first, `workers` of the second (None: all).
-
-    Raises ValueError where there are none, or not so many.
-    """
+    """Return (all ps tasks, the first `workers` worker tasks, None: all); ValueError where there are not so many."""
     named = {job: tuple(t for t in tasks if t.startswith(f"/job:{job}/")) for job in ("ps", "worker")}
     if not named["ps"] or not named["worker"]:
         raise ValueError(
@@ -76,9 +72,3 @@ def _check_problem(problem):
     for name, value in problem.initial().items():
         if not bool(value.isfinite().all()):
             raise NonFiniteError(f"the first value of {name!r}", version=0)
-
-
-def _kind(parameters, optimizer):
-    """Return the name of the optimiser's class; ValueError for one that can't be kept by a parameter server."""
-    ParameterServer(parameters, optimizer)
-    return type(optimizer(list(parameters.values()))).__name__

@@ -4,15 +4,15 @@ import asyncio
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from course.deadlines import ANY_PS_COMES, LOOP_SENT_AGAIN, LOST_PS_SUCCESSOR, PS_ANSWER, SOON_EVERY, WIRE_SILENCE
 from course.training.checkpoint.snapshot import Snapshot
 from course.training.driver.shard_client import ShardClient, context_of, open_shards
 from course.training.driver.training_plan import TrainingPlan
-from course.training.records.addresses import ShardAddresses
 from course.training.records.errors import TrainingError
-from course.training.records.settings import TrainingSettings
+from course.training.records.settings import ShardAddresses, TrainingSettings
 from course.training.worker.worker_loop import run_worker
 
 if TYPE_CHECKING:
@@ -46,12 +46,25 @@ class WorkerPool:
         self, ps: Sequence[str], settings: TrainingSettings, incarnation: int, snapshot: Snapshot | None
     ) -> AbstractContextManager[ShardClient]:
         """Within the `with`, shards run in the tasks `ps`; yields the `ShardClient` of them. Raises ShardLost."""
-        plan = self.plan
-        return open_shards(self.cluster, ps, plan.problem, plan.optimizer, settings, incarnation, snapshot)
+        return open_shards(self.cluster, ps, replace(self.plan, settings=settings), incarnation, snapshot)
 
     def ps_present(self) -> list[str]:
-        """Return those of the ps tasks that answer, after giving lost ones a moment to come back."""
-        return tasks_present(self.cluster, self.plan.ps)
+        """Return those of the ps tasks that answer: all, or after a moment for lost ones to come back those there are.
+
+        With none of them there it waits for longer. A frozen task of a local cluster is ended, so that its successor
+        comes at once; elsewhere it is left alone.
+        """
+        began, ended = time.monotonic(), set()
+        while True:
+            here, silent = _answering(self.cluster, self.plan.ps)
+            waited = time.monotonic() - began
+            if len(here) == len(self.plan.ps) or waited > (LOST_PS_SUCCESSOR if here else ANY_PS_COMES):
+                return [task for task in self.plan.ps if task in here]
+            for task in silent - ended:
+                ended.add(task)
+                with suppress(RuntimeError):  # not a local cluster, which alone can end and replace a task
+                    self.cluster.kill(task)
+            time.sleep(_LOOK_EVERY)
 
     @contextmanager
     def workers_running(self, client: ShardClient) -> Iterator[None]:
@@ -98,7 +111,7 @@ class WorkerPool:
 
     def _send(self, worker):
         with self.cluster.at(self.plan.workers[worker]):
-            arguments = (self.plan.problem, worker, self._addresses, self.plan.seed)
+            arguments = (self.plan.problem, worker, self._addresses, self.plan.settings.seed)
             self._loops[worker] = self.cluster.client.submit(_run_worker_aside, *arguments, pure=False)
 
 
@@ -132,33 +145,10 @@ def _wait(futures):
         time.sleep(SOON_EVERY)
 
 
-def tasks_present(
-    cluster: "Cluster", tasks: Sequence[str], patience: float = LOST_PS_SUCCESSOR, alone: float = ANY_PS_COMES
-) -> list[str]:
-    """Return those of `tasks` (names) that answer: all, or after `patience` seconds those that are there.
-
-    A task that died has no address; one that is frozen or cut off has one and does not answer. With none of them there
-    it waits for `alone` seconds and then returns an empty list. A frozen task of a local cluster is ended, so that its
-    successor comes at once; elsewhere it is left alone.
-    """
-    began = time.monotonic()
-    ended: set[str] = set()
-    while True:
-        here, silent = _answering(cluster, tasks)
-        waited = time.monotonic() - began
-        if len(here) == len(tasks) or waited > (patience if here else alone):
-            return [task for task in tasks if task in here]
-        for task in silent - ended:
-            ended.add(task)
-            with suppress(RuntimeError):  # not a local cluster, which alone can end and replace a task
-                cluster.kill(task)
-        time.sleep(_LOOK_EVERY)
-
-
 def _answering(cluster, tasks):
     """Return (the tasks that answer, those that are listed and don't), as sets of names."""
     client = cluster.client
-    asking = asyncio.run_coroutine_threadsafe(_ask(client, set(tasks)), client.loop.asyncio_loop)
+    asking = asyncio.run_coroutine_threadsafe(_ask(client, tasks), client.loop.asyncio_loop)
     try:
         return asking.result()
     except OSError:  # the scheduler is silent or gone; whether for good, others judge

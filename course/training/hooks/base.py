@@ -54,7 +54,7 @@ class Session:
         self,
         limit: int,
         parameters: Callable[[], dict[str, torch.Tensor]],
-        snapshot: Callable[[], Snapshot] | None = None,
+        snapshot: Callable[[], Snapshot],
         *,
         problem: Problem | None = None,
         cluster: "Cluster | None" = None,
@@ -82,11 +82,7 @@ class Session:
 
     def snapshot(self) -> Snapshot:
         """Return the `Snapshot` of this moment, at one version over all parameter servers."""
-        if self._last is not None:
-            return self._last
-        if self._snapshot is None:
-            raise RuntimeError("this training can't be asked for snapshots.")
-        return self._snapshot()
+        return self._snapshot() if self._last is None else self._last
 
     def save(self, reason: str = "") -> Path | None:
         """Write a checkpoint and return its path; None, with a warning, when the disk refuses: training goes on.
@@ -116,7 +112,7 @@ class Session:
         Called by the driver. `error`: what ended the training, if something did; what fails now is a note of it.
         """
         try:
-            self._last = self.snapshot() if self._snapshot is not None else None
+            self._last = self.snapshot()
             self.save(reason)
         except Exception as second:
             if error is None:

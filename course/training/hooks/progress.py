@@ -71,7 +71,7 @@ class ShowProgress(Hook):
         """Leave a last line that is the same in every run."""
         if self._line is not None:
             stopped = f", stopped: {session.stop_reason}" if session.stop_reason else ""
-            self._line.finish(f"{session.step:,} of {session.limit:,} updates{stopped}")
+            self._line.show(f"{session.step:,} of {session.limit:,} updates{stopped}", last=True)
             self._line = None
 
     def _rate(self, step, now):
@@ -102,20 +102,17 @@ class _TerminalLine:
     def __init__(self, stream):
         self._stream, self._width = stream, 0
 
-    def show(self, text, end=""):
-        self._stream.write("\r" + text.ljust(self._width) + end)
+    def show(self, text, last=False):
+        self._stream.write("\r" + text.ljust(self._width) + "\n" * last)
         self._stream.flush()
         self._width = len(text)
-
-    def finish(self, text):
-        self.show(text, end="\n")
 
 
 class _NotebookLine:
     def __init__(self):
         self._handle = None
 
-    def show(self, text):
+    def show(self, text, last=False):
         from IPython.display import display
 
         data = {"text/plain": text}
@@ -123,6 +120,3 @@ class _NotebookLine:
             self._handle = display(data, raw=True, display_id=True)
         else:
             self._handle.update(data, raw=True)
-
-    def finish(self, text):
-        self.show(text)

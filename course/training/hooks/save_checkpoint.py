@@ -25,28 +25,27 @@ class SaveCheckpoint(Hook):
             )
         self.seconds, self.steps = seconds, steps
         self._next_time = 0.0
-        self._next_step: int | None = None
+        self._done: int | None = None  # the last multiple of `steps` that was reached, in `steps`
 
     def begin(self, session: Session) -> None:
         """Start counting; raises ValueError where there is no folder to save in."""
         if session.checkpoints is None:
             raise ValueError(f"{self!r}: there is no folder to save in. Give train(checkpoint_dir='checkpoints') too.")
-        self._next_time, self._next_step = time.monotonic() + (self.seconds or 0.0), None
+        self._next_time, self._done = time.monotonic() + (self.seconds or 0.0), None
 
     def after_run(self, session: Session, step: Step) -> None:
         """Save when it is time to."""
         if self.steps:
             # the first step told, or the first one after a restart from a checkpoint, may be any number
-            if self._next_step is None or step.step <= self._next_step - self.steps:
-                self._next_step = _multiple_after(step.step - 1, self.steps)
-            if step.step >= self._next_step:
-                self._next_step = _multiple_after(step.step, self.steps)
+            if self._done is None or step.step <= self._done * self.steps:
+                self._done = (step.step - 1) // self.steps
+            if step.step // self.steps > self._done:
+                self._done = step.step // self.steps
                 session.save(f"every {self.steps} steps")
         elif self.seconds and time.monotonic() >= self._next_time:
             session.save(f"every {self.seconds:g} s")
-            self._next_time = (
-                time.monotonic() + self.seconds
-            )  # counted from here: a slow disk must not take all the time
+            # counted from here: a slow disk must not take all the time
+            self._next_time = time.monotonic() + self.seconds
 
     def __repr__(self):
         return f"SaveCheckpoint(seconds={self.seconds})" if self.seconds else f"SaveCheckpoint(steps={self.steps})"
@@ -56,7 +55,3 @@ def with_saving(hooks: Iterable[Hook], checkpoints: Checkpoints | None) -> list[
     """Return the hooks as a list, with a `SaveCheckpoint` where there are checkpoints and none was asked for."""
     asked = checkpoints is None or any(isinstance(hook, SaveCheckpoint) for hook in hooks)
     return [*hooks] if asked else [*hooks, SaveCheckpoint(seconds=USUAL_SECONDS)]
-
-
-def _multiple_after(step, steps):
-    return (step // steps + 1) * steps

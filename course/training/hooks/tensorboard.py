@@ -16,8 +16,7 @@ class WriteSummaries(Hook):
     - What `Validate` finds, when it does; training's events and its settings as text.
 
     A folder is one training's: what older files in it say of steps after the one that training starts from, or goes on
-    from after a restart, is no longer shown. A folder that can't be written is a warning, and training goes on without
-    summaries.
+    from after a restart, is no longer shown. Where it can't be written, a warning says that there are no summaries.
     """
 
     def __init__(self, folder: str | os.PathLike, every: int = 100, histograms: int | None = 1000):
@@ -27,8 +26,8 @@ class WriteSummaries(Hook):
                 "histograms=None for none."
             )
         self.folder, self.every, self.histograms = folder, every, histograms
-        self._file: _EventFile | None = None
-        self._collected: dict[int, list] = {}  # worker -> [gradients, sum of losses, of staleness]
+        self._file = _EventFile(folder)
+        self._collected: dict[int, list[Step]] = {}  # by worker
         self._written = self._drawn = 0
 
     def begin(self, session: Session) -> None:
@@ -37,15 +36,12 @@ class WriteSummaries(Hook):
         self._restart(session.step)
         settings = {"problem": repr(session.problem), **session.settings}
         rows = "\n".join(f"| {name} | {str(value).replace('|', ' ')} |" for name, value in settings.items())
-        self._add("text", "settings", f"| setting | value |\n|---|---|\n{rows}", session.step)
+        self._file.add("text", "settings", f"| setting | value |\n|---|---|\n{rows}", session.step)
 
     def after_run(self, session: Session, step: Step) -> None:
         """Collect, and write when it is time to."""
         self._rate.after_run(session, step)
-        mine = self._collected.setdefault(step.worker, [0, 0.0, 0])
-        mine[0] += 1
-        mine[1] += step.loss
-        mine[2] += step.staleness
+        self._collected.setdefault(step.worker, []).append(step)
         if step.step // self.every > self._written:
             self._written = step.step // self.every
             self._write_scalars(step.step)
@@ -56,14 +52,14 @@ class WriteSummaries(Hook):
     def validated(self, session: Session, step: int, values: dict[str, float]) -> None:
         """Write what a validation has found."""
         for name, value in values.items():
-            self._add("scalar", f"validation/{name}", value, step)
+            self._file.add("scalar", f"validation/{name}", value, step)
 
     def event(self, session: Session, event: Event) -> None:
         """Write what happened; from a restart on, steps are counted from the checkpoint's."""
         if event.what == "restored":
             self._restart(event.step)
         words = " ".join(filter(None, (event.what, event.task, event.reason)))
-        self._add("text", "events", words, event.step)
+        self._file.add("text", "events", words, event.step)
 
     def finished(self, session: Session) -> None:
         """Write the last parameters."""
@@ -72,46 +68,43 @@ class WriteSummaries(Hook):
 
     def end(self, session: Session) -> None:
         """Close the file."""
-        if self._file is not None:
-            self._file.close()
-
-    def _add(self, kind, tag, value, step):
-        if self._file is not None:
-            self._file.add(kind, tag, value, step)
+        self._file.close()
 
     def _restart(self, step):
-        """Open an event file that overrides, in TensorBoard, what older ones say of later steps."""
-        if self._file is not None:
-            self._file.close()
-        self._file = _EventFile(self.folder, purge_step=step + 1)
+        self._file.open(purge_step=step + 1)
         self._collected, self._written = {}, step // self.every
         self._drawn = step // self.histograms if self.histograms else 0
 
     def _write_scalars(self, step):
-        for worker, (count, loss, staleness) in sorted(self._collected.items()):
-            self._add("scalar", f"loss/worker_{worker}", loss / count, step)
-            self._add("scalar", f"staleness/worker_{worker}", staleness / count, step)
+        for worker, steps in sorted(self._collected.items()):
+            for name in ("loss", "staleness"):
+                mean = sum(getattr(one, name) for one in steps) / len(steps)
+                self._file.add("scalar", f"{name}/worker_{worker}", mean, step)
         if self._rate.rate is not None:
-            self._add("scalar", "steps_per_second", self._rate.rate, step)
+            self._file.add("scalar", "steps_per_second", self._rate.rate, step)
         self._collected.clear()
 
     def _write_parameters(self, session):
         now = session.snapshot()
         for name, value in now.parameters.items():
             if value.numel() == 1:
-                self._add("scalar", f"parameters/{name}", value.item(), now.version)
+                self._file.add("scalar", f"parameters/{name}", value.item(), now.version)
             elif value.numel() and value.isfinite().all():  # no histogram has a place for NaN
-                self._add("histogram", f"parameters/{name}", value, now.version)
+                self._file.add("histogram", f"parameters/{name}", value, now.version)
 
 
 class _EventFile:
     """An event file of TensorBoard's; when the disk refuses it says so once, and is silent from then on."""
 
-    def __init__(self, folder, purge_step):
+    def __init__(self, folder):
+        self._folder, self._writer = folder, None
+
+    def open(self, purge_step):
+        """Open a file that overrides, in TensorBoard, what older ones say of steps from `purge_step` on."""
         from torch.utils.tensorboard import SummaryWriter
 
-        self._folder, self._writer = folder, None
-        self._writer = self._tried(lambda: SummaryWriter(str(folder), purge_step=purge_step))
+        self.close()
+        self._writer = self._tried(lambda: SummaryWriter(str(self._folder), purge_step=purge_step))
 
     def add(self, kind, tag, value, step):
         """Write a "scalar", a "histogram" or a "text"."""
@@ -129,9 +122,6 @@ class _EventFile:
             return write()
         except OSError as error:
             self._writer = None
-            warnings.warn(
-                f"WriteSummaries({str(self._folder)!r}): summaries can't be written: {error}. Training goes on "
-                "without them; name a folder of yours on a disk with space.",
-                stacklevel=2,
-            )
+            text = f"WriteSummaries({str(self._folder)!r}): summaries can't be written: {error}. Training goes on "
+            warnings.warn(text + "without them; name a folder of yours on a disk with space.", stacklevel=2)
             return None

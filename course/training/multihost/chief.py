@@ -5,7 +5,7 @@ import os
 import socket
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from course.deadlines import CHIEF_SUCCESSOR, END_HEARD
@@ -48,9 +48,7 @@ class ChiefPool(WorkerPool):
         self._folder, self.took_over = folder, before is not None
 
     def folder(self) -> str | None:
-        """Return the folder to save in. One with the checkpoints of another training, in which the chief before did
-        not save (each saves on its own machine), would mix the two: it is refused with a ValueError.
-        """
+        """Return the folder to save in; ValueError for one with checkpoints of which the chief before wrote none."""
         if self._before is not None and self._folder is not None and folder_id(self._folder) != self._before.folder:
             if Checkpoints(self._folder).all():
                 raise ValueError(
@@ -63,26 +61,27 @@ class ChiefPool(WorkerPool):
     def shards_opened(
         self, ps: Sequence[str], settings: TrainingSettings, incarnation: int, snapshot: Snapshot | None
     ) -> Iterator[ShardClient]:
-        """Within the `with`, there are shards; yields the `ShardClient` of them. The next chief, if any, inherits them.
-
-        Raises ShardLost, and Deposed when this process is not the chief.
-        """
+        """As `WorkerPool.shards_opened`, or of the chief before; the next one inherits them. Raises Deposed too."""
         self._lease.check()
         before = self._before.addresses if self._before is not None else None
         self.attached, self._before = before is not None, None  # once: when those shards are lost, new ones are opened
         if before is not None:
-            with _leaving(attach(self.cluster, before, self.term)) as client:
+            opened: AbstractContextManager[ShardClient] = closing(attach(self.cluster, before, self.term))
+        else:
+            settings = dataclasses.replace(settings, grace=CHIEF_SUCCESSOR)
+            opened = super().shards_opened(ps, settings, incarnation, snapshot)
+        with opened as client:
+            try:
                 yield client
-            return
-        settings = dataclasses.replace(settings, grace=CHIEF_SUCCESSOR)
-        with super().shards_opened(ps, settings, incarnation, snapshot) as client, _leaving(client):
-            yield client
+            except (Deposed, KeyboardInterrupt, SystemExit):  # it is only this chief that goes: the shards stay
+                client.leave()
+                raise
 
     @contextmanager
     def workers_running(self, client: ShardClient) -> Iterator[None]:
         """Within the `with`, the workers know where to work: each process sees to its own loop."""
         self._addresses = client.addresses
-        self._post("running", client.addresses)
+        self.post("running")
         yield
         time.sleep(END_HEARD)
 
@@ -92,36 +91,16 @@ class ChiefPool(WorkerPool):
         self._lease.check()
         self._worker_thread.follow(self._addresses)
 
-    def end(self, phase: str, text: str) -> None:
-        """Tell every role that training is "done" or has "failed"; they end. Raises Deposed."""
-        self._post(phase, self._addresses, text)
-
-    def _post(self, phase, addresses, text=""):
+    def post(self, phase: str, text: str = "") -> None:
+        """Tell every role that training is "running", or "done" or has "failed": they end, then. Raises Deposed."""
         self._lease.check()
-        notice = Notice(self.term, phase, addresses, text, self._folder and folder_id(self._folder))
+        notice = Notice(self.term, phase, self._addresses, text, self._folder and folder_id(self._folder))
         if not self._board.post(notice):
             raise Deposed("another process is the chief now, and goes on with the training.")
 
 
-@contextmanager
-def _leaving(client):
-    """Within the `with`, use the client; afterwards the shards end, unless it is only this chief that goes."""
-    try:
-        yield client
-    except (Deposed, KeyboardInterrupt, SystemExit):
-        client.leave()
-        raise
-    except BaseException:
-        client.close()
-        raise
-    client.close()
-
-
 def folder_id(folder: str) -> str:
-    """Return what tells a folder from all others: the machine, the disk, and the folder's number on it.
-
-    The folder is made where it is missing.
-    """
+    """Return what tells a folder, made where it is missing, from all others: machine, disk, and its number there."""
     os.makedirs(folder, exist_ok=True)
     status = os.stat(folder)
     return f"{socket.gethostname()}:{status.st_dev}:{status.st_ino}"

@@ -1,6 +1,7 @@
 """Be a candidate for chief, and know whether one is it: a thread asks the scheduler for the lease, and renews it."""
 
 import threading
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from course.deadlines import CHIEF_ASKS_EVERY
@@ -46,14 +47,11 @@ class LeaderLease:
         """Be a candidate no more; the next one has the lease in a moment."""
         self._ended.set()
         self._thread.join()
-        try:
+        with suppress(OSError, RuntimeError):  # the scheduler is gone: there is no lease either
             self._lease.release()
-        except (OSError, RuntimeError):  # the scheduler is gone: there is no lease either
-            return
 
     def _renew(self):
         while not self._ended.wait(CHIEF_ASKS_EVERY):
-            try:
+            # silent or gone: the lease runs out by this process's clock, and the role notices for itself
+            with suppress(OSError, RuntimeError):
                 self._lease.renew()
-            except (OSError, RuntimeError):
-                continue  # silent or gone: the lease runs out by this process's clock, and the role notices for itself

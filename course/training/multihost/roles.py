@@ -96,14 +96,16 @@ def _serve(role, cluster, board, membership, say):
             raise TrainingError(f"no worker has been there for {role.patience:g} s. Start them again, then this role.")
         time.sleep(ROLE_LOOKS_EVERY)
     if role.spec.scheduler_task == role.name:
-        _wait_for_others(role, cluster)
+        deadline = time.monotonic() + LAST_NOTICE_READ  # the others read the notice from this process
+        while time.monotonic() < deadline and set(cluster.tasks) - {role.name}:
+            time.sleep(ROLE_LOOKS_EVERY)
     return _end(notice, say)
 
 
 def _work(role, cluster, board, membership, outcome, say):
     """Work wherever the chief says; be the chief while this process has the lease."""
     context = context_of(security(role.certificate), "worker")
-    worker_thread = WorkerThread(role.plan.problem, role.index, role.plan.seed, context)
+    worker_thread = WorkerThread(role.plan.problem, role.index, role.plan.settings.seed, context)
     with closing(worker_thread), LeaderLease(cluster, role.name) as lease:
         while True:
             notice = board.read()
@@ -124,20 +126,17 @@ def _lead(role, pool, outcome, say):
     """Train as the chief, and put up how it ended. Raises Deposed when the lease is lost on the way."""
     say(f"{role.name} is the chief" + (" now, and goes on where the one before was" if pool.took_over else ""))
     try:
-        result = train_with(pool, role.hooks, _folder(pool, say), role.keep, role.resume)
-        pool.end("done", "\n".join(outcome(result)))
+        try:
+            folder = pool.folder()
+        except ValueError as error:
+            say(f"NO CHECKPOINTS from here on: {error}")
+            folder = None
+        result = train_with(pool, role.hooks, folder, role.keep, role.resume)
+        pool.post("done", "\n".join(outcome(result)))
     except Deposed:
         raise
     except Exception as error:  # a hook may raise anything; every role is to hear of it
-        pool.end("failed", f"{type(error).__name__}: {error}")
-
-
-def _folder(pool, say):
-    try:
-        return pool.folder()
-    except ValueError as error:
-        say(f"NO CHECKPOINTS from here on: {error}")
-        return None
+        pool.post("failed", f"{type(error).__name__}: {error}")
 
 
 def _end(notice, say):
@@ -149,12 +148,6 @@ def _end(notice, say):
 def _check(membership):
     if membership.ended is not None:
         raise TrainingError(membership.ended)
-
-
-def _wait_for_others(role, cluster):
-    deadline = time.monotonic() + LAST_NOTICE_READ
-    while time.monotonic() < deadline and set(cluster.tasks) - {role.name}:
-        time.sleep(ROLE_LOOKS_EVERY)
 
 
 @contextmanager

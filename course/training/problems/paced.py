@@ -1,12 +1,11 @@
 """A training at a pace that eyes can follow, with workers that can be made slower while it runs."""
 
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import torch
 
-from course.training.problems.problem import Problem
+from course.training.problems.problem import Problem, Slowed
 
 if TYPE_CHECKING:
     from course.cluster.cluster import Cluster
@@ -14,32 +13,20 @@ if TYPE_CHECKING:
 _EXTRA = [0.0]  # seconds that each batch takes longer in this process, set by `slow` from outside
 
 
-@dataclass(frozen=True)
-class Paced:
-    """A problem on which every batch takes `seconds` longer; everything else is the problem's own."""
-
-    problem: Problem
-    seconds: float
-
-    def initial(self) -> dict[str, torch.Tensor]:
-        """Return the problem's first parameters."""
-        return self.problem.initial()
+class Paced(Slowed):
+    """A problem on which every batch takes `seconds` longer, and as many more as `slow` has set in this process."""
 
     def batch(self, worker: int, version: int, generator: torch.Generator) -> Any:
-        """Return the problem's batch, after the pace's seconds and those that `slow` has set in this process."""
-        time.sleep(self.seconds + _EXTRA[0])
-        return self.problem.batch(worker, version, generator)
-
-    def loss(self, parameters: dict[str, torch.Tensor], batch: Any) -> torch.Tensor:
-        """Return the problem's loss."""
-        return self.problem.loss(parameters, batch)
+        """Return the problem's batch, after those seconds."""
+        time.sleep(_EXTRA[0])
+        return super().batch(worker, version, generator)
 
 
 def paced(problem: Problem, seconds: float = 0.004) -> Paced:
     """Return the same problem with `seconds` more for every batch of every worker; raises ValueError below 0."""
     if not seconds >= 0:
         raise ValueError(f"paced(seconds={seconds}): give seconds from 0 up.")
-    return Paced(problem, float(seconds))
+    return Paced(problem, None, float(seconds))
 
 
 def slow(cluster: "Cluster", task: str, seconds: float) -> None:

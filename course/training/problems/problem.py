@@ -26,10 +26,7 @@ class Problem(Protocol):
 
 
 def batch_generator(seed: int, worker: int, version: int, generator: torch.Generator | None = None) -> torch.Generator:
-    """Return a CPU generator that is the same for the same (seed, worker, version) on every machine.
-
-    `generator`: one to seed again instead of making a new one.
-    """
+    """Return a CPU generator, or `generator` seeded anew: on every machine as (seed, worker, version) fix it."""
     word = _mixed(_mixed(_mixed(seed & _WORD) ^ worker) ^ version)
     generator = torch.Generator() if generator is None else generator
     return generator.manual_seed(word >> 32)  # PyTorch's CPU generator reads 32 bits of its seed
@@ -121,10 +118,10 @@ def linear_regression(
 
 @dataclass(frozen=True)
 class Slowed:
-    """A problem on which one worker takes `seconds` longer for each batch; everything else is the problem's own."""
+    """A problem on which `worker` (None: each) takes `seconds` longer for a batch; all else is the problem's own."""
 
     problem: Problem
-    worker: int
+    worker: int | None
     seconds: float
 
     def initial(self) -> dict[str, torch.Tensor]:
@@ -132,8 +129,8 @@ class Slowed:
         return self.problem.initial()
 
     def batch(self, worker: int, version: int, generator: torch.Generator) -> Any:
-        """Return the problem's batch, late if this is the slow worker."""
-        if worker == self.worker:
+        """Return the problem's batch, late if this is a slow worker."""
+        if self.worker in (None, worker):
             time.sleep(self.seconds)
         return self.problem.batch(worker, version, generator)
 

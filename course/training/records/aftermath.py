@@ -31,8 +31,7 @@ def aftermath(history: np.ndarray, events: Iterable[Event]) -> list[Aftermath]:
 
     `history`: rows with `worker` and `applied` (seconds), such as `TrainingResult.history`. `events`: each with
     `seconds`, `what`, `task` and `step`: the training's own (`TrainingResult.events`) and, beside them, hits, whose
-    `what` is one of HITS. What happens to a task before it is hit again belongs to the first hit, a pause to the last
-    hit before it.
+    `what` is one of HITS. What happens to a task belongs to its last hit before, a pause to the last hit of any.
     """
     events = sorted(events, key=lambda event: event.seconds)
     applied = np.sort(history["applied"])

@@ -1,4 +1,4 @@
-"""What a training is told at the start and never changes: a shard gets it whole."""
+"""What the processes of a training are told: its settings, whole and for good, and where its shards are."""
 
 from dataclasses import dataclass
 
@@ -19,3 +19,19 @@ class TrainingSettings:
     placement: str = "by_size"
     grace: float = 0.0
     seed: int = 0
+
+
+@dataclass(frozen=True)
+class ShardAddresses:
+    """The shards of one incarnation, shard 0 first; it can be pickled.
+
+    `endpoints`: (host, port) of each; `tasks`: their names in the cluster; `names`: the parameters that each holds
+    (empty: one shard has all); `parameters`: all of them, in the problem's order. `token`: the training's secret.
+    """
+
+    endpoints: tuple[tuple[str, int], ...]
+    tasks: tuple[str, ...]
+    token: str
+    incarnation: int = 0
+    names: tuple[tuple[str, ...], ...] = ()
+    parameters: tuple[str, ...] = ()

@@ -1,7 +1,6 @@
 """Shard 0, the coordinator: it decides what becomes of every push, and gives each decision its place in one order.
 
-Store, rule, records and the table of pushes stand behind one lock. A decision goes into the log of every other shard
-(see `update_log` and `follower`) before any worker is answered.
+All state stands behind one lock. A decision goes into the log of every other shard before any worker is answered.
 """
 
 import time
@@ -16,7 +15,7 @@ from course.training.records.errors import NonFiniteError
 from course.training.records.settings import TrainingSettings
 from course.training.server.push_table import PushTable
 from course.training.server.reply_slots import ReplySlot, ReplySlots
-from course.training.server.rules import Asynchronous, Push, Synchronous
+from course.training.server.rules import Push, make_rule
 from course.training.server.store import ParameterServer
 from course.training.server.update_log import Entry, PushId
 
@@ -25,20 +24,14 @@ class Coordinator:
     """Workers push and are answered here, each in a thread of its own; the run ends by itself at `settings.limit`.
 
     Training starts when all workers have joined, so that no worker has a head start. `start`: a `Snapshot` to go on
-    from, whose table of applied pushes goes on too. `others`: how many more shards there are; training waits for
-    `attach_followers`.
+    from, with its table of applied pushes. `others`: how many more shards there are, to be attached before training.
     """
 
     def __init__(
-        self,
-        store: ParameterServer,
-        rule: Asynchronous | Synchronous,
-        settings: TrainingSettings,
-        incarnation: int = 0,
-        start: Snapshot | None = None,
-        others: int = 0,
+        self, store: ParameterServer, settings: TrainingSettings, incarnation: int, start: Snapshot | None, others: int
     ):
-        self.store, self.rule, self.settings, self.incarnation = store, rule, settings, incarnation
+        self.store, self.settings, self.incarnation = store, settings, incarnation
+        self.rule = make_rule(settings.mode, store, settings.workers, settings.max_staleness, settings.aggregate)
         self.slots, self._others = ReplySlots(settings.workers), others
         self.links: list = []
         self._table = PushTable(start.applied if start is not None else None)
@@ -58,7 +51,7 @@ class Coordinator:
         """Raise ValueError for a worker that can't join: unknown, or replaced by a newer process."""
         self.slots.check(worker)
         with self.slots.changed:
-            if session in self._table and self._current.get(worker) not in (None, session):
+            if session in self._table.applied and self._current.get(worker) not in (None, session):
                 raise ValueError(f"worker {worker} of this session was replaced by another process, which goes on.")
 
     def join(self, worker: int, session: str, into: dict[str, torch.Tensor], attempt: int = 0) -> ReplySlot:
@@ -97,13 +90,13 @@ class Coordinator:
 
         `acknowledged`: how many pushes of its session the worker knows were applied or dropped.
         """
-        refused = self._refusal(gradients, slot)
+        refused = refusal(self.store, slot, gradients)
         with self.slots.changed:
             self._table.note_reported(slot.session, sequence, acknowledged)
             if slot.replaced or self.slots.ended:
                 return
             if refused:
-                self._end(**refused)
+                self.end(**refused)
             elif sequence <= self._table.last(slot.session):
                 self._order(joined=(_connection(slot),))
             else:
@@ -126,11 +119,6 @@ class Coordinator:
             if not self.slots.ended:
                 self._offer_if_complete(push.worker)
 
-    def connection_lost(self, connection: PushId) -> None:
-        """End this connection of a worker, which another shard has lost: the worker has to come anew to all shards."""
-        with self.slots.changed:
-            self.slots.disconnect(connection)
-
     def leave(self, slot: ReplySlot, reason: str, silent: bool = False) -> None:
         """Count the slot's worker out, unless it has come again; an update that waits for it alone is made."""
         with self.slots.changed:
@@ -140,9 +128,7 @@ class Coordinator:
             self._no_worker_since = time.perf_counter()
             self._lost[slot.worker] = f"{reason} (after step {self.store.version})"
             self._add_event("worker counted out" if silent else "worker lost", slot.worker, reason)
-            used = self.rule.settle(self._live)
-            if used:
-                self._settle(used, [])
+            self._settle(self.rule.settle(self._live))
 
     # --- the driver: poll, cut, end ----------------------------------------------------------------------------------
 
@@ -168,10 +154,7 @@ class Coordinator:
             return status, self._records[since:]
 
     def cut(self, full: bool = True) -> tuple[int, Snapshot]:
-        """Return (number, `Snapshot` of this moment): the other shards keep theirs of the same place in the order.
-
-        Not `full`: the parameters alone.
-        """
+        """Return (number, `Snapshot`, not `full`: of parameters alone); other shards keep theirs of the same place."""
         with self.slots.changed:
             self._cuts += 1
             self._order(cut=(self._cuts, full))
@@ -180,17 +163,10 @@ class Coordinator:
     def end(self, why: str, text: str = "", **more: Any) -> None:
         """End the training; the first reason is kept."""
         with self.slots.changed:
-            self._end(why, text, **more)
+            if self.slots.end(why, text, **more):
+                self._order(ended=self.slots.ended)
 
     # --- with the lock held ------------------------------------------------------------------------------------------
-
-    def _refusal(self, gradients, slot):
-        try:
-            self.store.check(gradients, slot.version)
-        except NonFiniteError as error:
-            return {"why": "not finite", "text": error.tensor, "version": error.version}
-        except ValueError as error:
-            return {"why": "error", "text": f"worker {slot.worker}: {error}"}
 
     def _offer_if_complete(self, worker):
         push = self._parts.get(worker)
@@ -204,7 +180,7 @@ class Coordinator:
         used = self.rule.offer(push, self._live)
         self._settle(used, [] if used or self.rule.is_waiting(push.worker) else [push])
 
-    def _settle(self, used, dropped):
+    def _settle(self, used, dropped=()):
         """Write down what became of these pushes, and give it its place in the order."""
         now = self._now()
         for push in used:
@@ -215,7 +191,7 @@ class Coordinator:
         if used or dropped:
             self._order(used=_ids(used), dropped=_ids(dropped))
         if used and self.store.version >= self.settings.limit:
-            self._end("steps")
+            self.end("steps")
 
     def _order(self, **entry):
         """Give a decision its place in the order: every other shard's log first, then the workers' answers."""
@@ -225,13 +201,14 @@ class Coordinator:
         self.slots.answer(entry, self.store, self._table.last)
 
     def _start_if_complete(self):
-        if len(self._live) == self.settings.workers and len(self.links) == self._others and self._started is None:
+        complete = len(self._live) == self.settings.workers and len(self.links) == self._others
+        if complete and self._started is None:
             self._start()
 
     def _start(self):
         self._started = time.perf_counter()
         if self.settings.limit <= self.store.version:
-            self._end("steps")
+            self.end("steps")
         else:
             self._order(joined=tuple(_connection(slot) for slot in self.slots.all()))
 
@@ -246,9 +223,9 @@ class Coordinator:
             elif without > ALL_WORKERS_JOIN:
                 missing = sorted(set(range(self.settings.workers)) - self._live)
                 what_next = "see that their tasks run, then train again"
-                self._end("error", f"workers {missing} have not joined after {ALL_WORKERS_JOIN:.0f} s; {what_next}")
+                self.end("error", f"workers {missing} have not joined after {ALL_WORKERS_JOIN:.0f} s; {what_next}")
         elif not self._live and without > NO_WORKER_LEFT:
-            self._end("lost", f"no worker for {NO_WORKER_LEFT:.0f} s")
+            self.end("lost", f"no worker for {NO_WORKER_LEFT:.0f} s")
 
     def _add_event(self, what, worker, reason=""):
         self._events.append((self._now(), what, worker, self.store.version, reason))
@@ -256,21 +233,22 @@ class Coordinator:
     def _now(self):
         return 0.0 if self._started is None else time.perf_counter() - self._started
 
-    def _end(self, why, text="", **more):
-        if self.slots.end(why, text, **more):
-            self._order(ended=self.slots.ended)
+
+def refusal(store: ParameterServer, slot: ReplySlot, gradients: dict[str, torch.Tensor]) -> dict[str, Any] | None:
+    """Return the end, as `ReplySlots.end` takes it, to which a push that the store can't apply leads; None without."""
+    try:
+        store.check(gradients, slot.version)
+    except NonFiniteError as error:
+        return {"why": "not finite", "text": error.tensor, "version": error.version}
+    except ValueError as error:
+        return {"why": "error", "text": f"worker {slot.worker}: {error}"}
+    return None
 
 
-def state_of(
-    store: ParameterServer,
-    full: bool,
-    incarnation: int = 0,
-    seed: int = 0,
-    applied: dict[str, Applied] | None = None,
-) -> Snapshot:
+def state_of(store: ParameterServer, full: bool, incarnation: int, seed: int, applied: dict[str, Applied]) -> Snapshot:
     """Return the store's `Snapshot`, or, not `full`, one of its parameters alone; its tensors are copies."""
     state = store.state() if full else Snapshot(*store.pull())
-    return replace(state, incarnation=incarnation, seed=seed, applied=dict(applied or {}))
+    return replace(state, incarnation=incarnation, seed=seed, applied=dict(applied))
 
 
 def _connection(slot):

@@ -1,7 +1,6 @@
 """Every shard but shard 0: it keeps its parts of pushes until shard 0's log says what becomes of them.
 
-Both ends are here: what a follower does with the log (`Follower`), shard 0's connections to one (`FollowerLink`), and a
-follower's reports to shard 0 (`Reporter`).
+Both ends are here: what a follower does with the log (`Follower`), and shard 0's connections to one (`FollowerLink`).
 """
 
 import ssl
@@ -11,16 +10,14 @@ from typing import Any
 
 import torch
 
-from course.deadlines import WIRE_HEARTBEAT_EVERY
 from course.training.checkpoint.snapshot import Snapshot
-from course.training.records.errors import NonFiniteError
 from course.training.records.settings import TrainingSettings
-from course.training.server.coordinator import state_of
+from course.training.server.coordinator import refusal, state_of
 from course.training.server.reply_slots import ReplySlot, ReplySlots
 from course.training.server.rules import mean_of
 from course.training.server.store import ParameterServer
 from course.training.server.update_log import Entry, PushId
-from course.training.transport.wire import Channel, connect
+from course.training.transport.wire import connect
 
 
 class Follower:
@@ -52,18 +49,13 @@ class Follower:
         self, slot: ReplySlot, sequence: int, loss: float, gradients: dict[str, torch.Tensor], acknowledged: int = 0
     ) -> None:
         """Stage this part of a push. The gradients are not copied: the worker sends no more until it is answered."""
-        try:
-            self.store.check(gradients, slot.version)
-        except NonFiniteError as error:
-            return self._tell({"why": "not finite", "text": error.tensor, "version": error.version})
-        except ValueError as error:
-            return self._tell({"why": "error", "text": f"worker {slot.worker}: {error}"})
-        push = PushId(slot.worker, slot.session, sequence)
+        refused, push = refusal(self.store, slot, gradients), PushId(slot.worker, slot.session, sequence)
         with self.slots.changed:
-            if slot.replaced:
-                return None
-            self._staged[push] = gradients
-        return self._tell(push)
+            if slot.replaced and not refused:
+                return
+            if not refused:
+                self._staged[push] = gradients
+        self._tell(refused or push)
 
     def note_counts(self, slot: ReplySlot, sent: int, acknowledged: int) -> None:
         """Nothing: shard 0 counts."""
@@ -84,7 +76,7 @@ class Follower:
             self.slots.answer(entry, self.store)
             if entry.cut is not None:
                 number, full = entry.cut
-                self._cuts = {number: state_of(self.store, full, self.incarnation, self.settings.seed)}
+                self._cuts = {number: state_of(self.store, full, self.incarnation, self.settings.seed, {})}
                 self.slots.changed.notify_all()
             if entry.ended is not None:
                 self.slots.end(**entry.ended)
@@ -127,8 +119,7 @@ class Follower:
 class FollowerLink:
     """Shard 0's two connections to the follower at `address`: the log goes out on one, reports come in on the other.
 
-    `handshake` says which training. `send_entry` never raises: when the follower is gone, `listen`, which runs in a
-    thread of its own, ends and says so.
+    `handshake` says which training. Sending never raises: `listen`, in its own thread, says when the follower is gone.
     """
 
     def __init__(self, address: tuple[str, int], handshake: dict[str, Any], context: ssl.SSLContext | None = None):
@@ -151,12 +142,12 @@ class FollowerLink:
         try:
             while True:
                 report = self._reports.receive().text()
-                if isinstance(report, dict) and "left" in report:
-                    left(PushId(*report["left"]))
-                elif isinstance(report, dict):
-                    ended(**report)
-                else:
+                if not isinstance(report, dict):
                     staged(PushId(*report))
+                elif "left" in report:
+                    left(PushId(*report["left"]))
+                else:
+                    ended(**report)
         except (OSError, ValueError, TypeError) as error:
             ended(why="shard", text=f"shard 0 and it have lost each other: {error}")
         finally:
@@ -180,27 +171,3 @@ class FollowerLink:
                 self._log.send(kind, payload=payload)
             except (OSError, ValueError):  # ValueError: the connection was closed here
                 self.hang_up()  # wakes `listen`, which ends the training; this thread holds the shard's lock
-
-
-class Reporter:
-    """The other end of the reports: what a follower's threads tell shard 0."""
-
-    def __init__(self, channel: Channel):
-        self._channel, self._sending = channel, threading.Lock()
-
-    def __call__(self, report: PushId | dict[str, Any]) -> None:
-        """Send a report (see `Follower`). Raises OSError when shard 0 is gone."""
-        with self._sending:
-            self._channel.send("RPRT", payload=report)
-
-    def send_heartbeats_until(self, over: threading.Event) -> None:
-        """Send heartbeats until the event `over` is set; raises OSError when shard 0 is gone."""
-        while not over.wait(WIRE_HEARTBEAT_EVERY):
-            with self._sending:
-                self._channel.send("BEAT")
-
-
-def follow_log(channel: Channel, follow: Callable[[Entry], None]) -> None:
-    """Call `follow(entry)` for each entry that comes; raises OSError when shard 0 falls silent."""
-    while True:
-        follow(Entry.from_json(channel.receive().text()))

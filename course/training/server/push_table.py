@@ -16,9 +16,6 @@ class PushTable:
         self.applied = dict(applied or {})
         self._reported: dict[str, tuple[int, int]] = {}  # session -> (sent, acknowledged), as the worker last said
 
-    def __contains__(self, session: str) -> bool:
-        return session in self.applied
-
     def open(self, session: str, worker: int) -> None:
         """Begin the account of a session of `worker`; one that is there already goes on."""
         self.applied.setdefault(session, Applied(worker, 0, 0, 0))
@@ -30,9 +27,8 @@ class PushTable:
     def note(self, push: Push, applied: int = 0, dropped: int = 0) -> None:
         """Note that this push was applied (1), or dropped (1)."""
         before = self.applied[push.session]
-        self.applied[push.session] = Applied(
-            push.worker, push.sequence, before.applied + applied, before.dropped + dropped
-        )
+        counts = before.applied + applied, before.dropped + dropped
+        self.applied[push.session] = Applied(push.worker, push.sequence, *counts)
 
     def note_reported(self, session: str, sent: int, acknowledged: int) -> None:
         """Note a worker's own counts: pushes sent, and pushes that it knows were applied or dropped."""

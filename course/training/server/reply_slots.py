@@ -62,11 +62,12 @@ class ReplySlots:
         return True
 
     def disconnect(self, connection: PushId) -> None:
-        """End the connection, if it still is its worker's. Needs the lock."""
-        slot = self._slots.get(connection.worker)
-        if slot is not None and slot.is_of(connection):
-            slot.replaced = True
-            self.changed.notify_all()
+        """End this connection, which another shard has lost; its worker has to come anew to all of them."""
+        with self.changed:
+            slot = self._slots.get(connection.worker)
+            if slot is not None and slot.is_of(connection):
+                slot.replaced = True
+                self.changed.notify_all()
 
     def all(self) -> list[ReplySlot]:
         """Return the slots in use, by worker. Needs the lock."""
@@ -93,8 +94,7 @@ class ReplySlots:
     def wait(self, slot: ReplySlot, send_heartbeat: Callable[[], None]) -> int | None:
         """Return the version of the slot's next answer; None when training is over. Call without the lock.
 
-        `send_heartbeat` is called every 0.5 s meanwhile, so that the worker knows that the shard is there. Raises
-        ConnectionError when the worker has come by another connection, or must.
+        `send_heartbeat` is called every 0.5 s. Raises ConnectionError when the worker has another connection, or must.
         """
         while not self._is_decided(slot):
             send_heartbeat()

@@ -122,13 +122,9 @@ def mean_of(gradients: list[dict[str, torch.Tensor]]) -> dict[str, torch.Tensor]
 
 
 def make_rule(
-    mode: str,
-    store: Any,  # a `ParameterServer`; None where only the arguments are checked
-    workers: int,
-    max_staleness: int | None = None,
-    aggregate: int | None = None,
+    mode: str, store: Any, workers: int, max_staleness: int | None, aggregate: int | None
 ) -> Asynchronous | Synchronous:
-    """Return the rule for `mode`, "async" or "sync"; raises ValueError for an argument the mode doesn't have."""
+    """Return the rule for `mode`; ValueError for an argument it doesn't have. `store`: None to check the others."""
     if mode == "async" and aggregate is None:
         return Asynchronous(store, max_staleness)
     if mode == "sync" and max_staleness is None:

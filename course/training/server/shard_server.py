@@ -2,36 +2,32 @@
 
 import atexit
 import json
-import secrets
 import ssl
 import threading
 import time
 import weakref
 from contextlib import suppress
+from functools import partial
 
 import numpy
 import torch
 
-from course.deadlines import (
-    DRIVER_COMES,
-    DRIVER_SILENCE,
-    STEPS_END_AT_EXIT,
-    WIRE_HEARTBEAT_EVERY,
-    WIRE_SILENCE,
-)
+from course.deadlines import DRIVER_COMES, DRIVER_SILENCE, STEPS_END_AT_EXIT, WIRE_HEARTBEAT_EVERY, WIRE_SILENCE
 from course.training.checkpoint.snapshot import Snapshot
 from course.training.problems.problem import MakeOptimizer
 from course.training.records.result import RECORD
 from course.training.records.settings import TrainingSettings
 from course.training.server.coordinator import Coordinator
-from course.training.server.follower import Follower, FollowerLink, Reporter, follow_log
-from course.training.server.rules import make_rule
+from course.training.server.follower import Follower, FollowerLink
 from course.training.server.store import ParameterServer
+from course.training.server.update_log import Entry
 from course.training.transport.listener import Listener, start, wait_for_threads
 from course.training.transport.shared_memory import open_offer
 from course.training.transport.tensor_layout import Layout
 from course.training.transport.wire import HANDSHAKE_LIMIT, Channel
 
+#: `ssl.SSLContext`s to listen and to call with, or Nones for plain TCP.
+Contexts = tuple[ssl.SSLContext | None, ssl.SSLContext | None]
 _ROLES = ("driver", "worker", "log", "reports")
 _OPEN: weakref.WeakSet["ShardServer"] = weakref.WeakSet()
 
@@ -40,21 +36,11 @@ class ShardServer:
     """Serves one shard of one training. It closes when the driver that asked for it closes or falls silent.
 
     `shard`: a `Coordinator` for shard 0, a `Follower` for the others. `token`: a secret that every handshake must name,
-    so that no worker reaches another training's store by mistake. `contexts`: `ssl.SSLContext`s to listen and to call
-    with, or Nones for plain TCP. `grace`: seconds to wait for another driver when this one has gone.
+    so that no worker reaches another training's store by mistake.
     """
 
-    def __init__(
-        self,
-        shard: Coordinator | Follower,
-        layout: Layout,
-        token: str,
-        contexts: tuple[ssl.SSLContext | None, ssl.SSLContext | None] = (None, None),
-        host: str = "127.0.0.1",
-        grace: float = 0.0,
-    ):
-        self.shard, self._layout, self.token, self._grace = shard, layout, token, grace
-        listen, self._call = contexts
+    def __init__(self, shard: Coordinator | Follower, layout: Layout, token: str, contexts: Contexts, host: str):
+        self.shard, self._layout, self.token, (listen, self._call) = shard, layout, token, contexts
         self._layout_json = json.loads(json.dumps(layout.as_json()))
         self._lock = threading.Lock()
         self._channels: set[Channel] = set()
@@ -67,7 +53,7 @@ class ShardServer:
 
     def close(self) -> None:
         """End the training and hang up every connection; worker loops then end by themselves. Idempotent."""
-        self._listener.close()
+        self._listener.closed.set()  # it accepts no more
         with self._lock:
             open_now: list[Channel | FollowerLink] = [*self._channels, *self._links]
         for one in open_now:
@@ -143,11 +129,7 @@ class ShardServer:
 
     def _serve_steps(self, channel, slot):
         """Answer the worker's pushes until the end; return why its connection ended."""
-
-        def send_heartbeat():
-            channel.send("BEAT")
-
-        while (version := self.shard.slots.wait(slot, send_heartbeat)) is not None:
+        while (version := self.shard.slots.wait(slot, partial(channel.send, "BEAT"))) is not None:
             channel.send_tensors("PARM", version, sequence=slot.taken)
             frame = channel.receive(HANDSHAKE_LIMIT)
             if frame.kind == "BYE!":  # another shard told it that training is over; this one hears why in a moment
@@ -172,7 +154,7 @@ class ShardServer:
             before, self._driver, self._term = self._driver, channel, term
         if before is not None:
             before.hang_up()  # an older chief: it is refused when it comes again
-        channel.patience(DRIVER_SILENCE)
+        channel.connection.settimeout(DRIVER_SILENCE)
         bye = False
         try:
             channel.send("OKAY", payload={"term": term})
@@ -185,8 +167,8 @@ class ShardServer:
         with self._lock:
             if self._driver is not channel:
                 return
-            self._driver, self._alone_since, self._allowed = None, time.monotonic(), self._grace
-        if bye or not self._grace:
+            self._driver, self._alone_since, self._allowed = None, time.monotonic(), self.shard.settings.grace
+        if bye or not self.shard.settings.grace:
             self.close()
 
     def _answer_driver(self, channel, frame):
@@ -226,7 +208,7 @@ class ShardServer:
         def ended(**end):
             self.shard.end(**({"shard": number + 1} if end["why"] == "shard" else {}), **end)
 
-        link.listen(lambda push: self.shard.staged(number, push), self.shard.connection_lost, ended)
+        link.listen(lambda push: self.shard.staged(number, push), self.shard.slots.disconnect, ended)
 
     def _send_heartbeats(self):
         while not self._listener.closed.wait(WIRE_HEARTBEAT_EVERY):
@@ -236,7 +218,8 @@ class ShardServer:
     def _serve_log(self, channel, fields):
         channel.send("OKAY")
         try:
-            follow_log(channel, self.shard.follow)
+            while True:
+                self.shard.follow(Entry.from_json(channel.receive().text()))
         except (OSError, ValueError) as error:
             if isinstance(error, ValueError) and self.shard.report is not None:
                 with suppress(OSError):  # shard 0 has gone too: it needs no reason
@@ -244,9 +227,16 @@ class ShardServer:
             self.shard.end("shard", f"it and shard 0 have lost each other: {error}", shard=0)
 
     def _serve_reports(self, channel, fields):
-        self.shard.report = Reporter(channel)  # before the answer: pushes may come right after it
+        sending = threading.Lock()
+
+        def send(kind, payload=b""):
+            with sending:
+                channel.send(kind, payload=payload)
+
+        self.shard.report = partial(send, "RPRT")  # before the answer: pushes may come right after it
         channel.send("OKAY")
-        self.shard.report.send_heartbeats_until(self._listener.closed)
+        while not self._listener.closed.wait(WIRE_HEARTBEAT_EVERY):
+            send("BEAT")
 
 
 @atexit.register
@@ -262,24 +252,22 @@ def open_server(
     optimizer: MakeOptimizer,
     settings: TrainingSettings,
     *,
-    token: str | None = None,
+    token: str,
     shard: int = 0,
     shards: int = 1,
     incarnation: int = 0,
     start: Snapshot | None = None,
-    contexts: tuple[ssl.SSLContext | None, ssl.SSLContext | None] = (None, None),
-    host: str | None = None,
+    contexts: Contexts = (None, None),
+    host: str = "127.0.0.1",
 ) -> ShardServer:
     """Start a `ShardServer` for shard number `shard` of `shards` with these parameters in this process; return it.
 
-    `start`: a `Snapshot` of them to go on from. `contexts`: `ssl.SSLContext`s to listen and to call with, or Nones.
-    Raises ValueError for an optimiser that a parameter server can't keep, or a snapshot of other parameters.
+    `start`: a `Snapshot` of them to go on from. Raises ValueError for an optimiser that a parameter server can't keep,
+    or a snapshot of other parameters.
     """
     store = ParameterServer(parameters, optimizer, state=start)
     if shard == 0:
-        rule = make_rule(settings.mode, store, settings.workers, settings.max_staleness, settings.aggregate)
-        part: Coordinator | Follower = Coordinator(store, rule, settings, incarnation, start, others=shards - 1)
+        part: Coordinator | Follower = Coordinator(store, settings, incarnation, start, others=shards - 1)
     else:
         part = Follower(store, settings, incarnation)
-    token = token or secrets.token_hex(8)
-    return ShardServer(part, Layout.of(parameters), token, contexts, host or "127.0.0.1", settings.grace)
+    return ShardServer(part, Layout.of(parameters), token, contexts, host)

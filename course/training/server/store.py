@@ -64,9 +64,8 @@ class ParameterServer:
 
         `into`: name to tensor, to receive the copies instead of new tensors (a buffer about to be sent).
         """
-        into = (
-            {n: torch.empty_like(p, requires_grad=False) for n, p in self._parameters.items()} if into is None else into
-        )
+        if into is None:
+            into = {n: torch.empty_like(p, requires_grad=False) for n, p in self._parameters.items()}
         with torch.no_grad():
             for name, parameter in self._parameters.items():
                 into[name].copy_(parameter)

@@ -7,6 +7,7 @@ import ssl
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import course
@@ -23,7 +24,7 @@ class Listener:
 
     `context`: an `ssl.SSLContext` that knows the cluster's certificates, or None for plain TCP. `token`: the secret
     that a handshake must name. `refusal`: from a handshake's fields (a dict) to a sentence, or None where it is
-    accepted. `tick` is called a few times a second.
+    accepted. `tick` is called a few times a second. Once `closed` is set no more are accepted; open ones stay.
     """
 
     def __init__(
@@ -45,10 +46,6 @@ class Listener:
         self._lock = threading.Lock()
         start(self._accept)
 
-    def close(self) -> None:
-        """Accept no more connections; those that are open stay. Idempotent."""
-        self.closed.set()
-
     def _accept(self):
         with self._socket:
             while not self.closed.is_set():
@@ -69,10 +66,8 @@ class Listener:
         with self._lock:
             slow = [connection for connection, came in self._unauthenticated.items() if came < late]
         for connection in slow:
-            try:
+            with suppress(OSError):  # it has gone meanwhile
                 connection.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                continue  # it has gone meanwhile
 
     def _serve_connection(self, connection):
         connection.settimeout(SHARD_HANDSHAKE)

@@ -35,10 +35,7 @@ class Halves(NamedTuple):
 
 @dataclass(frozen=True)
 class Offer:
-    """What a worker offers a shard: `fields` for JSON, and `halves`, its own view; `close` it after the answer.
-
-    The memory itself lives as long as anything on either side looks into it.
-    """
+    """What a worker offers a shard: `fields` for JSON, and `halves`, its own view; `close` it after the answer."""
 
     fields: dict
     halves: Halves

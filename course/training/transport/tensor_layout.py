@@ -21,12 +21,6 @@ class Layout:
         shapes = tuple(tuple(value.shape) for value in parameters.values())
         return cls(tuple(parameters), shapes, tuple(str(value.dtype) for value in parameters.values()))
 
-    @classmethod
-    def from_json(cls, fields: list) -> "Layout":
-        """Return the layout that `as_json` wrote."""
-        names, shapes, dtypes = fields
-        return cls(tuple(names), tuple(tuple(shape) for shape in shapes), tuple(dtypes))
-
     def as_json(self) -> list:
         """Return the layout as lists that JSON can hold."""
         return [self.names, self.shapes, self.dtypes]
@@ -34,30 +28,28 @@ class Layout:
     @property
     def nbytes(self) -> int:
         """The number of bytes that the tensors take in a buffer."""
-        return self.over(None, 0)[1]
+        return sum(_padded(prod(shape), _dtype(dtype)) for shape, dtype in zip(self.shapes, self.dtypes, strict=True))
 
     def part(self, names: Sequence[str]) -> "Layout":
         """Return the layout of these names only, in this order."""
         at = [self.names.index(name) for name in names]
         return Layout(tuple(names), tuple(self.shapes[i] for i in at), tuple(self.dtypes[i] for i in at))
 
-    def over(self, buffer: bytearray | memoryview | None, start: int) -> tuple[dict[str, torch.Tensor], int]:
-        """Return name to tensor, each a view of its part of `buffer`, and the number of bytes they take.
-
-        Call it with `buffer=None` for the bytes alone.
-        """
+    def over(self, buffer: bytearray | memoryview, start: int) -> dict[str, torch.Tensor]:
+        """Return name to tensor, each a view of its part of `buffer`, from byte `start` on."""
         views, at = {}, start
         for name, shape, dtype in zip(self.names, self.shapes, map(_dtype, self.dtypes), strict=True):
             count = prod(shape)
-            if buffer is not None:
-                flat = (
-                    torch.frombuffer(buffer, dtype=dtype, count=count, offset=at)
-                    if count
-                    else torch.empty(0, dtype=dtype)
-                )
-                views[name] = flat.reshape(shape)
-            at += -(-count * dtype.itemsize // 8) * 8  # keep every tensor on a multiple of 8 bytes
-        return views, at - start
+            whole = (
+                torch.frombuffer(buffer, dtype=dtype, count=count, offset=at) if count else torch.empty(0, dtype=dtype)
+            )
+            views[name] = whole.reshape(shape)
+            at += _padded(count, dtype)
+        return views
+
+
+def _padded(count, dtype):
+    return -(-count * dtype.itemsize // 8) * 8  # every tensor lies on a multiple of 8 bytes
 
 
 def _dtype(name):

@@ -9,6 +9,7 @@ import json
 import socket
 import ssl
 import struct
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import course
@@ -54,21 +55,17 @@ class Channel:
         connection.settimeout(patience)
         self.connection, self._header, self._tensor_bytes = connection, bytearray(_HEADER.size), -1
 
-    def patience(self, seconds: float) -> None:
-        """Wait for so many seconds, at most, from now on."""
-        self.connection.settimeout(seconds)
-
     def agree(self, layout: Layout, shared: Halves | None = None) -> None:
         """Make the buffers for frames of `layout`; those in `shared` (`Halves`) are the other end's as well."""
         self._tensor_bytes, self._shared = layout.nbytes, shared is not None
         if shared is not None:
             self._out = bytearray(_HEADER.size)
             self._in: bytearray | memoryview = shared.into
-            self.sending, _ = layout.over(shared.out, 0)
+            self.sending = layout.over(shared.out, 0)
         else:
             self._out, self._in = bytearray(_HEADER.size + self._tensor_bytes), bytearray(max(1, self._tensor_bytes))
-            self.sending, _ = layout.over(self._out, _HEADER.size)
-        self.received, _ = layout.over(self._in, 0)
+            self.sending = layout.over(self._out, _HEADER.size)
+        self.received = layout.over(self._in, 0)
 
     def send(
         self, kind: str, number: int = 0, value: float = 0.0, sequence: int = 0, payload: bytes | Any = b""
@@ -100,9 +97,7 @@ class Channel:
             if length > limit:
                 raise ConnectionError(f"a {kind!r} frame of {length} bytes came; at most {limit} are read.")
             if kind == "HELO" and number != PROTOCOL:
-                return Frame(
-                    kind, number, value, sequence, b""
-                )  # another protocol's payload may be shorter: don't wait
+                length = 0  # another protocol's payload may be shorter: don't wait
             payload = bytearray(length)
             self._fill(memoryview(payload))
             if kind != "BEAT":
@@ -114,10 +109,8 @@ class Channel:
         Only the thread that uses the connection closes it. A number that is freed in the middle of another thread's
         wait may be given to a new connection, and the wait would be for that one.
         """
-        try:
+        with suppress(OSError):  # the peer was quicker
             socket.socket.shutdown(self.connection, socket.SHUT_RDWR)  # of TCP, under a TLS that may be in use
-        except OSError:
-            pass  # the peer was quicker
 
     def close(self) -> None:
         """Close the connection. Idempotent."""

@@ -265,7 +265,7 @@ def test_a_problem_that_cannot_be_validated_is_named():
 
 def test_the_rate_is_that_of_the_store_s_clock_and_starts_anew_after_a_restart():
     hook = StepRate(every=10)
-    session = Session(100, dict)
+    session = Session(100, dict, dict)
     with begun(session, [hook]):
         for number in range(1, 32):
             tell(session, [hook], step(number, applied=number / 50))

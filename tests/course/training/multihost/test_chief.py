@@ -17,8 +17,8 @@ from course.training.multihost.chief import ChiefPool
 from course.training.multihost.leader_lease import LeaderLease
 from course.training.multihost.status_board import Notice, StatusBoard
 from course.training.multihost.worker_thread import WorkerThread
-from course.training.records.addresses import ShardAddresses
 from course.training.records.errors import Deposed
+from course.training.records.settings import ShardAddresses
 
 SGD = partial(torch.optim.SGD, lr=0.02)
 PROBLEM = linear_regression()

@@ -13,7 +13,7 @@ from course.training import ParameterServer, train_in_turns
 from course.training.records.settings import TrainingSettings
 from course.training.server.coordinator import Coordinator
 from course.training.server.follower import Follower
-from course.training.server.rules import make_rule, mean_of
+from course.training.server.rules import mean_of
 from course.training.server.sharding import spread
 from course.training.server.update_log import Entry, PushId
 from tests.helpers.shards_here import PROBLEM, SGD, connected, ended, shards, working
@@ -89,10 +89,8 @@ class Play:
         told = TrainingSettings(mode, workers, 10**6, max_staleness, aggregate)
         self.names = spread(self.initial, count)
         stores = [ParameterServer({n: self.initial[n] for n in names}, self.optimizer) for names in self.names]
-        rule = make_rule(mode, stores[0], workers, max_staleness, aggregate)
-        self.shards = [Recorded(stores[0], rule, told, others=count - 1)] + [
-            Follower(store, told) for store in stores[1:]
-        ]
+        self.shards = [Recorded(stores[0], told, 0, None, others=count - 1)]
+        self.shards += [Follower(store, told) for store in stores[1:]]
         self.links = [Far(follower) for follower in self.shards[1:]]
         self.order, self.store = [], ParameterServer(self.initial, self.optimizer)
         self.versions = [self.store.pull().parameters]

@@ -60,7 +60,7 @@ def smallest(strategy, problem, found=None, seconds=3.0):
 
 @contextlib.contextmanager
 def _elsewhere(hypothesis):
-    """Within the `with`, Hypothesis keeps its notes in a folder that is removed, and reads nobody's modules.
+    """Within the `with`, Hypothesis keeps its notes in a folder that is removed, and reads none of the loaded modules.
 
     It would parse every module that was imported, for numbers to try: seconds in a kernel with torch, and other inputs
     on every machine. There is no setting against it; a Hypothesis that does it in another way is only slower.

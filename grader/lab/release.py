@@ -59,7 +59,7 @@ def write_release(lab: Lab, folder: str | Path) -> Path:
 
 
 def write_solution(lab: Lab, folder: str | Path) -> Path:
-    """Write the notebook with solutions into `folder`; return its path. It is the teacher's: publish it to nobody."""
+    """Write the notebook with solutions into `folder`; return its path. It is the teacher's: never publish it."""
     path = Path(folder) / f"{lab.name}.ipynb"
     path.parent.mkdir(parents=True, exist_ok=True)
     _write(path, text_of(solution_notebook(lab)))

@@ -1,4 +1,4 @@
-"""Chance that nobody can know: which inputs a submission is asked on.
+"""Chance that cannot be known in advance: which inputs a submission is asked on.
 
 The class has a secret. From it, the student, the lab and the bytes handed in comes the secret of one grading: the same
 file is always asked the same, so marking again changes nothing; any other file is asked anew, so there is nothing in

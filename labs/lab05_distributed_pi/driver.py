@@ -1,4 +1,4 @@
-"""Servers for lab 05's parallel pi whose counts are made up from the range: nobody's darts, so no answer to exercise 1.
+"""Servers for lab 05's parallel pi whose counts are made up from the range: no darts, so no answer to exercise 1.
 
 The same text drives an answer in the notebook and in the sandbox of a submission: the standard library only.
 """

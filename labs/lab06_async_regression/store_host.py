@@ -41,7 +41,7 @@ class Host:
 
     def seen(self):
         """End it; return what was applied, [version, w0, w1, g0, g1] each, then the last version and parameters."""
-        os.kill(self.keeper, signal.SIGKILL)  # first: nobody begins a life any more
+        os.kill(self.keeper, signal.SIGKILL)  # first: from here on no life begins
         os.waitpid(self.keeper, 0)
         while self._listener.is_alive():  # a life that has just begun tells its number before it serves
             self._listener.join(0.02)
@@ -121,7 +121,7 @@ class Store:
             server.serve_forever()
 
     def answer(self, line):
-        """Return the answer to one request; a stranger wrote it."""
+        """Return the answer to one request, which a submission wrote."""
         self.requests += 1
         if self.requests > REQUESTS:
             return {"error": f"{REQUESTS} requests, and the store is at version {self.version}"}

@@ -40,7 +40,7 @@ class Host:
         threading.Thread(target=self.server.serve_forever, args=(0.02,), daemon=True).start()
 
     def work(self, stream):
-        """Return the answer to the one request on a link; a stranger wrote it."""
+        """Return the answer to the one request on a link, which a submission wrote."""
         asked = json.loads(stream.readline(1000))
         task, left, right = int(asked["task"]), _array(stream, asked["left"]), _array(stream, asked["right"])
         made = (left @ right).tobytes()

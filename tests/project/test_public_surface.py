@@ -51,7 +51,7 @@ def untyped(thing, name):
         if getattr(thing, "__init__", None) is not object.__init__ and not is_dataclass(thing):
             yield from untyped(vars(thing).get("__init__"), name)
         for key, member in vars(thing).items():
-            if not key.startswith("_"):
+            if not key.startswith("_") and key not in inspect.get_annotations(thing):  # a field has its type there
                 yield from untyped(function_of(member), f"{name}.{key}")
     elif inspect.isfunction(thing):
         for parameter in inspect.signature(thing).parameters.values():

@@ -126,7 +126,6 @@ def _arrow(nbytes, source, target, aside):
 
 
 def _sums(nodes, moved, places, y):
-    """Return the row of bytes that moved for each op."""
     parts = [f'<text x="4" y="{y}"><tspan fill="{ROLES["bytes"].colour}">→</tspan> moves</text>']
     for node in nodes:
         count = sum(edge.nbytes for edge in moved if edge.target == node.name)

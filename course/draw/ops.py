@@ -115,7 +115,6 @@ def _height(row):
 
 
 def _half(record):
-    """Return half the width of an op's box."""
     return min(_LANE - 16, 26 + 7.2 * len(record.op)) / 2
 
 

@@ -1,5 +1,6 @@
 """Who computes, who waits: one row a worker, one bar a gradient, the parameter server's updates as marks below."""
 
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -38,11 +39,10 @@ def spans(history: np.ndarray) -> list[Span]:
 
 def waiting_share(history: np.ndarray) -> dict[int, float]:
     """Return worker -> the part of its time, 0 to 1, that it spent waiting for others."""
-    waited: dict[int, float] = {}
-    total: dict[int, float] = {}
+    waited, total = defaultdict(float), defaultdict(float)
     for span in spans(history):
-        waited[span.worker] = waited.get(span.worker, 0.0) + span.applied - span.arrived
-        total[span.worker] = total.get(span.worker, 0.0) + span.applied - span.begin
+        waited[span.worker] += span.applied - span.arrived
+        total[span.worker] += span.applied - span.begin
     return {worker: waited[worker] / total[worker] if total[worker] > 0 else 0.0 for worker in sorted(waited)}
 
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from course.devices import DeviceName, SimulatedGPUs, list_devices
-from simgpu import active
+from course.devices import DeviceName, list_devices
+from simgpu import SimulatedGPUs, active
 
 if TYPE_CHECKING:
     from course.timing.timing import Timing

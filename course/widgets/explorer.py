@@ -80,18 +80,18 @@ class Explorer(ipywidgets.VBox):
         label: str,
         step: float = 1,
         kind: type = ipywidgets.IntSlider,
-        **settings: object,
+        **settings: Any,
     ) -> Any:
         """Return a labelled slider tied to the trait `name`; it reports while it moves unless told otherwise."""
         return self.tied(name, kind, label, min=low, max=high, step=step, layout=WIDE, **settings)
 
     def choice(
-        self, name: str, options: Iterable[object], label: str, kind: type = ipywidgets.Dropdown, **settings: object
+        self, name: str, options: Iterable[object], label: str, kind: type = ipywidgets.Dropdown, **settings: Any
     ) -> Any:
         """Return a labelled choice among `options` tied to the trait `name`."""
         return self.tied(name, kind, label, options=options, **settings)
 
-    def tied(self, name: str, kind: type, label: str, transform: tuple | None = None, **settings: object) -> Any:
+    def tied(self, name: str, kind: type, label: str, transform: tuple | None = None, **settings: Any) -> Any:
         """Return a `kind` of ipywidgets with a `label`, its value tied to the trait `name` (through `transform`)."""
         style = {"description_width": "initial"}
         control = kind(value=getattr(self, name), description=label, style=style, **settings)
@@ -203,7 +203,6 @@ def headline(number: str, words: str) -> str:
 
 
 def _finish(reference):
-    """Close the widget at the end of the process, if it still lives."""
     widget = reference()
     if widget is not None:
         widget.close()

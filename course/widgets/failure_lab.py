@@ -163,7 +163,6 @@ def _title(hits):
 
 
 def _line(hit):
-    """Say in one sentence what a hit did."""
     noticed = "not noticed" if hit.noticed is None else f"noticed after {hit.noticed:.2f} s"
     back = "not back yet" if hit.back is None else f"back after {hit.back:.2f} s"
     undone = f", {hit.undone:,} updates undone" if hit.undone else ""

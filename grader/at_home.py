@@ -5,6 +5,7 @@ occasion. Without them the notebook's own checks are run, in a fresh process and
 exercise, which is what the checks can say.
 """
 
+import contextlib
 import json
 import os
 import re
@@ -80,8 +81,9 @@ def find_sources(notebook: Path, data: bytes) -> Path | None:
     """
     if (notebook.parent / "lab.py").is_file() and (notebook.parent / "marking.py").is_file():
         return notebook.parent
-    for name in (_told_name(data), re.sub(r"[ (-].*", "", notebook.stem)):
-        if name and re.fullmatch(r"\w+", name) and (CHECKOUT_LABS / name / "marking.py").is_file():
+    told = _object_in(_object_in(_object(data), "metadata"), "course").get("lab")
+    for name in (told, re.sub(r"[ (-].*", "", notebook.stem)):
+        if isinstance(name, str) and re.fullmatch(r"\w+", name) and (CHECKOUT_LABS / name / "marking.py").is_file():
             return CHECKOUT_LABS / name
     return None
 
@@ -94,22 +96,14 @@ def _read(notebook):
     return data
 
 
-def _told_name(data):
-    name = _object_in(_object_in(_object(data), "metadata"), "course").get("lab")
-    return name if isinstance(name, str) else None
-
-
 def _marked(lab, data):
     secret = secrets.token_bytes(32)
     try:
-        marks = mark_submission(lab, data, secret)
-        where = "in a sandbox"
+        marks, where = mark_submission(lab, data, secret), "in a sandbox"
     except SandboxUnavailable:
         # one's own code, on one's own machine: what a notebook does, too
-        marks = mark_submission(lab, data, secret, UnsafeSandbox)
-        where = "without a sandbox"
-    kinds = [_kind(mark) for mark in marks.exercises]
-    lines = [Line(m.name, kind, m.score, m.max_score, m.reason) for m, kind in zip(marks.exercises, kinds, strict=True)]
+        marks, where = mark_submission(lab, data, secret, UnsafeSandbox), "without a sandbox"
+    lines = [Line(mark.name, _kind(mark), mark.score, mark.max_score, mark.reason) for mark in marks.exercises]
     return lines, f"Marked {where}, on inputs drawn now; your class draws others."
 
 
@@ -124,23 +118,21 @@ def by_its_checks(notebook: Path, data: bytes) -> list[Line]:
 
     `notebook`: its path, in whose folder the process runs; `data`: its bytes, which need not be those at the path.
     """
-    job = json.dumps(_cells(data))
+    # where this process has the course from, the other has it, too
+    path = os.pathsep.join([str(Path(__file__).resolve().parents[1]), os.environ.get("PYTHONPATH", "")])
     with tempfile.TemporaryDirectory() as place:
         answers = Path(place, "verdicts")
-        try:
+        with contextlib.suppress(subprocess.TimeoutExpired):  # what had been checked by then is there
             subprocess.run(
                 [sys.executable, "-m", "grader.at_home_checks", str(answers)],
-                input=job,
-                text=True,
+                input=json.dumps(_cells(data)),
                 encoding="utf-8",
                 timeout=SECONDS,
                 cwd=notebook.parent,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
-                env=_environment(),
+                env={**os.environ, "MPLBACKEND": "Agg", "PYTHONPATH": path},
             )
-        except subprocess.TimeoutExpired:
-            pass  # what had been checked by then is there
         told = answers.read_text(encoding="utf-8").splitlines() if answers.exists() else []
     # of an exercise's lines the last one counts: the first says that it was not reached
     return list({line.exercise: line for line in (Line(*json.loads(text)) for text in told)}.values())
@@ -166,12 +158,6 @@ def _object(data):
 
 def _object_in(holder, name):
     return holder[name] if isinstance(holder.get(name), dict) else {}
-
-
-def _environment():
-    # where this process has the course from, the other has it, too
-    here = str(Path(__file__).resolve().parents[1])
-    return {**os.environ, "MPLBACKEND": "Agg", "PYTHONPATH": os.pathsep.join([here, os.environ.get("PYTHONPATH", "")])}
 
 
 def _table(lines):

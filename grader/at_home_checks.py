@@ -51,12 +51,8 @@ def _verdict(notebook, name, text, points):
     seen = notebook.names.get("_")
     if -1 in notebook.errors or not hasattr(seen, "state"):
         earlier = "; ".join(errors.values())
-        return (
-            name,
-            "wrong",
-            points,
-            notebook.errors.get(-1, "its check said nothing") + f" ({earlier})" * bool(earlier),
-        )
+        said = notebook.errors.get(-1, "its check said nothing")
+        return name, "wrong", points, said + f" ({earlier})" * bool(earlier)
     return name, {"passed": "right", "not yet": "missing"}.get(seen.state, "wrong"), points, seen.message
 
 

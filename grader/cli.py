@@ -9,9 +9,11 @@ from typing import Any
 import click
 
 from grader.classroom.folders import ClassError
+from grader.lab.source import LabError
+from grader.runs.assignment import open_assignment, open_class
+from grader.sandbox import SandboxUnavailable
 
-COURSE = click.argument("course_dir", type=click.Path(path_type=Path))
-LAB = click.option("--lab", required=True, metavar="LAB", help="The lab's name, that of its folder.")
+PATH = click.Path(path_type=Path)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -19,179 +21,15 @@ def main() -> None:
     """Marks for a class, in nbgrader's folders: import, release, grade, feedback, export."""
 
 
-@main.command("import")
-@COURSE
-@click.argument("download", type=click.Path(path_type=Path))
-@LAB
-@click.option("--arrived", metavar="TIME", help="When all of it arrived, such as 2026-12-01T23:59; by default now.")
-@click.option("--worksheet", type=click.Path(path_type=Path), help="Moodle's grading worksheet: who, and when.")
-@click.option("--roster", type=click.Path(path_type=Path), help="By default roster.csv in the class's folder.")
-def import_(
-    course_dir: Path, download: Path, lab: str, arrived: str | None, worksheet: Path | None, roster: Path | None
-) -> None:
-    """Take a download of Canvas or Moodle, a zip or a folder, into submitted/STUDENT/LAB/."""
-    from grader.classroom import atomic
-    from grader.classroom.folders import find_lab
-    from grader.intake.importing import import_download
-    from grader.intake.moodle import read_worksheet
-
-    with _sentences():
-        course, rules, people = _class(course_dir, roster)
-        find_lab(course, lab, rules.labs)  # a name with a slip in it would be a folder that is never marked
-        entries = read_worksheet(worksheet, rules.timezone) if worksheet else None
-        with atomic.alone(course.kept):
-            told = import_download(course, lab, download, people, entries, _time(arrived, rules))
-        for one in told:
-            click.echo(str(one))
-        wrong = [one for one in told if one.action in ("refused", "nobody's")]
-        click.echo(f"{len(told) - len(wrong)} imported, {len(wrong)} not.")
-        sys.exit(1 if wrong else 0)
-
-
-@main.command()
-@COURSE
-@LAB
-@click.option("--new", is_flag=True, help="Make the class's folder where there is none.")
-def release(course_dir: Path, lab: str, new: bool) -> None:
-    """Write what students get into release/LAB/."""
-    from grader.lab.release import write_release
-    from grader.reports.formgrader import write_config
-
-    with _sentences():
-        if new:
-            (course_dir / "submitted").mkdir(parents=True, exist_ok=True)
-        found = _assignment(course_dir, lab)
-        course = found.course
-        click.echo(write_release(found.lab, course.release(lab)))
-        course.source(lab).mkdir(parents=True, exist_ok=True)  # formgrader lists the labs that it finds there
-        write_config(course)
-
-
-@main.command()
-@COURSE
-@LAB
-@click.option("--student", "students", multiple=True, metavar="STUDENT", help="Only this one; may be repeated.")
-@click.option("--jobs", default=1, show_default=True, type=click.IntRange(1, 256), help="Submissions at a time.")
-@click.option("--marks", type=click.Path(path_type=Path), help="By default marks.csv in the class's folder.")
-@click.option("--again", is_flag=True, help="Mark even what is marked already.")
-@click.option("--no-gradebook", is_flag=True, help="Leave nbgrader's gradebook and autograded/ as they are.")
-@click.option("--unsafe-no-sandbox", is_flag=True, help="Run students' code as yourself. Every row will say so.")
-def grade(course_dir: Path, lab: str, **options: Any) -> None:
-    """Mark a lab: marks.csv, nbgrader's gradebook, and autograded/ for its formgrader."""
-    from grader.grade_command import run
-
-    with _sentences():
-        problems = run(_assignment(course_dir, lab), click.echo, **options)
-        for problem in problems:
-            click.echo(f"Error: {problem}", err=True)
-        sys.exit(1 if problems else 0)
-
-
-@main.command()
-@COURSE
-@LAB
-@click.option("--student", "students", multiple=True, metavar="STUDENT", help="Only this one; may be repeated.")
-def feedback(course_dir: Path, lab: str, students: tuple[str, ...]) -> None:
-    """Write a page for each student into feedback/STUDENT/LAB/LAB.html."""
-    from grader.reports.feedback import write_feedback
-
-    with _sentences():
-        assignment = _assignment(course_dir, lab)
-        written, waiting = write_feedback(assignment, students)
-        click.echo(f"{len(written)} pages in {assignment.course.root / 'feedback'}.")
-        if waiting:
-            click.echo(f"{len(waiting)} are not marked yet: {', '.join(waiting[:5])}. Run `grade` first.", err=True)
-            sys.exit(1)
-
-
-@main.command()
-@COURSE
-@LAB
-@click.option("--canvas", type=click.Path(path_type=Path), help="The file for Canvas (Gradebook, Import).")
-@click.option("--moodle", type=click.Path(path_type=Path), help="The file for Moodle.")
-@click.option("--worksheet", type=click.Path(path_type=Path), help="Moodle's grading worksheet, to be filled in.")
-def export(course_dir: Path, lab: str, canvas: Path | None, moodle: Path | None, worksheet: Path | None) -> None:
-    """Write a lab's scores as files that Canvas and Moodle import; late penalties and manual marks are counted."""
-    from grader.reports.export import write_exports
-
-    with _sentences():
-        if not (canvas or moodle):
-            raise ClassError("say what to write: --canvas FILE, --moodle FILE, or both.")
-        for line in write_exports(_assignment(course_dir, lab), canvas, moodle, worksheet):
-            click.echo(line)
-
-
-@main.command()
-@COURSE
-@LAB
-@click.option("--since", metavar="TIME", help="Since then; by default the last time that any mark changed.")
-def difference(course_dir: Path, lab: str, since: str | None) -> None:
-    """Tell which marks are not what they were before the last grading."""
-    from grader.classroom.history import differences, report
-
-    with _sentences():
-        course, rules, _ = _class(course_dir)
-        time = _time(since, rules)
-        for line in report(differences(course, lab, time.astimezone(UTC) if time else None)):
-            click.echo(line)
-
-
-@main.command()
-@COURSE
-@LAB
-@click.option("--least", default=0.5, show_default=True, type=click.FloatRange(0.05, 1), help="Share that is alike.")
-def similarity(course_dir: Path, lab: str, least: float) -> None:
-    """Tell whose answers are more alike than the task explains. Alike is not copied: read both."""
-    from grader.reports.similarity import lines
-
-    with _sentences():
-        for line in lines(_assignment(course_dir, lab), least):
-            click.echo(line)
-
-
-@main.command("new-lab")
-@click.argument("folder", type=click.Path(path_type=Path))
-def new_lab(folder: Path) -> None:
-    """Make FOLDER a lab with one small exercise that works, to be edited: text, checks, marking, wrong answers."""
-    from grader.lab.new_lab import make_lab
-    from grader.lab.source import LabError
-
-    try:
-        notebook = make_lab(folder)
-    except LabError as problem:
-        raise click.ClickException(str(problem)) from problem
-    click.echo(f"{notebook} is what students get, with the files of its checks.")
-    click.echo("Next: edit lab.py, checks.py, marking.py and wrong.py. After each change:")
-    click.echo(f"python -m grader.lab.release {folder} && python -m grader selftest {folder} --short")
-
-
-@main.command(context_settings={"ignore_unknown_options": True, "help_option_names": []})
-@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
-def selftest(arguments: tuple[str, ...]) -> None:
-    """Test labs themselves: `selftest LAB_FOLDER … [--short]`."""
-    from grader.selftest.selftest import main as run
-
-    sys.exit(run(list(arguments)))
-
-
-@main.command()
-@click.argument("course_dir", required=False, type=click.Path(path_type=Path))
-def doctor(course_dir: Path | None) -> None:
-    """Check what grading needs of this machine, and of a class's folder."""
-    from grader.doctor import diagnose
-
-    findings = list(diagnose(course_dir))
-    for finding in findings:
-        click.echo(str(finding))
-    sys.exit(1 if any(finding.state == "missing" for finding in findings) else 0)
+def _on_a_lab(name=None):
+    """Make a function a command on COURSE_DIR and --lab; what is wrong with a class comes out as its sentence."""
+    course = click.argument("course_dir", type=PATH)
+    lab = click.option("--lab", required=True, metavar="LAB", help="The lab's name, that of its folder.")
+    return lambda function: main.command(name)(course(lab(_sentences()(function))))
 
 
 @contextmanager
 def _sentences():
-    """Within the `with`, what is wrong with a class comes out as its sentence, with no traceback."""
-    from grader.lab.source import LabError
-    from grader.sandbox import SandboxUnavailable
-
     try:
         yield
     except (ClassError, LabError) as error:
@@ -205,19 +43,149 @@ def _sentences():
         ) from error
 
 
-def _class(course_dir, roster=None):
-    from grader.classroom.class_file import read_course_file
-    from grader.classroom.folders import open_course
-    from grader.intake.roster import read_roster
+@_on_a_lab("import")
+@click.argument("download", type=PATH)
+@click.option("--arrived", metavar="TIME", help="When all of it arrived, such as 2026-12-01T23:59; by default now.")
+@click.option("--worksheet", type=PATH, help="Moodle's grading worksheet: who, and when.")
+@click.option("--roster", type=PATH, help="By default roster.csv in the class's folder.")
+def import_(
+    course_dir: Path, download: Path, lab: str, arrived: str | None, worksheet: Path | None, roster: Path | None
+) -> None:
+    """Take a download of Canvas or Moodle, a zip or a folder, into submitted/STUDENT/LAB/."""
+    from grader.classroom import atomic
+    from grader.classroom.folders import find_lab
+    from grader.intake.importing import import_download
+    from grader.intake.moodle import read_worksheet
 
-    course = open_course(course_dir)
-    return course, read_course_file(course), read_roster(course, roster)
+    course, rules, people = open_class(course_dir, roster)
+    find_lab(course, lab, rules.labs)  # a name with a slip in it would be a folder that is never marked
+    entries = read_worksheet(worksheet, rules.timezone) if worksheet else None
+    with atomic.alone(course.kept):
+        told = import_download(course, lab, download, people, entries, _time(arrived, rules))
+    for one in told:
+        click.echo(str(one))
+    wrong = [one for one in told if one.action in ("refused", "nobody's")]
+    click.echo(f"{len(told) - len(wrong)} imported, {len(wrong)} not.")
+    sys.exit(1 if wrong else 0)
 
 
-def _assignment(course_dir, lab):
-    from grader.runs.assignment import open_assignment
+@_on_a_lab()
+@click.option("--new", is_flag=True, help="Make the class's folder where there is none.")
+def release(course_dir: Path, lab: str, new: bool) -> None:
+    """Write what students get into release/LAB/."""
+    from grader.lab.release import write_release
+    from grader.reports.formgrader import write_config
 
-    return open_assignment(course_dir, lab)
+    if new:
+        (course_dir / "submitted").mkdir(parents=True, exist_ok=True)
+    found = open_assignment(course_dir, lab)
+    course = found.course
+    click.echo(write_release(found.lab, course.release(lab)))
+    course.source(lab).mkdir(parents=True, exist_ok=True)  # formgrader lists the labs that it finds there
+    write_config(course)
+
+
+@_on_a_lab()
+@click.option("--student", "students", multiple=True, metavar="STUDENT", help="Only this one; may be repeated.")
+@click.option("--jobs", default=1, show_default=True, type=click.IntRange(1, 256), help="Submissions at a time.")
+@click.option("--marks", type=PATH, help="By default marks.csv in the class's folder.")
+@click.option("--again", is_flag=True, help="Mark even what is marked already.")
+@click.option("--no-gradebook", is_flag=True, help="Leave nbgrader's gradebook and autograded/ as they are.")
+@click.option("--unsafe-no-sandbox", is_flag=True, help="Run students' code as yourself. Every row will say so.")
+def grade(course_dir: Path, lab: str, **options: Any) -> None:
+    """Mark a lab: marks.csv, nbgrader's gradebook, and autograded/ for its formgrader."""
+    from grader.grade_command import run
+
+    problems = run(open_assignment(course_dir, lab), click.echo, **options)
+    for problem in problems:
+        click.echo(f"Error: {problem}", err=True)
+    sys.exit(1 if problems else 0)
+
+
+@_on_a_lab()
+@click.option("--student", "students", multiple=True, metavar="STUDENT", help="Only this one; may be repeated.")
+def feedback(course_dir: Path, lab: str, students: tuple[str, ...]) -> None:
+    """Write a page for each student into feedback/STUDENT/LAB/LAB.html."""
+    from grader.reports.feedback import write_feedback
+
+    assignment = open_assignment(course_dir, lab)
+    written, waiting = write_feedback(assignment, students)
+    click.echo(f"{len(written)} pages in {assignment.course.root / 'feedback'}.")
+    if waiting:
+        click.echo(f"{len(waiting)} are not marked yet: {', '.join(waiting[:5])}. Run `grade` first.", err=True)
+        sys.exit(1)
+
+
+@_on_a_lab()
+@click.option("--canvas", type=PATH, help="The file for Canvas (Gradebook, Import).")
+@click.option("--moodle", type=PATH, help="The file for Moodle.")
+@click.option("--worksheet", type=PATH, help="Moodle's grading worksheet, to be filled in.")
+def export(course_dir: Path, lab: str, canvas: Path | None, moodle: Path | None, worksheet: Path | None) -> None:
+    """Write a lab's scores as files that Canvas and Moodle import; late penalties and manual marks are counted."""
+    from grader.reports.export import write_exports
+
+    if not (canvas or moodle):
+        raise ClassError("say what to write: --canvas FILE, --moodle FILE, or both.")
+    for line in write_exports(open_assignment(course_dir, lab), canvas, moodle, worksheet):
+        click.echo(line)
+
+
+@_on_a_lab()
+@click.option("--since", metavar="TIME", help="Since then; by default the last time that any mark changed.")
+def difference(course_dir: Path, lab: str, since: str | None) -> None:
+    """Tell which marks are not what they were before the last grading."""
+    from grader.classroom.history import differences, report
+
+    course, rules, _ = open_class(course_dir)
+    time = _time(since, rules)
+    for line in report(differences(course, lab, time.astimezone(UTC) if time else None)):
+        click.echo(line)
+
+
+@_on_a_lab()
+@click.option("--least", default=0.5, show_default=True, type=click.FloatRange(0.05, 1), help="Share that is alike.")
+def similarity(course_dir: Path, lab: str, least: float) -> None:
+    """Tell whose answers are more alike than the task explains. Alike is not copied: read both."""
+    from grader.reports.similarity import lines
+
+    for line in lines(open_assignment(course_dir, lab), least):
+        click.echo(line)
+
+
+@main.command("new-lab")
+@click.argument("folder", type=PATH)
+def new_lab(folder: Path) -> None:
+    """Make FOLDER a lab with one small exercise that works, to be edited: text, checks, marking, wrong answers."""
+    from grader.lab.new_lab import make_lab
+
+    try:
+        notebook = make_lab(folder)
+    except LabError as problem:
+        raise click.ClickException(str(problem)) from problem
+    click.echo(f"{notebook} is what students get, with the files of its checks.")
+    click.echo("Next: edit lab.py, checks.py, marking.py and wrong.py. After each change:")
+    click.echo(f"python -m grader.lab.release {folder} && python -m grader selftest {folder} --short")
+
+
+@main.command()
+@click.argument("labs", nargs=-1, required=True, metavar="LAB...")
+@click.option("--short", is_flag=True, help="Five wrong answers an exercise, several in one submission, few repeats.")
+def selftest(labs: tuple[str, ...], short: bool) -> None:
+    """Test labs themselves, such as labs/lab03_game_of_life."""
+    from grader.selftest.selftest import run
+
+    sys.exit(run(labs, short))
+
+
+@main.command()
+@click.argument("course_dir", required=False, type=PATH)
+def doctor(course_dir: Path | None) -> None:
+    """Check what grading needs of this machine, and of a class's folder."""
+    from grader.doctor import diagnose
+
+    findings = list(diagnose(course_dir))
+    click.echo("\n".join(map(str, findings)))
+    sys.exit(1 if any(finding.state == "missing" for finding in findings) else 0)
 
 
 def _time(text, rules):

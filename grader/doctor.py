@@ -15,6 +15,8 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
+
 from grader.sandbox import Profile, Sandbox, SandboxUnavailable
 from grader.sandbox.cgroup import control_group
 from grader.sandbox.identity import identity
@@ -59,9 +61,11 @@ def diagnose(course_folder: Path | str | None = None) -> Iterator[Finding]:
         return
     yield Finding("ok", f"Python {platform.python_version()}, Linux {platform.release()} on {platform.machine()}")
     yield _bubblewrap()
-    yield _user()
-    yield _filter()
-    yield _sandbox()
+    for what, look in (("users for sandboxes", _user), ("filter of system calls", _filter), ("a sandbox", _sandbox)):
+        try:
+            yield look()
+        except SandboxUnavailable as missing:
+            yield Finding("missing", f"{what}: {missing}")
     yield _counted_by()
     yield _memory()
     yield _disk(course_folder or os.getcwd())
@@ -83,22 +87,16 @@ def _bubblewrap():
 
 
 def _user():
-    try:
-        with identity() as who:
-            if who.own_namespace:
-                return Finding("ok", f"user {os.geteuid()}: sandboxes in user namespaces of their own")
-            if shutil.which("setpriv") is None:
-                return Finding("missing", "setpriv: not found. Install util-linux 2.33 or newer")
-            return Finding("ok", f"root: each sandbox gets a user of its own (the next: {who.user}), by setpriv")
-    except SandboxUnavailable as missing:
-        return Finding("missing", f"users for sandboxes: {missing}")
+    with identity() as who:
+        if who.own_namespace:
+            return Finding("ok", f"user {os.geteuid()}: sandboxes in user namespaces of their own")
+        if shutil.which("setpriv") is None:
+            return Finding("missing", "setpriv: not found. Install util-linux 2.33 or newer")
+        return Finding("ok", f"root: each sandbox gets a user of its own (the next: {who.user}), by setpriv")
 
 
 def _filter():
-    try:
-        size = len(seccomp_filter())
-    except SandboxUnavailable as missing:
-        return Finding("missing", f"filter of system calls: {missing}")
+    size = len(seccomp_filter())
     actions = Path("/proc/sys/kernel/seccomp/actions_avail")
     known = actions.read_text().split() if actions.exists() else []
     if not {"kill_process", "errno", "allow"} <= set(known):
@@ -107,18 +105,14 @@ def _filter():
 
 
 def _sandbox():
-    try:
-        ended = Sandbox(Profile(seconds=20)).run(QUESTIONS)
-    except SandboxUnavailable as missing:
-        return Finding("missing", f"a sandbox: {missing}")
+    ended = Sandbox(Profile(seconds=20)).run(QUESTIONS)
     found = ended.stdout.strip()
     if found.startswith("no numpy"):
         text = f"a sandbox came up, but what is installed can't be read in it: {found.splitlines()[0]}"
         return Finding("missing", f"{text}. Let everybody read it (chmod -R a+rX), or install it again with umask 022")
     if found != "closed":
-        return Finding(
-            "missing", f"a sandbox came up, but is open: {found or ended.stderr.strip()[-300:]}. Report this"
-        )
+        said = found or ended.stderr.strip()[-300:]
+        return Finding("missing", f"a sandbox came up, but is open: {said}. Report this")
     return Finding("ok", f"a sandbox came up and is closed ({ended.seconds * 1000:.0f} ms)")
 
 
@@ -126,21 +120,15 @@ def _counted_by():
     with control_group(64 * MIB, 8) as group:
         if group.counts_memory:
             return Finding("ok", "memory and processes: counted by the kernel (a control group for each sandbox)")
-    return Finding(
-        "note", "memory and processes: no control group can be made here, so a watcher looks 20 times a second"
-    )
+    watched = "no control group can be made here, so a watcher looks 20 times a second"
+    return Finding("note", f"memory and processes: {watched}")
 
 
 def _memory():
-    for line in Path("/proc/meminfo").read_text().splitlines():
-        if line.startswith("MemAvailable:"):
-            free = int(line.split()[1]) * 1024
-            text = f"memory: {free // MIB} MB free"
-            hint = (
-                f"; a lab may take 1 GB and the grader as much: close what else runs, or grade with --jobs 1 ({text})"
-            )
-            return Finding("ok", text) if free >= MEMORY else Finding("note", f"memory is short{hint}")
-    return Finding("note", "memory: /proc/meminfo doesn't say how much is free")
+    free = psutil.virtual_memory().available
+    text = f"memory: {free // MIB} MB free"
+    hint = f"a lab may take 1 GB and the grader as much: close what else runs, or grade with --jobs 1 ({text})"
+    return Finding("ok", text) if free >= MEMORY else Finding("note", f"memory is short; {hint}")
 
 
 def _disk(folder):
@@ -158,10 +146,8 @@ def _nbgrader():
     yield Finding("ok", f"nbgrader {importlib.metadata.version('nbgrader')}")
     # nbgrader starts it as a program when it makes or brings up a gradebook; the grader looks beside Python too
     found = shutil.which("alembic") or shutil.which("alembic", path=os.path.dirname(sys.executable))
-    if found is None:
-        yield Finding("missing", "alembic: not found, and a new gradebook needs it. pip install alembic")
-    else:
-        yield Finding("ok", f"alembic: {found}")
+    absent = Finding("missing", "alembic: not found, and a new gradebook needs it. pip install alembic")
+    yield Finding("ok", f"alembic: {found}") if found else absent
 
 
 def _course(folder):

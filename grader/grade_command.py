@@ -84,10 +84,10 @@ def _places(assignment, graded, marks, some, switches, say):
     if switches.get("no_gradebook"):
         return problems
     try:
-        kept = write_gradebook(course, lab, assignment.rules, graded.graded, assignment.people)
+        flagged = write_gradebook(course, lab, assignment.rules, graded.graded, assignment.people)
         for one in graded.graded:
             write_autograded(course, lab, one)
-        for student, exercise, before, now in kept.flagged:
+        for student, exercise, before, now in flagged:
             say(f"{student}, {exercise}: marked by a person; the automatic mark beside it went from {before} to {now}.")
     except ClassError as problem:
         problems.append(str(problem))
@@ -109,6 +109,5 @@ def _summary(graded, say):
     told = ", ".join(f"{count} {state}" for state, count in states.most_common())
     say(f"{total} students, {graded.marked} submissions marked now. Their exercises: {told or 'none'}.")
     changed = [change for change in graded.changes if change.before is not None]
-    if changed:
-        for line in report(changed):
-            say(line)
+    for line in report(changed) if changed else ():
+        say(line)

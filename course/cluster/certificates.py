@@ -43,12 +43,9 @@ def new_certificate(days: int = 365) -> Certificate:
         .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
         .sign(key, hashes.SHA256())
     )
-    return Certificate(
-        made.public_bytes(serialization.Encoding.PEM).decode(),
-        key.private_bytes(
-            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-        ).decode(),
-    )
+    pem, plain = serialization.Encoding.PEM, serialization.NoEncryption()
+    private = key.private_bytes(pem, serialization.PrivateFormat.PKCS8, plain)
+    return Certificate(made.public_bytes(pem).decode(), private.decode())
 
 
 def write_certificate(path: str | Path, days: int = 365) -> Certificate:
@@ -78,9 +75,8 @@ def read_certificate(path: str | Path) -> Certificate:
         ) from None
     if os.name == "posix" and mode & 0o077:
         raise ValueError(f"certificate {str(path)!r}: others may read the key in it; say `chmod 600 {path}`")
-    found = dict(
-        reversed(block) for block in re.findall(r"(-----BEGIN ([A-Z ]+)-----.*?-----END \2-----\n?)", text, re.S)
-    )
+    blocks = re.findall(r"(-----BEGIN ([A-Z ]+)-----.*?-----END \2-----\n?)", text, re.S)
+    found = {kind: block for block, kind in blocks}
     if not {"CERTIFICATE", "PRIVATE KEY"} <= found.keys():
         raise ValueError(
             f"certificate {str(path)!r}: it must hold a CERTIFICATE and a PRIVATE KEY in PEM form, as "
@@ -111,7 +107,6 @@ def security(certificate: Certificate | None) -> Security:
     """Return Dask's `Security` for a `Certificate`, or for plain TCP when it is None."""
     if certificate is None:
         return Security(require_encryption=False)
-    roles = ("client", "scheduler", "worker")
-    files = {f"tls_{role}_{kind}": text for role in roles for kind, text in vars(certificate).items() if kind == "key"}
-    files |= {f"tls_{role}_cert": certificate.certificate for role in roles}
+    pair = {"cert": certificate.certificate, "key": certificate.key}
+    files = {f"tls_{role}_{kind}": text for role in ("client", "scheduler", "worker") for kind, text in pair.items()}
     return Security(require_encryption=True, tls_ca_file=certificate.certificate, **files)

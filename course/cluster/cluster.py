@@ -2,9 +2,8 @@
 
 import threading
 import weakref
-from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from distributed import Client
 
@@ -15,53 +14,9 @@ from course.cluster.spec import ClusterSpec
 from course.deadlines import CLIENT_CLOSES, DEVICES_ANSWER, LEASE_ANSWER, LEASE_LASTS
 
 if TYPE_CHECKING:
+    from course.cluster.local_runtime.runtime import LocalRuntime
+    from course.cluster.multihost.connect import RemoteRuntime
     from course.devices import DeviceList
-
-
-class Runtime(Protocol):
-    """What a cluster stands on: `LocalRuntime`, which has the processes, or `RemoteRuntime`, which knows of them."""
-
-    @property
-    def tasks(self) -> list[str]:
-        """The tasks' names."""
-
-    @property
-    def session_target(self) -> str:
-        """The scheduler's address."""
-
-    @property
-    def dashboard_link(self) -> str | None:
-        """Where Dask's dashboard answers; None when it is off."""
-
-    def address(self, task: str) -> str:
-        """Return where `task` listens, `host:port`."""
-
-    def missing(self) -> list[str]:
-        """Return the tasks that there should be and that are not there now."""
-
-    def kill(self, task: str) -> None:
-        """End the process of `task` at once."""
-
-    def freeze(self, task: str) -> None:
-        """Stop the process of `task` without ending it."""
-
-    def thaw(self, task: str) -> None:
-        """Let a frozen task go on."""
-
-    def restart(self, tasks: list[str]) -> None:
-        """End the processes of `tasks` and wait for their successors."""
-
-    def log(self, task: str) -> str:
-        """Return what `task` printed."""
-
-    def watch(self, client: Client, work: OpenWork) -> Callable[[], object]:
-        """Close `work` when it cannot end any more; return the function that ends this watch."""
-
-    def in_loop(self) -> bool:
-        """Say whether the caller runs in the event loop's own thread."""
-
-    def close(self) -> None:
-        """End what this has started."""
 
 
 class Cluster:
@@ -71,7 +26,7 @@ class Cluster:
     end of a `with`, when nothing refers to it or its executor any more, and when Python ends.
     """
 
-    def __init__(self, client: Client, runtime: Runtime):
+    def __init__(self, client: Client, runtime: "LocalRuntime | RemoteRuntime"):
         self._client, self._runtime = client, runtime
         self._work = OpenWork()
         unwatch = runtime.watch(client, self._work)
@@ -241,7 +196,7 @@ def _close(client, runtime, unwatch, work):
     """Close everything; no reference to the cluster may be in here, or it would never be forgotten."""
     work.close("this cluster is closed; start a new one with local_cluster()")
     unwatch()
-    if runtime.in_loop():  # forgotten in the middle of the loop's own work, which would be waited for here
+    if runtime.thread.is_mine():  # forgotten in the middle of the loop's own work, which would be waited for here
         threading.Thread(target=_shut, args=(client, runtime), name="closing a cluster").start()
     else:
         _shut(client, runtime)

@@ -8,6 +8,7 @@ import functools
 import threading
 import uuid
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from dask.utils import funcname
@@ -22,9 +23,8 @@ class OpenWork:
 
     def __init__(self):
         self.closed: str | None = None
-        self._pending: dict[
-            concurrent.futures.Future, Future
-        ] = {}  # future -> Dask's: Dask cancels a future that nothing refers to
+        # future -> Dask's: Dask cancels a future that nothing refers to
+        self._pending: dict[concurrent.futures.Future, Future] = {}
         self._lock = threading.Lock()
 
     def check(self, where: str) -> None:
@@ -76,7 +76,8 @@ class ClusterExecutor(concurrent.futures.Executor):
             raise RuntimeError("executor.submit: this executor is shut down; take cluster.executor again")
         self._work.check("executor.submit")
         call = functools.partial(fn, **kwargs) if kwargs else fn
-        dask_future = self._client.submit(run_for_home, call, *args, key=_key(fn), pure=False)
+        key = f"{funcname(fn)}-{uuid.uuid4()}"  # the error of a killed task shows it
+        dask_future = self._client.submit(run_for_home, call, *args, key=key, pure=False)
         future: concurrent.futures.Future = concurrent.futures.Future()
         self._work.add(future, dask_future)
         self._submitted.add(future)
@@ -101,11 +102,6 @@ class ClusterExecutor(concurrent.futures.Executor):
             concurrent.futures.wait(submitted)
 
 
-def _key(fn):
-    """Return a name for this call that begins with the function's own: the error of a killed task shows it."""
-    return f"{funcname(fn)}-{uuid.uuid4()}"
-
-
 async def _settle(dask_future, future):
     """Carry the outcome of Dask's future over to the caller's."""
     outcome = await dask_future._result(raiseit=False)
@@ -120,13 +116,8 @@ async def _settle(dask_future, future):
 
 def _finish(future, result=None, error=None):
     """Settle the future `future` unless it already is: finishing, cancelling and closing may race."""
-    try:
-        if error is None:
-            future.set_result(result)
-        else:
-            future.set_exception(error)
-    except concurrent.futures.InvalidStateError:
-        return
+    with suppress(concurrent.futures.InvalidStateError):
+        future.set_result(result) if error is None else future.set_exception(error)
 
 
 def _explained(error):

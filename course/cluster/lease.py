@@ -5,13 +5,13 @@ The scheduler keeps the leases (`Leases`) on its own monotonic clock; whoever wa
 After C. Gray and D. Cheriton, "Leases: an efficient fault-tolerant mechanism", SOSP 1989.
 """
 
-import re
 import time
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from course.cluster.spec import by_numbers
 from course.deadlines import LEASE_CANDIDATE_LIVES, LEASE_LASTS, LEASE_SETTLES
 
 
@@ -77,12 +77,7 @@ class Leases:
 
     def _wins(self, lease, holder, now):
         settled = now - min(first for first, _ in lease.candidates.values()) >= LEASE_SETTLES
-        return settled and holder == min(lease.candidates, key=_rank)
-
-
-def _rank(holder):
-    """Order names by the numbers in them: task:2 comes before task:10."""
-    return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", holder)]
+        return settled and holder == min(lease.candidates, key=by_numbers)
 
 
 class Lease:

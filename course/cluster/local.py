@@ -37,7 +37,7 @@ def local_cluster(
     runtime = LocalRuntime(ports, dashboard, simulated)
     try:
         runtime.start()
-        client = Client(runtime.session_target, security=runtime.security, loop=runtime.loop, timeout=TASK_JOINS)
+        client = Client(runtime.session_target, security=runtime.security, loop=runtime.thread.loop, timeout=TASK_JOINS)
     except BaseException:
         runtime.close()
         raise

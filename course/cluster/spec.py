@@ -41,7 +41,7 @@ class ClusterSpec:
         >>> ClusterSpec.from_flags(ps_hosts="a:2222", worker_hosts="b:2222,c:2222").scheduler
         'a:3222'
         """
-        jobs, scheduler_task = _jobs_of_flags(hosts)
+        jobs, scheduler_task = _jobs_of_flags({flag: value for flag, value in hosts.items() if value is not None})
         spec = cls(jobs)
         spec.scheduler_task = scheduler_task
         return spec
@@ -100,9 +100,8 @@ class ClusterSpec:
     def local_share(self, address: str) -> int:
         """Return how many tasks listen on the same host as `address`: they share its cores."""
         host = address.rpartition(":")[0]
-        return sum(
-            one.rpartition(":")[0] == host for job in self._jobs for one in self._jobs[job] if job != "scheduler"
-        )
+        others = [one for job, them in self._jobs.items() if job != "scheduler" for one in them]
+        return sum(one.rpartition(":")[0] == host for one in others)
 
     def num_tasks(self, job: str) -> int:
         """Return how many tasks `job` has; raise ValueError naming the jobs when there is no such job."""
@@ -141,7 +140,10 @@ def _checked(jobs):
     checked, seen = {}, {}
     for job, addresses in jobs.items():
         check_job(job)
-        _check_addresses(job, addresses)
+        if not isinstance(addresses, (list, tuple)):
+            raise TypeError(f"ClusterSpec: {job} is {addresses!r}; it must be a list of 'host:port'")
+        if not addresses:
+            raise ValueError(f"ClusterSpec: {job} has no tasks; give it a 'host:port' or leave the job out")
         for index, address in enumerate(addresses):
             task = f"{job}[{index}]"
             _check_address(task, address)
@@ -166,13 +168,6 @@ def check_job(job: str) -> None:
         raise ValueError(f"ClusterSpec: a job cannot be called {job!r}; use letters, digits, '_', '-', '.'")
 
 
-def _check_addresses(job, addresses):
-    if isinstance(addresses, str) or not isinstance(addresses, (list, tuple)):
-        raise TypeError(f"ClusterSpec: {job} is {addresses!r}; it must be a list of 'host:port'")
-    if not addresses:
-        raise ValueError(f"ClusterSpec: {job} has no tasks; give it a 'host:port' or leave the job out")
-
-
 def _check_address(task, address):
     if not isinstance(address, str):
         raise TypeError(f"ClusterSpec: {task} is {address!r}; it must be a string 'host:port'")
@@ -181,6 +176,11 @@ def _check_address(task, address):
         raise ValueError(f"ClusterSpec: {task} is {address!r}; it must be 'host:port', such as 'localhost:2222'")
     if not port.isascii() or not port.isdigit() or not 1 <= int(port) <= 65535:
         raise ValueError(f"ClusterSpec: {task} is {address!r}; the port must be a whole number from 1 to 65535")
+
+
+def by_numbers(name: str) -> list[int | str]:
+    """Return what sorts names by the numbers in them: task:2 comes before task:10."""
+    return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)]
 
 
 def _line_of(error, text):
@@ -195,12 +195,12 @@ def _line_of(error, text):
 
 
 def _jobs_of_flags(hosts):
-    """Return job -> list of addresses for `{"ps_hosts": "a:1,b:2"}`, and the task that the scheduler runs in, or None.
-
-    Without `scheduler_hosts` that is the first ps task (the first task of all where no job is called ps), and its
-    address comes from that task's: ps at `a:2222`, scheduler at `a:3222`. Raises TypeError or ValueError.
-    """
-    jobs = {_job_of_flag(flag): _addresses_of_flag(flag, value) for flag, value in hosts.items() if value is not None}
+    """Return job -> addresses for `{"ps_hosts": "a:1,b:2"}`, and the task that the scheduler runs in, or None."""
+    jobs = {}
+    for flag, value in hosts.items():
+        if not flag.endswith("_hosts") or flag == "_hosts":
+            raise TypeError(f"ClusterSpec.from_flags({flag}=…): name a job by JOB_hosts, as in ps_hosts='a:2222'")
+        jobs[flag.removesuffix("_hosts")] = _addresses_of_flag(flag, value)
     if "scheduler" in jobs or not jobs:
         return jobs, None
     first = "ps" if "ps" in jobs else next(iter(jobs))
@@ -210,12 +210,6 @@ def _jobs_of_flags(hosts):
     above = int(port) + _PORTS_ABOVE
     beside = above if above <= 65535 else int(port) - _PORTS_ABOVE
     return {"scheduler": [f"{host}:{beside}"], **jobs}, f"/job:{first}/task:0"
-
-
-def _job_of_flag(flag):
-    if not flag.endswith("_hosts") or flag == "_hosts":
-        raise TypeError(f"ClusterSpec.from_flags({flag}=…): name a job by JOB_hosts, as in ps_hosts='a:2222'")
-    return flag.removesuffix("_hosts")
 
 
 def _addresses_of_flag(flag, value):

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 
-from course.devices import DeviceName, list_devices
+from course.devices import DeviceName, list_devices, simulated_gpus
 from course.timing.matmul import measure_matmul
 from course.traces import Trace, load_trace, names
 from course.units import in_words
@@ -26,7 +26,7 @@ def report(
     if trace is not None:
         yield from _recorded(device, sizes, load_trace(trace))
         return
-    with _simulation(simulate):
+    with simulated_gpus(1, simulate) if simulate is not None else nullcontext():
         timings = measure_matmul(list(sizes), [device], budget=budget)
     yield from map(_line, timings)
     missing = [str(size) for size in sizes if size not in {t.size for t in timings}]
@@ -40,25 +40,14 @@ def _check_device(device, sizes, elsewhere):
     here = [d.name for d in list_devices()]
     if elsewhere or str(name) in here or name.kind != "gpu":
         return  # measure_matmul names any other device that is not here
+    loaded = [load_trace(name) for name in names()]
+    with_a_gpu = [t.name for t in loaded if not isinstance(t, Trace) or not all(row.on_cpu for row in t.matmul)]
     command = f"python -m course matmul {device} {' '.join(map(str, sizes))}"
     raise ValueError(
         f"{device} is not on this machine; it has {', '.join(here)}. Two ways to see a GPU's figures without one:\n"
         f"  {command} --simulate        modelled seconds of an NVIDIA H200; --simulate T4 for another\n"
-        f"  {command} --trace NAME      what NAME took or would take: {', '.join(_with_a_gpu())}"
+        f"  {command} --trace NAME      what NAME took or would take: {', '.join(with_a_gpu)}"
     )
-
-
-def _with_a_gpu():
-    loaded = [load_trace(name) for name in names()]
-    return [t.name for t in loaded if not isinstance(t, Trace) or not all(row.on_cpu for row in t.matmul)]
-
-
-def _simulation(model):
-    if model is None:
-        return nullcontext()
-    from course.devices import simulated_gpus
-
-    return simulated_gpus(1, model)
 
 
 def _recorded(device, sizes, trace):

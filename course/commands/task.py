@@ -5,31 +5,27 @@ from pathlib import Path
 from typing import Any
 
 from course.cluster.certificates import Certificate, read_certificate
+from course.cluster.multihost.member import Member
 from course.cluster.multihost.serve import serve
 from course.cluster.spec import ClusterSpec
-from course.deadlines import TASK_WAITS
-
-#: The certificate's file where neither it nor a spec's file is named.
-CERTIFICATE = "cluster.pem"
 
 
 def run(
     job: str,
     index: int,
-    *,
-    insecure: bool = False,
-    certificate: str | None = None,
-    patience: float = TASK_WAITS,
-    simulated_gpus: int = 0,
+    insecure: bool,
+    certificate: str | None,
+    patience: float,
+    simulated_gpus: int,
     **where: Any,
 ) -> int:
     """Run the task that the command line names; return the process's exit code. `where`: as for `spec_of`."""
     spec = spec_of(**where)
     spec.task_address(job, index)  # a wrong name is told before a missing certificate
-    pair = certificate_of(certificate, where.get("spec"), insecure)
+    pair = certificate_of(certificate, where["spec"], insecure)
     gpus = (simulated_gpus, "H200") if simulated_gpus else None
-    preload = ("course.training",)  # what most of the work that the scheduler reads is made of
-    return serve(spec, job, index, pair, patience, simulated_gpus=gpus, preload=preload)
+    # preloaded: what most of the work that the scheduler reads is made of
+    return serve(Member(spec, job, index, pair, patience, gpus, preload=("course.training",)))
 
 
 def spec_of(spec: str | None = None, job_hosts: Iterable[str] = (), **hosts: str | None) -> ClusterSpec:
@@ -45,10 +41,10 @@ def spec_of(spec: str | None = None, job_hosts: Iterable[str] = (), **hosts: str
 
 
 def certificate_of(path: str | None, spec: str | None = None, insecure: bool = False) -> Certificate | None:
-    """Return the `Certificate` in the file `path`, by default beside the spec's file; None where `insecure`."""
+    """Return the `Certificate` in the file `path`, or beside the spec's, or cluster.pem; None where `insecure`."""
     if insecure:
         return None
-    return read_certificate(path or (Path(spec).with_suffix(".pem") if spec else CERTIFICATE))
+    return read_certificate(path or (Path(spec).with_suffix(".pem") if spec else "cluster.pem"))
 
 
 def _job_and_hosts(text):

@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
@@ -13,21 +13,17 @@ from course.training.problems.named import NamedProblem, named_problem
 from course.training.problems.problem import Problem
 from course.training.records.result import TrainingResult
 
-if TYPE_CHECKING:
-    from course.cluster import ClusterSpec
-    from course.training.multihost.roles import Role
-
 
 def run(
     say: Callable[[str], None],
     *,
-    job_name: str | None = None,
-    task_index: int = 0,
-    workers: int = 2,
-    ps: int = 1,
-    patience: float = 60.0,
-    certificate: str | None = None,
-    insecure: bool = False,
+    job_name: str | None,
+    task_index: int,
+    workers: int,
+    ps: int,
+    patience: float,
+    certificate: str | None,
+    insecure: bool,
     **more: Any,
 ) -> int:
     """Run what the command line names: one role with `job_name`, else everything here; return the exit code.
@@ -46,8 +42,9 @@ def run(
     from course.training.multihost.roles import run_role
 
     spec = spec_of(**hosts)
-    role, outcome_of = role_of(spec, job_name, task_index, patience, **more)
-    role = dataclasses.replace(role, certificate=certificate_of(certificate, hosts["spec"], insecure))
+    role, outcome_of = _role_of(spec, job_name, task_index, **more)
+    pair = certificate_of(certificate, hosts["spec"], insecure)
+    role = dataclasses.replace(role, certificate=pair, patience=patience)
     return run_role(role, outcome_of, say)
 
 
@@ -58,18 +55,14 @@ def report(
     steps: int | None = None,
     optimizer: str | None = None,
     learning_rate: float | None = None,
-    seed: int = 0,
     settings: str | None = None,
     ps: int = 1,
-    max_staleness: int | None = None,
-    aggregate: int | None = None,
-    checkpoint_dir: str | None = None,
-    resume: bool = True,
+    **more: Any,
 ) -> Iterator[str]:
     """Train on a local cluster and yield lines of text: what runs, how good its outcome is, speed and staleness.
 
     `steps`, `optimizer` and `learning_rate` default to the problem's own; `settings`: "classic" or "tuned", for mnist.
-    Raises as `train` does.
+    `more`: `seed`, `max_staleness`, `aggregate`, `checkpoint_dir`, `resume`, as for `train`. Raises as that does.
     """
     from course.cluster import local_cluster
 
@@ -79,44 +72,14 @@ def report(
     yield f"{task}: {mode}, {optimizer or choice.optimizer} with learning rate {made.keywords['lr']:g}, {steps} updates"
     with local_cluster(ps=ps, worker=workers) as cluster:
         yield f"running: {', '.join(cluster.tasks)}"
-        result = train(
-            task,
-            cluster,
-            optimizer=made,
-            mode=mode,
-            total_steps=steps,
-            hooks=[StopOnNaN()],
-            seed=seed,
-            max_staleness=max_staleness,
-            aggregate=aggregate,
-            checkpoint_dir=checkpoint_dir,
-            resume=resume,
-        )
+        result = train(task, cluster, optimizer=made, mode=mode, total_steps=steps, hooks=[StopOnNaN()], **more)
     yield from outcome(choice, task, result)
 
 
-def role_of(
-    spec: "ClusterSpec",
-    job: str,
-    index: int,
-    patience: float,
-    *,
-    problem: str,
-    mode: str,
-    steps: int | None = None,
-    optimizer: str | None = None,
-    learning_rate: float | None = None,
-    seed: int = 0,
-    settings: str | None = None,
-    max_staleness: int | None = None,
-    aggregate: int | None = None,
-    checkpoint_dir: str | None = None,
-    resume: bool = True,
-) -> "tuple[Role, Callable[[TrainingResult], Iterator[str]] | None]":
-    """Return the `Role` of this process, and the function from a result to lines of text that `run_role` takes.
-
-    `job`, `index`: which task of `spec` it is. Raises ValueError or IndexError for a role that the spec doesn't have.
-    """
+def _role_of(
+    spec, job, index, *, problem, mode, steps, optimizer, learning_rate, settings, checkpoint_dir, resume, **more
+):
+    """Return the `Role` of task `index` of `job`, and the function from a result to lines that `run_role` takes."""
     from course.training.multihost.roles import Role
 
     if job not in ("ps", "worker"):
@@ -130,11 +93,10 @@ def role_of(
     made, steps = choice.made(optimizer, learning_rate), choice.steps if steps is None else steps
     if job != "worker":
         made([torch.zeros(1)])  # a first optimiser imports a lot: now, not when the shards are waited for
-        return Role(spec, job, index, None, patience=patience), None
+        return Role(spec, job, index, None), None
     task = choice.make()
-    plan = make_plan(task, spec.tasks, made, mode, None, steps, max_staleness, aggregate, seed, "by_size")
-    hooks = (StopOnNaN(),)
-    role = Role(spec, job, index, plan, None, patience, hooks, checkpoint_dir, resume=resume)
+    plan = make_plan(task, spec.tasks, made, mode, workers=None, total_steps=steps, placement="by_size", **more)
+    role = Role(spec, job, index, plan, hooks=(StopOnNaN(),), checkpoint_dir=checkpoint_dir, resume=resume)
     return role, lambda result: outcome(choice, task, result)
 
 

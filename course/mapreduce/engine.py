@@ -129,10 +129,8 @@ def _wait(futures, mapper, parts, timeout):
 
 
 def _error_of(future):
-    if not future.done():
-        return None
     try:
-        return future.exception()
+        return future.exception() if future.done() else None
     except CancelledError as error:
         return error
 

@@ -56,7 +56,8 @@ def _tasks(cluster, workers):
     count = len(here) if workers is None else workers
     if not 1 <= count <= len(here):
         raise ValueError(f"run_ranks(workers={workers}): this cluster has {len(here)} worker tasks to offer.")
-    away = [task for task in here[:count] if not _is_loopback(cluster.spec.task_address(*_job_and_index(task)))]
+    spec = cluster.spec
+    away = [t for t in here[:count] if not _is_loopback(spec.task_address("worker", int(t.rpartition(":")[2])))]
     if away:
         raise ValueError(
             f"run_ranks(cluster): {', '.join(away)} may be on another machine, and gloo would send gradients there "
@@ -68,11 +69,6 @@ def _tasks(cluster, workers):
 def _is_loopback(address):
     host = address.rpartition(":")[0].strip("[]")
     return host in ("localhost", "::1") or host.startswith("127.")
-
-
-def _job_and_index(task):
-    _, job, index = task.split("/")
-    return job.removeprefix("job:"), int(index.removeprefix("task:"))
 
 
 def _wait(futures, deadline):

@@ -28,7 +28,11 @@ def write(path: Path | str, data: str | bytes, mode: int = 420) -> None:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(unfinished)
         raise
-    _settle(path.parent)
+    descriptor = os.open(path.parent, os.O_RDONLY)  # the new name must outlive a power cut too
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def write_json(path: Path, data: object) -> None:
@@ -48,15 +52,10 @@ def append_lines(path: Path, records: Sequence[dict]) -> None:
     """Add `records` to a file of JSON lines. A line torn by a power cut stays alone on its line and is skipped."""
     if not records:
         return
-    path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("ab+") as file:
-        file.seek(0, os.SEEK_END)
-        if file.tell():
-            file.seek(-1, os.SEEK_END)
-            torn = file.read(1) != b"\n"
-        else:
-            torn = False
+        file.seek(max(0, file.tell() - 1))  # it was opened at its end
+        torn = file.read() not in (b"", b"\n")
         file.write(b"\n" * torn + "".join(json.dumps(record) + "\n" for record in records).encode())
         file.flush()
         os.fsync(file.fileno())
@@ -64,12 +63,9 @@ def append_lines(path: Path, records: Sequence[dict]) -> None:
 
 def read_lines(path: Path) -> Iterator[Any]:
     """Yield the records of a file of JSON lines, without those that are torn."""
-    if not Path(path).exists():
-        return
-    with Path(path).open("rb") as file:
-        for line in file:
-            with contextlib.suppress(ValueError):
-                yield json.loads(line)
+    for line in path.read_bytes().splitlines() if path.exists() else ():
+        with contextlib.suppress(ValueError):
+            yield json.loads(line)
 
 
 @contextlib.contextmanager
@@ -81,20 +77,9 @@ def alone(folder: Path) -> Iterator[None]:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             lock.seek(0)
-            who = lock.read().strip() or "unknown"
-            raise ClassError(
-                f"another command is at work on {folder.parent} (process {who}). Run this again when it is done."
-            ) from None
+            at_work = f"another command is at work on {folder.parent} (process {lock.read().strip() or 'unknown'})"
+            raise ClassError(f"{at_work}. Run this again when it is done.") from None
         lock.truncate(0)
         lock.write(str(os.getpid()))
         lock.flush()
         yield
-
-
-def _settle(folder):
-    # the new name must outlive a power cut too
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

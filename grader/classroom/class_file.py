@@ -31,13 +31,15 @@ import math
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from grader.classroom.folders import ClassError, CourseFolder
 
 ATTEMPTS = ("last", "first", "best")
+_INHERITED = ("attempts", "max_attempts", "partial_credit")
+_KINDS = {"points": (int, float), "partial_credit": bool, "attempts": str, "max_attempts": int, "canvas": str}
 _UNITS = {"day": timedelta(days=1), "hour": timedelta(hours=1)}
 _SPAN = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(minute|hour|day|week)s?\s*")
 
@@ -117,33 +119,29 @@ class _Reader:
 
     def __init__(self, path):
         self.path = path
-        self.zone = UTC
 
     def class_file(self, told):
-        known = ("title", "timezone", "labs", "attempts", "max_attempts", "partial_credit", "late", "lab", "extensions")
-        self._only(told, known, "")
+        self._only(told, ("title", "timezone", "labs", *_INHERITED, "late", "lab", "extensions"), "")
         self.zone = self._zone(told.get("timezone", "UTC"))
-        standard = self._rules({k: told[k] for k in known[3:6] if k in told}, LabRules(), "")
-        labs = {name: self._rules(rules, standard, f"lab.{name}.") for name, rules in self._table(told, "lab").items()}
-        extensions = {}
-        for student, given in self._table(told, "extensions").items():
-            for lab, more in self._table(given, None, f"extensions.{student}").items():
-                extensions[student, lab] = self._extension(more, f"extensions.{student}.{lab}")
+        standard = self._rules({name: value for name, value in told.items() if name in _INHERITED}, LabRules(), "")
+        labs = self._table(told.get("lab", {}), "lab").items()
+        extensions = {
+            (student, lab): self._extension(more, f"extensions.{student}.{lab}")
+            for student, given in self._table(told.get("extensions", {}), "extensions").items()
+            for lab, more in self._table(given, f"extensions.{student}").items()
+        }
+        rules = {name: self._rules(rules, standard, f"lab.{name}.") for name, rules in labs}
         title, private = self._a(str, told, "title", ""), self._a(str, told, "labs", None)
         if private is not None:
             private = str(self.path.parent / private)
-        return ClassFile(title, self.zone, private, self._late(self._table(told, "late")), standard, labs, extensions)
+        return ClassFile(title, self.zone, private, self._late(told.get("late", {})), standard, rules, extensions)
 
     def _rules(self, told, standard, where):
         self._only(told, LabRules.__dataclass_fields__, where)
-        found = LabRules(
-            self._time(told["due"], f"{where}due") if "due" in told else None,
-            self._a((int, float), told, "points", None, where),
-            self._a(bool, told, "partial_credit", standard.partial_credit, where),
-            self._a(str, told, "attempts", standard.attempts, where),
-            self._a(int, told, "max_attempts", standard.max_attempts, where),
-            self._a(str, told, "canvas", None, where),
-        )
+        given = {name: self._a(kind, told, name, None, where) for name, kind in _KINDS.items() if name in told}
+        if "due" in told:
+            given["due"] = self._time(told["due"], f"{where}due")
+        found = replace(standard, **given)
         if found.attempts not in ATTEMPTS:
             self._refuse(f"{where}attempts", found.attempts, "last, first or best")
         if found.max_attempts is not None and found.max_attempts < 1:
@@ -183,10 +181,9 @@ class _Reader:
         except (ZoneInfoNotFoundError, ValueError, TypeError, OSError):
             self._refuse("timezone", name, 'a name such as "Europe/Berlin"')
 
-    def _table(self, told, name, where=None):
-        found = told if name is None else told.get(name, {})
+    def _table(self, found, where):
         if not isinstance(found, dict):
-            self._refuse(where or name, found, f"a table, [{where or name}]")
+            self._refuse(where, found, f"a table, [{where}]")
         return found
 
     def _a(self, kind, told, name, standard, where=""):
@@ -198,9 +195,7 @@ class _Reader:
         return found
 
     def _only(self, told, known, where):
-        if not isinstance(told, dict):
-            self._refuse(where.rstrip("."), told, f"a table, [{where.rstrip('.')}]")
-        for name in told:
+        for name in self._table(told, where.rstrip(".")):
             if name not in known:
                 raise ClassError(f"{self.path}: there is no entry {where}{name}; known are {', '.join(known)}.")
 

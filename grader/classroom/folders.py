@@ -15,6 +15,7 @@ import os
 import re
 import secrets
 import unicodedata
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -77,10 +78,8 @@ def open_course(root: Path | str) -> CourseFolder:
         raise ClassError(f"{root} is not a folder. Name the class's folder, the one with submitted/ in it.")
     signs = ("submitted", "source", "release", "class.toml", "roster.csv", "gradebook.db")
     if not any((root / sign).exists() for sign in signs):
-        raise ClassError(
-            f"{root} is not a class's folder: it has neither submitted/ nor class.toml. Begin one with "
-            f"`python -m grader release {root} --lab LAB --new`, or name another folder."
-        )
+        begin = f"Begin one with `python -m grader release {root} --lab LAB --new`, or name another folder."
+        raise ClassError(f"{root} is not a class's folder: it has neither submitted/ nor class.toml. {begin}")
     return CourseFolder(root.resolve())
 
 
@@ -90,19 +89,14 @@ def students_of(course: CourseFolder) -> tuple[list[str], dict[str, str]]:
     if not place.is_dir():
         return [], {}
     students, odd = [], {}
-    with os.scandir(place) as entries:
-        for entry in sorted(entries, key=lambda one: one.name):
-            if entry.name.startswith("."):
-                continue
-            why = not_a_student(entry.name)
-            if why is None and entry.is_symlink():
-                why = "it is a symbolic link, which is not followed"
-            if why is None and not entry.is_dir(follow_symlinks=False):
-                continue  # a file beside the students' folders: a download, a list
-            if why is None:
-                students.append(entry.name)
-            else:
-                odd[shown(entry.name)] = why
+    for entry in sorted(path for path in place.iterdir() if not path.name.startswith(".")):
+        why = not_a_student(entry.name)
+        if why is None and entry.is_symlink():
+            why = "it is a symbolic link, which is not followed"
+        if why is not None:
+            odd[shown(entry.name)] = why
+        elif entry.is_dir():  # else a file beside the students' folders: a download, a list
+            students.append(entry.name)
     return students, odd
 
 
@@ -150,24 +144,14 @@ def class_secret(course: CourseFolder) -> bytes:
     """Return the class's secret, bytes; made at the first need, readable by its owner only."""
     path = course.kept / "secret"
     course.kept.mkdir(mode=0o700, exist_ok=True)
-    try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
-    except FileExistsError:
-        return _read_secret(path)
-    with os.fdopen(descriptor, "wb") as file:
+    with suppress(FileExistsError), open(path, "xb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
         file.write(secrets.token_bytes(SECRET_BYTES))
         file.flush()
         os.fsync(file.fileno())
-    return _read_secret(path)
-
-
-def _read_secret(path):
     if path.is_symlink() or path.stat().st_mode & 0o077:
         raise ClassError(f"{path} can be read by others, who could work out the questions. Run `chmod 600 {path}`.")
     secret = path.read_bytes()
     if len(secret) != SECRET_BYTES:
-        raise ClassError(
-            f"{path} holds {len(secret)} bytes where {SECRET_BYTES} are due. Restore it from a backup; or remove it, "
-            "and everybody is asked anew at the next grading."
-        )
+        restore = "Restore it from a backup; or remove it, and everybody is asked anew at the next grading."
+        raise ClassError(f"{path} holds {len(secret)} bytes where {SECRET_BYTES} are due. {restore}")
     return secret

@@ -5,7 +5,7 @@ was. Marking again what comes out the same adds nothing.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -41,8 +41,7 @@ def changes_of(course: CourseFolder, lab: str) -> list[Change]:
     last: dict[tuple, Row] = {}
     found = []
     for told in atomic.read_lines(_path(course, lab)):
-        at = told.pop("at", "")
-        row = Row(**told)
+        at, row = told.pop("at", ""), Row(**told)
         found.append(Change(last.get(row.key), row, at))
         last[row.key] = row
     return found
@@ -51,7 +50,7 @@ def changes_of(course: CourseFolder, lab: str) -> list[Change]:
 def differences(course: CourseFolder, lab: str, since: datetime | None = None) -> list[Change]:
     """Return the `Change`s of marks that there were before: those of the last time that any changed, or `since`.
 
-    `lab` is a name, `since` a datetime. An exercise that changed twice in that time is told once.
+    An exercise that changed twice in that time is told once.
     """
     changes = [change for change in changes_of(course, lab) if change.before is not None]
     if not changes:
@@ -60,8 +59,8 @@ def differences(course: CourseFolder, lab: str, since: datetime | None = None) -
     merged: dict[tuple, Change] = {}
     for change in changes:
         if change.at >= start:
-            before = merged[change.after.key].before if change.after.key in merged else change.before
-            merged[change.after.key] = type(change)(before, change.after, change.at)
+            before = merged.get(change.after.key, change).before
+            merged[change.after.key] = replace(change, before=before)
     return [change for change in merged.values() if change.before != change.after]
 
 
@@ -75,20 +74,14 @@ def report(changes: Sequence[Change]) -> list[str]:
     lines = [f"{len(scores)} scores changed, {gone} of them down; {len(words)} more have other words or another state."]
     for change in scores:
         before, after = change.before, change.after
-        lines.append(
-            f"{_who(after)}: {before.score:g} -> {after.score:g} of {after.max_score:g} ({_why(before, after)})"
-        )
-    lines += [f"{_who(change.after)}: {_why(change.before, change.after)}" for change in words]
-    return lines
+        scored = f"{before.score:g} -> {after.score:g} of {after.max_score:g}"
+        lines.append(f"{after.student}, {after.exercise}: {scored} ({_why(change)})")
+    return lines + [f"{change.after.student}, {change.after.exercise}: {_why(change)}" for change in words]
 
 
-def _who(row):
-    return f"{row.student}, {row.exercise}"
-
-
-def _why(before, after):
-    state = f"{before.state} -> {after.state}; " if before.state != after.state else ""
-    return f"{state}{after.reason}"
+def _why(change):
+    before, after = change.before.state, change.after.state
+    return f"{before} -> {after}; {change.after.reason}" if before != after else change.after.reason
 
 
 def _path(course, lab):

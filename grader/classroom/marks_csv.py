@@ -43,6 +43,10 @@ class Row:
 
 
 HEADINGS = tuple(field.name for field in fields(Row))
+_GO_ON = (
+    "The marks are made and kept. To write them run the same command again, which marks nothing twice, "
+    "or name another file with --marks."
+)
 
 
 def rows_of(student: str, marks: Marks, rules: LabRules, safe: bool = True) -> list[Row]:
@@ -69,9 +73,8 @@ def write_marks(path: Path | str, rows: Sequence[Row], labs_wholly: Collection[s
     """
     path = Path(path)
     _refuse_in_use(path)
-    replaced = {(row.student, row.lab) for row in rows}
     # what is written is escaped, so what is read back is compared with that
-    written = {(plain_cell(student), lab) for student, lab in replaced}
+    written = {(plain_cell(row.student), row.lab) for row in rows}
     kept = [cells for cells in _read(path) if cells[1] not in labs_wholly and tuple(cells[:2]) not in written]
     lines = [*kept, *(_cells(row) for row in rows)]
     order = {row.exercise: number for number, row in enumerate(rows)}
@@ -81,7 +84,7 @@ def write_marks(path: Path | str, rows: Sequence[Row], labs_wholly: Collection[s
     try:
         atomic.write(path, text.getvalue())
     except OSError as error:
-        raise ClassError(f"{path} can't be written: {error.strerror}. {_go_on()}") from None
+        raise ClassError(f"{path} can't be written: {error.strerror}. {_GO_ON}") from None
 
 
 def _cells(row):
@@ -92,17 +95,15 @@ def _cells(row):
 
 
 def _read(path):
-    if not path.exists():
-        return []
     try:
         with path.open(encoding="utf-8", newline="") as file:
             lines = list(csv.reader(file))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise ClassError(f"{path} can't be read: {error}. {_go_on()}") from None
-    if not lines:
+    except FileNotFoundError:
         return []
-    if tuple(lines[0]) != HEADINGS:
-        raise ClassError(f"{path} is no marks file: its first line is not {','.join(HEADINGS)}. {_go_on()}")
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise ClassError(f"{path} can't be read: {error}. {_GO_ON}") from None
+    if lines and tuple(lines[0]) != HEADINGS:
+        raise ClassError(f"{path} is no marks file: its first line is not {','.join(HEADINGS)}. {_GO_ON}")
     return [cells for cells in lines[1:] if len(cells) == len(HEADINGS)]
 
 
@@ -110,15 +111,7 @@ def _refuse_in_use(path):
     """Spreadsheet programs leave a file beside the one they have open, and would write their old state over the new."""
     for sign in (f".~lock.{path.name}#", f"~${path.name}"):
         if (path.parent / sign).exists():
-            raise ClassError(
-                f"{path} is open in a spreadsheet program ({sign} is beside it). Close it there. {_go_on()}"
-            )
+            beside = f"{path} is open in a spreadsheet program ({sign} is beside it)"
+            raise ClassError(f"{beside}. Close it there. {_GO_ON}")
     if path.is_dir():
-        raise ClassError(f"{path} is a folder. {_go_on()}")
-
-
-def _go_on():
-    return (
-        "The marks are made and kept. To write them run the same command again, which marks nothing twice, "
-        "or name another file with --marks."
-    )
+        raise ClassError(f"{path} is a folder. {_GO_ON}")

@@ -8,6 +8,7 @@ import ast
 import asyncio
 import builtins
 import contextlib
+import functools
 import inspect
 import itertools
 import linecache
@@ -15,6 +16,8 @@ import sys
 import traceback
 import types
 from collections.abc import Callable, Sequence
+
+LIMIT = 600  # characters of an error
 
 
 class Notebook:
@@ -27,9 +30,8 @@ class Notebook:
         self.names = self.module.__dict__
         self.errors: dict[int, str] = {}
         sys.modules["__main__"] = self.module
-        builtins.__dict__["get_ipython"] = self.shell
+        builtins.__dict__["get_ipython"] = functools.partial(_shell, self.module)
         builtins.__dict__["display"] = lambda *things, **settings: None
-        self._shell = None
 
     def run(self, number: int, text: str) -> None:
         """Run one cell; what it raises is noted in `errors`, never passed on."""
@@ -51,15 +53,9 @@ class Notebook:
             if all(number in self.errors for number in lacking):
                 return
 
-    def shell(self) -> object:
-        """Return IPython's shell on this namespace: what `get_ipython()` gives."""
-        if self._shell is None:
-            self._shell = _shell(self.module)
-        return self._shell
-
     def _run(self, name, text):
         if "IPython" in text:
-            self.shell()  # `from IPython import get_ipython` gives None without one
+            _shell(self.module)  # `from IPython import get_ipython` gives None without one
         linecache.cache[name] = (len(text), None, text.splitlines(True), name)  # for inspect.getsource
         tree = self._parse(name, text)
         last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
@@ -88,7 +84,7 @@ class Notebook:
 
     def _evaluate(self, code):
         value = eval(code, self.names)
-        return asyncio.run(_finish(value)) if inspect.iscoroutine(value) else value
+        return asyncio.run(value) if inspect.iscoroutine(value) else value
 
 
 def _pieces(tree):
@@ -103,21 +99,17 @@ def _is_import(node):
     return isinstance(node, (ast.Import, ast.ImportFrom))
 
 
-async def _finish(coroutine):
-    return await coroutine
-
-
-def in_short(failure: BaseException, limit: int = 600) -> str:
+def in_short(failure: BaseException) -> str:
     """Return the exception in a line or two, with the line of the cell it came from."""
+    if isinstance(failure, SyntaxError) and failure.lineno:
+        return f"{type(failure).__name__}: {failure.msg} (line {failure.lineno})"[:LIMIT]
     lines = [f for f in traceback.extract_tb(failure.__traceback__) if f.filename.startswith("<cell ")]
     where = f" (line {lines[-1].lineno}: {lines[-1].line})" if lines and lines[-1].line else ""
-    if isinstance(failure, SyntaxError) and failure.lineno:
-        where = f" (line {failure.lineno})"
-        return f"{type(failure).__name__}: {failure.msg}{where}"[:limit]
     text = str(failure)
-    return f"{type(failure).__name__}: {text[:limit]}{where}" if text else f"{type(failure).__name__}{where}"
+    return f"{type(failure).__name__}: {text[:LIMIT]}{where}" if text else f"{type(failure).__name__}{where}"
 
 
+@functools.cache
 def _shell(module):
     import subprocess
 

@@ -13,7 +13,7 @@ import traceback
 from typing import Any
 
 from .cells import in_short
-from .serve import TEXT, _send, _take_message, _text
+from .serve import _send, _take_message, _text
 from .values import encode, unpack
 
 
@@ -26,11 +26,11 @@ def main(requests: int, evidence: int) -> None:
             namespace: dict[str, Any] = {"__name__": "host"}
             exec(compile(request["host"], "<host>", "exec"), namespace)
             host = namespace["Host"](request["plan"])
-            _send(evidence, b"h", _text(json.dumps(host.address), TEXT))
+            _send(evidence, b"h", _text(json.dumps(host.address)))
             _take_message(requests)
             _send(evidence, b"v", encode(request["evidence"], host.seen()))
         except Exception as failure:
             traceback.print_exc()
-            _send(evidence, b"e", _text(in_short(failure), TEXT))
+            _send(evidence, b"e", _text(in_short(failure)))
             if host is not None:
                 os._exit(1)  # whatever it had started is in an unknown state: the next one gets a sandbox of its own

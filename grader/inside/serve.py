@@ -30,7 +30,7 @@ def main(requests: int, evidence: int) -> None:
         _prepare(setup)
     except BaseException as failure:
         traceback.print_exc()
-        _send(evidence, b"i", _text(in_short(failure), TEXT))
+        _send(evidence, b"i", _text(in_short(failure)))
         return
     notebook = Notebook(lambda number: _send(evidence, b"c", struct.pack("<I", number)))
     for number, text in enumerate(setup["cells"]):
@@ -57,7 +57,7 @@ def _prepare(setup):
 def _answer(notebook, request):
     entry = request["entry"]
     if entry not in notebook.names:
-        return b"a", _text(entry, TEXT)
+        return b"a", _text(entry)
     try:
         _lay(request["files"])
         if request["drive"] is None:
@@ -67,13 +67,11 @@ def _answer(notebook, request):
             exec(compile(request["drive"], "<driver>", "exec"), driver)
             got = driver["drive"](notebook.names[entry], *request["arguments"])
     except BaseException as failure:
-        return b"e", _text(in_short(failure), TEXT)
+        return b"e", _text(in_short(failure))
     try:
         return b"v", encode(request["evidence"], got)
-    except NotThat as problem:
-        return b"k", _text(str(problem), TEXT)
     except BaseException as failure:
-        return b"k", _text(in_short(failure), TEXT)
+        return b"k", _text(str(failure) if isinstance(failure, NotThat) else in_short(failure))
 
 
 def _lay(files):
@@ -91,8 +89,8 @@ def _report(errors):
     return struct.pack("<I", len(data)) + data
 
 
-def _text(text, limit):
-    data = text.encode("utf-8", "replace")[:limit]
+def _text(text):
+    data = text.encode("utf-8", "replace")[:TEXT]
     return struct.pack("<I", len(data)) + data
 
 

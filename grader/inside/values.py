@@ -9,10 +9,7 @@ import json
 import math
 import operator
 import struct
-from collections.abc import Callable
 from typing import Any
-
-KINDS: dict[str, Callable[[dict, Any], bytes]] = {}
 
 
 class NotThat(Exception):
@@ -136,12 +133,6 @@ def named(value: object) -> str:
     return text
 
 
-def _kind(function):
-    KINDS[function.__name__[1:]] = function
-    return function
-
-
-@_kind
 def _flag(plan, value):
     value = _plain(value)
     if not isinstance(value, bool):
@@ -149,7 +140,6 @@ def _flag(plan, value):
     return b"\1" if value else b"\0"
 
 
-@_kind
 def _integer(plan, value):
     value = _plain(value)
     if isinstance(value, bool) or (isinstance(value, float) and not value.is_integer()):
@@ -157,7 +147,6 @@ def _integer(plan, value):
     return operator.index(int(value) if isinstance(value, float) else value).to_bytes(16, "little", signed=True)
 
 
-@_kind
 def _number(plan, value):
     value = _plain(value)
     if isinstance(value, (bool, str, bytes)):
@@ -165,14 +154,12 @@ def _number(plan, value):
     return struct.pack("<d", float(value))
 
 
-@_kind
 def _text(plan, value):
     if not isinstance(value, str):
         raise NotThat(named(value))
     return _sized(value.encode(), plan["limit"])
 
 
-@_kind
 def _json(plan, value):
     text = json.dumps(value, default=_plainer)
     data = _sized(text.encode(), plan["limit"])
@@ -181,7 +168,6 @@ def _json(plan, value):
     return data
 
 
-@_kind
 def _array(plan, value):
     import numpy
 
@@ -200,12 +186,10 @@ def _array(plan, value):
     return struct.pack(f"<{len(free)}Q", *free) + little.tobytes()
 
 
-@_kind
 def _optional(plan, value):
     return b"\0" if value is None else b"\1" + encode(plan["kind"], value)
 
 
-@_kind
 def _tuple(plan, value):
     items = list(value)
     if len(items) != len(plan["kinds"]):
@@ -213,7 +197,6 @@ def _tuple(plan, value):
     return b"".join(encode(one, item) for one, item in zip(plan["kinds"], items))  # noqa: B905
 
 
-@_kind
 def _list(plan, value):
     if isinstance(value, (str, bytes, dict)):
         raise NotThat(named(value))
@@ -225,11 +208,14 @@ def _list(plan, value):
     return struct.pack("<I", len(items)) + b"".join(items)
 
 
-@_kind
 def _nothing(plan, value):
     if value is not None:
         raise NotThat(named(value))
     return b""
+
+
+_FUNCTIONS = (_flag, _integer, _number, _text, _json, _array, _optional, _tuple, _list, _nothing)
+KINDS = {function.__name__[1:]: function for function in _FUNCTIONS}
 
 
 def _sized(data, limit):

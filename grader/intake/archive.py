@@ -7,6 +7,7 @@ import os
 import stat
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -58,9 +59,8 @@ def open_download(path: Path | str) -> Iterator[Download]:
     try:
         archive = zipfile.ZipFile(path)
     except FileNotFoundError:
-        raise ClassError(
-            f"there is no {path}. Name the zip that you downloaded, or the folder it was unpacked to."
-        ) from None
+        told = f"there is no {path}. Name the zip that you downloaded, or the folder it was unpacked to."
+        raise ClassError(told) from None
     except _BROKEN as error:
         raise ClassError(f"{path} is neither a zip nor a folder ({error}). Download it again.") from None
     with archive:
@@ -68,25 +68,22 @@ def open_download(path: Path | str) -> Iterator[Download]:
 
 
 def _zip(path, archive):
-    entries = {}
-    for entry in archive.infolist():
-        if entry.is_dir():
-            continue
-        # of two entries by one name no one can say which is meant: neither is read
-        entries[entry.filename] = None if entry.filename in entries else entry
     _few(path, len(archive.infolist()))
+    entries = [entry for entry in archive.infolist() if not entry.is_dir()]
+    named = Counter(entry.filename for entry in entries)
 
     def read(name):
-        entry = entries[name]
-        if entry is None:
+        # of two entries by one name no one can say which is meant: neither is read
+        if named[name] > 1:
             raise ValueError("two files have this name")
+        entry = archive.getinfo(name)
         if stat.S_ISLNK(entry.external_attr >> 16):
             raise ValueError("it is a symbolic link")
         if entry.flag_bits & 1:
             raise ValueError("it is encrypted")
         return archive.open(entry)
 
-    return Download(list(entries), read)
+    return Download(list(named), read)
 
 
 def _folder(path):

@@ -1,12 +1,11 @@
 """What each student handed in, when, and which of it counts.
 
 Every notebook that is imported, or first seen when marks are made, is kept as `grading/attempts/LAB/STUDENT/SHA.ipynb`
-and noted with its time of arrival. The time is the grader's own, the learning platform's or
-the teacher's: never a file's date, and nothing that a student wrote.
+and noted with its time of arrival: the grader's own, the learning platform's or the teacher's, never a file's date.
 """
 
 import hashlib
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 
 from grader.classroom import atomic
@@ -14,8 +13,7 @@ from grader.classroom.class_file import LabRules
 from grader.classroom.folders import CourseFolder
 
 #: Who said when it arrived, the surest last.
-SEEN, IMPORTED, PLATFORM, TEACHER = "seen", "imported", "platform", "teacher"
-_SURE = (SEEN, IMPORTED, PLATFORM, TEACHER)
+_SURE = SEEN, IMPORTED, PLATFORM, TEACHER = "seen", "imported", "platform", "teacher"
 
 
 @dataclass(frozen=True)
@@ -59,7 +57,7 @@ def note_attempt(
         atomic.write(_copy(course, student, lab, sha), data, 0o600)
     if noted and (noted[-1].sha, noted[-1].reason) == (sha, reason):
         surer = arrived is not None and _SURE.index(by) >= _SURE.index(noted[-1].by)
-        if not surer or replace(attempt) == noted[-1]:
+        if not surer or attempt == noted[-1]:
             return noted[-1]
         noted.pop()
     told = [{**asdict(one), "arrived": one.arrived.isoformat()} for one in [*noted, attempt]]

@@ -39,9 +39,9 @@ def readings(path: str) -> list[Sent]:
     for position, part in enumerate(parts):
         found = _MOODLE.fullmatch(part)
         if found:
-            rest = [found["rest"], *parts[position + 1 :]]
-            is_file = found["kind"] == "file" and any(rest)
-            return [Sent(MOODLE, found["who"], found["number"], [r for r in rest if r][-1])] if is_file else []
+            rest = [part for part in (found["rest"], *parts[position + 1 :]) if part]
+            is_file = found["kind"] == "file" and rest
+            return [Sent(MOODLE, found["who"], found["number"], rest[-1])] if is_file else []
     last = parts[-1] if parts else ""
     if len(parts) <= 2 and (canvas := _canvas(last)):
         return canvas
@@ -54,10 +54,9 @@ def _canvas(name):
         return [Sent(CANVAS, "", anonymous[1], anonymous[3])]
     found, position = [], 0
     while match := _CANVAS.search(name, position):
-        who, late = name[: match.start()], False
-        if who.endswith("_LATE"):
-            who, late = who[: -len("_LATE")], True
-        if who and name[match.end() :]:
-            found.append(Sent(CANVAS, who, match[1], name[match.end() :], late))
+        told, file = name[: match.start()], name[match.end() :]
+        who = told.removesuffix("_LATE")
+        if who and file:
+            found.append(Sent(CANVAS, who, match[1], file, late=who != told))
         position = match.start() + 1
     return found

@@ -18,19 +18,16 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 MOST_FILES = 10_000
 _ARCHIVE = re.compile(r"(?i)\.(zip|7z|rar|tar|t?gz|t?xz|bz2)$")
+_NOTEBOOK = re.compile(r"(?i)\.ipynb(\.json|\.txt)?$")
 _UNPACK = (
     " An archive is not opened. Unpack it yourself and put the notebook at submitted/STUDENT/{lab}/{lab}.ipynb, then "
     "run `grade` again; or have the .ipynb handed in itself, and import again."
 )
-_NOTEBOOK = re.compile(r"(?i)\.ipynb(\.json|\.txt)?$")
 
 
 @dataclass(frozen=True)
 class HandedIn:
-    """What lies in one student's folder for one lab.
-
-    `state` is "here", and then `data` are the notebook's bytes; or "missing" or "refused", and `reason` says why.
-    """
+    """A student's folder for a lab: `state` "here" with the notebook's `data`, or "missing" or "refused" and why."""
 
     student: str
     state: str
@@ -55,7 +52,7 @@ def read_handed_in(course: CourseFolder, student: str, lab: str) -> HandedIn:
             return HandedIn(student, "missing", reason="Nothing was handed in.")
         except OSError:  # ELOOP or ENOTDIR: a link, a file, a pipe where a folder is due
             return HandedIn(student, "refused", reason=f"The folder of {lab} is a link or no folder: not followed.")
-        return _read_folder(student, lab, here)
+        return _read_folder(student, lab, here, opened)
 
 
 def choose(names: Collection[str], lab: str) -> tuple[str | None, str]:
@@ -75,17 +72,12 @@ def choose(names: Collection[str], lab: str) -> tuple[str | None, str]:
 
 def _rank(name, lab):
     """How far a notebook's name is from the lab's: browsers number their downloads, Colab writes "Copy of"."""
-    stem = _NOTEBOOK.sub("", name)
-    if name == f"{lab}.ipynb":
-        return 0
-    if stem.casefold() == lab.casefold():
-        return 1
-    if stem.casefold().startswith(lab.casefold()):
-        return 2
-    return 3 if lab.casefold() in stem.casefold() else 4
+    stem, wanted = _NOTEBOOK.sub("", name).casefold(), lab.casefold()
+    is_it = (name == f"{lab}.ipynb", stem == wanted, stem.startswith(wanted), wanted in stem, True)
+    return is_it.index(True)
 
 
-def _read_folder(student, lab, here):
+def _read_folder(student, lab, here, opened):
     names = os.listdir(here)
     if len(names) > MOST_FILES:
         return HandedIn(student, "refused", reason=f"{len(names)} files were handed in; {MOST_FILES} is the most.")
@@ -96,27 +88,17 @@ def _read_folder(student, lab, here):
         descriptor = os.open(name, _FILE, dir_fd=here)
     except OSError as error:
         return HandedIn(student, "refused", reason=f"{shown(name)} can't be opened and was not: {error.strerror}.")
-    try:
-        return _read_file(student, name, descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _read_file(student, name, descriptor):
+    opened.callback(os.close, descriptor)
     found = os.fstat(descriptor)
     if not stat.S_ISREG(found.st_mode):
         return HandedIn(student, "refused", reason=f"{shown(name)} is no plain file, and was not read.")
     if found.st_size > LIMIT:
-        return HandedIn(student, "refused", reason=too_large(found.st_size))
+        return _too_large(student, f"it has {found.st_size / 1e6:.0f} MB")
     with os.fdopen(descriptor, "rb", closefd=False) as file:
         data = file.read(LIMIT + 1)
-    return HandedIn(student, "here", data) if len(data) <= LIMIT else HandedIn(student, "refused", b"", too_large(None))
+    return HandedIn(student, "here", data) if len(data) <= LIMIT else _too_large(student, "it is larger than it says")
 
 
-def too_large(size: int | None) -> str:
-    """Return the sentence for a notebook of `size` bytes."""
-    told = f"It has {size / 1e6:.0f} MB" if size else "It is larger than it says"
-    return (
-        f"The notebook was not read: {told[0].lower()}{told[1:]}; {LIMIT / 1e6:.0f} MB is the most. Clear its outputs, "
-        "save, and hand it in again."
-    )
+def _too_large(student, told):
+    limit = f"{LIMIT / 1e6:.0f} MB is the most. Clear its outputs, save, and hand it in again."
+    return HandedIn(student, "refused", reason=f"The notebook was not read: {told}; {limit}")

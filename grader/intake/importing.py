@@ -87,8 +87,8 @@ def _by_student(download, people, worksheet):
 
 def _take(course, lab, student, sent, download, arrived, by):
     folder = course.submitted(student, lab)
-    if not_a_student(student):
-        return Imported(shown(student), "nobody's", f"this can't be a student's name: {not_a_student(student)}.")
+    if why := not_a_student(student):
+        return Imported(shown(student), "nobody's", f"this can't be a student's name: {why}.")
     if any(place.is_symlink() for place in (folder, folder.parent)):
         return Imported(student, "refused", f"{folder} is a symbolic link. Remove it and import again.")
     late = " The platform calls it late." if any(one.late for _, one in sent) else ""
@@ -99,14 +99,13 @@ def _take(course, lab, student, sent, download, arrived, by):
     chosen, why = choose(names, lab)
     if chosen is not None and sum(one.file == chosen and one.platform == CANVAS for _, one in sent) > 1:
         chosen, why = None, f"Two files are called {shown(chosen)}. Keep the right one."
-    if chosen is None:
-        return _refuse(course, lab, student, target, why, arrived, by)
     try:
-        data = download.read(names[chosen])
+        data = download.read(names[chosen]) if chosen is not None else None
     except Unreadable as problem:
-        reason = f"The notebook was not read: {problem}"
-        return _refuse(course, lab, student, target, reason, arrived, by)
-    before = _there(target)
+        data, why = None, f"The notebook was not read: {problem}"
+    before = target.read_bytes() if target.is_file() and not target.is_symlink() else None
+    if data is None:
+        return _refuse(course, lab, student, target, before, why, arrived, by)
     note_attempt(course, student, lab, data, arrived, by)
     if before == data:
         return Imported(student, "same", late.strip())
@@ -114,16 +113,11 @@ def _take(course, lab, student, sent, download, arrived, by):
     return Imported(student, "changed" if before is not None else "new", late.strip())
 
 
-def _refuse(course, lab, student, target, why, arrived, by):
+def _refuse(course, lab, student, target, before, why, arrived, by):
     """Note that what came can't be taken; an earlier notebook stays in the attempts, and isn't marked in its place."""
-    before = _there(target)
     if before is not None:
         kept = note_attempt(course, student, lab, before)
         if read_attempt(course, student, lab, kept) == before:
             target.unlink()
     note_attempt(course, student, lab, None, arrived, by, why)
     return Imported(student, "refused", why)
-
-
-def _there(target):
-    return target.read_bytes() if target.is_file() and not target.is_symlink() else None

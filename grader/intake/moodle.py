@@ -14,6 +14,7 @@ from grader.classroom.csv_cells import plain_csv
 from grader.classroom.folders import ClassError
 from grader.intake.roster import read_table
 
+_ABOUT = ("Full name", "Email address", "ID number", "Username")
 _DAY = re.compile(r"^\w+,\s*")
 _FORMATS = ("%d %B %Y, %I:%M %p", "%d %B %Y, %H:%M", "%B %d, %Y, %I:%M %p", "%d/%m/%Y, %H:%M", "%Y-%m-%d %H:%M:%S")
 
@@ -37,21 +38,13 @@ def read_worksheet(path: Path | str, zone: tzinfo = UTC) -> dict[str, Entry]:
     for line, row in read_table(path):
         number = re.search(r"(\d+)$", row.get("Identifier", ""))
         if number is None:
-            raise ClassError(
-                f"{path}, line {line}: it has no Identifier such as 'Participant 1234'. Moodle's grading worksheet "
-                "has: View all submissions, Download grading worksheet (in English)."
-            )
+            here = "Moodle's grading worksheet has: View all submissions, Download grading worksheet (in English)"
+            raise ClassError(f"{path}, line {line}: it has no Identifier such as 'Participant 1234'. {here}.")
         if number[1] in found:
             raise ClassError(f"{path}, line {line}: {row['Identifier']} stands in it twice. Download it again.")
-        found[number[1]] = Entry(
-            number[1],
-            row.get("Full name", ""),
-            row.get("Email address", ""),
-            row.get("ID number", ""),
-            row.get("Username", ""),
-            read_time(row.get("Last modified (submission)", ""), zone),
-            row,
-        )
+        modified = read_time(row.get("Last modified (submission)", ""), zone)
+        name, email, id_number, login = (row.get(heading, "") for heading in _ABOUT)
+        found[number[1]] = Entry(number[1], name, email, id_number, login, modified, row)
     return found
 
 
@@ -65,9 +58,7 @@ def read_time(text: str, zone: tzinfo = UTC) -> datetime | None:
     return None
 
 
-def filled_worksheet(
-    entries: Mapping[str, Entry], scores: Mapping[str, float], most: float, comments: Mapping[str, str] | None = None
-) -> str:
+def filled_worksheet(entries: Mapping[str, Entry], scores: Mapping[str, float], most: float) -> str:
     """Return the worksheet's text with the Grade of each number in `scores` filled in, out of `most`.
 
     What has no score keeps an empty Grade: Moodle leaves those as they are. Cells are escaped (`csv_cells.plain_cell`).
@@ -78,17 +69,14 @@ def filled_worksheet(
             raise ClassError(f"the worksheet has no column {heading!r}, which Moodle asks for. Download it in English.")
     rows = [headings]
     for number, entry in entries.items():
-        row = dict(entry.row)
-        row["Grade"] = f"{scores[number]:.2f}" if number in scores else ""
+        row = {**entry.row, "Grade": f"{scores[number]:.2f}" if number in scores else ""}
         if "Maximum Grade" in row and number in scores:
-            _same_maximum(row["Maximum Grade"], most)
-        if "Feedback comments" in row and comments and number in comments:
-            row["Feedback comments"] = comments[number]
+            _refuse_another_maximum(row["Maximum Grade"], most)
         rows.append([row.get(heading, "") for heading in headings])
     return plain_csv(rows)
 
 
-def _same_maximum(told, most):
+def _refuse_another_maximum(told, most):
     try:
         there = float(told.replace(",", "."))
     except ValueError:

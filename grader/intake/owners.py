@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 
-from grader.intake.filenames import CANVAS, FOLDERS, MOODLE, Sent
+from grader.intake.filenames import CANVAS, FOLDERS, Sent
 from grader.intake.moodle import Entry
 from grader.intake.roster import Person, same_name
 
@@ -12,13 +12,8 @@ class Unsure(Exception):
     """It can't be told whose it is; the text says why and what would tell."""
 
 
-def owner_of(
-    found: list[Sent], people: Sequence[Person] = (), worksheet: Mapping[str, Entry] | None = None
-) -> tuple[str, Sent]:
-    """Return (student, `Sent`) for the readings `found` of one name. Raises Unsure.
-
-    `people`: the roster, a list of `Person`; `worksheet`: number -> `moodle.Entry`, or None.
-    """
+def owner_of(found: list[Sent], people: Sequence[Person], worksheet: Mapping[str, Entry] | None) -> tuple[str, Sent]:
+    """Return (student, `Sent`) for the readings `found` of one name, by roster and worksheet. Raises Unsure."""
     owners = [(student, sent) for sent in found for student in _owners(sent, people, worksheet)]
     if people and len(found) > 1:
         # who chooses a name of theirs with care can make a second reading: then the numbers must all speak for one
@@ -40,52 +35,35 @@ def entry_of(student: str, people: Sequence[Person], worksheet: Mapping[str, Ent
     """Return the number of the one row of `worksheet` (number -> `moodle.Entry`) that is `student`'s, or None."""
     person = next((person for person in people if person.student == student), None)
     if person is None:
-        found = [n for n, entry in worksheet.items() if student in (_made_up_of(entry), entry.login, entry.email)]
+        found = [n for n, e in worksheet.items() if student in (_made_up(e.name.replace("_", " "), n, e), e.email)]
     else:
-        found = [n for n, entry in worksheet.items() if _is_entry(person, entry)]
         by_name = [n for n, entry in worksheet.items() if same_name(entry.name) == same_name(person.full_name)]
-        found = found or by_name
+        found = [n for n, entry in worksheet.items() if _is_entry(person, entry)] or by_name
     return found[0] if len(found) == 1 else None
 
 
-def _made_up_of(entry):
-    return _made_up(Sent(MOODLE, entry.name.replace("_", " "), entry.number, ""), entry)
-
-
 def _owners(sent, people, worksheet):
-    if sent.platform == FOLDERS:
-        return _in_folders(sent, people)
     entry = (worksheet or {}).get(sent.number)
     if not people:
-        return [_made_up(sent, entry)]
+        return [sent.who if sent.platform == FOLDERS else _made_up(sent.who, sent.number, entry)]
+    if sent.platform == FOLDERS:
+        return [person.student for person in people if person.student == sent.who]
     if sent.platform == CANVAS:
         return [person.student for person in people if _is_canvas(sent, person)]
-    if entry is not None:
-        by = [p.student for p in people if _is_entry(p, entry)]
-        if by:
-            return by
-    return [p.student for p in people if same_name(p.full_name) == same_name(sent.who)]
-
-
-def _in_folders(sent, people):
-    if not people:
-        return [sent.who]
-    return [person.student for person in people if person.student == sent.who]
+    by_entry = [person.student for person in people if entry is not None and _is_entry(person, entry)]
+    return by_entry or [p.student for p in people if same_name(p.full_name) == same_name(sent.who)]
 
 
 def _is_canvas(sent, person):
     """Both must be right, number and name: either alone may have been put there by whoever chose the rest of it."""
     if person.canvas_id and person.canvas_id != sent.number:
         return False
-    written = {_run_together(person.full_name), _run_together(f"{person.last}{person.first}")}
-    if "," in person.full_name:
-        last, _, first = person.full_name.partition(",")
-        written.add(_run_together(first + last))
-    else:
-        first, _, last = person.full_name.rpartition(" ")
-        written.add(_run_together(last + first))
-    anonymous = not sent.who
-    return (bool(person.canvas_id) and anonymous) or _run_together(sent.who) in written - {""}
+    if not sent.who:  # anonymous
+        return bool(person.canvas_id)
+    name = person.full_name
+    one, _, other = name.partition(",") if "," in name else name.rpartition(" ")
+    written = {_run_together(text) for text in (name, person.last + person.first, other + one)}
+    return _run_together(sent.who) in written - {""}
 
 
 def _is_entry(person, entry):
@@ -98,9 +76,9 @@ def _run_together(name):
     return re.sub(r"\W", "", name.casefold())
 
 
-def _made_up(sent, entry):
+def _made_up(name, number, entry):
     """Without a roster: a name that says who it is and that no two students share."""
     if entry is not None and (entry.login or entry.email):
         return entry.login or entry.email
-    who = re.sub(r"[^\w]+", "-", sent.who.strip()).strip("-_")
-    return "-".join(part for part in (who, sent.number.replace("_", "-")) if part)
+    who = re.sub(r"[^\w]+", "-", name.strip()).strip("-_")
+    return "-".join(part for part in (who, number.replace("_", "-")) if part)

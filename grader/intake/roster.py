@@ -59,20 +59,19 @@ def read_roster(course: CourseFolder, path: Path | None = None) -> list[Person]:
     place = path or course.root / "roster.csv"
     if path is None and not place.exists():
         return []
-    found = [(line, person) for line, person in _people(place)]
-    lines: dict[tuple[str, str], int] = {}
-    for line, person in found:
+    people, lines = [], {}
+    for line, person in _people(place):
         why = not_a_student(person.student)
         if why:
             raise ClassError(f"{place}, line {line}: {person.student!r} can't be a student's name: {why}.")
         for key in ("student", "canvas_id"):
             value = getattr(person, key)
-            if value and lines.setdefault((key, value.casefold()), line) != line:
-                first = lines[key, value.casefold()]
-                raise ClassError(
-                    f"{place}: {value!r} stands in it twice ({key}), in lines {first} and {line}. Remove one."
-                )
-    return [person for _, person in found]
+            first = lines.setdefault((key, value.casefold()), line)
+            if value and first != line:
+                twice = f"{value!r} stands in it twice ({key}), in lines {first} and {line}"
+                raise ClassError(f"{place}: {twice}. Remove one.")
+        people.append(person)
+    return people
 
 
 def read_table(path: Path | str) -> Iterator[tuple[int, dict[str, str]]]:
@@ -89,8 +88,7 @@ def read_table(path: Path | str) -> Iterator[tuple[int, dict[str, str]]]:
         text = data.decode(encoding)
     except UnicodeDecodeError:
         raise ClassError(f"{path} is not text in UTF-8. Save it as CSV in UTF-8.") from None
-    head = text.split("\n", 1)[0]
-    delimiter = max(",;\t", key=head.count)
+    delimiter = max(",;\t", key=text.split("\n", 1)[0].count)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     try:
         headings = [heading.strip() for heading in next(reader, [])]
@@ -114,8 +112,7 @@ def _people(path):
         if canvas and ("points possible" in row.get("student", "").casefold() or not row.get("id")):
             continue  # Canvas's second row, and the student that it makes for tests
         told = {field.name: _first(row, field.name, canvas) for field in fields(Person)}
-        if not told["student"] and told["email"]:
-            told["student"] = told["email"]
+        told["student"] = told["student"] or told["email"]
         if not told["student"]:
             raise ClassError(
                 f"{path}, line {line}: no column says which folder under submitted/ is this student's. Name one of the "
@@ -128,7 +125,5 @@ def _first(row, name, canvas):
     """Return what stands under the headings of `name`; in Canvas's export Student is the name, ID is Canvas's own."""
     if canvas and name in ("student", "name"):
         return row.get("student", "") if name == "name" else row.get("sis login id") or row.get("sis user id", "")
-    headings = (name, *_HEADINGS[name])
-    if name == "canvas_id" and not canvas:
-        headings = ("canvas_id", "canvas id")
+    headings = ("canvas_id", "canvas id") if name == "canvas_id" and not canvas else (name, *_HEADINGS[name])
     return next((row[heading] for heading in headings if row.get(heading)), "")

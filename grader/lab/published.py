@@ -7,23 +7,17 @@ import ast
 from pathlib import Path
 
 from grader.lab.source import LabError
-from grader.lab.spec import Lab
 
 #: Where the reading of imports begins; `strategies` is loaded by name, when a check looks for a counterexample.
 PUBLIC = ("checks", "strategies")
 PRIVATE = ("lab", "marking", "wrong")
 
 
-def beside(lab: Lab) -> list[tuple[Path, str]]:
-    """Return (path, published name) of what lies beside the notebook of `lab`: its data files, then its checks.
-
-    Raises LabError where a file of the checks imports one that is the teacher's.
-    """
-    return [(lab.folder / name, name) for name in (*lab.files, *check_files(lab.folder))]
-
-
 def check_files(folder: Path) -> list[str]:
-    """Return the names of `checks.py`, `strategies.py` and all files of `folder` that they import, in order."""
+    """Return the names of `checks.py`, `strategies.py` and all files of `folder` that they import, in order.
+
+    Raises LabError where one of them imports a file that is the teacher's.
+    """
     found, left = set(), [stem for stem in PUBLIC if (folder / f"{stem}.py").is_file()]
     while left:
         stem = left.pop()

@@ -5,21 +5,24 @@ with the solutions, not committed. The same source gives the same bytes. The rel
 """
 
 import argparse
+import re
 import shutil
 import sys
 from collections.abc import Mapping
+from itertools import zip_longest
 from pathlib import Path
 
 import nbformat
 
-from grader.lab.evidence_words import marked_by
-from grader.lab.published import beside
+from grader.lab.published import check_files
+from grader.lab.secret_draw import drawing
 from grader.lab.source import Cell, LabError, check_id, load_lab
-from grader.lab.spec import Lab
+from grader.lab.spec import VALUE, Lab, Marking
 
 #: In the lab's first text: becomes the table of exercises.
 POINTS = "<!-- points -->"
 SCHEMA = 3  # nbgrader's, since 0.6
+_TOKENS = re.compile(r"[0-9a-z]+|[^0-9a-z]+")
 KERNEL = {
     "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
@@ -48,22 +51,16 @@ def text_of(notebook: nbformat.NotebookNode) -> str:
 
 def write_release(lab: Lab, folder: str | Path) -> Path:
     """Write the release of `lab`, and the files that go with it, into `folder`; return the notebook's path."""
-    folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{lab.name}.ipynb"
-    _write(path, text_of(release_notebook(lab)))
-    for source, name in beside(lab):
-        if (folder / name).resolve() != source:
-            shutil.copyfile(source, folder / name)
+    path = _write(Path(folder) / f"{lab.name}.ipynb", release_notebook(lab))
+    for name in (*lab.files, *check_files(lab.folder)):
+        if (path.parent / name).resolve() != lab.folder / name:
+            shutil.copyfile(lab.folder / name, path.parent / name)
     return path
 
 
 def write_solution(lab: Lab, folder: str | Path) -> Path:
     """Write the notebook with solutions into `folder`; return its path. It is the teacher's: never publish it."""
-    path = Path(folder) / f"{lab.name}.ipynb"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    _write(path, text_of(solution_notebook(lab)))
-    return path
+    return _write(Path(folder) / f"{lab.name}.ipynb", solution_notebook(lab))
 
 
 def difference(lab: Lab) -> str | None:
@@ -83,11 +80,10 @@ def lab_folders(root: str | Path) -> list[Path]:
 
 def _notebook(lab, text):
     cells, table = [], _table(lab) if any(POINTS in cell.text for cell in lab.source.cells) else ""
-    for position, cell in enumerate(lab.source.cells):
+    for cell, following in zip_longest(lab.source.cells, lab.source.cells[1:]):
         shown = text(cell)
         if cell.role == "text":
-            following = lab.source.cells[position + 1 :][:1]
-            shown = shown.replace(POINTS, table) + "".join(_promise(lab, c) for c in following)
+            shown = shown.replace(POINTS, table) + _promise(lab, following)
         cells.append(_cell(cell, shown, lab))
     notebook = nbformat.v4.new_notebook(cells=cells, metadata={**KERNEL, "course": {"lab": lab.name}})
     nbformat.validate(notebook)
@@ -119,11 +115,11 @@ def nbgrader_metadata(cell: Cell, lab: Lab) -> dict | None:
 
 def _promise(lab, cell):
     """Under the text that asks for an exercise: what it is worth and against what it is checked."""
-    if cell.role != "exercise":
+    if cell is None or cell.role != "exercise":
         return ""
     exercise = lab.exercise(cell.exercise)
-    checked = "Read by a person." if exercise.manual else f"Oracle: {exercise.oracle}."
-    return f"\n\n*{_worth(cell.points)}. {checked}*"
+    checked = "Read by a person." if exercise.manual else f"Oracle: {exercise.statement.oracle}."
+    return f"\n\n*{cell.points:g} point{'' if cell.points == 1 else 's'}. {checked}*"
 
 
 def _table(lab):
@@ -132,14 +128,34 @@ def _table(lab):
     return "\n".join([*head, *rows, f"| | | **{lab.points:g}** | |"])
 
 
-def _worth(points):
-    return f"{points:g} point" + ("" if points == 1 else "s")
+def marked_by(exercise: Marking) -> str:
+    """Return the kind of evidence that is asked of `exercise`, and where it is taken."""
+    if exercise.manual:
+        return "a person reads it"
+    cases = exercise.cases(drawing(b"table", exercise.name))
+    kind = _together([exercise.kind(case).describe() for case in cases])
+    if exercise.host is not None:
+        return f"{kind}; and what a second process saw: {exercise.host.seen.describe()}"
+    if exercise.race is not None:
+        return f"{kind}; and its speed, as a ratio, timed outside: {exercise.race.times:g} times the reference's"
+    if exercise.call not in (None, VALUE):
+        return f"{kind}, from a run that the grader steers"
+    return kind
 
 
-def _write(path, text):
+def _together(texts):
+    """Return one text for all of `texts`: sizes that differ from case to case are `any`."""
+    found = [_TOKENS.findall(text) for text in dict.fromkeys(texts)]
+    if len({len(tokens) for tokens in found}) > 1:
+        return " or ".join(dict.fromkeys(texts))
+    return "".join(tokens[0] if len(set(tokens)) == 1 else "any" for tokens in zip(*found, strict=True))
+
+
+def _write(path, notebook):
+    path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_name(path.name + ".part")
-    unfinished.write_text(text, encoding="utf-8", newline="\n")
-    unfinished.replace(path)
+    unfinished.write_text(text_of(notebook), encoding="utf-8", newline="\n")
+    return unfinished.replace(path)
 
 
 def main(arguments: list[str]) -> int:

@@ -5,11 +5,11 @@ Percent format (jupytext). An exercise is a code cell tagged `exercise:NAME` and
 code cell tagged `notebook-only` (pictures, timings, files of the reader's own) is not run when marks are made.
 """
 
-import dataclasses
 import hashlib
+import itertools
 import re
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from course.checks.discovery import load_part
@@ -78,8 +78,8 @@ def load_lab(folder: str | Path, source: Source | None = None) -> Lab:
     if problem:
         raise LabError(f"{folder.name}: {problem}")
     points = {cell.exercise: cell.points for cell in source.exercises()}
-    exercises = tuple(dataclasses.replace(e, points=points[e.name]) for e in lab.exercises)
-    return dataclasses.replace(lab, exercises=exercises, folder=folder, source=source)
+    exercises = tuple(replace(e, points=points[e.name]) for e in lab.exercises)
+    return replace(lab, exercises=exercises, folder=folder, source=source)
 
 
 def read_source(folder: str | Path) -> Source:
@@ -141,8 +141,7 @@ def _read_exercise(cell, name, points, seen):
 
 def split_solution(text: str, name: str) -> tuple[str, str]:
     """Return (release text with a stub for each solution, text with the solutions and without their markers)."""
-    stubbed: list[str] = []
-    whole: list[str] = []
+    stubbed, whole = [], []
     region: list[str] | None = None
     for line in text.splitlines():
         if line.strip() == BEGIN and region is None:
@@ -178,23 +177,19 @@ def _unique(wanted, seen):
 
 def _from_text(cell, seen):
     # an id must not move when another cell changes, so it comes from the text; a repeated text gets a count
-    count = 0
-    while True:
+    for count in itertools.count():
         digest = hashlib.sha256(f"{cell.cell_type}\n{cell.source}\n{count}".encode()).hexdigest()[:12]
         if digest not in seen:
             return _unique(digest, seen)
-        count += 1
 
 
 def _refuse_lonely(name, cells):
     waiting = None
     for cell in cells:
-        if cell.role == "check":
-            if cell.exercise != waiting:
-                raise LabError(f"{name}: check({cell.exercise}) does not follow its exercise.")
-            waiting = None
-        elif cell.role == "exercise":
-            waiting = cell.exercise
+        if cell.role == "check" and cell.exercise != waiting:
+            raise LabError(f"{name}: check({cell.exercise}) does not follow its exercise.")
+        if cell.exercise is not None:
+            waiting = cell.exercise if cell.role == "exercise" else None
 
 
 def _run(folder, stem, name):
@@ -216,12 +211,10 @@ def _with_wrong(lab, folder):
     if unknown:
         raise LabError(f"{folder.name}: wrong.py names the exercises {', '.join(sorted(unknown))}, unknown to the lab.")
 
-    def filled(exercise):
-        found = {"wrong": wrong.get(exercise.name, exercise.wrong)}
-        found["specification"] = slow.get(exercise.name, exercise.specification)
-        return dataclasses.replace(exercise, **found)
+    def filled(e):
+        return replace(e, wrong=wrong.get(e.name, e.wrong), specification=slow.get(e.name, e.specification))
 
-    return dataclasses.replace(lab, exercises=tuple(filled(exercise) for exercise in lab.exercises))
+    return replace(lab, exercises=tuple(map(filled, lab.exercises)))
 
 
 def _disagreement(lab, source, folder):

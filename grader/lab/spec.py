@@ -121,16 +121,6 @@ class Marking:
         return self.statement.entry
 
     @property
-    def oracle(self) -> str:
-        """One sentence that names the oracle; the notebook shows it."""
-        return self.statement.oracle
-
-    @property
-    def tensors(self) -> bool:
-        """Whether the entry is called on torch tensors."""
-        return self.statement.tensors
-
-    @property
     def call(self) -> str | None:
         """Source text that defines `drive(entry, *arguments)`, which runs beside the entry; None for a plain call."""
         return source_of(self.statement.call) if self.host is None else self.host.call
@@ -146,14 +136,6 @@ class Marking:
         """Return the kind of evidence that `case` asks for."""
         return self.evidence(case) if callable(self.evidence) else self.evidence
 
-    def complaint(self, case: Case, got: Any) -> str | None:
-        """Return None when `got` is right, else a sentence: what was expected. `got` is decoded evidence."""
-        return self.statement.complaint(case, got)
-
-    def question(self, case: Case) -> str:
-        """Return the call in words."""
-        return self.statement.question(case)
-
     def share(self, cases: list[Case], right: list[bool], race_lost: bool = False) -> float:
         """Return the share of the points, 0 to 1: that of the groups all of whose cases are `right`.
 
@@ -165,20 +147,16 @@ class Marking:
         return sum(share for group, share in self.groups.items() if group not in lost)
 
 
+@lru_cache(maxsize=32)
 def source_of(call: Callable | str | None) -> str | None:
     """Return `call` as source text that defines `drive`: a function's whole file, which must stand alone."""
     if call is None or isinstance(call, str):
         return call
     path = Path(inspect.getfile(call))
-    text = _read(path, path.stat().st_mtime_ns)
+    text = path.read_text(encoding="utf-8")
     if re.search(r"^\s*from \.", text, re.M):
         raise ValueError(f"{path.name}: it runs beside an answer, alone: it can't import siblings.")
     return text if call.__name__ == "drive" else f"{text}\ndrive = {call.__name__}\n"
-
-
-@lru_cache(maxsize=32)
-def _read(path, _changed):
-    return path.read_text(encoding="utf-8")
 
 
 @dataclass(frozen=True)

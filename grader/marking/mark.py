@@ -19,28 +19,12 @@ from dataclasses import asdict, dataclass
 
 from grader.lab.spec import Lab
 from grader.marking.rounds import ask_all
-from grader.marking.verdict import verdict
+from grader.marking.verdict import ExerciseMark, verdict
 from grader.sandbox import Sandbox
 from grader.submission.read import TooLarge, Unreadable
 from grader.submission.rebuild import rebuild
 
 STATES = ("graded", "missing", "crashed", "timed_out", "unreadable", "refused", "grader_failed")
-
-
-@dataclass(frozen=True)
-class ExerciseMark:
-    """One exercise's mark: `state` is one of `STATES`, `reason` the smallest counterexample or what went wrong.
-
-    `cases`: for each question {"group": …, "edge": …, "right": …}. `manual`: a person gives the score.
-    """
-
-    name: str
-    state: str
-    score: float
-    max_score: float
-    reason: str = ""
-    cases: tuple[dict, ...] = ()
-    manual: bool = False
 
 
 @dataclass(frozen=True)
@@ -54,10 +38,6 @@ class Marks:
     exercises: tuple[ExerciseMark, ...]
     cells: tuple[dict, ...] = ()
     log: str = ""
-
-    def as_dict(self) -> dict:
-        """Return it as plain data, for JSON."""
-        return asdict(self)
 
     def exercise(self, name: str) -> ExerciseMark:
         """Return the mark of the exercise so called."""
@@ -83,7 +63,7 @@ def mark_submission(lab: Lab, notebook: bytes, secret: bytes, sandbox: Callable 
     except TooLarge as problem:
         return unasked(lab, "refused", f"The notebook was not read: {problem}")
     asked = ask_all(lab, rebuilt, secret, sandbox)
-    marks = tuple(_mark(exercise, verdict(lab, exercise, asked, rebuilt)) for exercise in lab.exercises)
+    marks = tuple(verdict(exercise, asked, rebuilt) for exercise in lab.exercises)
     return Marks(lab.name, marks, tuple(asdict(cell) for cell in rebuilt.cells), asked.log)
 
 
@@ -91,9 +71,3 @@ def unasked(lab: Lab, state: str, reason: str) -> Marks:
     """Return the `Marks` of a submission of which nothing was asked: every exercise in that `state`, without points."""
     marks = [ExerciseMark(e.name, state, 0.0, e.points or 0, reason, (), e.manual) for e in lab.exercises]
     return Marks(lab.name, tuple(marks))
-
-
-def _mark(exercise, found):
-    points = exercise.points or 0
-    score = round(points * found.share, 4)
-    return ExerciseMark(exercise.name, found.state, score, points, found.reason, found.cases, exercise.manual)

@@ -29,6 +29,7 @@ from grader.submission.visible_course import ROOT, visible_files
 IMPORTS = 60.0  # seconds for the lab's imports on a busy machine; torch takes two on an idle one
 REPORT = 65536
 INSIDE = Path(__file__).parents[1] / "inside"
+SUBMISSION = ("values", "cells", "stand_ins", "serve")  # files of it
 
 
 class SetUpFailed(RuntimeError):
@@ -64,9 +65,9 @@ class SandboxedSubmission:
         """`cells`: texts to run; `sandbox`: `Sandbox`, or the like; `seconds`: the most for all that is asked."""
         self._lab, self._patience = lab, patience()
         seconds *= self._patience
-        self._running = sandbox(_profile(lab, seconds)).start(_program("values", "cells", "stand_ins", "serve"))
+        self._running = sandbox(_profile(lab, seconds)).start(_program(*SUBMISSION))
         self._messages = Messages(self._running)
-        self._companion = Companion(sandbox, _program("values", "cells", "stand_ins", "serve", "host"), seconds)
+        self._companion = Companion(sandbox, _program(*SUBMISSION, "host"), seconds)
         self._cells = list(cells)
         self.errors: dict[int, str] = {}
 
@@ -178,15 +179,8 @@ module.main(REQUESTS, EVIDENCE)
 
 def _request(exercise, case, kind):
     arguments = tuple(case.arguments)
-    return pack(
-        {
-            "entry": exercise.entry,
-            "arguments": _tensors(arguments) if exercise.tensors else arguments,
-            "drive": exercise.call,
-            "files": dict(case.files),
-            "evidence": kind.plan(),
-        }
-    )
+    asked = {"entry": exercise.entry, "drive": exercise.call, "files": dict(case.files), "evidence": kind.plan()}
+    return pack({**asked, "arguments": _tensors(arguments) if exercise.statement.tensors else arguments})
 
 
 def _tensors(value):

@@ -75,10 +75,8 @@ def ask_all(lab: Lab, rebuilt: Rebuilt, secret: bytes, sandbox: Callable) -> Ask
         if to_ask:
             try:
                 rebuilt = _round(lab, rebuilt, to_ask, asked, sandbox)
-            except (
-                ValueError,
-                OSError,
-            ) as failure:  # a file or module that the lab names isn't there; no process to be had
+            except (ValueError, OSError) as failure:
+                # a file or module that the lab names isn't there; no process to be had
                 asked.failed.update({e.name: f"its sandbox could not be made: {failure}" for e in to_ask})
         elif open_:
             _race(lab, rebuilt, open_[0], asked, sandbox, secret)
@@ -171,7 +169,8 @@ def _ask(exercise, steps, asked, submission):
         try:
             answer = submission.ask(exercise, case)
         except Stopped as stopped:
-            _give_up_group(exercise, asked, number, Result(f"{exercise.question(case)}: {stopped.why}", stopped.state))
+            said = f"{exercise.statement.question(case)}: {stopped.why}"
+            _give_up_group(exercise, asked, number, Result(said, stopped.state))
             raise _Over from None
         if answer.kind == "absent":
             mine = [number for number, step in enumerate(steps) if step.exercise == exercise.name]
@@ -205,12 +204,13 @@ def _race(lab, rebuilt, exercise, asked, sandbox, secret):
 
 def problem(exercise: Marking, case: Case, answer: Answer) -> str | None:
     """Return None when `answer` is right, else what is said of it: the question, what came, what was expected."""
+    question = exercise.statement.question(case)
     if answer.kind == "raised":
-        return f"{exercise.question(case)} raised {answer.text}"
+        return f"{question} raised {answer.text}"
     if answer.kind == "other kind":
-        return f"{exercise.question(case)} gave {answer.text}, where {exercise.kind(case).describe()} is asked for"
-    complaint = exercise.complaint(case, answer.value)
-    return None if complaint is None else f"{exercise.question(case)} gave {_shown(answer.value)}; {complaint}"
+        return f"{question} gave {answer.text}, where {exercise.kind(case).describe()} is asked for"
+    complaint = exercise.statement.complaint(case, answer.value)
+    return None if complaint is None else f"{question} gave {_shown(answer.value)}; {complaint}"
 
 
 def _shown(value):

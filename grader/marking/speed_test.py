@@ -36,7 +36,7 @@ def race(
                 got = submission.ask(exercise, question)
                 complaint = _complaint(exercise, question, got, wanted)
                 if complaint is not None:
-                    return f"in the race, {exercise.question(question)} is wrong: {complaint}"
+                    return f"in the race, {exercise.statement.question(question)} is wrong: {complaint}"
                 submitted.append(got.seconds)
         # again afterwards: if the machine was busy with other things only before, that must not win the race; no
         # one has seen these questions, so they are the next try's, too
@@ -64,7 +64,7 @@ def _complaint(exercise, case, got, wanted):
     if got.kind != "value":
         return got.text
     if exercise.statement.judge or exercise.statement.accepts:
-        return exercise.complaint(case, got.value)
+        return exercise.statement.complaint(case, got.value)
     # no student's line ran where the reference did: its answer is as good as the oracle's, and sooner there
     return None if equal(got.value, wanted.value, exercise.statement.tolerance) else f"expected {show(wanted.value)}"
 

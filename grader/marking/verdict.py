@@ -1,10 +1,10 @@
-"""From what was asked of one exercise to its mark: the state, the share of its points, and the reason in words."""
+"""From what was asked of one exercise to its mark: the state, the points, and the reason in words."""
 
 import re
 from dataclasses import dataclass
 
 from grader.inside.values import pack
-from grader.lab.spec import Lab, Marking
+from grader.lab.spec import Marking
 from grader.marking.rounds import Asked
 from grader.submission.rebuild import Rebuilt
 
@@ -13,39 +13,47 @@ ADDRESS = re.compile(r" at 0x[0-9a-f]{6,16}\b")
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """`share` of the points, 0 to 1; `state` and `reason` as in `mark.ExerciseMark`."""
+class ExerciseMark:
+    """One exercise's mark: `state` is one of `mark.STATES`, `reason` the smallest counterexample or what went wrong.
 
+    `cases`: for each question {"group": …, "edge": …, "right": …}. `manual`: a person gives the score.
+    """
+
+    name: str
     state: str
-    share: float
+    score: float
+    max_score: float
     reason: str = ""
     cases: tuple[dict, ...] = ()
+    manual: bool = False
 
 
-def verdict(lab: Lab, exercise: Marking, asked: Asked, rebuilt: Rebuilt) -> Verdict:
-    """Return the `Verdict` on `exercise`, from `asked` (`rounds.Asked`) of the `rebuilt` submission."""
+def verdict(exercise: Marking, asked: Asked, rebuilt: Rebuilt) -> ExerciseMark:
+    """Return the mark of `exercise`, from what the `rebuilt` submission was `asked`."""
     name = exercise.name
+    beside = "".join(f" Note: {one}." for one in asked.left_out)
     if exercise.manual:
         missing = rebuilt.answered[name] != "changed"
-        return Verdict("missing" if missing else "graded", 0.0, "A person marks this one.")
+        return _mark(exercise, "missing" if missing else "graded", "A person marks this one.")
     if name in asked.failed:
-        return Verdict("grader_failed", 0.0, _cut(f"Our side failed, mark it again: {asked.failed[name]}."))
+        return _mark(exercise, "grader_failed", f"Our side failed, mark it again: {asked.failed[name]}.")
     if name in asked.hung:
         state, why = asked.hung[name]
-        return Verdict(state, 0.0, _cut(f"{name}: {why}.{_beside(asked)}"))
+        return _mark(exercise, state, f"{name}: {why}.{beside}")
+    if error := asked.absent.get(name):
+        return _mark(exercise, "crashed", f"Its cell failed: {error}.{beside}")
     if name in asked.absent:
-        return _not_there(exercise, asked, rebuilt)
-    return _answered(lab, exercise, asked, rebuilt)
+        return _mark(exercise, "missing", f"The notebook defines no {exercise.entry}.{beside}")
+    return _answered(exercise, asked, rebuilt)
 
 
-def _not_there(exercise, asked, rebuilt):
-    error = asked.absent[exercise.name]
-    if error:
-        return Verdict("crashed", 0.0, _cut(f"Its cell failed: {error}.{_beside(asked)}"))
-    return Verdict("missing", 0.0, _cut(f"The notebook defines no {exercise.entry}.{_beside(asked)}"))
+def _mark(exercise, state, reason, share=0.0, cases=()):
+    points = exercise.points or 0
+    score = round(points * share, 4)
+    return ExerciseMark(exercise.name, state, score, points, _cut(reason), cases, exercise.manual)
 
 
-def _answered(lab, exercise, asked, rebuilt):
+def _answered(exercise, asked, rebuilt):
     cases, results = asked.cases[exercise.name], asked.results[exercise.name]
     right = [result.problem is None for result in results]
     raced = asked.races.get(exercise.name)
@@ -54,13 +62,14 @@ def _answered(lab, exercise, asked, rebuilt):
     share = 0.0 if _is_wrong_where_timed(exercise, cases, results) else exercise.share(cases, right, lost)
     told = tuple({"group": c.group, "edge": c.edge, "right": r} for c, r in zip(cases, right, strict=True))
     if all(right) and not (raced and raced.problem):
-        return Verdict("graded", share, f"{len(cases)} questions, all right.", told)
+        return _mark(exercise, "graded", f"{len(cases)} questions, all right.", share, told)
     if share == 0 and rebuilt.answered[exercise.name] == "as released":
-        return Verdict("missing", 0.0, "The cell is as released: not answered.", told)
+        return _mark(exercise, "missing", "The cell is as released: not answered.", 0.0, told)
     stopped = [result.stopped for result in [*results, *([raced] if raced else [])] if result.stopped]
     state = stopped[0] if stopped and share == 0 else "graded"
-    reason = _smallest(cases, results) or raced.problem
-    return Verdict(state, share, _cut(f"{reason}.{_builds_on(lab, exercise, asked)}"), told)
+    broken = [name for name in exercise.needs if _is_broken(name, asked)]
+    needs = f" It builds on {' and '.join(broken)}, not right yet." if broken else ""
+    return _mark(exercise, state, f"{_smallest(cases, results) or raced.problem}.{needs}", share, told)
 
 
 def _is_wrong_where_timed(exercise, cases, results):
@@ -81,17 +90,8 @@ def _smallest(cases, results):
     return min(wrong)[-1] if wrong else None
 
 
-def _builds_on(lab, exercise, asked):
-    broken = [name for name in exercise.needs if _is_broken(name, asked)]
-    return f" It builds on {' and '.join(broken)}, not right yet." if broken else ""
-
-
 def _is_broken(name, asked):
     return name in asked.hung or name in asked.absent or any(r and r.problem for r in asked.results.get(name, []))
-
-
-def _beside(asked):
-    return "".join(f" Note: {one}." for one in asked.left_out)
 
 
 def _cut(text):

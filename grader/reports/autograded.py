@@ -9,11 +9,13 @@ below each answer stands the mark's reason.
 
 import re
 from datetime import UTC
-from typing import Any
+
+import nbformat
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from grader.classroom import atomic
 from grader.classroom.folders import CourseFolder, refuse_links
-from grader.lab.release import nbgrader_metadata
+from grader.lab.release import KERNEL, nbgrader_metadata
 from grader.lab.spec import Lab
 from grader.marking.mark import Marks
 from grader.marking.plain_text import plain
@@ -21,10 +23,7 @@ from grader.runs.grade import Graded
 from grader.runs.results import read_result
 from grader.submission.pictures import NotAPicture, clean_png
 
-METADATA = {
-    "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
-    "language_info": {"name": "python", "pygments_lexer": "ipython3"},
-}
+METADATA = {**KERNEL, "language_info": {"name": "python", "pygments_lexer": "ipython3"}}
 
 
 def write_autograded(course: CourseFolder, lab: Lab, one: Graded) -> None:
@@ -42,30 +41,25 @@ def write_autograded(course: CourseFolder, lab: Lab, one: Graded) -> None:
     stamp = {"sha": result.sha, "at": result.at.isoformat()}
     if ((atomic.read_json(path) or {}).get("metadata") or {}).get("course") == stamp:
         return
-    import nbformat
-
     notebook = safe_notebook(lab, result.marks)
     notebook.metadata["course"] = stamp
     atomic.write(path, nbformat.writes(notebook, version=4) + "\n")
 
 
-def safe_notebook(lab: Lab, marks: Marks) -> Any:
-    """Return the notebook (an nbformat node) of `marks` for `lab`, as `load_lab` gives it, fit for formgrader.
+def safe_notebook(lab: Lab, marks: Marks) -> nbformat.NotebookNode:
+    """Return the notebook of `marks` for `lab`, as `load_lab` gives it, fit for formgrader.
 
     Each exercise's two cells, answer and check, are there once, with nbgrader's metadata, whatever the student did to
     them: formgrader hangs scores and comments on these.
     """
-    import nbformat
-
     cells, placed = [], set()
     for number, shown in enumerate(marks.cells, start=1):
         exercise = shown["exercise"]
         if shown["given"] and exercise is not None:
             continue  # the lab's own check: it stands below the answer
         answer = exercise is not None and exercise not in placed
-        cells.append(
-            _as_handed_in(shown, number, nbgrader_metadata(lab.source.cell(exercise), lab) if answer else None)
-        )
+        metadata = nbgrader_metadata(lab.source.cell(exercise), lab) if answer else None
+        cells.append(_as_handed_in(shown, number, metadata))
         if answer:
             placed.add(exercise)
             cells += _check(lab, marks, exercise)
@@ -74,7 +68,7 @@ def safe_notebook(lab: Lab, marks: Marks) -> Any:
             made = {"type": "code", "text": "# not in this notebook", "pictures": ()}
             cells.append(_as_handed_in(made, number, nbgrader_metadata(lab.source.cell(exercise.name), lab)))
             cells += _check(lab, marks, exercise.name)
-    notebook = nbformat.v4.new_notebook(cells=cells, metadata=METADATA)
+    notebook = new_notebook(cells=cells, metadata=METADATA)
     nbformat.validate(notebook)
     return notebook
 
@@ -91,8 +85,6 @@ def verbatim(text: str) -> str:
 
 
 def _as_handed_in(shown, number, nbgrader):
-    from nbformat.v4 import new_code_cell, new_markdown_cell
-
     metadata = {"nbgrader": nbgrader} if nbgrader else {}
     if shown["type"] == "code":
         outputs = [_picture(picture, n) for n, picture in enumerate(shown["pictures"], start=1)]
@@ -101,35 +93,23 @@ def _as_handed_in(shown, number, nbgrader):
 
 
 def _picture(picture, number):
-    from nbformat.v4 import new_output
-
     try:
-        data = {"image/png": clean_png(picture), "text/plain": f"picture {number}"}
+        return new_output("display_data", {"image/png": clean_png(picture), "text/plain": f"picture {number}"})
     except NotAPicture as problem:
         return _words(f"A picture is not shown: {problem}.")
-    return new_output("display_data", data)
 
 
 def _check(lab, marks, exercise):
     """Return the cell that carries the exercise's points and says why, in a list; none where a person marks it."""
-    from nbformat.v4 import new_code_cell
-
     if lab.exercise(exercise).manual:
         return []
     cell = next(cell for cell in lab.source.cells if cell.role == "check" and cell.exercise == exercise)
-    nbgrader = nbgrader_metadata(cell, lab)
-    mark = marks.exercise(exercise)
+    metadata, mark = {"nbgrader": nbgrader_metadata(cell, lab)}, marks.exercise(exercise)
     told = f"{mark.state}, {mark.score:g} of {mark.max_score:g}\n{plain(mark.reason)}\n"
-    return [
-        new_code_cell(
-            f"check({exercise})", id=f"check-{exercise}", metadata={"nbgrader": nbgrader}, outputs=[_words(told)]
-        )
-    ]
+    return [new_code_cell(f"check({exercise})", id=f"check-{exercise}", metadata=metadata, outputs=[_words(told)])]
 
 
 def _words(text):
-    from nbformat.v4 import new_output
-
     return new_output("stream", name="stdout", text=plain(text))
 
 

@@ -3,19 +3,31 @@
 A student whose mark isn't whole yet (the grader failed, or a person's mark is due) gets an empty cell: never a zero.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from grader.classroom import atomic
+from grader.classroom.class_file import ClassFile
 from grader.classroom.csv_cells import plain_csv
 from grader.classroom.folders import ClassError
 from grader.intake.moodle import filled_worksheet, read_worksheet
 from grader.intake.owners import entry_of
 from grader.intake.roster import Person
-from grader.reports.gradebook import read_gradebook
-from grader.reports.totals import Total, totals_of
+from grader.lab.spec import Lab
+from grader.reports.gradebook import Manual, read_gradebook
 from grader.runs.assignment import Assignment
-from grader.runs.grade import standing
+from grader.runs.grade import Graded, standing
+
+
+@dataclass(frozen=True)
+class Total:
+    """What a student gets for a lab: `score` out of `most`, None while it isn't whole; `note` says why."""
+
+    student: str
+    score: float | None
+    most: float
+    note: str = ""
 
 
 def write_exports(
@@ -47,6 +59,38 @@ def write_exports(
     return lines
 
 
+def totals_of(
+    lab: Lab,
+    rules: ClassFile,
+    graded: Sequence[Graded],
+    waiting: Sequence[str],
+    book: Mapping[str, Mapping[str, Manual]],
+) -> list[Total]:
+    """Return a `Total` a student. `graded`, `waiting`: as `grade.standing` gives; `book`: as `read_gradebook` gives."""
+    most = rules.lab(lab.name).points or lab.points
+    found = [_total(lab, one, book.get(one.student, {}), most) for one in graded]
+    found += [Total(student, None, most, "not marked yet") for student in waiting]
+    return sorted(found, key=lambda total: total.student)
+
+
+def _total(lab, one, entered, most):
+    scores, pending = [], []
+    for row in one.rows:
+        theirs = entered.get(row.exercise)
+        if theirs is not None and theirs.score is not None:
+            scores.append(theirs.score)
+        elif row.is_pending:
+            pending.append(f"{row.exercise}: our side failed, mark it again")
+        elif lab.exercise(row.exercise).manual and row.state == "graded":
+            pending.append(f"{row.exercise}: waits for a person's mark")
+        else:
+            scores.append(row.score)
+    if pending:
+        return Total(one.student, None, most, "; ".join(pending))
+    score = sum(scores) * (1 - one.cost) * (most / lab.points if lab.points else 1.0)
+    return Total(one.student, round(max(0.0, score), 4), most, f"late: -{one.cost:.0%}" if one.cost else "")
+
+
 def canvas_file(totals: Sequence[Total], people: Sequence[Person], column: str, most: float) -> tuple[str, list[str]]:
     """Return the text of a CSV file for Canvas's gradebook import, and whom Canvas will not find by a number.
 
@@ -56,13 +100,11 @@ def canvas_file(totals: Sequence[Total], people: Sequence[Person], column: str, 
     known = {person.student: person for person in people}
     lines, unsure = [], []
     for total in totals:
-        person = known.get(total.student)
-        if person is None or not (person.canvas_id or person.sis_id or person.login):
+        person = known.get(total.student, Person(total.student))
+        numbers = (person.canvas_id, person.sis_id, person.login)
+        if not any(numbers):
             unsure.append(total.student)
-        about = (total.student, "", "", "", "")
-        if person is not None:
-            about = (person.full_name or total.student, person.canvas_id, person.sis_id, person.login, person.section)
-        lines.append([*about, _number(total.score)])
+        lines.append([person.full_name or total.student, *numbers, person.section, _number(total.score)])
     head = ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", column]
     return plain_csv([head, ["    Points Possible", "", "", "", "", f"{most:g}"], *lines]), unsure
 
@@ -72,9 +114,8 @@ def moodle_file(totals: Sequence[Total], people: Sequence[Person], lab: str) -> 
     known = {person.student: person for person in people}
     lines = []
     for total in totals:
-        person = known.get(total.student)
-        about = (person.login, person.sis_id, person.email) if person else ("", "", "")
-        lines.append([total.student, *about, _number(total.score)])
+        person = known.get(total.student, Person(total.student))
+        lines.append([total.student, person.login, person.sis_id, person.email, _number(total.score)])
     return plain_csv([["Username", "Login", "ID number", "Email address", lab], *lines])
 
 

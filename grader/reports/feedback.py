@@ -14,8 +14,9 @@ from pathlib import Path
 
 from grader.classroom import atomic
 from grader.classroom.folders import not_a_student, refuse_links
-from grader.marking.mark import ExerciseMark, Marks
+from grader.marking.mark import Marks
 from grader.marking.plain_text import CELL, PAGE, plain
+from grader.marking.verdict import ExerciseMark
 from grader.reports.gradebook import Manual, read_gradebook
 from grader.runs.assignment import Assignment
 from grader.runs.grade import standing
@@ -202,12 +203,8 @@ def _line(text):
 def _marks(course, lab, one):
     """Return the marks as the class file has them: the rows' scores and reasons, with the cells of the result."""
     result = read_result(course, lab.name, one.student, one.sha)
-    by_hand = {exercise.name: exercise.manual for exercise in lab.exercises}
-    cases = {mark.name: mark.cases for mark in result.marks.exercises} if result else {}
     marks = tuple(
-        ExerciseMark(
-            r.exercise, r.state, r.score, r.max_score, r.reason, cases.get(r.exercise, ()), by_hand[r.exercise]
-        )
+        ExerciseMark(r.exercise, r.state, r.score, r.max_score, r.reason, manual=lab.exercise(r.exercise).manual)
         for r in one.rows
     )
     return Marks(lab.name, marks, result.marks.cells if result else (), result.marks.log if result else "")

@@ -15,7 +15,6 @@ c = get_config()  # noqa: F821
 c.Autograde.exporter_class = "grader.reports.no_autograder.Refusal"
 """
 
-
 #: What the refusal was called while the grader was a room of the course.
 FORMER, REFUSAL = "course.grading.no_autograder.Refusal", "grader.reports.no_autograder.Refusal"
 

@@ -14,6 +14,7 @@ from datetime import UTC
 from grader.classroom.class_file import ClassFile
 from grader.classroom.folders import ClassError, CourseFolder, not_a_student
 from grader.intake.roster import Person
+from grader.lab.release import KERNEL
 from grader.lab.source import check_id
 from grader.lab.spec import Lab
 from grader.reports.nbgrader_db import open_gradebook
@@ -37,20 +38,12 @@ class Manual:
     due: bool = False
 
 
-@dataclass(frozen=True)
-class Kept:
-    """What became of the gradebook: how many `students` were entered; `flagged`: (student, exercise, before, now)."""
-
-    students: int
-    flagged: tuple = ()
-
-
 def write_gradebook(
     course: CourseFolder, lab: Lab, rules: ClassFile, graded: Sequence[Graded], roster: Sequence[Person] = ()
-) -> Kept:
-    """Put the marks of `graded` (list of `grade.Graded`) into `course`'s gradebook; return `Kept`.
+) -> list[tuple[str, str, float | None, float | None]]:
+    """Put the marks of `graded` into `course`'s gradebook; return (student, exercise, before, now) of what is flagged.
 
-    `lab` as `load_lab` gives it, `rules` the `ClassFile`. Raises ClassError, with the marks that were there intact,
+    `lab` as `load_lab` gives it. Raises ClassError, with the marks that were there intact,
     where nbgrader or alembic is missing, or the gradebook is locked or corrupt.
     """
     flagged = []
@@ -63,12 +56,12 @@ def write_gradebook(
         for first in range(0, len(entered), TOGETHER):
             with _one_commit(book):
                 for one in entered[first : first + TOGETHER]:
-                    _write_person(book, one.student, people.get(one.student))
+                    _write_person(book, people.get(one.student, Person(one.student)))
                     if one.sha or any(row.state != "missing" for row in one.rows):
                         flagged += _write_marks(book, lab, rules, one, cells)
                     else:
                         flagged += _withdraw(book, lab, one, cells)
-        return Kept(len(entered), tuple(flagged))
+    return flagged
 
 
 @contextlib.contextmanager
@@ -121,8 +114,7 @@ def _write_lab(book, lab, rules):
     due = rules.lab(lab.name).due
     due = due.astimezone(UTC).replace(tzinfo=None) if due else None
     book.update_or_create_assignment(lab.name, duedate=due)
-    kernel = json.dumps({"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"})
-    notebook = book.update_or_create_notebook(lab.name, lab.name, kernelspec=kernel)
+    notebook = book.update_or_create_notebook(lab.name, lab.name, kernelspec=json.dumps(KERNEL["kernelspec"]))
     there = {cell.name for cell in [*notebook.grade_cells, *notebook.solution_cells]}
     wanted = {name for e in lab.exercises for name in (e.name, check_id(e.name))}
     if there - wanted and notebook.submissions:
@@ -144,7 +136,6 @@ def _write_lab(book, lab, rules):
         if not by_hand:
             text = next((c.text for c in lab.source.cells if c.role == "check" and c.exercise == exercise.name), "")
             book.update_or_create_source_cell(graded, lab.name, lab.name, cell_type="code", source=text, locked=True)
-
     return _Cells.of(book, lab.name)
 
 
@@ -152,16 +143,14 @@ def _graded_cell(exercise):
     return exercise.name if exercise.manual else check_id(exercise.name)
 
 
-def _write_person(book, student, person):
-    told = {}
-    if person is not None:
-        names = (person.first, person.last)
-        if not any(names) and person.full_name:
-            last, comma, first = person.full_name.partition(",")
-            names = (first.strip(), last.strip()) if comma else tuple(person.full_name.rpartition(" ")[::2])
-        pairs = {"first_name": names[0], "last_name": names[1], "email": person.email, "lms_user_id": person.canvas_id}
-        told = {key: value[:128] for key, value in pairs.items() if value}
-    book.update_or_create_student(student, **told)
+def _write_person(book, person):
+    first, last = person.first, person.last
+    if not (first or last):
+        last, comma, first = (part.strip() for part in person.full_name.partition(","))
+        first, last = (first, last) if comma else person.full_name.rpartition(" ")[::2]
+    pairs = {"first_name": first, "last_name": last, "email": person.email, "lms_user_id": person.canvas_id}
+    told = {key: value[:128] for key, value in pairs.items() if value}
+    book.update_or_create_student(person.student, **told)
 
 
 def _write_marks(book, lab, rules, one, cells):
@@ -177,26 +166,19 @@ def _write_marks(book, lab, rules, one, cells):
     flagged = []
     for exercise in lab.exercises:
         row = rows[exercise.name]
-        before, grade = grades[_graded_cell(exercise)].auto_score, grades[_graded_cell(exercise)]
-        now = _automatic(exercise, row)
-        changed = now != before
-        grade.auto_score = now
+        grade = grades[_graded_cell(exercise)]
+        # None where a person is to give it or the grader failed
+        now = None if row.is_pending or (exercise.manual and row.state == "graded") else row.score
+        before, grade.auto_score = grade.auto_score, now
         if grade.manual_score is None:
             grade.needs_manual_grade = now is None
-        elif changed and not exercise.manual:
+        elif now != before and not exercise.manual:
             grade.needs_manual_grade = True
             flagged.append((one.student, exercise.name, before, now))
         comments[exercise.name].auto_comment = row.reason.translate(_DEAD) or None
     _write_penalty(cells.notebook_of(submission), one, grades.values())
     book.db.commit()
     return flagged
-
-
-def _automatic(exercise, row):
-    """Return the score that the gradebook is told, None where a person is to give one or the grader failed."""
-    if row.is_pending or (exercise.manual and row.state == "graded"):
-        return None
-    return row.score
 
 
 def _write_penalty(notebook, one, grades):
@@ -231,19 +213,17 @@ def _withdraw(book, lab, one, cells):
 
 @dataclass(frozen=True)
 class _Cells:
-    """The lab's cells in the gradebook: `names` of their ids, and which of them carry scores and which comments."""
+    """The lab's cells in the gradebook: `names` of their ids, and which of them carry scores; the others comments."""
 
     notebook: object
     names: Mapping[str, str]
     graded: frozenset
-    commented: frozenset
 
     @classmethod
     def of(cls, book, lab):
         notebook = book.find_notebook(lab, lab)
-        graded, commented = notebook.grade_cells, notebook.solution_cells
-        names = {cell.id: cell.name for cell in [*graded, *commented]}
-        return cls(notebook, names, frozenset(c.id for c in graded), frozenset(c.id for c in commented))
+        names = {cell.id: cell.name for cell in [*notebook.grade_cells, *notebook.solution_cells]}
+        return cls(notebook, names, frozenset(cell.id for cell in notebook.grade_cells))
 
     def notebook_of(self, submission):
         """Return the submission's part for this notebook, or None."""

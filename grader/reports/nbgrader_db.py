@@ -3,6 +3,7 @@
 import contextlib
 import os
 import sys
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,36 +19,34 @@ def open_gradebook(course: CourseFolder) -> Iterator[Any]:
     """Open the gradebook within the `with`; every trouble with it comes out as a ClassError."""
     try:
         from nbgrader.api import Gradebook
-        from sqlalchemy.exc import DatabaseError, OperationalError
+        from sqlalchemy.exc import DatabaseError, SAWarning
     except ImportError:
         raise ClassError(
             "nbgrader is not installed, so its gradebook was not written. Run `pip install 'course[grading]'`, then "
             "the same command again."
         ) from None
     path = course.gradebook
-    _refuse_odd(path)
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        raise ClassError(f"{path} is a link or no plain file. Put the gradebook itself there.")
     fresh = not path.exists() or path.stat().st_size == 0
-    url = f"sqlite:///{path}?timeout={PATIENCE}"
-    book = None
     try:
-        with _alembic(), _quiet():
-            book = Gradebook(url)
-            if fresh:
-                path.chmod(0o600)  # marks are no one else's business
-            yield book
+        with _alembic(), warnings.catch_warnings():
+            # nbgrader's own use of SQLAlchemy 2 gives them
+            warnings.simplefilter("ignore", SAWarning)
+            warnings.simplefilter("ignore", DeprecationWarning)
+            with contextlib.closing(Gradebook(f"sqlite:///{path}?timeout={PATIENCE}")) as book:
+                if fresh:
+                    path.chmod(0o600)  # marks are no one else's business
+                yield book
     except FileNotFoundError as error:
-        _remove_unfinished(path, fresh)
+        if fresh:  # tables without their version: nbgrader would take it for one made before it had any
+            path.unlink(missing_ok=True)
         raise ClassError(
             f"a new gradebook needs the program alembic, and it is not on the path ({error.filename}). It comes with "
             f"nbgrader: run `{sys.executable} -m pip install alembic`, then the same command again."
         ) from None
-    except OperationalError as error:
-        raise ClassError(_trouble(path, error.orig)) from None
     except DatabaseError as error:
         raise ClassError(_trouble(path, error.orig)) from None
-    finally:
-        if book is not None:
-            book.close()
 
 
 def _trouble(path, error):
@@ -66,17 +65,6 @@ def _trouble(path, error):
     )
 
 
-def _refuse_odd(path):
-    if path.is_symlink() or (path.exists() and not path.is_file()):
-        raise ClassError(f"{path} is a link or no plain file. Put the gradebook itself there.")
-
-
-def _remove_unfinished(path, fresh):
-    # tables without their version: nbgrader would take it for one made before it had any
-    if fresh:
-        path.unlink(missing_ok=True)
-
-
 @contextlib.contextmanager
 def _alembic():
     """Let nbgrader find the `alembic` beside this Python, also where its environment isn't activated."""
@@ -87,16 +75,3 @@ def _alembic():
         yield
     finally:
         os.environ["PATH"] = before
-
-
-@contextlib.contextmanager
-def _quiet():
-    """Without the warnings that nbgrader's own use of SQLAlchemy 2 gives."""
-    import warnings
-
-    from sqlalchemy.exc import SAWarning
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SAWarning)
-        warnings.simplefilter("ignore", DeprecationWarning)
-        yield

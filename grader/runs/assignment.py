@@ -23,7 +23,11 @@ class Assignment:
 
 def open_assignment(root: Path, name: str) -> Assignment:
     """Return the `Assignment` of the lab so called in the class's folder at `root`. Raises ClassError or LabError."""
-    course = open_course(root)
-    rules = read_course_file(course)
-    people = read_roster(course)
+    course, rules, people = open_class(root)
     return Assignment(course, load_lab(find_lab(course, name, rules.labs)), rules, people)
+
+
+def open_class(root: Path, roster: Path | None = None) -> tuple[CourseFolder, ClassFile, Sequence[Person]]:
+    """Return the class's folder, its class file, and its roster, which may lie elsewhere. Raises ClassError."""
+    course = open_course(root)
+    return course, read_course_file(course), read_roster(course, roster)

@@ -181,16 +181,13 @@ class _Keeper:
                 yield Task((plan.student, attempt.sha), data, secret)
 
     def keep(self, key, marks):
-        student, sha = key
-        made = results.Result(student, sha, marks, self.fingerprint, self.safe, results.now())
-        results.save_result(self.course, made)
+        results.save_result(self.course, results.Result(*key, marks, self.fingerprint, self.safe, results.now()))
 
     def graded(self, plan):
         """Return the `Graded` of `plan`, of the best attempt where several count; None while it isn't marked."""
         if not plan.attempts:
             return self._without(plan, plan.state, plan.reason)
-        found = [self._one(plan.student, attempt) for attempt in plan.attempts]
-        found = [one for one in found if one is not None]
+        found = [one for attempt in plan.attempts if (one := self._one(plan.student, attempt))]
         if not found and plan.student in self.lost:
             gone = f"Our side failed: the copy in {self.course.kept}/attempts is gone. Import the notebook again."
             return self._without(plan, "grader_failed", gone)

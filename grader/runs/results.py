@@ -5,14 +5,15 @@ was made: `fingerprint`. Policies of the class file are not in it.
 """
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
 
 from grader.classroom import atomic
 from grader.classroom.folders import CourseFolder
-from grader.marking.mark import ExerciseMark, Marks
+from grader.marking.mark import Marks
+from grader.marking.verdict import ExerciseMark
 from grader.sandbox.installation import CHECKOUT, OWN_PACKAGES
 
 
@@ -27,22 +28,10 @@ class Result:
     safe: bool
     at: datetime
 
-    @property
-    def failed(self) -> bool:
-        """Whether the grader failed: then it is to be marked again."""
-        return any(mark.state == "grader_failed" for mark in self.marks.exercises)
-
 
 def save_result(course: CourseFolder, result: Result) -> None:
     """Keep `result`, all of it or, in a power cut, none."""
-    told = {
-        "student": result.student,
-        "sha": result.sha,
-        "fingerprint": result.fingerprint,
-        "safe": result.safe,
-        "at": result.at.isoformat(),
-        "marks": result.marks.as_dict(),
-    }
+    told = {**asdict(result), "at": result.at.isoformat()}
     atomic.write_json(_path(course, result.marks.lab, result.student, result.sha), told)
 
 
@@ -51,19 +40,19 @@ def read_result(course: CourseFolder, lab: str, student: str, sha: str) -> Resul
     told = atomic.read_json(_path(course, lab, student, sha))
     if told is None:
         return None
-    at = datetime.fromisoformat(told["at"])
-    return Result(student, sha, marks_from(told["marks"]), told["fingerprint"], told["safe"], at)
+    return Result(**{**told, "marks": marks_from(told["marks"]), "at": datetime.fromisoformat(told["at"])})
 
 
 def is_good(result: Result | None, fingerprint: str, safe: bool, since: datetime | None = None) -> bool:
     """Return whether `result` needs no marking again. One made without a sandbox is none where there is one."""
-    if result is None or result.failed or result.fingerprint != fingerprint or (since and result.at < since):
+    if result is None or result.fingerprint != fingerprint or (since and result.at < since):
         return False
-    return result.safe or not safe
+    failed = any(mark.state == "grader_failed" for mark in result.marks.exercises)  # it is to be marked again
+    return not failed and (result.safe or not safe)
 
 
 def marks_from(told: dict) -> Marks:
-    """Return the `Marks` that `Marks.as_dict` told."""
+    """Return the `Marks` that `asdict` told."""
     exercises = tuple(ExerciseMark(**{**one, "cases": tuple(one["cases"])}) for one in told["exercises"])
     cells = tuple({**cell, "pictures": tuple(cell["pictures"])} for cell in told["cells"])
     return Marks(told["lab"], exercises, cells, told["log"])

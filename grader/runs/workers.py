@@ -42,14 +42,15 @@ def mark_all(
     """Yield (task, `Marks`) as they are made. `tasks`: any iterable of `Task`, read as workers become free.
 
     `lab` is as `load_lab` gives it. `jobs`: how many processes; 0 marks in this one, where nothing can be given up.
-    `seconds`: after so many a submission is given up, by default what a lab can need
-    at the very most. Raises SandboxUnavailable when a worker finds that none can be made.
+    `seconds`: after so many a submission is given up, by default what a lab can need at the very most. Raises
+    SandboxUnavailable when a worker finds that none can be made.
     """
     if jobs == 0:
         for task in tasks:
             yield task, _told(_marked(lab, task.data, task.secret, sandbox, mark), lab)
         return
-    limit = longest(lab) if seconds is None else seconds
+    # at the very most each exercise hangs in turn
+    limit = (2 * len(lab.exercises) + 6) * (lab.seconds + 30) if seconds is None else seconds
     waiting, more = iter(tasks), True
     workers: dict[int, _Worker] = {}
     try:
@@ -65,7 +66,7 @@ def mark_all(
                 task, marks, task_next = worker.task, worker.take(limit), None
                 if marks is None:
                     continue  # it has loaded the lab and begins
-                if worker.is_fit():
+                if not worker.broken and worker.count < LIFE:
                     task_next = next(waiting, None) if more else None
                     more = task_next is not None
                 if task_next is not None:
@@ -77,11 +78,6 @@ def mark_all(
     finally:
         for worker in workers.values():
             worker.close()
-
-
-def longest(lab: Lab) -> float:
-    """Return the seconds that a submission of `lab` can need at the very most, each exercise hanging in turn."""
-    return (2 * len(lab.exercises) + 6) * (lab.seconds + 30)
 
 
 def failed(lab: Lab, why: str) -> Marks:
@@ -135,9 +131,6 @@ class _Worker:
             return failed(self.lab, "it took longer than any submission can")
         self._process.join(5)
         return failed(self.lab, f"the process that marked it ended (exit status {self._process.exitcode})")
-
-    def is_fit(self):
-        return not self.broken and self.count < LIFE
 
     def close(self):
         self.pipe.close()

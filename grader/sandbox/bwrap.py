@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 
 from grader.sandbox.errors import SandboxUnavailable
 from grader.sandbox.identity import Identity
-from grader.sandbox.installation import LOADER, OLD_NAMES, PROCESSORS, Installation
+from grader.sandbox.installation import MACHINE, OLD_NAMES, Installation
 from grader.sandbox.profile import Profile
 from grader.sandbox.seccomp import seccomp_filter
 
@@ -34,9 +34,8 @@ class Options:
         """Return the number of a descriptor from which `content` can be read once."""
         descriptor = os.memfd_create("sandbox", os.MFD_CLOEXEC)
         self.descriptors.append(descriptor)
-        view = memoryview(content)
-        while view:
-            view = view[os.write(descriptor, view) :]
+        with open(descriptor, "wb", closefd=False) as file:
+            file.write(content)
         os.lseek(descriptor, 0, os.SEEK_SET)
         return descriptor
 
@@ -67,7 +66,11 @@ def options(profile: Profile, installation: Installation, identity: Identity, sh
         made.add("--unshare-user", "--uid", identity.user, "--gid", identity.user, "--cap-drop", "ALL")
     if not share_network:
         made.add("--unshare-net")
-    _memory_file_systems(made, profile)
+    scratch = max(PAGE, profile.scratch // PAGE * PAGE)  # whole pages
+    made.add("--perms", "1777", "--size", scratch, "--tmpfs", "/tmp")
+    _way_to(made, "/dev/null")
+    _way_to(made, "/etc/passwd")
+    made.add("--perms", "1777", "--size", scratch, "--tmpfs", "/dev/shm")
     _python(made, installation)
     _devices_and_etc(made, identity)
     for path, content in profile.files.items():
@@ -81,7 +84,7 @@ def options(profile: Profile, installation: Installation, identity: Identity, sh
         if os.path.exists(f"/proc/{name}"):
             _cover(made, f"/proc/{name}")
     made.add("--remount-ro", "/", "--chdir", "/tmp", "--clearenv")
-    for name, value in {**_environment(profile), **profile.environment}.items():
+    for name, value in _environment(profile).items():
         made.add("--setenv", name, value)
     made.add("--seccomp", made.data(seccomp_filter(profile.network)))
     return made
@@ -95,13 +98,6 @@ def setpriv_words(setpriv: str, user: int) -> list[str]:
     ]
 
 
-def _memory_file_systems(made, profile):
-    made.add("--perms", "1777", "--size", _whole_pages(profile.scratch), "--tmpfs", "/tmp")
-    _way_to(made, "/dev/null")
-    _way_to(made, "/etc/passwd")
-    made.add("--perms", "1777", "--size", _whole_pages(profile.scratch), "--tmpfs", "/dev/shm")
-
-
 def _python(made, installation):
     for path in OLD_NAMES:
         if os.path.islink(path):
@@ -111,7 +107,7 @@ def _python(made, installation):
     for path in installation.folders:
         _way_to(made, path)
         made.add("--ro-bind", path, path)
-    for path in (*LOADER, *PROCESSORS):
+    for path in MACHINE:
         _way_to(made, path)
         made.add("--ro-bind-try", path, path)
     for path in installation.covered:
@@ -149,14 +145,9 @@ def _devices_and_etc(made, identity):
 
 
 def _environment(profile):
-    threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), str(profile.threads))
     return {
         **{"PATH": "/usr/bin", "HOME": "/tmp", "TMPDIR": "/tmp", "USER": "student", "LANG": "C.UTF-8"},
         **{"MPLBACKEND": "Agg", "MPLCONFIGDIR": "/tmp", "IPYTHONDIR": "/tmp/.ipython", "TERM": "dumb"},
         "PYTHONHASHSEED": "0",  # marked again, a set has the same order
-        **threads,
+        **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), profile.threads),
     }
-
-
-def _whole_pages(size):
-    return max(PAGE, int(size) // PAGE * PAGE)

@@ -8,7 +8,7 @@ import errno
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -35,11 +35,9 @@ class ControlGroup:
         """Put the process `pid`, and what it will start, under the limits; return the group as far as that went."""
         holding = []
         for folder in self.folders:
-            try:
+            with suppress(OSError):  # a group that can be made may not be one that a process can be moved to
                 (folder / "cgroup.procs").write_text(str(pid))
-            except OSError:
-                continue  # a group that can be made may not be one that a process can be moved to
-            holding.append(folder)
+                holding.append(folder)
         return ControlGroup(tuple(holding))
 
     def cpu_seconds(self) -> float | None:
@@ -71,15 +69,13 @@ def control_group(memory: int, processes: int) -> Iterator[ControlGroup]:
         for parent, limits in _homes(memory, processes):
             _sweep(parent)
             folder = parent / name
-            try:
+            with suppress(OSError):  # not for us to make: the watcher does without
                 folder.mkdir()
                 made.append(folder)
                 for file, value in limits.items():
                     if (folder / file).exists():
                         (folder / file).write_text(str(value))
-            except OSError:
-                continue  # not for us to make: the watcher does without
-            limited.append(folder)
+                limited.append(folder)
         yield ControlGroup(tuple(limited))
     finally:
         for folder in made:
@@ -90,27 +86,22 @@ def _sweep(parent):
     """Remove what a grader left that was killed; its processes died with it."""
     for folder in parent.glob(f"{PREFIX}*"):
         if not Path("/proc", folder.name.removeprefix(PREFIX).split("-")[0]).exists():
-            try:
+            with suppress(OSError):  # another grader was first, or something in it still ends
                 folder.rmdir()
-            except OSError:
-                continue  # another grader was first, or something in it still ends
 
 
 def _homes(memory, processes):
     """Yield the folders in which a group can be made, with the files that hold its limits."""
+    memory_1 = {"memory.limit_in_bytes": memory, "memory.memsw.limit_in_bytes": memory}
+    version_1 = {"memory": memory_1, "pids": {"pids.max": processes}, "cpuacct": {}}
     for line in _read(OWN_GROUPS).splitlines():
         _, controllers, path = line.split(":", 2)
         if controllers == "":
             home = _delegating(path)
             if home is not None:
                 yield home, {"memory.max": memory, "memory.swap.max": 0, "pids.max": processes}
-        elif "memory" in controllers.split(","):
-            limits = {"memory.limit_in_bytes": memory, "memory.memsw.limit_in_bytes": memory}
-            yield ROOT / "memory" / path.lstrip("/"), limits
-        elif "pids" in controllers.split(","):
-            yield ROOT / "pids" / path.lstrip("/"), {"pids.max": processes}
-        elif "cpuacct" in controllers.split(","):
-            yield ROOT / "cpuacct" / path.lstrip("/"), {}
+        elif name := next((name for name in version_1 if name in controllers.split(",")), None):
+            yield ROOT / name / path.lstrip("/"), version_1[name]
 
 
 def _delegating(path):
@@ -126,19 +117,16 @@ def _delegating(path):
     return None
 
 
-def _remove(folder, patience=5.0):
+def _remove(folder):
     """Remove a group whose processes have ended; the kernel may take a moment to see that they have."""
-    deadline = time.monotonic() + patience
-    while True:
+    deadline = time.monotonic() + 5.0
+    while folder.exists():
         try:
             folder.rmdir()
-            return
-        except FileNotFoundError:
-            return
         except OSError as error:
-            if error.errno != errno.EBUSY or time.monotonic() > deadline:
+            if error.errno not in (errno.EBUSY, errno.ENOENT) or time.monotonic() > deadline:
                 raise
-        time.sleep(0.005)
+            time.sleep(0.005)
 
 
 def _read(path):

@@ -6,7 +6,7 @@ import stat
 import struct
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from grader.sandbox.errors import SandboxUnavailable
@@ -40,20 +40,19 @@ def identity() -> Iterator[Identity]:
     if os.geteuid() != 0:
         yield Identity(NOBODY, own_namespace=True)
         return
-    lock, user = _assign()
+    lock = _open_locks()
     try:
-        yield Identity(user, own_namespace=False)
+        yield Identity(_assign(lock), own_namespace=False)
     finally:
         os.close(lock)
 
 
-def _assign():
+def _assign(lock):
     import fcntl
 
-    lock = _open_locks()
     first = FIRST_USER if _mapped(FIRST_USER + USERS) else FIRST_USER_OF_A_CONTAINER
     with _turn:
-        busy = _users_with_processes(first)
+        busy = {owner for _, owner in _processes()}
         for user in range(first, first + USERS):
             if user in busy or _has_name(user):
                 continue
@@ -61,12 +60,10 @@ def _assign():
             request = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, user, 1, 0)
             try:
                 fcntl.fcntl(lock, fcntl.F_OFD_SETLK, request)
-                return lock, user
+                return user
             except OSError as error:
                 if error.errno not in (errno.EACCES, errno.EAGAIN):
-                    os.close(lock)
                     raise
-    os.close(lock)
     raise SandboxUnavailable(
         f"all {USERS} users from {first} on are in use by other sandboxes. Wait until another grading is done."
     )
@@ -88,11 +85,8 @@ def _open_locks():
 def _mapped(user):
     """Tell whether this namespace has `user`: in a container often only the first 65,536 exist."""
     with open("/proc/self/uid_map") as lines:
-        for line in lines:
-            first, _, count = map(int, line.split())
-            if first <= user < first + count:
-                return True
-    return False
+        ranges = [map(int, line.split()) for line in lines]
+    return any(first <= user < first + count for first, _, count in ranges)
 
 
 def tasks_of(user: int) -> int:
@@ -100,27 +94,16 @@ def tasks_of(user: int) -> int:
     return sum(len(os.listdir(f"/proc/{pid}/task")) for pid, owner in _processes() if owner == user)
 
 
-def _users_with_processes(first):
-    return {owner for _, owner in _processes() if first <= owner < first + USERS}
-
-
 def _processes():
-    """Return the number and the owner of every process that can be seen."""
-    found = []
-    for name in os.listdir("/proc"):
-        if name.isdigit():
-            try:
-                found.append((int(name), os.stat(f"/proc/{name}").st_uid))
-            except FileNotFoundError:
-                continue  # it ended while we looked
-    return found
+    """Yield the number and the owner of every process that can be seen."""
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        with suppress(FileNotFoundError):  # it ended while we looked
+            yield int(name), os.stat(f"/proc/{name}").st_uid
 
 
 def _has_name(user):
     import pwd  # not on Windows, where this file must still import
 
-    try:
-        pwd.getpwuid(user)
-    except KeyError:
-        return False
-    return True
+    with suppress(KeyError):
+        return bool(pwd.getpwuid(user))
+    return False

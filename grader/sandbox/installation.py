@@ -13,12 +13,11 @@ from pathlib import Path
 SYSTEM = ("/usr/bin", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libexec", "/usr/share/zoneinfo")
 #: Links into /usr on most machines, folders on some.
 OLD_NAMES = ("/bin", "/lib", "/lib32", "/lib64")
-#: From /etc only what the dynamic loader and libc read; the rest of it is written for the sandbox.
-LOADER = ("/etc/ld.so.cache", "/etc/alternatives", "/etc/localtime")
-#: Which processors there are; without it torch warns.
-PROCESSORS = ("/sys/devices/system/cpu",)
+#: From /etc only what the dynamic loader and libc read; the last says which processors there are: else torch warns.
+MACHINE = ("/etc/ld.so.cache", "/etc/alternatives", "/etc/localtime", "/sys/devices/system/cpu")
 
 #: The packages of which a submission sees at most what its lab allows (`visible_course.py`).
+PACKAGES = ("/site-packages", "/dist-packages")
 OWN_PACKAGES = ("course", "grader", "simgpu")
 CHECKOUT = Path(__file__).resolve().parents[2]
 
@@ -38,7 +37,7 @@ def this_python(hidden: Iterable[str] = ()) -> Installation:
     """Return the `Installation` of the Python that runs this, without the `course` package and without `hidden`."""
     # the real file: a virtual environment's is a link to it, and its settings are read by `site`, which stays out
     executable = os.path.realpath(sys.executable)
-    packages = [p for p in map(os.path.realpath, sys.path) if _holds_packages(p)]
+    packages = [path for path in map(os.path.realpath, sys.path) if path.endswith(PACKAGES) and os.path.isdir(path)]
     base = os.path.realpath(sys.base_prefix)
     wanted = [executable, os.path.join(base, "lib"), os.path.join(base, sys.platlibdir), *packages]
     folders = _outermost([path for path in [*SYSTEM, *wanted] if os.path.exists(path)])
@@ -46,10 +45,6 @@ def this_python(hidden: Iterable[str] = ()) -> Installation:
     covered = [os.path.realpath(path) for path in (*checkout, *hidden)]
     seen = {path for path in covered if os.path.exists(path) and any(_inside(path, folder) for folder in folders)}
     return Installation(executable, tuple(folders), tuple(packages), tuple(sorted(seen)))
-
-
-def _holds_packages(path):
-    return os.path.basename(path) in ("site-packages", "dist-packages") and os.path.isdir(path)
 
 
 def _outermost(paths):

@@ -21,7 +21,6 @@ class Profile:
     - `path`: folders inside that come first on `sys.path`.
     - `hidden`: files and folders of this machine that must not be seen; one that stands inside of something shown is
       covered. The `course` package always is.
-    - `environment`: variables inside, over the few that are set.
     """
 
     seconds: float = 60.0
@@ -39,30 +38,23 @@ class Profile:
     folders: Mapping[str, str] = field(default_factory=dict)
     path: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
-    environment: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self):
-        positive = "seconds memory scratch processes open_files files_limit output kept threads".split()
-        for name in positive:
+        for name in "seconds memory scratch processes open_files files_limit output kept threads".split():
             if not getattr(self, name) > 0:
                 raise ValueError(f"Profile({name}={getattr(self, name)!r}): give a number above 0.")
         if self.cpu_seconds is not None and not self.cpu_seconds > 0:
             raise ValueError(f"Profile(cpu_seconds={self.cpu_seconds!r}): give a number above 0, or leave it out.")
         if self.network not in ("none", "loopback"):
-            raise ValueError(
-                f"Profile(network={self.network!r}): none or loopback; a sandbox never has a real network."
-            )
+            told = "none or loopback; a sandbox never has a real network."
+            raise ValueError(f"Profile(network={self.network!r}): {told}")
         for name in ("files", "folders", "path"):
             for path in getattr(self, name):
-                _check_path(name, path)
+                if not path.startswith("/") or ".." in path.split("/") or "\0" in path:
+                    told = "a path inside starts with / and has no '..' in it."
+                    raise ValueError(f"Profile({name}={path!r}): {told}")
 
     @property
     def cpu_limit(self) -> float:
         """Seconds of processor time that the whole tree may use."""
         return self.seconds if self.cpu_seconds is None else self.cpu_seconds
-
-
-def _check_path(name, path):
-    parts = path.split("/")
-    if not path.startswith("/") or ".." in parts or "\0" in path:
-        raise ValueError(f"Profile({name}={path!r}): a path inside starts with / and has no '..' in it.")

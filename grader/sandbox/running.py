@@ -6,13 +6,14 @@ import signal
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from math import inf
 from typing import Any
 
 from grader.sandbox.errors import Ended, SandboxStopped
 from grader.sandbox.pipes import AT_ONCE, Pipes
 from grader.sandbox.profile import Profile
-from grader.sandbox.usage import Look, Usage, look, usage
+from grader.sandbox.usage import Look, look, usage
 
 EVERY = 0.05  # seconds between two looks at what is used
 GATE = 60.0  # seconds in which a sandbox must stand; it takes hundredths of one
@@ -39,8 +40,7 @@ class Running(Pipes):
         self._failure: Exception | None = None
         self._turn = threading.Lock()  # nothing is killed by a descriptor that was given back
         self._over = False
-        self._used = Usage(0, 0.0, 0, 0)
-        self._peak = 0
+        self._cpu_seconds, self._peak = 0.0, 0
         self._printed = {parts.stdout: BoundedLog(profile.kept), parts.stderr: BoundedLog(profile.kept)}
         self._gone = threading.Event()
         self._watcher = threading.Thread(target=self._guard, name="sandbox-watch", daemon=True)
@@ -52,14 +52,12 @@ class Running(Pipes):
         self._deadline = self._started + self._profile.seconds
         self._begun = True
 
-    def finish(self, seconds: float | None = None) -> Ended:
+    def finish(self) -> Ended:
         """Tell the program that no request comes any more, wait for its end, and return `Ended`."""
         self._requests = _closed(self._requests)
-        left = self._until(seconds) - time.monotonic()
-        if not self._gone.wait(max(0.0, left)):
+        if not self._gone.wait(max(0.0, self._deadline - time.monotonic())):
             self.stop("time")
-        self.close()
-        return self.ended
+        return self.close()
 
     def close(self) -> Ended:
         """End what still runs, wait until it is gone, and give everything back. May be called again."""
@@ -142,7 +140,7 @@ class Running(Pipes):
         # where the kernel counts memory, and stops at the limit, the watcher takes a quick look: the exact one is slow
         allowed = inf if group.counts_memory else profile.memory
         now = usage(self._parts.first.pid, allowed, count_shared=not group.counts_memory)
-        self._used = Usage(now.memory, max(now.cpu_seconds, self._used.cpu_seconds), now.processes, now.files)
+        self._cpu_seconds = max(self._cpu_seconds, now.cpu_seconds)
         self._peak = max(self._peak, now.memory)
         over = {
             "time": time.monotonic() > self._deadline,
@@ -151,9 +149,8 @@ class Running(Pipes):
             "files": now.files > profile.files_limit,
             "cpu": now.cpu_seconds > profile.cpu_limit,
         }
-        for limit, is_over in over.items():
-            if is_over:
-                self.stop(limit)
+        for limit in filter(over.get, over):
+            self.stop(limit)
 
     def _conclude(self):
         self._parts.first.kill()  # what the program left behind when it ended
@@ -162,8 +159,9 @@ class Running(Pipes):
             self._over = True
             status = self._parts.reap()
         for source in self._printed:
-            while self._take_rest(source):
-                pass
+            with suppress(BlockingIOError):
+                while self._take(source):
+                    continue
             os.close(source)
         if self._limit in (None, "silent", "closed") and self._parts.group.ran_out_of_memory():
             self._limit = "memory"
@@ -172,13 +170,7 @@ class Running(Pipes):
         stdout, stderr = (kept.text() for kept in self._printed.values())
         seconds = time.monotonic() - self._started
         self._release()
-        self.ended = Ended(self._limit, status, stdout, stderr, seconds, self._used.cpu_seconds, self._peak)
-
-    def _take_rest(self, source):
-        try:
-            return self._take(source)
-        except BlockingIOError:
-            return False
+        self.ended = Ended(self._limit, status, stdout, stderr, seconds, self._cpu_seconds, self._peak)
 
 
 def _closed(descriptor):

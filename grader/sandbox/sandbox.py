@@ -1,20 +1,31 @@
 """Start a sandbox: take a user, make a control group, start bubblewrap, and pass the program on."""
 
+import json
 import os
+import select
+import shutil
+import signal
+import subprocess
 import sys
-from contextlib import ExitStack
+import time
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 
-from grader.sandbox.bootstrap import READY, framed, orders
-from grader.sandbox.cgroup import control_group
+from grader.sandbox.bootstrap import READY, command_line, framed, orders
+from grader.sandbox.bwrap import find_programs, options, setpriv_words
+from grader.sandbox.cgroup import ControlGroup, control_group
 from grader.sandbox.errors import Ended, SandboxStopped, SandboxUnavailable
 from grader.sandbox.identity import identity, tasks_of
 from grader.sandbox.installation import this_python
-from grader.sandbox.parts import NEXT_STEP, start_parts
+from grader.sandbox.pipes import is_ready
 from grader.sandbox.profile import Profile
 from grader.sandbox.running import GATE, Running
 
 ELSEWHERE = "Marks are made on Linux. On macOS and Windows run the grading in a Linux container or virtual machine."
+NEXT_STEP = (
+    "`python -m grader doctor` looks at what this machine lacks. In a container, bubblewrap needs to be "
+    "allowed to make namespaces; --unsafe-no-sandbox grades without a sandbox, for code that you trust."
+)
 
 
 @dataclass(frozen=True)
@@ -47,12 +58,12 @@ class Sandbox:
                 raise SandboxStopped(beside.ended) from None  # so its network is gone
             raise
 
-    def run(self, program: str | bytes, requests: bytes = b"", seconds: float | None = None) -> Ended:
+    def run(self, program: str | bytes, requests: bytes = b"") -> Ended:
         """Run `program`, send it `requests`, wait for its end, and return `Ended`: for programs that only print."""
         with self.start(program) as running:
             try:
-                running.send(requests, seconds)
-                return running.finish(seconds)
+                running.send(requests)
+                return running.finish()
             except SandboxStopped as stopped:
                 return stopped.ended
 
@@ -63,7 +74,7 @@ class Sandbox:
             who = stack.enter_context(identity())
             group = stack.enter_context(control_group(self.profile.memory, self.profile.processes + 1))
             try:
-                parts = start_parts(self.profile, installation, who, group, beside)
+                parts = _start_parts(self.profile, installation, who, group, beside)
             except OSError as error:  # too many open files, a kernel before 5.3
                 raise SandboxUnavailable(f"no sandbox can be started: {error}. {NEXT_STEP}") from error
             # from here on the watcher gives all back, when the last process is gone
@@ -84,3 +95,131 @@ def _introduced(running, first, program):
     except SandboxStopped as stopped:
         ended = stopped.ended
     raise SandboxUnavailable(f"the sandbox did not come up: {ended}: {ended.stderr.strip()[-500:]}. {NEXT_STEP}")
+
+
+@dataclass
+class Parts:
+    """`process`: bubblewrap, outside; `monitor`: a descriptor that is readable when it ended; `first`: the first
+    process inside, with whose end all others end; the rest are pipes' ends and the control group."""
+
+    process: subprocess.Popen
+    monitor: int
+    first: "First"
+    requests: int
+    evidence: int
+    stdout: int
+    stderr: int
+    group: ControlGroup
+
+    def reap(self) -> int:
+        """Wait for bubblewrap's own end and return the program's exit status."""
+        status = self.process.wait()
+        os.close(self.monitor)
+        os.close(self.first.descriptor)
+        return status
+
+
+@dataclass(frozen=True)
+class First:
+    """The first process of the sandbox, by its number outside and a descriptor: a number may be given away again."""
+
+    pid: int
+    descriptor: int
+
+    def kill(self) -> None:
+        """Kill it, and with it all that runs inside."""
+        with suppress(ProcessLookupError):  # it may have ended by itself
+            signal.pidfd_send_signal(self.descriptor, signal.SIGKILL)
+
+    def wait_for_end(self, seconds: float) -> None:
+        """Wait until it is gone, and with it every process inside: the kernel lets it end as the last."""
+        if not is_ready(self.descriptor, select.POLLIN, seconds):
+            raise TimeoutError(f"the sandbox's processes did not end {seconds:.0f} s after they were killed")
+
+
+def _start_parts(profile, installation, who, group, beside):
+    """Start bubblewrap, put what it made under the limits of `group`, let it go on, and return the `Parts`."""
+    pipes = {name: os.pipe() for name in ("requests", "evidence", "stdout", "stderr", "information", "gate")}
+    outer = {name: ends[name in ("requests", "gate")] for name, ends in pipes.items()}
+    inner = {name: ends[name not in ("requests", "gate")] for name, ends in pipes.items()}
+    process = first = None
+    try:
+        process = _start_bubblewrap(profile, installation, who, inner, beside)
+        for name in list(inner):
+            os.close(inner.pop(name))
+        first = _first_process(process, outer)
+        group = group.holding(first.pid)
+        os.write(outer["gate"], b"!")
+        for name in ("requests", "evidence", "stdout", "stderr"):
+            os.set_blocking(outer[name], False)
+        kept = {name: outer.pop(name) for name in ("requests", "evidence", "stdout", "stderr")}
+        return Parts(process=process, monitor=os.pidfd_open(process.pid), first=first, group=group, **kept)
+    except BaseException:
+        if process is not None:
+            process.kill()  # what it started dies with it
+            process.wait()
+        if first is not None:
+            os.close(first.descriptor)
+        raise
+    finally:
+        for descriptor in (*outer.values(), *inner.values()):
+            os.close(descriptor)
+
+
+def _start_bubblewrap(profile, installation, who, inner, beside):
+    bwrap, setpriv = find_programs(who.own_namespace)
+    for name in ("stdout", "stderr") if setpriv else ():
+        os.fchown(inner[name], who.user, -1)  # so that /dev/stdout can be opened inside
+    made = options(profile, installation, who, share_network=beside is not None)
+    try:
+        made.add("--info-fd", inner["information"], "--block-fd", inner["gate"])
+        # by descriptor: whatever stands in a command line can be read inside, in /proc/1
+        words = made.data(b"".join(word.encode() + b"\0" for word in made.words))
+        inside = command_line(installation.executable, inner["requests"], inner["evidence"])
+        if setpriv is not None:
+            inside = [*setpriv_words(setpriv, who.user), *inside]
+        passed = [*made.descriptors, *(inner[name] for name in ("requests", "evidence", "information", "gate"))]
+        return subprocess.Popen(
+            [*_enter_network(beside, who), bwrap, "--args", str(words), "--", *inside],
+            stdin=subprocess.DEVNULL,
+            stdout=inner["stdout"],
+            stderr=inner["stderr"],
+            pass_fds=passed,
+            env={},
+            cwd="/",
+            start_new_session=True,  # Ctrl-C is for the grader; it then ends the sandbox in order
+        )
+    finally:
+        made.close()
+
+
+def _enter_network(beside, who):
+    """Return the words before bubblewrap's that put it into the network of the sandbox `beside`; none for its own."""
+    if beside is None:
+        return []
+    nsenter = shutil.which("nsenter", path="/usr/local/bin:/usr/bin:/bin")
+    if nsenter is None:
+        raise SandboxUnavailable("there is no nsenter, and two sandboxes are to share a network. Install util-linux.")
+    spaces = f"/proc/{beside.first_pid}/ns"
+    user = [f"--user={spaces}/user", "--preserve-credentials"] if who.own_namespace else []
+    return [nsenter, *user, f"--net={spaces}/net", "--"]
+
+
+def _first_process(process, outer):
+    """Return the `First` process that bubblewrap reports; raises SandboxUnavailable with what it says instead."""
+    text, deadline = b"", time.monotonic() + GATE
+    while not text.rstrip().endswith(b"}"):
+        if not is_ready(outer["information"], select.POLLIN, deadline - time.monotonic()):
+            break
+        more = os.read(outer["information"], 4096)
+        if not more:
+            break
+        text += more
+    try:
+        pid = json.loads(text)["child-pid"]
+        return First(pid, os.pidfd_open(pid))
+    except (ValueError, KeyError, ProcessLookupError):
+        process.kill()
+        process.wait()
+        said = os.read(outer["stderr"], 4096).decode(errors="replace").strip()
+        raise SandboxUnavailable(f"bubblewrap could not make a sandbox: {said or 'no answer'}. {NEXT_STEP}") from None

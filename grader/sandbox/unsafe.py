@@ -17,6 +17,7 @@ from pathlib import Path
 
 from grader.sandbox.bootstrap import framed
 from grader.sandbox.errors import Ended, SandboxStopped
+from grader.sandbox.installation import PACKAGES
 from grader.sandbox.pipes import Pipes, is_ready
 from grader.sandbox.profile import Profile
 
@@ -52,7 +53,7 @@ class UnsafeSandbox:
             place.write_bytes(content)
         (folder / "work").mkdir()
         here = [str(folder / "files" / path.lstrip("/")) for path in self.profile.path]
-        packages = [path for path in sys.path if path.endswith(("site-packages", "dist-packages"))]
+        packages = [path for path in sys.path if path.endswith(PACKAGES)]
         running = UnsafeProcess(self.profile, folder)
         order = f"sys.path[:] = [*{here!r}, *sys.path, *{packages!r}]; sys.dont_write_bytecode = True"
         running.send(framed(order.encode(), program.encode()))
@@ -69,8 +70,7 @@ class UnsafeProcess(Pipes):
         theirs, self._requests = os.pipe()
         self._evidence, back = os.pipe()
         os.set_blocking(self._requests, False)
-        settings = {"HOME": str(folder), "PATH": os.defpath, "MPLBACKEND": "Agg", "OPENBLAS_NUM_THREADS": "1"}
-        settings["PYTHONHASHSEED"] = "0"
+        settings = {"PATH": os.defpath, "MPLBACKEND": "Agg", "OPENBLAS_NUM_THREADS": "1", "PYTHONHASHSEED": "0"}
         with (folder / "stdout").open("wb") as stdout, (folder / "stderr").open("wb") as stderr:
             self._process = subprocess.Popen(
                 [sys.executable, "-P", "-s", "-S", "-c", _BOOT, str(theirs), str(back)],
@@ -79,7 +79,7 @@ class UnsafeProcess(Pipes):
                 stderr=stderr,
                 pass_fds=(theirs, back),
                 cwd=folder / "work",
-                env=settings,
+                env={"HOME": str(folder), **settings},
                 start_new_session=True,
             )
         os.close(theirs)
@@ -91,9 +91,17 @@ class UnsafeProcess(Pipes):
         return self.ended
 
     def stop(self, limit: str) -> None:
-        """Kill it and its group; `limit` says why. The first reason stays."""
-        if self.ended is None:
-            self._end(limit)
+        """Kill it and its group, and remove what it left; `limit` says why. The first reason stays."""
+        if self.ended is not None:
+            return
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        status = self._process.wait()
+        os.close(self._requests)
+        os.close(self._evidence)
+        stdout, stderr = (self._text(name) for name in ("stdout", "stderr"))
+        self.ended = Ended(limit, status, stdout, stderr, time.monotonic() - self._started, 0.0, 0)
+        shutil.rmtree(self._folder, ignore_errors=True)
 
     def _wait(self, descriptor, event, deadline):
         while not is_ready(descriptor, event, 0.1):
@@ -105,16 +113,6 @@ class UnsafeProcess(Pipes):
     def _stopped(self, limit):
         self.stop(limit)
         raise SandboxStopped(self.ended)
-
-    def _end(self, limit):
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self._process.pid, signal.SIGKILL)
-        status = self._process.wait()
-        os.close(self._requests)
-        os.close(self._evidence)
-        texts = [self._text(name) for name in ("stdout", "stderr")]
-        self.ended = Ended(limit, status, *texts, time.monotonic() - self._started, 0.0, 0)
-        shutil.rmtree(self._folder, ignore_errors=True)
 
     def _text(self, name):
         with (self._folder / name).open("rb") as file:

@@ -6,6 +6,7 @@ all processes used together, also those that ended in between.
 """
 
 import os
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from grader.sandbox.cgroup import ControlGroup
@@ -96,11 +97,9 @@ def processes_below(root: int) -> list[int]:
 
 def _children(pid):
     children = []
-    try:
+    with suppress(FileNotFoundError, ProcessLookupError):  # it may end while we look
         for thread in os.listdir(f"/proc/{pid}/task"):
             children += map(int, _read(f"/proc/{pid}/task/{thread}/children").split())
-    except (FileNotFoundError, ProcessLookupError):
-        return children  # it ended while we looked
     return children
 
 
@@ -133,30 +132,25 @@ def _times(pid):
     """Return the processor seconds of `pid` with those of its children that ended, and its threads."""
     # the name may hold blanks and brackets: fields are counted after the last bracket
     fields = _read(f"/proc/{pid}/stat").rpartition(")")[2].split()
-    if not fields:
-        return 0.0, 0
-    return sum(map(int, fields[11:15])) / TICKS, int(fields[17])
+    return (sum(map(int, fields[11:15])) / TICKS, int(fields[17])) if fields else (0.0, 0)
 
 
 def _stored(root):
     """Return the bytes in the sandbox's own file systems and how many files they have."""
     size = files = 0
     for name in FILE_SYSTEMS:
-        try:
+        with suppress(FileNotFoundError, PermissionError, ProcessLookupError):
             found = os.statvfs(f"/proc/{root}/root/{name}")  # a mount point: what runs inside can't put a link there
-        except (FileNotFoundError, PermissionError, ProcessLookupError):
-            continue
-        size += (found.f_blocks - found.f_bfree) * found.f_frsize
-        files += found.f_files - found.f_ffree
+            size += (found.f_blocks - found.f_bfree) * found.f_frsize
+            files += found.f_files - found.f_ffree
     return size, files
 
 
 def _read(path):
-    try:
+    with suppress(FileNotFoundError, ProcessLookupError, PermissionError):  # it may end while we look
         with open(path, encoding="ascii", errors="replace") as file:
             return file.read()
-    except (FileNotFoundError, ProcessLookupError, PermissionError):
-        return ""  # it ended while we looked
+    return ""
 
 
 def _schedule(path):

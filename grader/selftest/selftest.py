@@ -6,13 +6,11 @@ checks, made from the same statements, must pass the solution and wait for the s
 machine without a sandbox will do.
 """
 
-import argparse
-import dataclasses
 import hashlib
 import sys
 import tempfile
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from grader.at_home import by_its_checks
@@ -83,7 +81,7 @@ def _of_wrong_answers(marker, answers, short):
     """Yield what is wrong with the marks of the stub, the specification and each wrong answer."""
     for label in (STUB, SPECIFICATION):
         yield from marker.mark([a for a in answers if a.label == label], label)
-    lab, marker.lab = marker.lab, _hurried(marker.lab)
+    lab, marker.lab = marker.lab, replace(marker.lab, exercises=map(_quick, marker.lab.exercises))
     wrong = [a for a in answers if a.label not in (SOLUTION, STUB, SPECIFICATION)]
     for together in _rows(lab, wrong)[:FEW] if short else [[answer] for answer in wrong]:
         told = " + ".join(f"{a.exercise}: {a.label}" for a in together)
@@ -127,20 +125,16 @@ def _as_written(lab):
         if len(exercise.wrong) < lab.enough:
             many = f"{len(exercise.wrong)} wrong answers are written beside the solution"
             yield f"{exercise.name}: {many}; {lab.enough} due."
-        if not exercise.oracle:
+        if not exercise.statement.oracle:
             yield f"{exercise.name}: it states no oracle."
         if exercise.specification is None:
             yield f"{exercise.name}: it has no slow specification."
 
 
-def _hurried(lab):
-    return dataclasses.replace(lab, exercises=[_quick(exercise) for exercise in lab.exercises])
-
-
 def _quick(exercise):
     # a wrong answer has to lose, so a race needs neither many laps nor a second try
-    race = exercise.race and dataclasses.replace(exercise.race, rounds=2, tries=1)
-    return dataclasses.replace(exercise, seconds=min(exercise.seconds, PATIENCE), race=race)
+    race = exercise.race and replace(exercise.race, rounds=2, tries=1)
+    return replace(exercise, seconds=min(exercise.seconds, PATIENCE), race=race)
 
 
 class _Marker:
@@ -151,16 +145,14 @@ class _Marker:
         """Return what is wrong with the marks of a submission of `answers`, the rest as the solution."""
         self.count += 1
         given = {answer.exercise: answer for answer in answers}
-        texts = {e.name: _solution(self.lab, e).text for e in self.lab.exercises}
-        texts.update({name: answer.text for name, answer in given.items()})
+        texts = {e.name: given.get(e.name, _solution(self.lab, e)).text for e in self.lab.exercises}
         # the draw is another for each submission, and the same when the self-test is run again
         secret = hashlib.sha256(f"self-test {told}".encode()).digest()
         notebook = text_of(notebook_with(self.lab, texts)).encode()
         marks = mark_submission(self.lab, notebook, secret, self.sandbox)
         found = [self._problem(mark, given.get(mark.name), told, alone) for mark in marks.exercises if not mark.manual]
-        found = [problem for problem in found if problem]
-        self.tell(f"{'✕' if found else '✓'} {told}")
-        return found
+        self.tell(f"{'✕' if any(found) else '✓'} {told}")
+        return [problem for problem in found if problem]
 
     def _problem(self, mark, answer, told, alone):
         if mark.state == "grader_failed":
@@ -197,31 +189,22 @@ def _of_the_checks(lab, tell):
             tell(f"{label}: the notebook's own checks were run")
 
 
-def main(arguments: list[str]) -> int:
-    """Test the labs named; return the exit status: 0 when all are fit, 1 when one is not, 2 when one can't be read."""
-    parser = argparse.ArgumentParser(prog="python -m grader selftest", description=__doc__.splitlines()[0])
-    parser.add_argument("labs", nargs="+", metavar="LAB", help="labs' folders, such as labs/lab03_game_of_life")
-    parser.add_argument(
-        "--short",
-        action="store_true",
-        help="five wrong answers an exercise, several in one submission, fewer repetitions",
-    )
-    options = parser.parse_args(arguments)
+def run(labs: Sequence[str], short: bool) -> int:
+    """Test the labs named, folders or names of those in ./labs, and print what comes of it; return the exit status.
+
+    It is 0 when all are fit, 1 when one is not, 2 when one can't be read.
+    """
     fit = True
-    for folder in options.labs:
+    for named in labs:
+        folder = named if Path(named).is_dir() else Path("labs", named)
         try:
-            report = selftest_here(load_lab(_folder(folder)), options.short, lambda line: print(line, flush=True))
+            report = selftest_here(load_lab(folder), short, lambda line: print(line, flush=True))
         except LabError as error:
             print(error, file=sys.stderr)
             return 2
         print(report, flush=True)
         fit = fit and bool(report)
     return 0 if fit else 1
-
-
-def _folder(named):
-    """Return the lab's folder, which may be given by the name of one in ./labs."""
-    return named if Path(named).is_dir() else Path("labs", named)
 
 
 def selftest_here(lab: Lab, short: bool = False, tell: Callable[[str], object] = lambda line: None) -> Report:
@@ -231,7 +214,3 @@ def selftest_here(lab: Lab, short: bool = False, tell: Callable[[str], object] =
     except SandboxUnavailable as problem:
         print(f"There is no sandbox here ({problem}); the lab's own answers are {WARNING}.", file=sys.stderr)
         return selftest(lab, short, UnsafeSandbox, tell)
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

@@ -14,7 +14,7 @@ PICTURES = 8 * 1024 * 1024  # characters of pictures kept, over the whole notebo
 
 
 class Unreadable(ValueError):
-    """The submission is no notebook that can be read: it says what is wrong with it."""
+    """The submission is no notebook that can be read: the text says what is wrong with it."""
 
 
 class TooLarge(ValueError):
@@ -23,10 +23,7 @@ class TooLarge(ValueError):
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell as submitted. `names` are what may tell which cell of the release it was, the surest first.
-
-    `pictures` are PNG images among its outputs, in base64, unchecked.
-    """
+    """One cell as submitted; `names` may tell which it was, the surest first; `pictures`: PNG, in base64, unchecked."""
 
     type: str
     text: str
@@ -35,10 +32,7 @@ class Cell:
 
 
 def read_submission(data: bytes) -> list[Cell]:
-    """Return the `Cell`s of a notebook's bytes, nbformat 3 or 4, in order.
-
-    Raises TooLarge, or Unreadable where it is empty, not JSON, or no notebook.
-    """
+    """Return the `Cell`s of a notebook's bytes, nbformat 3 or 4, in order. Raises TooLarge and Unreadable."""
     if len(data) > LIMIT:
         raise TooLarge(
             f"it has {len(data) / 1e6:.0f} MB; {LIMIT / 1e6:.0f} MB is the most that is read. Clear the outputs "
@@ -61,8 +55,7 @@ def read_submission(data: bytes) -> list[Cell]:
 
 def plain_lines(text: str) -> str:
     """Return `text` with plain line ends and without invisible spaces at the ends of lines."""
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
-    return "\n".join(line.rstrip() for line in text.split("\n")).strip("\n")
+    return "\n".join(line.rstrip() for line in _one_line_end(text).split("\n")).strip("\n")
 
 
 def _parsed(data):
@@ -102,12 +95,20 @@ def _type(cell):
 
 
 def _source(cell):
-    found = cell.get("source", cell.get("input", ""))
-    if isinstance(found, list):
-        found = "".join(part for part in found if isinstance(part, str))
     # half of a pair of surrogates is legal in JSON and can't be written anywhere else
-    found = found.encode("utf-8", "replace").decode() if isinstance(found, str) else ""
-    return found.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    found = (_text(cell.get("source", cell.get("input"))) or "").encode("utf-8", "replace").decode()
+    return _one_line_end(found.removeprefix("\ufeff"))
+
+
+def _one_line_end(text):
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _text(value):
+    """Return a text of the notebook's, which it may hold as a list of lines; None for what is neither."""
+    if isinstance(value, list):
+        return "".join(part for part in value if isinstance(part, str))
+    return value if isinstance(value, str) else None
 
 
 def _names(cell):
@@ -122,10 +123,8 @@ def _names(cell):
 def _pictures(cell):
     for output in _list(cell.get("outputs")):
         data = output.get("data", output) if isinstance(output, dict) else {}
-        picture = data.get("image/png", data.get("png")) if isinstance(data, dict) else None
-        if isinstance(picture, list):
-            picture = "".join(part for part in picture if isinstance(part, str))
-        if isinstance(picture, str):
+        picture = _text(data.get("image/png", data.get("png"))) if isinstance(data, dict) else None
+        if picture is not None:
             yield picture
 
 

@@ -39,10 +39,7 @@ class Shown:
 
 @dataclass(frozen=True)
 class Rebuilt:
-    """What runs (`steps`), what is shown (`cells`), and how each exercise was answered.
-
-    `answered`: exercise -> "changed", "as released" or "absent".
-    """
+    """What runs (`steps`), what is shown (`cells`); `answered`: exercise -> "changed", "as released" or "absent"."""
 
     steps: tuple[Step, ...]
     cells: tuple[Shown, ...]
@@ -55,19 +52,15 @@ class Rebuilt:
 
 
 def rebuild(lab: Lab, data: bytes) -> Rebuilt:
-    """Return the `Rebuilt` of a submission's bytes for `lab` (as `load_lab` returns it).
-
-    Raises submission.Unreadable or submission.TooLarge, whose text says why.
-    """
-    cells = read_submission(data)
-    places = _places(lab, cells)
-    answered = {e.name: _answered(lab, e.name, cells, places) for e in lab.exercises}
-    shown = tuple(_shown(cell, place) for cell, place in zip(cells, places, strict=True))
-    return Rebuilt(tuple(_steps(lab, cells, places, answered)), shown, answered)
+    """Return the `Rebuilt` of a submission's bytes for `lab`. Raises Unreadable or TooLarge, whose text says why."""
+    placed = _placed(lab, read_submission(data))
+    answered = {e.name: _answered(lab.source.cell(e.name), placed) for e in lab.exercises}
+    shown = tuple(_shown(cell, place) for cell, place in placed)
+    return Rebuilt(tuple(_steps(lab, placed, answered)), shown, answered)
 
 
-def _places(lab, cells):
-    """Return for each submitted cell the lab's cell that it was, or None for one that was added."""
+def _placed(lab, cells):
+    """Return each submitted cell with the lab's cell that it was, or None for one that was added."""
     by_id = {cell.id: cell for cell in lab.source.cells}
     answers = {cell.exercise: cell for cell in lab.source.exercises()}
     by_text = {_essence(cell.text): cell for cell in lab.source.cells if cell.type == "code" and _essence(cell.text)}
@@ -80,21 +73,19 @@ def _places(lab, cells):
         marked = MARKED.search(cell.text)
         if marked and marked[1] in answers:
             return answers[marked[1]]
-        if _essence(cell.text) in by_text:
-            return by_text[_essence(cell.text)]
-        return next((answer for pattern, answer in defines if pattern.search(cell.text)), None)
+        same = by_text.get(_essence(cell.text))
+        return same or next((answer for pattern, answer in defines if pattern.search(cell.text)), None)
 
-    return [place(cell) for cell in cells]
+    return [(cell, place(cell)) for cell in cells]
 
 
-def _steps(lab, cells, places, answered):
+def _steps(lab, placed, answered):
     """Yield what runs: the student's code cells in their order, lost given cells where they stood in the lab."""
-    lost = _lost(lab, cells, places)
-    code = [(c, p) for c, p in zip(cells, places, strict=True) if c.type == "code"]
-    own = [c.text for c, p in code if p is None or _essence(c.text) != _essence(p.text)]
+    lost = _lost(lab, placed)
+    own = [cell.text for cell, place in placed if cell.type == "code" and not _is_same(cell, place)]
     yield from [Step(text) for text in imports_needed(lab, own)]
     yield from lost.get(None, [])
-    for cell, place in zip(cells, places, strict=True):
+    for cell, place in placed:
         if cell.type == "code" and cell.text.strip() and not _is_left_out(cell, place, answered):
             yield Step(cell.text, place.exercise if place is not None and place.role == "exercise" else None)
         if place is not None:
@@ -104,15 +95,11 @@ def _steps(lab, cells, places, answered):
 def imports_needed(lab: Lab, texts: Iterable[str]) -> list[str]:
     """Return the import statements of `lab`'s notebook-only cells that bind a name which stands in one of `texts`.
 
-    Such cells are not run when marks are made. A picture's cell says `import torch`, an answer further down says
-    `torch.relu`, and in the notebook that works: so such an import is run, from the lab's own text, if it is needed.
+    Such cells are not run when marks are made, but a picture's cell says `import torch` and an answer `torch.relu`.
     """
     written = set(re.findall(r"\w+", "\n".join(texts)))
-    found = []
-    for cell in lab.source.cells:
-        if cell.role == "notebook-only":
-            found += [text for name, text in _imports(cell.text) if name in written]
-    return list(dict.fromkeys(found))
+    imported = [one for cell in lab.source.cells if cell.role == "notebook-only" for one in _imports(cell.text)]
+    return list(dict.fromkeys(text for name, text in imported if name in written))
 
 
 def _imports(text):
@@ -130,19 +117,18 @@ def _imports(text):
 
 
 def _is_left_out(cell, place, answered):
-    if place is None:
+    if not _is_same(cell, place):
         return False
-    same = _essence(cell.text) == _essence(place.text)
     if place.role == "exercise":
         # a copy of the stub that was left behind must not undo the answer
-        return same and answered[place.exercise] == "changed"
-    return same and place.role in ("check", "notebook-only")
+        return answered[place.exercise] == "changed"
+    return place.role in ("check", "notebook-only")
 
 
-def _lost(lab, cells, places):
+def _lost(lab, placed):
     """Return the given cells that are not there any more: id of the lab's cell they follow -> steps."""
-    there = {p.id for c, p in zip(cells, places, strict=True) if p is not None and c.type == "code" and c.text.strip()}
-    kept = {p.id for p in places if p is not None}
+    there = {p.id for c, p in placed if p is not None and c.type == "code" and c.text.strip()}
+    kept = {p.id for _, p in placed if p is not None}
     lost, before = {}, None
     for cell in lab.source.cells:
         if cell.role == "given" and cell.id not in there:
@@ -152,22 +138,24 @@ def _lost(lab, cells, places):
     return lost
 
 
-def _answered(lab, exercise, cells, places):
-    release = lab.source.cell(exercise)
-    mine = [cell for cell, place in zip(cells, places, strict=True) if place is release and cell.type == release.type]
-    mine = [cell for cell in mine if cell.text.strip()]
+def _answered(release, placed):
+    mine = [c for c, place in placed if place is release and c.type == release.type and c.text.strip()]
     if not mine:
         return "absent"
-    return "as released" if all(_essence(cell.text) == _essence(release.text) for cell in mine) else "changed"
+    return "as released" if all(_is_same(cell, release) for cell in mine) else "changed"
 
 
 def _shown(cell, place):
-    exercise = place.exercise if place is not None and place.role in ("exercise", "check") else None
-    if place is not None and place.role == "check" and check_id(exercise) not in cell.names:
+    role, exercise = (place.role, place.exercise) if place is not None else (None, None)
+    if role not in ("exercise", "check") or (role == "check" and check_id(exercise) not in cell.names):
         exercise = None
-    given = place is not None and place.role != "exercise" and _essence(cell.text) == _essence(place.text)
+    given = role != "exercise" and _is_same(cell, place)
     text = cell.text if len(cell.text) <= SHOWN else f"{cell.text[:SHOWN]}\n… {len(cell.text)} characters in all"
     return Shown(cell.type, text, exercise, given, cell.pictures)
+
+
+def _is_same(cell, place):
+    return place is not None and _essence(cell.text) == _essence(place.text)
 
 
 def _essence(text):

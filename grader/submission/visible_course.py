@@ -8,6 +8,7 @@ What is not allowed can still be imported (`inside/stand_ins.py`): one line too 
 
 import ast
 from functools import lru_cache
+from importlib.util import resolve_name
 from pathlib import Path
 
 #: Where the files stand in the sandbox; it comes first on `sys.path`.
@@ -45,17 +46,14 @@ def check(answer=None, exercise=None):
 def visible_files(modules: tuple[str, ...], masked: tuple[str, ...] = ()) -> dict[str, bytes]:
     """Return absolute path inside -> bytes, for the allowed `modules` (`course.life.files`) less the `masked` names.
 
-    A package's own `__init__` comes with its modules, and so do data files of a folder that is named with a slash,
-    `course/life/patterns/`. Raises ValueError for a module or name that isn't there: a mask that misses would show what
-    it was to hide.
+    A package's `__init__` comes with its modules; `course/life/patterns/`, with a slash, is a folder's data files.
+    Raises ValueError for a module or name that isn't there: a mask that misses would show what it was to hide.
     """
     names = {name for name in modules if "/" not in name}
     names |= {name.rpartition(".")[0] for name in names if name.count(".") > 1} | {"course"}
-    places = {name: _place(name) for name in sorted(names)}
-    hidden = set(masked)
-    files = {}
-    for name, place in places.items():
-        text, found = _masked(place.read_text(encoding="utf-8"), name, place, names, set(masked))
+    files, hidden = {}, set(masked)
+    for name, place in {name: _place(name) for name in sorted(names)}.items():
+        text, found = _masked(name, place, names, set(masked))
         hidden -= found
         files[f"{ROOT}/{place.relative_to(COURSE.parent)}"] = text.encode()
     if hidden:
@@ -85,16 +83,17 @@ def _data(folder):
     return {f"{ROOT}/{file.relative_to(COURSE.parent)}": file.read_bytes() for file in found}
 
 
-def _masked(text, module, place, modules, masked):
+def _masked(module, place, modules, masked):
     """Return the module's text as it is shown, and which of the `masked` names it had."""
+    text = place.read_text(encoding="utf-8")
     package = module if place.name == "__init__.py" else module.rpartition(".")[0]
     pass_ = _Mask(module, package, modules, masked)
     tree = pass_.visit(ast.parse(text))
-    if not pass_.used:
-        return text, pass_.found
-    start = 1 if ast.get_docstring(tree) is not None else 0
-    tree.body[start:start] = ast.parse(_MISSING).body
-    return ast.unparse(ast.fix_missing_locations(tree)) + "\n", pass_.found
+    if pass_.used:
+        start = 1 if ast.get_docstring(tree) is not None else 0
+        tree.body[start:start] = ast.parse(_MISSING).body
+        text = ast.unparse(ast.fix_missing_locations(tree)) + "\n"
+    return text, pass_.found
 
 
 class _Mask(ast.NodeTransformer):
@@ -104,10 +103,7 @@ class _Mask(ast.NodeTransformer):
         self.used = False  # whether anything was taken out
 
     def visit_ImportFrom(self, node):
-        source = node.module or ""
-        if node.level:
-            parents = self.package.split(".")[: len(self.package.split(".")) - node.level + 1]
-            source = ".".join([*parents, *([source] if source else [])])
+        source = resolve_name("." * node.level + (node.module or ""), self.package)
         if source.split(".")[0] not in ("course", "simgpu"):
             return node
         kept = [one for one in node.names if self._is_there(source, one)]
@@ -125,21 +121,6 @@ class _Mask(ast.NodeTransformer):
         return [*([ast.Import(kept)] if kept else []), *stubs] or ast.Pass()
 
     def visit_FunctionDef(self, node):
-        return self._definition(node)
-
-    def visit_AsyncFunctionDef(self, node):
-        return self._definition(node)
-
-    def visit_ClassDef(self, node):
-        return self._definition(node)
-
-    def visit_Assign(self, node):
-        return self._value(node, [t.id for t in node.targets if isinstance(t, ast.Name)])
-
-    def visit_AnnAssign(self, node):
-        return self._value(node, [node.target.id] if isinstance(node.target, ast.Name) else [])
-
-    def _definition(self, node):
         name = ".".join([*self.scope, node.name])
         if name in self.masked:
             self.found.add(name)
@@ -149,11 +130,16 @@ class _Mask(ast.NodeTransformer):
         self.scope.pop()
         return node
 
-    def _value(self, node, targets):
-        names = {".".join([*self.scope, target]): target for target in targets}
+    visit_AsyncFunctionDef = visit_ClassDef = visit_FunctionDef
+
+    def visit_Assign(self, node):
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        names = {".".join([*self.scope, target.id]): target.id for target in targets if isinstance(target, ast.Name)}
         gone = [name for name in names if name in self.masked]
-        self.found |= set(gone)
+        self.found.update(gone)
         return [self._stub(names[name], name) for name in gone] if gone else node
+
+    visit_AnnAssign = visit_Assign
 
     def _is_there(self, source, one):
         # a name may be masked where it is defined, or in the package that hands it on

@@ -21,13 +21,11 @@ class LoopThread:
 
     def __init__(self):
         self._started = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="cluster's event loop", daemon=True)
+        work = (self._until_stopped(),)
+        self._thread = threading.Thread(target=asyncio.run, args=work, name="cluster's event loop", daemon=True)
         self._thread.start()
         if not self._started.wait(LOOP_THREAD):
             raise RuntimeError(f"the cluster's event loop did not start within {LOOP_THREAD:.0f} s")
-
-    def _run(self):
-        asyncio.run(self._until_stopped())
 
     async def _until_stopped(self):
         self._end = asyncio.Event()

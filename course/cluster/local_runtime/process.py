@@ -40,15 +40,7 @@ class ForkServer:
         self.owner = os.getpid()
         self._lock = threading.Lock()
         self._answers = b""
-        path = json.dumps(sys.path)
-        code = f"import sys; sys.path[:] = {path}; from course.cluster.local_runtime.forkserver import main; main()"
-        self._process = subprocess.Popen(
-            [sys.executable, "-c", code],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env={**os.environ, **_ONE_THREAD},
-            start_new_session=True,
-        )
+        self._process = _python("forkserver", "main", stdout=subprocess.PIPE)
         self._ready = False
         # Finalizers run newest first at exit, so clusters, which are younger, close before their server ends.
         self.close = weakref.finalize(self, _end_server, self._process, self.owner)
@@ -85,6 +77,14 @@ class ForkServer:
             self._answers += chunk
         line, self._answers = self._answers.split(b"\n", 1)
         return json.loads(line)
+
+
+def _python(module, function, **streams):
+    """Start a fresh Python that finds modules where this one does, and calls the function; Ctrl-C does not reach it."""
+    start = f"from course.cluster.local_runtime.{module} import {function}; {function}()"
+    command = [sys.executable, "-c", f"import sys; sys.path[:] = {json.dumps(sys.path)}; {start}"]
+    group = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP} if os.name == "nt" else {"start_new_session": True}
+    return subprocess.Popen(command, stdin=subprocess.PIPE, env={**os.environ, **_ONE_THREAD}, **streams, **group)
 
 
 def _end_server(process, owner):
@@ -136,14 +136,7 @@ class _Forked:
 
 class _Spawned:
     def __init__(self, settings):
-        start = "from course.cluster.local_runtime.process import spawned_main; spawned_main()"
-        code = f"import sys; sys.path[:] = {json.dumps(sys.path)}; {start}"
-        group = (
-            {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP} if os.name == "nt" else {"start_new_session": True}
-        )
-        self._process = subprocess.Popen(
-            [sys.executable, "-c", code], stdin=subprocess.PIPE, env={**os.environ, **_ONE_THREAD}, **group
-        )
+        self._process = _python("process", "spawned_main")
         # The pipe stays open: its end tells the task that its owner is gone.
         self._process.stdin.write(json.dumps(asdict(settings)).encode() + b"\n")
         self._process.stdin.flush()

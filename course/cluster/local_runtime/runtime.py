@@ -7,12 +7,12 @@ import signal
 import sys
 import tempfile
 from collections.abc import Callable
+from functools import partial, partialmethod
 from pathlib import Path
 from typing import Any
 
 from dask.system import CPU_COUNT  # knows about containers' limits
 from distributed import Client
-from tornado.ioloop import IOLoop
 
 from course.cluster.certificates import new_certificate, security
 from course.cluster.executor import OpenWork
@@ -32,12 +32,15 @@ class LocalRuntime:
     """
 
     def __init__(self, ports: dict[str, list[int]], dashboard: bool, simulated_gpus: tuple[int, str] | None = None):
-        self._ports, self._dashboard, self._simulated_gpus = ports, dashboard, simulated_gpus
-        self.tasks = [f"/job:{job}/task:{i}" for job in ports if job != "scheduler" for i in range(len(ports[job]))]
+        jobs = {job: them for job, them in ports.items() if job != "scheduler"}
+        self._ports = {f"/job:{job}/task:{i}": port for job, them in jobs.items() for i, port in enumerate(them)}
+        self._scheduler_port = ports.get("scheduler", [0])[0]
+        self._dashboard, self._simulated_gpus = dashboard, simulated_gpus
+        self.tasks = list(self._ports)
         self._certificate = new_certificate(days=30)
         self.security = security(self._certificate)
         # made by `start`, one after the other; `close` finds what there is
-        self._thread: Any = None
+        self.thread: Any = None
         self._starting: Any = None
         self._scheduler: Any = None
         self._supervisor: Any = None
@@ -47,28 +50,17 @@ class LocalRuntime:
         """Start everything and wait until every task has joined."""
         preload()
         self._folder = Path(tempfile.mkdtemp(prefix="course-cluster-"))
-        self._thread = LoopThread()
-        self._thread.run(self._start)
-
-    @property
-    def loop(self) -> IOLoop:
-        """The event loop, for Dask's client."""
-        return self._thread.loop
+        self.thread = LoopThread()
+        self.thread.run(self._start)
 
     async def _start(self):
         self._starting = asyncio.current_task()
-        self._scheduler = await LocalScheduler(
-            self._dashboard,
-            host=HOST,
-            port=self._ports.get("scheduler", [0])[0],
-            protocol="tls",
-            security=self.security,
-        )
+        where = {"host": HOST, "port": self._scheduler_port, "protocol": "tls"}
+        self._scheduler = await LocalScheduler(self._dashboard, security=self.security, **where)
         self._supervisor = Supervisor(self._scheduler, self._settings())
         await self._supervisor.start()
 
     def _settings(self):
-        ports = [port for job, ports in self._ports.items() if job != "scheduler" for port in ports]
         return [
             TaskSettings(
                 name=name,
@@ -84,7 +76,7 @@ class LocalRuntime:
                 folder=os.getcwd(),
                 environment=dict(os.environ),
             )
-            for name, port in zip(self.tasks, ports, strict=True)
+            for name, port in self._ports.items()
         ]
 
     @property
@@ -107,7 +99,7 @@ class LocalRuntime:
 
     def missing(self) -> list[str]:
         """Return the tasks that are not there now: they died, and their successors are on the way."""
-        return self._thread.run(self._supervisor.missing)
+        return self.thread.run(self._supervisor.missing)
 
     def log(self, task: str) -> str:
         """Return what `task`, and its predecessors, printed."""
@@ -117,44 +109,33 @@ class LocalRuntime:
     def _log_file(self, task):
         return self._folder / (task.strip("/").replace("/", "-").replace(":", "-") + ".log")
 
-    def kill(self, task: str) -> None:
-        """End the process of `task` at once; the supervisor replaces it."""
-        self._thread.run(self._supervisor.signal, task, signal.SIGTERM if os.name == "nt" else signal.SIGKILL)
-
-    def freeze(self, task: str) -> None:
-        """Stop the process of `task` without ending it; RuntimeError on Windows."""
-        self._pause(task, "SIGSTOP")
-
-    def thaw(self, task: str) -> None:
-        """Let a frozen task go on; RuntimeError on Windows."""
-        self._pause(task, "SIGCONT")
-
-    def _pause(self, task, name):
+    def _signal(self, name, task):
+        """Send the process of `task` the signal `name`; RuntimeError where the system has none, as Windows has."""
         if not hasattr(signal, name):
             raise RuntimeError(f"{task}: this system cannot freeze a process ({name} is POSIX's); kill it instead")
-        self._thread.run(self._supervisor.signal, task, getattr(signal, name))
+        self.thread.run(self._supervisor.signal, task, getattr(signal, name))
+
+    kill = partialmethod(_signal, "SIGTERM" if os.name == "nt" else "SIGKILL")
+    freeze = partialmethod(_signal, "SIGSTOP")
+    thaw = partialmethod(_signal, "SIGCONT")
 
     def restart(self, tasks: list[str]) -> None:
         """End the processes of `tasks` and wait for their successors; RuntimeError when one cannot start."""
-        self._thread.run(self._supervisor.restart, tasks)
+        self.thread.run(self._supervisor.restart, tasks)
 
     def watch(self, client: Client, work: OpenWork) -> Callable[[], object]:
         """Close `work` when a task cannot be replaced; return the function that ends this."""
-        self._supervisor.tell(work.close)
-        return lambda: self._supervisor.tell(None)
-
-    def in_loop(self) -> bool:
-        """Say whether the caller runs in the event loop's own thread."""
-        return self._thread.is_mine()
+        self._supervisor.on_giving_up = work.close
+        return partial(setattr, self._supervisor, "on_giving_up", None)
 
     def close(self) -> None:
         """End the tasks, the scheduler and the loop; remove the folder. May be called again."""
         try:
-            if self._thread and self._thread.is_alive():
-                self._thread.run(self._stop)
+            if self.thread and self.thread.is_alive():
+                self.thread.run(self._stop)
         finally:
-            if self._thread:
-                self._thread.stop()
+            if self.thread:
+                self.thread.stop()
             if self._folder:
                 shutil.rmtree(self._folder, ignore_errors=True)
 

@@ -27,10 +27,8 @@ class LocalScheduler(Scheduler):
         leases = Leases()
         self.handlers |= {"lease": leases.ask, "release_lease": leases.release}
 
-    def start_http_server(
-        self, routes: Any, dashboard_address: str | None, default_port: int = 0, ssl_options: Any = None
-    ) -> None:
+    def start_http_server(self, routes: Any, dashboard_address: str | None, *more: Any, **settings: Any) -> None:
         """Open Dask's web page where it was asked for: one port less to guard where it was not."""
         self.http_server = None
         if dashboard_address:
-            super().start_http_server(routes, dashboard_address, default_port, ssl_options)
+            super().start_http_server(routes, dashboard_address, *more, **settings)

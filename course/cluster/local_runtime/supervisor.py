@@ -36,15 +36,12 @@ class Supervisor:
         self._processes: dict[str, Any] = {}  # task -> the handle of its process
         self._given_up: dict[str, str] = {}  # task -> why
         self._early_deaths = dict.fromkeys(self.settings, 0)
-        self._on_giving_up: Callable[[str], None] | None = None
+        #: Called with the reason when a task is given up: work that waits for it would wait for ever.
+        self.on_giving_up: Callable[[str], None] | None = None
         self._stopped_since: dict[str, float] = {}  # task -> when it was first seen stopped
         self._watching: asyncio.Task | None = None
         self._ended = False
         scheduler.add_plugin(_Joins(self._early_deaths))
-
-    def tell(self, on_giving_up: Callable[[str], None] | None) -> None:
-        """Have `on_giving_up(reason)` called when a task is given up: work that waits for it would wait for ever."""
-        self._on_giving_up = on_giving_up
 
     async def start(self) -> None:
         """Start every task and wait until all have joined; RuntimeError with the last words of one that cannot."""
@@ -103,9 +100,8 @@ class Supervisor:
                 if self._is_joined(name):
                     self._end_if_frozen(name)
                 elif name not in self._given_up and self._processes[name].exit_code() is not None:
-                    with suppress(
-                        RuntimeError, OSError
-                    ):  # no process could be had: that counts, and the next look tries again
+                    # where no process can be had: that counts, and the next look tries again
+                    with suppress(RuntimeError, OSError):
                         await self._replace(name)
 
     def _keep_port(self, name):
@@ -129,8 +125,8 @@ class Supervisor:
         self._early_deaths[name] += 1
         if self._early_deaths[name] > _DEATHS:
             self._given_up[name] = f"{name} ended {_DEATHS} times before it joined; {self._last_words(name)}"
-            if self._on_giving_up:
-                self._on_giving_up(self._given_up[name])
+            if self.on_giving_up:
+                self.on_giving_up(self._given_up[name])
         else:
             await self._launch(name)
 

@@ -4,6 +4,7 @@ import asyncio
 import re
 import time
 from collections.abc import Callable
+from functools import partialmethod
 from pathlib import Path
 from typing import NoReturn
 
@@ -15,10 +16,10 @@ from course.cluster.certificates import security as dask_security
 from course.cluster.cluster import Cluster
 from course.cluster.executor import OpenWork
 from course.cluster.local_runtime.loop import LoopThread
-from course.cluster.multihost.client_heartbeat import watch_scheduler
 from course.cluster.multihost.handshake import other_versions
+from course.cluster.multihost.heartbeat import watch_scheduler
 from course.cluster.multihost.reachability import Refused, reach_within
-from course.cluster.spec import ClusterSpec
+from course.cluster.spec import ClusterSpec, by_numbers
 from course.cluster.task.task import quiet
 from course.deadlines import CLIENT_CLOSES, CONNECT, SCHEDULER_SILENCE
 
@@ -110,7 +111,7 @@ class RemoteRuntime:
     dashboard_link = None
 
     def __init__(self, client: Client, address: str, thread: LoopThread, spec: ClusterSpec | None = None):
-        self._client, self.session_target, self._thread = client, address, thread
+        self._client, self.session_target, self.thread = client, address, thread
         self._last: dict[str, str] = {}  # task -> address, as last told: what a closed cluster still shows
         told = self._identity(0).get("course", {})
         if told and (other := other_versions(told["versions"], ("the scheduler", "this process"))):
@@ -120,9 +121,7 @@ class RemoteRuntime:
     @property
     def tasks(self) -> list[str]:
         """The tasks that have joined, by name."""
-        return sorted(
-            self._addresses(), key=lambda task: [int(p) if p.isdigit() else p for p in re.split(r"(\d+)", task)]
-        )
+        return sorted(self._addresses(), key=by_numbers)
 
     def missing(self) -> list[str]:
         """Return the tasks of the spec that have not joined, or have left."""
@@ -140,46 +139,28 @@ class RemoteRuntime:
 
     def _identity(self, workers):
         try:
-            return self._client.sync(
-                self._client.scheduler.identity, n_workers=workers, callback_timeout=SCHEDULER_SILENCE
-            )
+            asked = self._client.scheduler.identity
+            return self._client.sync(asked, n_workers=workers, callback_timeout=SCHEDULER_SILENCE)
         except OSError as error:
             raise RuntimeError(f"the scheduler at {self.session_target} doesn't answer: {error}") from None
 
-    def kill(self, task: str) -> NoReturn:
-        """Raise RuntimeError: who started the task ends it."""
-        self._refuse("kill")
-
-    def freeze(self, task: str) -> NoReturn:
-        """Raise RuntimeError: who started the task stops it."""
-        self._refuse("freeze")
-
-    def thaw(self, task: str) -> NoReturn:
-        """Raise RuntimeError: who started the task lets it go on."""
-        self._refuse("thaw")
-
-    def restart(self, tasks: list[str]) -> NoReturn:
-        """Raise RuntimeError: who started the tasks restarts them."""
-        self._refuse("restart")
-
-    def log(self, task: str) -> NoReturn:
-        """Raise RuntimeError: a task prints where it was started."""
-        self._refuse("log")
-
-    def _refuse(self, method: str) -> NoReturn:
+    def _refuse(self, method: str, _: object) -> NoReturn:
+        """Raise RuntimeError: who started the tasks does that to them, and sees what they print."""
         raise RuntimeError(
             f"cluster.{method}: these tasks were started elsewhere; do it where `python -m course task` runs"
         )
 
+    kill = partialmethod(_refuse, "kill")
+    freeze = partialmethod(_refuse, "freeze")
+    thaw = partialmethod(_refuse, "thaw")
+    restart = partialmethod(_refuse, "restart")
+    log = partialmethod(_refuse, "log")
+
     def watch(self, client: Client, work: OpenWork) -> Callable[[], object]:
         """End the client and close `work` when the scheduler is silent; return the function that ends the watch."""
         watching = watch_scheduler(client, work, self.session_target)
-        return asyncio.run_coroutine_threadsafe(watching, self._thread.loop.asyncio_loop).cancel
-
-    def in_loop(self) -> bool:
-        """Say whether the caller runs in the event loop's own thread."""
-        return self._thread.is_mine()
+        return asyncio.run_coroutine_threadsafe(watching, self.thread.loop.asyncio_loop).cancel
 
     def close(self) -> None:
         """End the event loop; the tasks stay up."""
-        self._thread.stop()
+        self.thread.stop()

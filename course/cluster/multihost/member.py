@@ -1,7 +1,6 @@
 """Which part of a cluster that is started by hand a process is: a task, the scheduler, or a task with it beside it."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from course.cluster.certificates import Certificate
 from course.cluster.spec import ClusterSpec
@@ -12,11 +11,12 @@ LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 
 @dataclass(frozen=True)
 class Member:
-    """Which task of which cluster a process is to be. `patience`: seconds to wait for the scheduler, each time.
+    """Which task of which cluster a process is to be; `job="scheduler"` is a process of the scheduler's own.
 
-    `certificate`: None for plain TCP. `with_scheduler`: whether the scheduler runs in this process too.
-    `simulated_gpus`: count and model, None for none. `preload`: names of modules that a scheduler imports before it
-    listens: it reads all work that comes by, and torch, imported with the first of it, would silence it for seconds.
+    `certificate`: None for plain TCP, which is for loopback only. `patience`: seconds to wait for the scheduler, at
+    the start and again whenever it is lost. `simulated_gpus`: count and model, None for none. `preload`: names of
+    modules that a scheduler imports before it listens: it reads all work that comes by, and torch, imported with the
+    first of it, would silence it for seconds. Raises ValueError or IndexError for a task that the spec doesn't have.
     """
 
     spec: ClusterSpec
@@ -24,9 +24,35 @@ class Member:
     index: int
     certificate: Certificate | None
     patience: float = TASK_WAITS
-    with_scheduler: bool = False
     simulated_gpus: tuple[int, str] | None = None
     preload: tuple[str, ...] = ("torch",)
+
+    def __post_init__(self):
+        spec = self.spec
+        if spec.scheduler is None:
+            raise ValueError('task: the spec names no scheduler; add a line such as scheduler = ["localhost:8786"]')
+        if self.job == "scheduler" and spec.scheduler_task is not None:
+            raise ValueError(
+                f"task: with these flags the scheduler runs inside {spec.scheduler_task}'s process, at "
+                f"{spec.scheduler}; start that task, or give --scheduler-hosts host:port for a scheduler of its own"
+            )
+        for address in self.listens_at if self.certificate is None else ():
+            if address.rpartition(":")[0] not in LOOPBACK:
+                raise ValueError(
+                    f"task: {address} is not on loopback, and without TLS whoever reaches it can run code as you. "
+                    "Make a certificate by `python -m course certificate cluster.pem`, give every member a copy, and "
+                    "drop --insecure"
+                )
+
+    @property
+    def with_scheduler(self) -> bool:
+        """Whether the scheduler runs in this process: a spec from flags puts it beside its first ps task."""
+        return self.job == "scheduler" or self.spec.scheduler_task == self.name
+
+    @property
+    def listens_at(self) -> set[str]:
+        """The addresses that this process needs, `host:port`: the task's, and its scheduler's where it runs that."""
+        return {self.address, self.scheduler_address} if self.with_scheduler else {self.address}
 
     @property
     def name(self) -> str:
@@ -40,56 +66,10 @@ class Member:
 
     @property
     def scheduler_address(self) -> str:
-        """Where the scheduler listens, `host:port`; `member` refuses a spec that does not say."""
+        """Where the scheduler listens, `host:port`."""
         return str(self.spec.scheduler)
 
     @property
-    def protocol(self) -> str:
-        """Dask's name for how it speaks: "tls", or "tcp" without a certificate."""
-        return "tcp" if self.certificate is None else "tls"
-
-    @property
     def session_target(self) -> str:
-        """The scheduler's address, `tls://host:port`."""
-        return f"{self.protocol}://{self.scheduler_address}"
-
-
-def member(
-    spec: ClusterSpec,
-    job: str,
-    index: int,
-    certificate: Certificate | None,
-    patience: float = TASK_WAITS,
-    *,
-    with_scheduler: bool | None = None,
-    **more: Any,
-) -> Member:
-    """Return the `Member` that these describe; raise ValueError or IndexError for one that the spec doesn't have.
-
-    `with_scheduler`: None for "where the spec says so", as a spec from flags does of its first ps task. `more`:
-    `simulated_gpus`, `preload`, as for `Member`.
-    """
-    if spec.scheduler is None:
-        raise ValueError('task: the spec names no scheduler; add a line such as scheduler = ["localhost:8786"]')
-    if job == "scheduler" and spec.scheduler_task is not None:
-        raise ValueError(
-            f"task: with these flags the scheduler runs inside {spec.scheduler_task}'s process, at {spec.scheduler}; "
-            "start that task, or give --scheduler-hosts host:port for a scheduler of its own"
-        )
-    if with_scheduler is None:
-        with_scheduler = spec.scheduler_task == f"/job:{job}/task:{index}"
-    me = Member(spec, job, index, certificate, patience, with_scheduler or job == "scheduler", **more)
-    _check_encryption(me)
-    return me
-
-
-def _check_encryption(me):
-    if me.certificate is not None:
-        return
-    for address in {me.address, me.scheduler_address if me.with_scheduler else me.address}:
-        if address.rpartition(":")[0] not in LOOPBACK:
-            raise ValueError(
-                f"task: {address} is not on loopback, and without TLS whoever reaches it can run code as you. Make a "
-                "certificate by `python -m course certificate cluster.pem`, give every member a copy, and drop "
-                "--insecure"
-            )
+        """The scheduler's address, `tls://host:port`, or `tcp://…` without a certificate."""
+        return f"{'tcp' if self.certificate is None else 'tls'}://{self.scheduler_address}"

@@ -2,6 +2,7 @@
 
 import errno
 import socket
+from contextlib import suppress
 
 import psutil
 from distributed.utils import ensure_ip
@@ -40,10 +41,8 @@ def _why(error, address, host, port):
 
 def _listener(port):
     """Return who listens on `port`, as far as the system tells."""
-    try:
+    with suppress(psutil.Error):
         for connection in psutil.net_connections("inet"):
             if connection.status == psutil.CONN_LISTEN and connection.laddr.port == port and connection.pid:
                 return f"process {connection.pid}, {psutil.Process(connection.pid).name()}"
-    except psutil.Error:
-        return "another process"
     return "another process"

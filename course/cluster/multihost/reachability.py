@@ -28,18 +28,16 @@ async def reach(address: str, connection: dict[str, Any]) -> None:
     listens yet or no one answers; in at most ten seconds.
     """
     host, _, port = address.rpartition(":")
-    host, context = host.strip("[]"), connection.get("ssl_context")
+    where, context = (host.strip("[]"), int(port)), connection.get("ssl_context")
     async with asyncio.timeout(REACH):  # its steps could take longer, each within its own time
-        await _check_host(host, int(port))
-        if context is None:
-            await _check_plain(host, int(port))
-        else:
-            await _check_tls(host, int(port), context)
+        await _check_host(*where)
+        await (_check_plain(*where) if context is None else _check_tls(*where, context))
 
 
 async def _check_host(host, port):
     try:
-        await _close(await _connect(host, port))
+        _, writer = await _connect(host, port)
+        writer.transport.abort()
     except socket.gaierror as error:
         raise Unreachable(
             f"no host is called {host!r} here ({error.strerror}). Correct the spec, or use its address in numbers"
@@ -60,7 +58,11 @@ async def _check_tls(host, port, context):
     try:
         await _greet(host, port, context, HOST_ANSWER)
     except ssl.SSLCertVerificationError as error:
-        raise Refused(_bad_certificate(error)) from None
+        if error.verify_code == _EXPIRED:
+            advice = "Make a new one by `python -m course certificate`, for all members"
+            raise Refused(f"the cluster's certificate has expired. {advice}") from None
+        other = f"the scheduler holds another certificate than this side ({error.verify_message})"
+        raise Refused(f"{other}. {_COPY}") from None
     except ssl.SSLError as error:
         if error.reason in ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "HTTP_REQUEST"):
             raise Refused(f"{host}:{port} speaks plain TCP, and this side TLS. {_BOTH}") from None
@@ -72,14 +74,6 @@ _COPY = "Give every member a copy of the one file that `python -m course certifi
 _EXPIRED = 10  # from openssl's x509_vfy.h: X509_V_ERR_CERT_HAS_EXPIRED
 
 
-def _bad_certificate(error):
-    if error.verify_code == _EXPIRED:
-        return (
-            "the cluster's certificate has expired. Make a new one by `python -m course certificate`, for all members"
-        )
-    return f"the scheduler holds another certificate than this side ({error.verify_message}). {_COPY}"
-
-
 async def _check_plain(host, port):
     reader, writer = await _connect(host, port)
     try:
@@ -87,7 +81,7 @@ async def _check_plain(host, port):
     except TimeoutError:
         greeted = None
     finally:
-        await _close((reader, writer))
+        writer.transport.abort()
     if greeted is None and await _speaks_tls(host, port):
         raise Refused(f"{host}:{port} speaks TLS, and this side plain TCP. {_BOTH}")
 
@@ -97,30 +91,25 @@ async def _speaks_tls(host, port):
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE  # nothing is sent: only "is this TLS?"
     try:
         await _greet(host, port, context, PLAIN_GREETING)
-    except ssl.SSLError:
-        return True
-    except (OSError, TimeoutError):
-        return False
+    except (OSError, TimeoutError) as error:
+        return isinstance(error, ssl.SSLError)
     return True
 
 
 async def _greet(host, port, context, seconds):
     """Shake hands by TLS and hang up; unlike asyncio's own way, tell the other side what was wrong with it."""
     reader, writer = await _connect(host, port)
-    try:
-        await asyncio.wait_for(_shake_hands(reader, writer, context), seconds)
-    finally:
-        writer.close()  # when all is written: an alert too
-
-
-async def _shake_hands(reader, writer, context):
     incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
     tls = context.wrap_bio(incoming, outgoing)
-    while not _shaken(tls, outgoing, writer):
-        if read := await reader.read(1 << 16):
-            incoming.write(read)
-        else:
-            incoming.write_eof()
+    try:
+        async with asyncio.timeout(seconds):
+            while not _shaken(tls, outgoing, writer):
+                if read := await reader.read(1 << 16):
+                    incoming.write(read)
+                else:
+                    incoming.write_eof()
+    finally:
+        writer.close()  # when all is written: an alert too
 
 
 def _shaken(tls, outgoing, writer):
@@ -136,11 +125,6 @@ def _shaken(tls, outgoing, writer):
 
 async def _connect(host, port):
     return await asyncio.wait_for(asyncio.open_connection(host, port), HOST_ANSWER)
-
-
-async def _close(connection):
-    _, writer = connection
-    writer.transport.abort()
 
 
 async def reach_within(
@@ -160,15 +144,13 @@ async def reach_within(
     while True:
         try:
             return await reach(address, connection)
-        except Unreachable as error:
-            if first:
+        except (Unreachable, OSError) as error:
+            if first and isinstance(error, Unreachable):
                 raise
-            reason = str(error)
-        except OSError as error:
-            reason = str(error)
+            reason = str(error) or "no answer"
         if time.monotonic() > deadline:
-            raise OSError(reason or "no answer") from None
+            raise OSError(reason)
         if waiting is not None and time.monotonic() > began + WAITING_IS_SAID:
-            waiting(reason or "no answer")
+            waiting(reason)
             waiting = None
         await asyncio.sleep(JOIN_AGAIN_EVERY)

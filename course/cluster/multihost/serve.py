@@ -4,64 +4,35 @@ import asyncio
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from distributed import Worker
 
-from course.cluster.certificates import Certificate
 from course.cluster.local_runtime.loop import LoopThread
-from course.cluster.multihost.member import Member, member
+from course.cluster.multihost.member import Member
 from course.cluster.multihost.task_process import run_member
-from course.cluster.spec import ClusterSpec
-from course.cluster.task.task import quiet, stop_signal
-from course.deadlines import TASK_LEAVES, TASK_WAITS
+from course.cluster.task.task import quiet
+from course.deadlines import TASK_LEAVES
 
 
-def serve(
-    spec: ClusterSpec,
-    job: str,
-    index: int,
-    certificate: Certificate | None,
-    patience: float = TASK_WAITS,
-    say: Callable[..., None] = print,
-    **more: Any,
-) -> int:
-    """Run task `index` of `job` in this process until SIGTERM or Ctrl-C; return the process's exit code, 0 then.
+def serve(me: Member, say: Callable[..., None] = print) -> int:
+    """Run the `Member` in this process until SIGTERM or Ctrl-C; return the process's exit code, 0 then.
 
-    `spec`: a `ClusterSpec` with a scheduler; `job="scheduler"` runs that, unless the spec comes from flags: then it
-    runs inside the first task. `certificate`: None for plain TCP, which is for loopback only. `patience`: seconds to
-    wait for the scheduler, at the start and again whenever it is lost. `say` gets the lines for the reader: name,
-    address and session target when the task is ready. `more`: `with_scheduler`, `simulated_gpus`, `preload`, as for
-    `member`. Raises ValueError or IndexError for a job or task that the spec doesn't have.
+    `say` gets the lines for the reader: name, address and session target when the task is ready.
     """
-    me = member(spec, job, index, certificate, patience, **more)
     quiet()
     try:
-        return asyncio.run(_until_signalled(me, say))
+        return asyncio.run(run_member(me, None, say))
     except KeyboardInterrupt:  # Windows, where asyncio takes no signal handlers
         return 0
 
 
-async def _until_signalled(me, say):
-    return await run_member(me, stop_signal(), say)
-
-
 @contextmanager
-def joined(
-    spec: ClusterSpec,
-    job: str,
-    index: int,
-    certificate: Certificate | None,
-    patience: float = TASK_WAITS,
-    say: Callable[..., None] = print,
-    **more: Any,
-) -> Iterator["Membership"]:
-    """Within the `with`, this process is the task too, in a thread of its own; gives its `Membership`.
+def joined(me: Member, say: Callable[..., None] = print) -> Iterator["Membership"]:
+    """Within the `with`, this process is the `Member` too, in a thread of its own; gives its `Membership`.
 
-    Arguments as for `serve`. Returns when the task has joined; raises RuntimeError when it could not, with what it
-    said, after `patience` seconds at most. At the end the task leaves the cluster.
+    Returns when the task has joined; raises RuntimeError when it could not, with what it said, after the member's
+    patience at most. At the end the task leaves the cluster.
     """
-    me = member(spec, job, index, certificate, patience, **more)
     quiet()
     membership = Membership(me, say)
     try:
@@ -80,7 +51,7 @@ class Membership:
         self._say, self._last_words = say, "it ended"
         self._changed = threading.Event()  # joined, or ended
         self._thread = LoopThread()
-        self._stop = self._thread.run(_new_event)
+        self._stop = asyncio.Event()
         self._running = asyncio.run_coroutine_threadsafe(
             run_member(me, self._stop, self._speak, self._ready), self._thread.loop.asyncio_loop
         )
@@ -116,7 +87,3 @@ class Membership:
     def _speak(self, line, **settings):
         self._last_words = line
         self._say(line, **settings)
-
-
-async def _new_event():
-    return asyncio.Event()

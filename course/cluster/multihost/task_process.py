@@ -13,28 +13,28 @@ from distributed import Worker
 
 from course.cluster.certificates import security
 from course.cluster.multihost.handshake import request_handshake
+from course.cluster.multihost.heartbeat import send_heartbeats
 from course.cluster.multihost.member import Member
 from course.cluster.multihost.ports import check_free
 from course.cluster.multihost.reachability import Refused
 from course.cluster.multihost.refused_connections import refusals_told
-from course.cluster.multihost.task_heartbeat import send_heartbeats
 from course.cluster.multihost.task_scheduler import TaskScheduler
 from course.cluster.task.gpu_share import VARIABLE, share_gpus
-from course.cluster.task.task import TaskSettings, root, serve_task, stopped_before
+from course.cluster.task.task import TaskSettings, root, serve_task, stop_signal, stopped_before
 
 
 async def run_member(
-    me: Member, stop: asyncio.Event, say: Callable[..., None] = print, ready: Callable[[Worker], None] | None = None
+    me: Member, stop: asyncio.Event | None, say: Callable[..., None], ready: Callable[[Worker], None] | None = None
 ) -> int:
-    """Run the `Member` until the event `stop` is set; return the process's exit code.
+    """Run the `Member` until the event `stop` is set, or, where that is None, a signal comes; return the exit code.
 
     `say` gets the lines for the reader, as `print` does; `ready(worker)` is called whenever the task has joined.
     """
     try:
-        for address in {me.address, me.scheduler_address} if me.with_scheduler else {me.address}:
+        for address in me.listens_at:
             check_free(address)
         with refusals_told(say):
-            return await _run(me, stop, say, ready)
+            return await _run(me, stop or stop_signal(), say, ready)
     except OSError as error:
         return _failed(me, say, f"cannot start: {error}")
 
@@ -56,9 +56,9 @@ async def _scheduler(me, say):
         await asyncio.to_thread(import_module, module)
     host, _, port = me.scheduler_address.rpartition(":")
     try:
-        scheduler = await TaskScheduler(
-            me.spec, say, host=host, port=int(port), protocol=me.protocol, security=security(me.certificate)
-        )
+        protocol = me.session_target.partition("://")[0]
+        listening = {"host": host, "port": int(port), "protocol": protocol, "security": security(me.certificate)}
+        scheduler = await TaskScheduler(me.spec, say, **listening)
     except (OSError, ValueError) as error:
         raise OSError(f"the scheduler cannot listen at {host}:{port}: {root(error)}") from error
     say(f"the scheduler listens; session target {scheduler.address}", flush=True)
@@ -76,8 +76,11 @@ async def _run_task(me, stop, say, ready):
 
     if gpu := share_gpus(me.spec, me.job, me.index):
         say(f"{me.name} has GPU {gpu} of this host ({VARIABLE})", flush=True)
+    host, _, port = me.address.rpartition(":")
+    threads = max(1, CPU_COUNT // me.spec.local_share(me.address))
     with tempfile.TemporaryDirectory(prefix="course-task-", ignore_cleanup_errors=True) as scratch:
-        settings = _settings(me, scratch)
+        where = (me.name, me.session_target, host, int(port), threads, scratch)
+        settings = TaskSettings(*where, me.patience, me.certificate, me.simulated_gpus)
         for first in chain([True], repeat(False)):
             try:
                 if await stopped_before(stop, request_handshake(me, first, say)):
@@ -97,18 +100,3 @@ async def _run_task(me, stop, say, ready):
 def _failed(me, say, what):
     say(f"{me.name} {what}", file=sys.stderr, flush=True)
     return 1
-
-
-def _settings(me, scratch):
-    host, _, port = me.address.rpartition(":")
-    return TaskSettings(
-        name=me.name,
-        scheduler=me.session_target,
-        host=host,
-        port=int(port),
-        threads=max(1, CPU_COUNT // me.spec.local_share(me.address)),
-        scratch=scratch,
-        patience=me.patience,
-        certificate=me.certificate,
-        simulated_gpus=me.simulated_gpus,
-    )

@@ -9,7 +9,7 @@ import dask
 
 from course.cluster.local_runtime.scheduler import LocalScheduler
 from course.cluster.multihost.handshake import other_versions, versions
-from course.cluster.multihost.task_heartbeat import Watch
+from course.cluster.multihost.heartbeat import Watch
 from course.cluster.spec import ClusterSpec
 from course.deadlines import PINNED_WORK_WAITS, TASK_HEARD_LATELY
 
@@ -27,10 +27,7 @@ class TaskScheduler(LocalScheduler):
         self.watch = Watch(self, say)
         self._watching: asyncio.Task | None = None
         self.add_plugin(self.watch)
-        self.handlers |= {
-            "handshake": self.handshake,
-            "task_heartbeat": self.watch.heartbeat,
-        }
+        self.handlers |= {"handshake": self.handshake, "task_heartbeat": self.watch.heartbeat}
 
     def identity(self, n_workers: int = -1) -> dict[str, Any]:
         """Dask's description of the cluster, with this process's versions and the spec's jobs."""

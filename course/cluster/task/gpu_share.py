@@ -52,10 +52,10 @@ def count_gpus() -> int:
 def _place(spec, job, index):
     """Return which of its host's tasks this is: 0 for the first."""
     host = spec.task_address(job, index).rpartition(":")[0]
-    before = 0
-    for other in spec.jobs:
-        for number, address in enumerate(spec.as_dict()[other]):
-            if (other, number) == (job, index):
-                return before
-            before += other not in ("ps", "scheduler") and address.rpartition(":")[0] == host
-    return before
+    computing = [
+        (other, number)
+        for other, addresses in spec.as_dict().items()
+        for number, address in enumerate(addresses)
+        if other not in ("ps", "scheduler") and address.rpartition(":")[0] == host
+    ]
+    return computing.index((job, index))

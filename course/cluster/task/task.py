@@ -67,7 +67,7 @@ def run_task(settings: TaskSettings) -> int:
     faulthandler.enable()  # a crash in C leaves its stack in the log
     quiet()
     try:
-        asyncio.run(_serve(settings))
+        asyncio.run(serve_task(settings))
     except (OSError, TimeoutError, RuntimeError, ValueError) as error:
         print(f"{settings.name} cannot join {settings.scheduler}: {root(error)}")
         return 1
@@ -84,10 +84,6 @@ def quiet() -> None:
             logging.getLogger(name).setLevel(logging.CRITICAL)
     if dask.config.get(_ADVICE) == "10MB":
         dask.config.set({_ADVICE: "1GB"})  # handing a slice of the data to a task is the lesson here, not a mistake
-
-
-async def _serve(settings):
-    await serve_task(settings, stop_signal())
 
 
 def _write_to(log):
@@ -108,30 +104,34 @@ class TaskWorker(Worker):
         super().__init__(*args, **settings)
         self.executors = Executors(self.executors, gpus)
 
-    def start_http_server(
-        self, routes: Any, dashboard_address: str | None, default_port: int = 0, ssl_options: Any = None
-    ) -> None:
+    def start_http_server(self, *_: Any, **__: Any) -> None:
         """Open no page."""
         self.http_server = None
 
 
 async def serve_task(
     settings: TaskSettings,
-    stop: asyncio.Event,
+    stop: asyncio.Event | None = None,
     ready: Callable[[Worker], None] | None = None,
     alongside: Callable[[Worker], Awaitable[str]] | None = None,
 ) -> str | None:
     """Join the scheduler, call `ready(worker)`, and serve until the event `stop` is set or the scheduler ends.
 
-    Return None when it was told to stop, and otherwise why it ended, as text: the scheduler went away, or
-    `alongside(worker)`, a coroutine that runs beside it, returned. Raise OSError or TimeoutError when there is no
-    scheduler within `settings.patience` seconds.
+    `stop`: by default one that SIGTERM and SIGINT set. Return None when it was told to stop, and otherwise why it
+    ended, as text: the scheduler went away, or `alongside(worker)`, a coroutine that runs beside it, returned. Raise
+    OSError or TimeoutError when there is no scheduler within `settings.patience` seconds.
     """
     import torch
 
+    stop = stop or stop_signal()
     torch.set_num_threads(settings.threads)
+    simulation: Any = nullcontext()
+    if settings.simulated_gpus:
+        from course.devices import simulated_gpus
+
+        simulation = simulated_gpus(*settings.simulated_gpus)
     # Dask samples every stack 100 times a second for a dashboard page; here that would disturb what is being timed.
-    with dask.config.set({"distributed.worker.profile.enabled": False}), _simulation(settings) as gpus:
+    with dask.config.set({"distributed.worker.profile.enabled": False}), simulation as gpus:
         worker = TaskWorker(
             settings.scheduler,
             gpus=gpus,
@@ -149,29 +149,11 @@ async def serve_task(
                 return None
             if ready:
                 ready(worker)
-            ends = [_told(stop), _lost(worker)] + ([alongside(worker)] if alongside else [])
-            return await first_of(*ends)
+            ends = [_then(stop.wait(), None), _then(worker.finished(), "lost its scheduler")]
+            return await _first_of(*ends, *([alongside(worker)] if alongside else []))
         finally:
             # a function that still runs must not hold this up
             await worker.close(timeout=WORKER_CLOSES, executor_wait=False)
-
-
-async def _told(stop):
-    await stop.wait()
-
-
-async def _lost(worker):
-    await worker.finished()
-    return "lost its scheduler"
-
-
-def _simulation(settings):
-    """Return the task's simulated GPUs as a context manager, one that gives None where it has none."""
-    if settings.simulated_gpus is None:
-        return nullcontext()
-    from course.devices import simulated_gpus
-
-    return simulated_gpus(*settings.simulated_gpus)
 
 
 def root(error: BaseException) -> BaseException:
@@ -192,7 +174,7 @@ def stop_signal() -> asyncio.Event:
 
 async def stopped_before(stop: asyncio.Event, work: Awaitable[Any]) -> bool:
     """Wait for the awaitable `work` or for `stop`; say whether `stop` came first; raise what `work` raises."""
-    return await first_of(_then(work, False), _then(stop.wait(), True))
+    return await _first_of(_then(work, False), _then(stop.wait(), True))
 
 
 async def _then(work, result):
@@ -200,7 +182,7 @@ async def _then(work, result):
     return result
 
 
-async def first_of(*works: Awaitable[Any]) -> Any:
+async def _first_of(*works):
     """Return what the first of the awaitables returns, or raise what it raises; the earlier wins, the rest end."""
     doing = [asyncio.ensure_future(work) for work in works]
     try:

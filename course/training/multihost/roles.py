@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from course.cluster import ClusterSpec, connect
 from course.cluster.certificates import Certificate, security
+from course.cluster.multihost.member import Member
 from course.cluster.multihost.serve import joined
 from course.deadlines import LAST_NOTICE_READ, ROLE_LISTS_TASKS_EVERY, ROLE_LOOKS_EVERY
 from course.training.driver.shard_client import context_of
@@ -57,7 +58,8 @@ def run_role(role: Role, outcome: Callable[[TrainingResult], Iterable[str]] | No
     TrainingError, RuntimeError or TimeoutError with a sentence when this role can't go on, SystemExit on SIGTERM.
     """
     with _ended_by_sigterm(), ExitStack() as held:
-        membership = held.enter_context(joined(role.spec, role.job, role.index, role.certificate, role.patience, say))
+        me = Member(role.spec, role.job, role.index, role.certificate, role.patience)
+        membership = held.enter_context(joined(me, say))
         target = {"security": security(role.certificate)} if role.certificate else {"insecure": True}
         cluster = held.enter_context(connect(role.spec, timeout=role.patience, wait=False, **target))
         board = StatusBoard(cluster)

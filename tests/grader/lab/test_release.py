@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from grader.lab import release
-from grader.lab.evidence_words import marked_by
 from grader.lab.published import check_files
 from grader.lab.release import (
     difference,
     lab_folders,
+    marked_by,
     release_notebook,
     solution_notebook,
     text_of,
@@ -92,7 +92,7 @@ def test_a_lab_states_minutes_points_and_an_oracle_for_each_exercise(folder, lab
     text = "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
     for exercise in lab.exercises:
         assert f"| `{exercise.name}` |" in text
-        assert exercise.manual or f"Oracle: {exercise.oracle}." in text
+        assert exercise.manual or f"Oracle: {exercise.statement.oracle}." in text
     assert (ROOT / "tests" / "labs" / f"test_{lab.name.split('_')[0]}.py").exists(), "it has no self-test in make test"
 
 

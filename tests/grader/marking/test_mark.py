@@ -4,7 +4,7 @@ import json
 import os
 import re
 import time
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
@@ -55,7 +55,7 @@ def test_the_solution_gets_everything_and_the_release_nothing(lab):
 
 
 def test_marks_are_plain_data(lab):
-    told = json.loads(json.dumps(mark(lab).as_dict()))
+    told = json.loads(json.dumps(asdict(mark(lab))))
     assert told["lab"] == "small"
     assert told["exercises"][0]["cases"][0] == {"group": "", "edge": True, "right": True}
 

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grader.marking.mark import STATES, ExerciseMark, Marks
+from grader.marking.mark import STATES, Marks
 from grader.marking.plain_text import plain
+from grader.marking.verdict import ExerciseMark
 from grader.reports.feedback import feedback_page
 from grader.reports.gradebook import Manual
 from grader.submission.rebuild import rebuild

@@ -11,8 +11,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.sandbox import SandboxUnavailable
-from grader.sandbox.seccomp import ALLOW, ARCHITECTURES, ERROR, KILL, NEW_NAMESPACE, seccomp_filter
-from grader.sandbox.syscalls import ABSENT, CLONE, HIGHEST, IOCTL, MACHINES, REFUSED, SOCKET
+from grader.sandbox.seccomp import (
+    ABSENT,
+    ALLOW,
+    ARCHITECTURES,
+    CLONE,
+    ERROR,
+    HIGHEST,
+    IOCTL,
+    KILL,
+    MACHINES,
+    NEW_NAMESPACE,
+    REFUSED,
+    SOCKET,
+    seccomp_filter,
+)
 
 NO = ERROR | errno.EPERM
 NO_SUCH_CALL = ERROR | errno.ENOSYS

@@ -11,6 +11,7 @@ import pytest
 from course.cluster import ClusterSpec, connect
 from course.cluster.certificates import Certificate, new_certificate, read_certificate, security, write_certificate
 from course.cluster.multihost import handshake, task_scheduler
+from course.cluster.multihost.member import Member
 from course.cluster.multihost.ports import check_free
 from course.cluster.multihost.reachability import Refused, reach, reach_within
 from course.cluster.multihost.refused_connections import refusals_told
@@ -42,20 +43,20 @@ def running(certificate):
         other.bind(("127.0.0.1", 0))
         ports = one.getsockname()[1], other.getsockname()[1]
     spec, said = ClusterSpec.from_flags(ps_hosts=f"127.0.0.1:{ports[0]}", worker_hosts=f"127.0.0.1:{ports[1]}"), Said()
-    with joined(spec, "ps", 0, certificate, say=said):
+    with joined(Member(spec, "ps", 0, certificate), said):
         yield spec, said
 
 
 def refusal(spec, job, index, certificate, **more):
     """Try to join as a task of this process; return the words in which that was refused."""
-    with pytest.raises(RuntimeError) as error, joined(spec, job, index, certificate, 5.0, say=Said(), **more):
+    with pytest.raises(RuntimeError) as error, joined(Member(spec, job, index, certificate, 5.0, **more), Said()):
         raise AssertionError("it has joined")
     return str(error.value)
 
 
 def test_a_second_task_of_one_name_is_refused_with_the_first_ones_process(running, certificate, free_ports):
     spec, _ = running
-    with joined(spec, "worker", 0, certificate, say=Said()):
+    with joined(Member(spec, "worker", 0, certificate), Said()):
         same = refusal(spec, "worker", 0, certificate)
         assert f"is taken by process {os.getpid()}" in same and "it runs already" in same
         moved = ClusterSpec({**spec.as_dict(), "worker": [f"127.0.0.1:{free_ports(1)[0]}"]})
@@ -125,10 +126,10 @@ def test_tls_against_plain_tcp_is_told_and_the_scheduler_goes_on(free_ports, cer
     spec = ClusterSpec.from_flags(
         ps_hosts=f"127.0.0.1:{free_ports(1)[0]}", worker_hosts=f"127.0.0.1:{free_ports(1)[0]}"
     )
-    with joined(spec, "ps", 0, None, say=Said()):
+    with joined(Member(spec, "ps", 0, None), Said()):
         words = refusal(ClusterSpec(spec.as_dict()), "worker", 0, certificate)
         assert "speaks plain TCP, and this side TLS" in words
-        with joined(spec, "worker", 0, None, say=Said()), connect(spec, insecure=True) as cluster:
+        with joined(Member(spec, "worker", 0, None), Said()), connect(spec, insecure=True) as cluster:
             assert cluster.missing() == []
 
 
@@ -215,13 +216,12 @@ def test_an_unreachable_host_is_waited_for_only_where_it_was_reached_before(cert
 
 def test_a_task_that_waits_long_for_its_scheduler_says_once_which_role_to_start(free_ports, certificate, monkeypatch):
     from course.cluster.multihost import reachability as module
-    from course.cluster.multihost.member import member
 
     monkeypatch.setattr(module, "WAITING_IS_SAID", 0.1)
     ps, worker = [port for port in free_ports(12) if port < 60000][:2]
     spec = ClusterSpec.from_flags(ps_hosts=f"127.0.0.1:{ps}", worker_hosts=f"127.0.0.1:{worker}")
     said = []
-    me = member(spec, "worker", 0, certificate, 0.7)
+    me = Member(spec, "worker", 0, certificate, 0.7)
     waiting = handshake.request_handshake(me, True, lambda line, **_: said.append(line))
     with pytest.raises(OSError, match="Connect call failed"):
         asyncio.run(waiting)
@@ -259,13 +259,11 @@ def test_refusals_are_told_once_and_other_tasks_first_looks_not_at_all(certifica
 def test_a_plain_dask_scheduler_is_told_from_ours(free_ports):
     from distributed import Scheduler
 
-    from course.cluster.multihost.member import member
-
     async def ask():
         async with Scheduler(host="127.0.0.1", port=0, dashboard=False, dashboard_address=None) as scheduler:
             address = scheduler.address.partition("://")[2]
             spec = ClusterSpec({"scheduler": [address], "worker": ["127.0.0.1:1024"]})
-            await handshake.request_handshake(member(spec, "worker", 0, None, 5.0), True, print)
+            await handshake.request_handshake(Member(spec, "worker", 0, None, 5.0), True, print)
 
     with pytest.raises(Refused, match="none that `python -m course task` started"):
         asyncio.run(ask())
@@ -275,8 +273,8 @@ def test_work_pinned_to_a_task_that_stays_away_fails_in_time(certificate, free_p
     monkeypatch.setattr(task_scheduler, "PINNED_WORK_WAITS", 0.5)
     ps, worker = (f"127.0.0.1:{port}" for port in free_ports(2))
     spec = ClusterSpec.from_flags(ps_hosts=ps, worker_hosts=worker)
-    with joined(spec, "ps", 0, certificate, say=Said()):
-        with joined(spec, "worker", 0, certificate, say=Said()):
+    with joined(Member(spec, "ps", 0, certificate), Said()):
+        with joined(Member(spec, "worker", 0, certificate), Said()):
             cluster = connect(spec, security=certificate)
             pin = cluster.at("/job:worker/task:0")
         with cluster:

@@ -6,7 +6,7 @@ import signal
 import pytest
 
 from course.cluster import connect
-from course.cluster.multihost import task_heartbeat
+from course.cluster.multihost import heartbeat
 from tests.helpers.shells import classic, eventually
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="this system cannot freeze a process")
@@ -23,7 +23,7 @@ def test_a_frozen_worker_leaves_the_list_in_three_seconds_and_joins_again_when_i
                 waiting = cluster.executor.submit(os.getpid)
             said = ps.says("/job:worker/task:0 has been silent for ")
             assert (
-                task_heartbeat.TASK_SILENCE <= float(said.split("for ")[1].split(" s")[0]) < 10
+                heartbeat.TASK_SILENCE <= float(said.split("for ")[1].split(" s")[0]) < 10
             )  # three on a machine that is free
             eventually(lambda: cluster.missing() == ["/job:worker/task:0"])
             assert repr(cluster) == "Cluster(ps=1, worker=1; missing: /job:worker/task:0)"

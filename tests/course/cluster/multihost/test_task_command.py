@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from course.__main__ import main
 from course.cluster import ClusterSpec, connect
 from course.cluster.certificates import read_certificate, write_certificate
-from course.cluster.multihost import client_heartbeat
+from course.cluster.multihost import heartbeat
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +60,7 @@ def write_spec(folder, free_ports, protocol="tls"):
 
 
 def test_a_cluster_started_by_hand_works_and_stops_cleanly(folder, members, free_ports, monkeypatch):
-    monkeypatch.setattr(client_heartbeat, "SCHEDULER_SILENCE", 1.0)
+    monkeypatch.setattr(heartbeat, "SCHEDULER_SILENCE", 1.0)
     spec = write_spec(folder, free_ports)
     made = CliRunner().invoke(main, ["certificate", str(folder / "cluster.pem")])
     assert made.exit_code == 0 and "readable by you only" in made.output

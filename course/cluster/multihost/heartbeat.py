@@ -1,4 +1,4 @@
-"""Heartbeats of a task that was started by hand: frozen, or cut off from its scheduler, it is noticed on both sides.
+"""Heartbeats between a task, its scheduler and a client: whoever is frozen, or cut off, is noticed on both sides.
 
 Dask waits for the end of a connection, which never comes from a process that is stopped or a cable that is out. Its own
 heartbeats grow rarer as a cluster grows, and it looks at them after five minutes.
@@ -8,13 +8,23 @@ import asyncio
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, NoReturn
 
-from distributed import Scheduler, Worker
+from distributed import Client, Scheduler, Worker
 from distributed.core import Status
 from distributed.diagnostics.plugin import SchedulerPlugin
 
-from course.deadlines import HEARTBEAT_EVERY, SCHEDULER_LOOKS_EVERY, SCHEDULER_SILENCE, TASK_SILENCE
+from course.cluster.executor import OpenWork
+from course.deadlines import (
+    CLIENT_ASKS_EVERY,
+    CLIENT_STOOD_STILL,
+    HEARTBEAT_EVERY,
+    LOST_CLIENT_CLOSES,
+    SCHEDULER_LOOKS_EVERY,
+    SCHEDULER_SILENCE,
+    TASK_SILENCE,
+)
 
 
 async def send_heartbeats(worker: Worker) -> str:
@@ -83,3 +93,32 @@ class Watch(SchedulerPlugin):
         self._say(f"{name} has been silent for {seconds:.1f} s: counted out", file=sys.stderr, flush=True)
         # expected: the work that it had is not to blame, so it isn't given up after a few such events
         await self._scheduler.remove_worker(address, stimulus_id=f"silent-{time.monotonic()}", expected=True)
+
+
+async def watch_scheduler(client: Client, work: OpenWork, address: str) -> None:
+    """Ask the scheduler at `address` again and again; once it is silent, fail all work of the Dask `client`.
+
+    `work`, the cluster's `OpenWork`, is closed with the reason; Dask's own futures are cancelled with it.
+    """
+    heard = time.monotonic()
+    while (left := heard + SCHEDULER_SILENCE - time.monotonic()) > 0:
+        asked, pause = time.monotonic(), min(CLIENT_ASKS_EVERY, SCHEDULER_SILENCE / 4)
+        answered = await _answers(client, left)
+        await asyncio.sleep(pause)
+        # frozen and thawed: then nothing is known
+        we_stood_still = time.monotonic() - asked > left + pause + CLIENT_STOOD_STILL
+        if answered or we_stood_still:
+            heard = time.monotonic()
+    reason = f"the scheduler at {address} has not answered for {SCHEDULER_SILENCE:g} s; connect again when it is back"
+    work.close(reason)
+    for state in list(client.futures.values()):  # what waits for the scheduler
+        state.cancel(reason="scheduler-lost", msg=reason)
+    closing = asyncio.ensure_future(client._close(fast=True))  # so that nothing new waits either
+    await asyncio.wait([closing], timeout=LOST_CLIENT_CLOSES)
+
+
+async def _answers(client, seconds):
+    with suppress(OSError, TimeoutError):
+        await asyncio.wait_for(client.scheduler.identity(n_workers=0), seconds)
+        return True
+    return False

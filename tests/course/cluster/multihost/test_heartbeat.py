@@ -8,8 +8,8 @@ from types import SimpleNamespace
 import pytest
 from distributed.core import Status
 
-from course.cluster.multihost import task_heartbeat
-from course.cluster.multihost.task_heartbeat import Watch
+from course.cluster.multihost import heartbeat
+from course.cluster.multihost.heartbeat import Watch
 
 
 class FakeScheduler:
@@ -34,9 +34,9 @@ class FakeScheduler:
 
 @pytest.fixture
 def quick(monkeypatch):
-    monkeypatch.setattr(task_heartbeat, "TASK_SILENCE", 0.6)
-    monkeypatch.setattr(task_heartbeat, "SCHEDULER_LOOKS_EVERY", 0.02)
-    monkeypatch.setattr(task_heartbeat, "HEARTBEAT_EVERY", 0.02)
+    monkeypatch.setattr(heartbeat, "TASK_SILENCE", 0.6)
+    monkeypatch.setattr(heartbeat, "SCHEDULER_LOOKS_EVERY", 0.02)
+    monkeypatch.setattr(heartbeat, "HEARTBEAT_EVERY", 0.02)
 
 
 def watched(scheduler, doing):
@@ -107,7 +107,7 @@ def worker_whose_scheduler(answers):
 
 @pytest.mark.parametrize("trouble", ["silence", "refused"])
 def test_a_task_counts_its_scheduler_as_lost_after_a_while_and_not_before(quick, monkeypatch, trouble):
-    monkeypatch.setattr(task_heartbeat, "SCHEDULER_SILENCE", 0.5)
+    monkeypatch.setattr(heartbeat, "SCHEDULER_SILENCE", 0.5)
 
     async def answers(number):
         if number in (1, 2, 4):  # a hiccup
@@ -119,7 +119,7 @@ def test_a_task_counts_its_scheduler_as_lost_after_a_while_and_not_before(quick,
         return {"known": True}
 
     began = time.monotonic()
-    ended = asyncio.run(task_heartbeat.send_heartbeats(worker_whose_scheduler(answers)))
+    ended = asyncio.run(heartbeat.send_heartbeats(worker_whose_scheduler(answers)))
     assert ended == "has not heard from its scheduler for 0 s"
     assert time.monotonic() - began >= 1.3
 
@@ -128,7 +128,7 @@ def test_a_task_hears_that_it_was_counted_out(quick):
     async def answers(number):
         return {"known": number < 3}
 
-    assert "counted out" in asyncio.run(task_heartbeat.send_heartbeats(worker_whose_scheduler(answers)))
+    assert "counted out" in asyncio.run(heartbeat.send_heartbeats(worker_whose_scheduler(answers)))
 
 
 def beating(status):
@@ -138,7 +138,7 @@ def beating(status):
         raise RuntimeError("ConnectionPool is closed")
 
     worker = SimpleNamespace(name="a", id="id of a", status=status, scheduler=SimpleNamespace(task_heartbeat=closed))
-    return asyncio.run(task_heartbeat.send_heartbeats(worker))
+    return asyncio.run(heartbeat.send_heartbeats(worker))
 
 
 def test_a_worker_that_closes_already_has_lost_its_scheduler():

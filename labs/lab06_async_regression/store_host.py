@@ -1,6 +1,6 @@
 """The store that lab 06's worker is marked against: a process that is killed, by plan, and comes back older.
 
-Marking runs this text in the grader's own sandbox (`grader.lab.spec.Beside`). Three generations of processes: this
+Marking runs this text in the grader's own sandbox (`grader.lab.spec.Host`). Three generations of processes: this
 one only collects what happened; the *keeper*, its child, starts one *life* of the store after another; a life serves
 on 127.0.0.1 until it kills itself. A request is a line of JSON, and so is each answer. Standard library only.
 """
@@ -26,18 +26,19 @@ class Host:
 
     def __init__(self, plan):
         reading, writing = os.pipe()
-        port = _free_port()
+        listener = _listener()  # handed on as it is: a port that is let go may be a submission's the next moment
         self._folder = tempfile.TemporaryDirectory(prefix="store-")
         self.keeper = os.fork()
         if self.keeper == 0:
-            _keep(plan, port, os.path.join(self._folder.name, "checkpoint"), writing)  # never returns
+            _keep(plan, listener, os.path.join(self._folder.name, "checkpoint"), writing)  # never returns
         os.close(writing)
+        self.address = listener.getsockname()[1]
+        listener.close()
         self._told, self._serves = [], threading.Event()
         self._listener = threading.Thread(target=self._collect, args=(reading,), daemon=True)
         self._listener.start()
         if not self._serves.wait(20):
             raise RuntimeError("the store did not come up")
-        self.address = port
 
     def seen(self):
         """End it; return what was applied, [version, w0, w1, g0, g1] each, then the last version and parameters."""
@@ -59,23 +60,24 @@ class Host:
                 self._serves.set()
 
 
-def _free_port():
+def _listener():
     for port in [*PORTS, *random.sample(MORE, 200)]:
         try:
-            socket.create_server(("127.0.0.1", port)).close()
-            return port
+            return socket.create_server(("127.0.0.1", port), backlog=128)
         except OSError:
             continue
     raise RuntimeError("no port is free")
 
 
-def _keep(plan, port, checkpoint, events):
-    """In the keeper: one life after another, each from the last checkpoint."""
+def _keep(plan, listener, checkpoint, events):
+    """In the keeper: one life after another, each from the last checkpoint; the first serves on `listener`."""
     try:
+        port = listener.getsockname()[1]
         for number in range(len(plan["deaths"]) + 1):
             life = os.fork()
             if life == 0:
-                Store(plan, number, checkpoint, events).serve(port)
+                Store(plan, number, checkpoint, events).serve(port, listener if number == 0 else None)
+            listener.close()
             os.waitpid(life, 0)
             time.sleep(plan["down"])
         signal.pause()
@@ -96,8 +98,8 @@ class Store:
             with open(checkpoint) as file:
                 self.version, self.w = json.load(file)
 
-    def serve(self, port):
-        """Serve until killed."""
+    def serve(self, port, listener=None):
+        """Serve until killed, on `listener` or on one of its own."""
         store = self
 
         class Link(socketserver.StreamRequestHandler):
@@ -116,7 +118,10 @@ class Store:
             def handle_error(self, request, client_address):
                 pass  # a worker that went away in mid-answer
 
-        with Server(("127.0.0.1", port), Link) as server:
+        with Server(("127.0.0.1", port), Link, bind_and_activate=listener is None) as server:
+            if listener is not None:
+                server.socket.close()
+                server.socket = listener
             self.tell()
             server.serve_forever()
 

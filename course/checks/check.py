@@ -91,17 +91,13 @@ def _function(exercise, answer):
             break
         count += 1
     if exercise.inputs is not None and (verdict is None or verdict.state == "wrong"):
-        with _entered(exercise.inputs()) as strategy:
+        inputs = exercise.inputs()  # a strategy, or a context manager that gives one: its files are there meanwhile
+        with inputs if hasattr(inputs, "__enter__") else contextlib.nullcontext(inputs) as strategy:
             verdict = smallest(strategy, lambda drawn: _one_case(exercise, answer, drawn, False), verdict)
     if verdict is not None:
         return verdict
     drawn = " and others drawn at random" if exercise.inputs is not None else ""
     return Verdict("passed", f"{exercise.name}: {count} cases{drawn}, all right.")
-
-
-def _entered(inputs):
-    # a strategy, or a context manager that gives one: files are written for as long as it is used
-    return inputs if hasattr(inputs, "__enter__") else contextlib.nullcontext(inputs)
 
 
 def find_exercise(name: str) -> Exercise:

@@ -52,7 +52,8 @@ def load_part(folder: str | Path, stem: str) -> ModuleType:
     folder = Path(folder).resolve()
     if not (folder / f"{stem}.py").is_file():
         raise FileNotFoundError(f"{folder} has no {stem}.py")
-    package = _package_of(folder)
+    place = hashlib.sha256(str(folder).encode()).hexdigest()[:8]
+    package = f"{re.sub(r'[^0-9A-Za-z]', '_', folder.name)}_at_{place}"
     files = [(path.name, path.stat().st_mtime_ns, path.stat().st_size) for path in sorted(folder.glob("*.py"))]
     if _LOADED.get(package) != files:
         _make_package(package, folder)
@@ -74,23 +75,14 @@ def _exercises(path):
         raise ValueError(f"check: {path.name}, beside this notebook, can't be used: {why}") from failure
 
 
-def _package_of(folder):
-    place = hashlib.sha256(str(folder).encode()).hexdigest()[:8]
-    return f"{re.sub(r'[^0-9A-Za-z]', '_', folder.name)}_at_{place}"
-
-
 def _make_package(package, folder):
+    import cloudpickle
+
     for name in [name for name in sys.modules if name == package or name.startswith(f"{package}.")]:
         del sys.modules[name]
     sys.path_importer_cache.pop(str(folder), None)  # what it knows of the folder may be older than a file
     spec = ModuleSpec(package, None, is_package=True)
     spec.submodule_search_locations = [str(folder)]
     sys.modules[package] = module_from_spec(spec)
-    _let_its_functions_travel(sys.modules[package])
-
-
-def _let_its_functions_travel(package):
     # a function of it may be handed to a Dask task: the worker has no such package, so functions go as code
-    import cloudpickle
-
-    cloudpickle.register_pickle_by_value(package)
+    cloudpickle.register_pickle_by_value(sys.modules[package])

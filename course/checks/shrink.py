@@ -49,12 +49,9 @@ def smallest(strategy, problem, found=None, seconds=3.0):
     search = _settings(hypothesis, DRAWN if found is None else SMALLER)(hypothesis.given(strategy)(tried))
     # what an answer prints is of interest once, not four hundred times
     with _elsewhere(hypothesis), contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-        try:
+        # Hypothesis complains of an input that is right and wrong by turns: a wrong one is what was looked for
+        with contextlib.suppress(_Wrong, _TimeIsUp, hypothesis.errors.HypothesisException):
             search()
-        except (_Wrong, _TimeIsUp):
-            return best
-        except hypothesis.errors.HypothesisException:
-            return best  # right and wrong by turns on one input: a wrong one is what was looked for
     return best
 
 

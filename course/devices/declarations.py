@@ -40,21 +40,6 @@ def takes_shape_only(name: str) -> bool:
     return name.endswith("_like") or name.startswith("new_")
 
 
-def makes_tensors(schema: FunctionSchema) -> bool:
-    """Return whether a tensor, or a list of tensors, is among the results."""
-    return any("Tensor" in str(r.type) for r in schema.returns)
-
-
-def tensor_inputs(schema: FunctionSchema) -> int:
-    """Return how many arguments are tensors or lists of tensors."""
-    return sum("Tensor" in str(a.type) for a in schema.arguments)
-
-
-def takes_device(schema: FunctionSchema) -> bool:
-    """Return whether the op has a `device` argument."""
-    return any(a.name == "device" for a in schema.arguments)
-
-
 def written(schema: FunctionSchema) -> tuple[int, str] | None:
     """Return position and name of the first argument that the op writes to, or None."""
     for position, argument in enumerate(schema.arguments):

@@ -87,7 +87,7 @@ def explore(placement: Sequence[str], width: int, model: "str | DeviceModel" = "
     the end. Raises ValueError for a placement of another length, or with a device that is not there.
     """
     model = model_for(model)
-    values, costs, moves = dict(_drawn(width)), _costs(width), []
+    values, costs, moves = dict(_inputs(width)), _costs(width), []
     with _gpus(model) as gpus:
         _check(placement, gpus.count)
         for step, device in zip(PROGRAM, placement, strict=True):
@@ -170,34 +170,22 @@ def _gpus(model):
 
 
 def _shapes(width):
-    return {
-        "x": (ROWS, width),
-        "w": (width, width),
-        "v": (width, width),
-        "u": (width, RESULTS),
-        "t": (ROWS, RESULTS),
-    }
+    square = (width, width)
+    return {"x": (ROWS, width), "w": square, "v": square, "u": (width, RESULTS), "t": (ROWS, RESULTS)}
 
 
-@lru_cache(maxsize=1)
-def _drawn(width):
-    """Return the inputs' numbers, stored for the next run of the same width, as drawing them takes longer than it."""
-    return _inputs(width)
-
-
+@lru_cache(maxsize=2)  # drawing them takes longer than a run of the program
 def _inputs(width, device="cpu"):
     """Return name -> tensor, float32, on the CPU (or on meta), the same numbers every time."""
-    made = torch.Generator(device if device != "meta" else "cpu").manual_seed(1)
-    return {
-        name: torch.randn(shape, generator=None if device == "meta" else made, device=device) / shape[-1] ** 0.5
-        for name, shape in _shapes(width).items()
-    }
+    made = None if device == "meta" else torch.Generator().manual_seed(1)
+    shapes = _shapes(width).items()
+    return {name: torch.randn(shape, generator=made, device=device) / shape[-1] ** 0.5 for name, shape in shapes}
 
 
 @cache
 def _costs(width):
     """Return name -> (its step's `Work`, bytes of its value), found on shapes alone."""
-    values, costs = _inputs(width, "meta"), {}
+    values, costs = dict(_inputs(width, "meta")), {}
     for step in PROGRAM:
         with _Counting() as counting:
             values[step.makes] = step.function(*(values[name] for name in step.reads))
@@ -224,10 +212,8 @@ def _size(name, width):
 
 def _moves(step, places, device, sizes):
     """Return the `Move`s that `step` needs on `device`, its inputs lying on `places`; each value moves once."""
-    moves = {}
-    for value, origin, nbytes in zip(step.reads, places, sizes, strict=True):
-        if origin != device:
-            moves[value] = Move(value, step.makes, origin, device, nbytes)
+    inputs = zip(step.reads, places, sizes, strict=True)
+    moves = {value: Move(value, step.makes, origin, device, n) for value, origin, n in inputs if origin != device}
     return list(moves.values())
 
 

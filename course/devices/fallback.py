@@ -80,15 +80,12 @@ def resolve(device: "str | DeviceName | Device | torch.device", soft: bool = Fal
         return name.local.torch, ""
     if soft:
         return DeviceName(kind="cpu", index=0).torch, f"asked for {name.local}: not on this machine"
+    named = ", ".join(f"{known.name} (simulated)" if known.simulated else known.name for known in here)
     raise ValueError(
-        f"place(device={str(name.local)!r}): this machine has {', '.join(map(_named, here))}.\n"
+        f"place(device={str(name.local)!r}): this machine has {named}.\n"
         f"Use one of these, pass soft=True to run on the CPU instead"
         f"{f', or practise with simulated_gpus({(name.index or 0) + 1})' if name.kind == 'gpu' else ''}."
     )
-
-
-def _named(device):
-    return f"{device.name} (simulated)" if device.simulated else device.name
 
 
 def missing_kernel(error: NotImplementedError) -> bool:

@@ -90,14 +90,9 @@ def _gpus():
     if not torch.cuda.is_available():
         return []
     every = [torch.cuda.get_device_properties(index) for index in range(torch.cuda.device_count())]
+    words = "{0.name}, compute capability {0.major}.{0.minor}".format
     return [
-        Device(
-            name=f"/gpu:{index}",
-            kind="gpu",
-            memory=p.total_memory,
-            description=f"{p.name}, compute capability {p.major}.{p.minor}",
-            capability=(p.major, p.minor),
-        )
+        Device(f"/gpu:{index}", "gpu", p.total_memory, words(p), capability=(p.major, p.minor))
         for index, p in enumerate(every)
     ]
 

@@ -79,7 +79,8 @@ class DeviceName:
         match = _NAME.fullmatch(slashed)
         kind = match and match["kind"] and _SPELLINGS.get(match["kind"].lower())
         if match is None or (match["kind"] and kind is None) or not any(match.groupdict().values()):
-            raise ValueError(f"DeviceName.parse({written!r}): not a device name.\n{_advice(slashed)}")
+            nearest = f"Nearest legal name: {_nearest(slashed)!r}.\n{GRAMMAR}"
+            raise ValueError(f"DeviceName.parse({written!r}): not a device name.\n{nearest}")
         task = None if match["task"] is None else int(match["task"])
         return cls(match["job"], task, kind, int(match["index"] or 0) if kind else None)
 
@@ -127,11 +128,6 @@ class DeviceName:
 
     def _key(self):
         return tuple((part is not None, part) for part in (self.job, self.task, self.kind, self.index))
-
-
-def _advice(text):
-    """Return the nearest legal name and the grammar, a line each."""
-    return f"Nearest legal name: {_nearest(text)!r}.\n{GRAMMAR}"
 
 
 def _nearest(text):

@@ -140,7 +140,6 @@ class Placement(TorchFunctionMode):
         return self._place(plan, func, args, kwargs)
 
     def _place(self, plan, func, args, kwargs):
-        """Find the call's device, move there what lies elsewhere, run it."""
         device, note = self._choose(plan, args, kwargs)
         if device is None:
             return func(*args, **kwargs)

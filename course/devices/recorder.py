@@ -134,7 +134,6 @@ def _add(value, facts, stores):
 
 
 def _timed(func, args, kwargs):
-    """Run an op; return what it makes and what the stopwatch says."""
     start = perf_counter()
     made = func(*args, **kwargs)
     return made, (perf_counter() - start, "measured", "")

@@ -102,11 +102,12 @@ def _by_name(name):
 
 
 def _by_schemas(name, every):
-    on_tensors = [schema for schema in every if declarations.tensor_inputs(schema)]
+    on_tensors = [schema for schema in every if any("Tensor" in str(a.type) for a in schema.arguments)]
     if not on_tensors:
-        return Rule.MAKES if any(map(declarations.takes_device, every)) else Rule.MOVES
+        told = any(argument.name == "device" for schema in every for argument in schema.arguments)
+        return Rule.MAKES if told else Rule.MOVES
     if any(map(makes_views, on_tensors)):
         return Rule.STAYS
-    if not any(map(declarations.makes_tensors, on_tensors)):
+    if not any("Tensor" in str(result.type) for schema in on_tensors for result in schema.returns):
         return Rule.MOVES if name in _COMPARISONS else Rule.STAYS
     return Rule.MOVES

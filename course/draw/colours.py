@@ -1,6 +1,7 @@
 """The course's colours: the same thing has the same colour, and a second sign, in every plot, widget and table."""
 
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,20 @@ ROLES = {
     "waiting": Role("#B08A00", ".", "…"),
     "error": Role("#C0392B", "x", "✕"),
 }
+
+
+def role_of(device: str) -> Role:
+    """Return the `Role` of a device by its name."""
+    return ROLES["cpu" if "cpu" in device else "gpu"]
+
+
+def bar_style(role: str, real: bool = False, hatch: str | None = "/") -> dict[str, Any]:
+    """Return the settings of a bar in the role's colour: solid for what was measured here, else dashed and hatched."""
+    colour = ROLES[role].colour
+    if real:
+        return {"facecolor": colour, "edgecolor": colour}
+    return {"facecolor": (colour, 0.35), "edgecolor": colour, "hatch": hatch, "linestyle": "--"}
+
 
 # Shades by index around the worker colour, each checked for contrast like the others.
 _WORKER_SHADES = ["#9B6BC7", "#7F56B3", "#B565B0", "#8A70D6", "#A0609A", "#7A6FB8"]

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from course.draw.colours import ROLES
+from course.draw.colours import ROLES, bar_style
 from course.draw.picture import Picture, figure, picture
 
 if TYPE_CHECKING:
@@ -29,13 +29,8 @@ def crossover(timings: Sequence["MatmulTiming"], found: "Crossover") -> Picture:
         _line(axes, gpu, [t.total for t in gpu], "gpu", "GPU with copies", 2.0)
         _line(axes, gpu, [t.compute for t in gpu], "gpu", "GPU, product alone", 1.0)
         sizes = [t.size for t in gpu]
-        axes.fill_between(
-            sizes,
-            [t.compute for t in gpu],
-            [t.total for t in gpu],
-            facecolor=(ROLES["bytes"].colour, 0.25),
-            linewidth=0,
-        )
+        grey = (ROLES["bytes"].colour, 0.25)
+        axes.fill_between(sizes, [t.compute for t in gpu], [t.total for t in gpu], facecolor=grey, linewidth=0)
         if wins:
             axes.axvline(wins, ymax=0.7, color=ROLES["bytes"].colour, linewidth=1, linestyle=":")
         axes.set_xlim(right=max(t.size for t in timings) * 12)  # room for the labels on the lines
@@ -43,15 +38,9 @@ def crossover(timings: Sequence["MatmulTiming"], found: "Crossover") -> Picture:
         axes.set_xticks(shown, labels=[str(n) for n in shown], minor=False)
         axes.minorticks_off()
         axes.set_title(title)
-        axes.annotate(
-            f"CPU {cpu[0].label}\nGPU {gpu[0].label}",
-            (0.02, 0.98),
-            xycoords="axes fraction",
-            va="top",
-            fontsize=9,
-        )
-    alt = f"{title}. CPU {cpu[0].label}; GPU {gpu[0].label}."
-    return picture(drawn, alt)
+        labels = f"CPU {cpu[0].label}\nGPU {gpu[0].label}"
+        axes.annotate(labels, (0.02, 0.98), xycoords="axes fraction", va="top", fontsize=9)
+    return picture(drawn, f"{title}. CPU {cpu[0].label}; GPU {gpu[0].label}.")
 
 
 def copy_share(timings: Sequence["MatmulTiming"]) -> Picture:
@@ -61,17 +50,14 @@ def copy_share(timings: Sequence["MatmulTiming"]) -> Picture:
     with figure(figsize=(7.2, 0.6 * len(timings) + 1.3)) as (drawn, axes):
         for row, timing in enumerate(timings):
             left = 0.0
-            for seconds, role, hatch in (
-                (timing.to_device, "bytes", "/"),
-                (timing.compute, "gpu", "x"),
-                (timing.from_device, "bytes", "\\"),
-            ):
+            parts = (timing.to_device, "bytes", "/"), (timing.compute, "gpu", "x"), (timing.from_device, "bytes", "\\")
+            for seconds, role, hatch in parts:
                 part = seconds / timing.total
-                colour = ROLES[role].colour
-                face = (colour, 0.35)  # hatched and dashed as well: nobody measured this here
-                axes.barh(row, part, left=left, facecolor=face, edgecolor=colour, hatch=hatch, linestyle="--")
+                axes.barh(row, part, left=left, **bar_style(role, hatch=hatch))  # nobody measured this here
                 left += part
-        for place, word in zip(_middles(timings[0]), ("to the GPU", "product", "back"), strict=True):
+        first, second = timings[0].to_device / timings[0].total, timings[0].compute / timings[0].total
+        middles = first / 2, first + second / 2, (1 + first + second) / 2
+        for place, word in zip(middles, ("to the GPU", "product", "back"), strict=True):
             axes.annotate(word, (place, -0.62), ha="center", va="bottom", annotation_clip=False)
         axes.set_yticks(range(len(timings)), labels=[f"n = {t.size}" for t in timings])
         axes.set_ylim(len(timings) - 0.5, -1.0)
@@ -87,9 +73,3 @@ def _line(axes, timings, seconds, role, name, width):
     axes.plot([t.size for t in timings], seconds, style, color=colour, marker=marker, markersize=5, linewidth=width)
     text, end = f"{name} ({timings[0].kind})", (timings[-1].size, seconds[-1])
     axes.annotate(text, end, xytext=(8, 0), textcoords="offset points", color=colour, va="center", fontsize=9)
-
-
-def _middles(timing):
-    """The middles of the three parts, between 0 and 1."""
-    first, second = timing.to_device / timing.total, timing.compute / timing.total
-    return first / 2, first + second / 2, (1 + first + second) / 2

@@ -17,24 +17,23 @@ def darts(x: np.ndarray, y: np.ndarray, running: Sequence[Any]) -> Picture:
     """
     last = running[-1]
     inside = x * x + y * y < 1
-    finding = _finding(last)
+    off = abs(last.value - pi) / last.standard_error
+    finding = (
+        f"{last.samples:,} darts: {abs(last.value - pi):.1g} from π, {off:.1f} standard errors; "
+        f"{'inside' if off <= 2 else 'outside'} the band, which holds about 19 of 20 estimates."
+    )
     with figure(ncols=2, width_ratios=[1, 1.5], figsize=(7.2, 3.3)) as (fig, (square, path)):
         square.scatter(x[inside], y[inside], s=4, marker="o", color=ROLES["worker"].colour, linewidths=0)
         square.scatter(x[~inside], y[~inside], s=7, marker="x", color=ROLES["bytes"].colour, linewidths=0.7)
         square.set(aspect="equal", xlim=(0, 1), ylim=(0, 1), xticks=[0, 1], yticks=[0, 1])
-        shown = "all darts" if len(x) == last.samples else f"{len(x):,} of the {last.samples:,} darts"
-        square.set_xlabel(shown)
+        square.set_xlabel("all darts" if len(x) == last.samples else f"{len(x):,} of the {last.samples:,} darts")
         samples = [e.samples for e in running]
         low, high = ([pi + sign * 2 * e.standard_error for e in running] for sign in (-1, 1))
         path.fill_between(samples, low, high, color=ROLES["waiting"].colour, alpha=0.3, linewidth=0)
         path.axhline(pi, color=ROLES["waiting"].colour, linewidth=1)
         path.plot(samples, [e.value for e in running], "o-", color=ROLES["worker"].colour, markersize=4, linewidth=1)
-        path.set(
-            xscale="log",
-            xlabel="darts",
-            ylabel="estimate",
-            title=f"{_distance(last):.1f} standard errors from π, band: ±2",
-        )
+        path.set(xscale="log", xlabel="darts", ylabel="estimate")
+        path.set_title(f"{off:.1f} standard errors from π, band: ±2")
         path.title.set_fontsize(10.5)
     alt = f"Darts at a quarter disc; {finding}"
     body = picture(fig, alt).html + f'<div class="figure">{last.value:.6g} ± {last.standard_error:.1g}</div>'
@@ -49,22 +48,9 @@ def error_law(samples: Sequence[float], errors: Mapping[str, Sequence[float]], t
     styles = [("o-", "worker"), ("D--", "ps"), ("s:", "cpu")]
     with figure() as (fig, ax):
         for (line, role), (name, values) in zip(styles, errors.items(), strict=False):
-            ax.plot(samples, values, line, color=ROLES[role].colour, markersize=5)
-            ax.annotate(
-                name, (samples[-1], values[-1]), xytext=(7, -3), textcoords="offset points", color=ROLES[role].colour
-            )
+            colour, end = ROLES[role].colour, (samples[-1], values[-1])
+            ax.plot(samples, values, line, color=colour, markersize=5)
+            ax.annotate(name, end, xytext=(7, -3), textcoords="offset points", color=colour)
         ax.set(xscale="log", yscale="log", xlabel="darts", ylabel="root-mean-square error of pi", title=title)
         ax.margins(x=0.16)
     return picture(fig, f"{title}: error of pi against darts, both on logarithmic axes, for {', '.join(errors)}.")
-
-
-def _distance(estimate):
-    return abs(estimate.value - pi) / estimate.standard_error
-
-
-def _finding(estimate):
-    where = "inside" if _distance(estimate) <= 2 else "outside"
-    return (
-        f"{estimate.samples:,} darts: {abs(estimate.value - pi):.1g} from π, {_distance(estimate):.1f} standard "
-        f"errors; {where} the band, which holds about 19 of 20 estimates."
-    )

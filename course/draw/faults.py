@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from course.draw.colours import ROLES, worker_colour
+from course.draw.colours import ROLES
 from course.draw.picture import Picture, figure, picture
+from course.draw.training import draw_losses, look_of
 
-_MARKS = ["o", "s", "^", "D", "v", "P"]  # the second sign of a worker's points, beside its shade
 _POINTS = 120  # dots drawn for one worker at most: more hide one another, and a live picture is drawn often
 _BINS = 60  # stretches of time over which staleness is averaged
 _ROWS = 5  # rows of labels above the lanes; an event that finds none keeps its line
@@ -30,7 +30,8 @@ def faults(history: np.ndarray, events: Sequence[Any], title: str, until: float 
     placed = _places(said, last)
     rows = max(placed.values(), default=-1) + 1
     with figure(nrows=3, sharex=True, figsize=(7.2, 3.9 + 0.2 * rows), height_ratios=[1.3, 1, 1]) as (fig, axes):
-        _losses(axes[0], history)
+        draw_losses(axes[0], history, over="applied", points=_POINTS)
+        axes[0].set_ylabel("loss")
         _versions(axes[1], history, [event for event in events if _QUIET in event.what])
         _staleness(axes[2], history, last)
         for event in said:
@@ -95,27 +96,13 @@ def _mark(axes, event, row, last):
     )
 
 
-def _losses(ax, history):
-    for worker in sorted(set(history["worker"].tolist())):
-        mine = history[(history["worker"] == worker) & np.isfinite(history["loss"])]
-        mine = mine[:: max(1, len(mine) // _POINTS)]
-        mark, colour = _MARKS[worker % len(_MARKS)], worker_colour(worker)
-        dots = {"color": colour, "markersize": 2.5, "alpha": 0.8, "label": f"worker {worker}"}
-        ax.plot(mine["applied"], mine["loss"], mark, **dots)
-    if len(history):
-        ax.set_yscale("log")
-        ax.legend(loc="upper right", fontsize=9, markerscale=2, handletextpad=0.1)
-    ax.set_ylabel("loss")
-
-
 def _versions(ax, history, saved):
     thin = history[:: max(1, len(history) // _POINTS)]
     ax.plot(thin["applied"], thin["step"], color=ROLES["ps"].colour, drawstyle="steps-post")
     ax.plot([e.seconds for e in saved], [e.step for e in saved], "|", color=ROLES["ps"].colour, markersize=12)
     if saved:
-        ax.annotate(
-            "| checkpoint", (0.01, 0.84), xycoords="axes fraction", color=ROLES["ps"].colour, fontsize=9, va="center"
-        )
+        look = {"color": ROLES["ps"].colour, "fontsize": 9, "va": "center"}
+        ax.annotate("| checkpoint", (0.01, 0.84), xycoords="axes fraction", **look)
     ax.set_ylabel("version")
     ax.set_ylim(bottom=0)
 
@@ -128,7 +115,6 @@ def _staleness(ax, history, last):
         count, _ = np.histogram(mine["applied"], edges)
         total, _ = np.histogram(mine["applied"], edges, weights=mine["step"] - 1 - mine["version"])
         mean = np.where(count > 0, total / np.maximum(count, 1), np.nan)
-        look = {"color": worker_colour(worker), "linewidth": 1.5, "markersize": 3}
-        ax.plot((edges[1:] + edges[:-1]) / 2, mean, "-" + _MARKS[worker % len(_MARKS)], **look)
+        ax.plot((edges[1:] + edges[:-1]) / 2, mean, linewidth=1.5, markersize=3, **look_of(worker))
     ax.set_ylabel("staleness")
     ax.set_ylim(bottom=0)

@@ -9,15 +9,13 @@ import io
 import json
 import math
 from collections.abc import Sequence
-from functools import cache
 from html import escape
-from importlib.resources import files
 from typing import Any
 
 import numpy as np
 
 from course.draw.colours import ROLES
-from course.draw.picture import Picture, html
+from course.draw.picture import Picture, html, text_of
 
 _WIDEST, _TALLEST, _LARGEST_CELL = 600, 400, 16  # CSS pixels: a notebook's column, a laptop's screen
 _GAP = 1  # transparent pixels between frames, so that none shows its neighbour at a fractional zoom
@@ -37,12 +35,6 @@ def film(frames: Sequence[Any], seconds: float = 0.08, first: int = 0) -> Pictur
     settings |= {"right": (width + _GAP) * scale, "down": (height + _GAP) * scale}
     name = "film-" + hashlib.sha256((sheet + json.dumps(settings)).encode()).hexdigest()[:12]
     rows = math.ceil(count / columns)
-    size = {
-        "width": f"{width * scale:g}px",
-        "height": f"{height * scale:g}px",
-        "sheet_width": f"{columns * (width + _GAP) * scale:g}px",
-        "sheet_height": f"{rows * (height + _GAP) * scale:g}px",
-    }
     parts = {
         "name": name,
         "alt": escape(alt, quote=True),
@@ -50,9 +42,15 @@ def film(frames: Sequence[Any], seconds: float = 0.08, first: int = 0) -> Pictur
         "first": first,
         "last": first + count - 1,
         "living": living[0],
+        "width": f"{width * scale:g}px",
+        "height": f"{height * scale:g}px",
+        "sheet_width": f"{columns * (width + _GAP) * scale:g}px",
+        "sheet_height": f"{rows * (height + _GAP) * scale:g}px",
     }
-    script = _file("film.js").replace("NAME", name).replace("SETTINGS", json.dumps(settings))
-    return html(_BODY.format(**parts, **size) + f"<style>{_file('film.css')}</style><script>{script}</script>", alt)
+    script = text_of("course.draw", "film.js").replace("NAME", name).replace("SETTINGS", json.dumps(settings))
+    return html(
+        _BODY.format(**parts) + f"<style>{text_of('course.draw', 'film.css')}</style><script>{script}</script>", alt
+    )
 
 
 _BODY = """<div class="film" id="{name}">
@@ -81,8 +79,3 @@ def _sheet(stack, columns):
     colours = ListedColormap(["#00000000", ROLES["cpu"].colour])
     imsave(stream, sheet, cmap=colours, vmin=0, vmax=1, format="png", metadata={"Software": None})
     return stream.getvalue()
-
-
-@cache
-def _file(name):
-    return (files("course.draw") / name).read_text(encoding="utf-8")

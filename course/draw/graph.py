@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from html import escape
 from math import log2
 
-from course.draw.colours import ROLES, Role
-from course.draw.picture import Picture, html
+from course.draw.colours import ROLES, role_of
+from course.draw.picture import Picture, html, svg
 from course.units import short_bytes
 
 GUTTER = 74  # pixels left of the lanes, for their names
@@ -56,16 +56,7 @@ def graph(nodes: Sequence[Node], edges: Sequence[Edge], devices: Sequence[str], 
         parts.append(_arrow(edge.nbytes, places[edge.source], places[edge.target], aside))
     parts += [_box(node, *places[node.name]) for node in nodes]
     parts += _sums(nodes, moved, places, height - 10)
-    svg = (
-        f'<svg role="img" aria-label="{escape(alt, quote=True)}" viewBox="0 0 {GUTTER + _WIDE} {height}" '
-        f'width="{GUTTER + _WIDE}" height="{height}" font-size="12.5" fill="currentColor">{"".join(parts)}</svg>'
-    )
-    return html(svg, alt)
-
-
-def role_of(device: str) -> Role:
-    """Return the `Role` of a device by its name."""
-    return ROLES["cpu"] if "cpu" in device else ROLES["gpu"]
+    return html(svg(GUTTER + _WIDE, height, parts, alt), alt)
 
 
 def _places(nodes, devices, width):
@@ -135,7 +126,6 @@ def _arrow(nbytes, source, target, aside):
 
 
 def _sums(nodes, moved, places, y):
-    """Return the row of bytes that moved for each op."""
     parts = [f'<text x="4" y="{y}"><tspan fill="{ROLES["bytes"].colour}">→</tspan> moves</text>']
     for node in nodes:
         count = sum(edge.nbytes for edge in moved if edge.target == node.name)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from course.draw.colours import ROLES
+from course.draw.colours import ROLES, bar_style
 from course.draw.picture import Picture, figure, picture
 
 #: what a span is -> colour's role, second sign
@@ -42,7 +42,9 @@ def lanes(spans: Sequence[Any], readings: Sequence[float], title: str, label: st
         axes.set_xlabel(words + ("; red lines: the stopwatch is read" if readings else ""))
         axes.set_title(title)
     alt = f"{title}. {len(spans)} spans on {len(rows)} lanes over {length / scale:.3g} {unit}, {label}"
-    return picture(drawn, alt + (f"; read at {_in_words(readings)} s." if readings else "."))
+    return picture(
+        drawn, alt + (f"; read at {' and '.join(f'{reading:g}' for reading in readings)} s." if readings else ".")
+    )
 
 
 def _order(lane):
@@ -55,24 +57,10 @@ def _order(lane):
 def _bar(axes, span, height, first, scale, length):
     """Draw one span; what the host does is solid, what devices do is hatched and dashed: nobody measured it."""
     role, hatch = _LOOK[span.what]
-    colour = ROLES[role].colour
-    solid = role == "cpu"
+    solid, colour = role == "cpu", ROLES[role].colour
     left, width = (span.start - first) / scale, (span.stop - span.start) / scale
-    axes.barh(
-        height,
-        width,
-        left=left,
-        height=0.5,
-        facecolor=colour if solid else (colour, 0.35),
-        edgecolor=colour,
-        hatch=hatch,
-        linestyle="-" if solid else "--",
-    )
+    axes.barh(height, width, left=left, height=0.5, **bar_style(role, solid, hatch))
     words = getattr(span, "name", "") or span.what
     wide_enough = span.stop - span.start > 0.012 * length * len(words)  # else neighbours' words would run together
     if not solid and wide_enough:
         axes.annotate(words, (left + width / 2, height + 0.31), ha="center", color=colour, fontsize=9)
-
-
-def _in_words(readings):
-    return " and ".join(f"{reading:g}" for reading in readings)

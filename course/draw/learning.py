@@ -31,22 +31,11 @@ def learning(runs: Mapping[str, Sequence[Seen]], title: str, aim: float | None =
             if aim is not None:
                 ax.axhline(100 * aim, color=ROLES["bytes"].colour, linewidth=1)
             for (name, looks), (role, marker, line) in zip(runs.items(), _STYLES, strict=False):
-                ax.plot(
-                    [getattr(look, field) / unit for look in looks],
-                    [100 * look.accuracy for look in looks],
-                    line,
-                    marker=marker,
-                    markersize=4,
-                    color=ROLES[role].colour,
-                    label=name,
-                )
+                x, y = [getattr(look, field) / unit for look in looks], [100 * look.accuracy for look in looks]
+                ax.plot(x, y, line, marker=marker, markersize=4, color=ROLES[role].colour, label=name)
         axes[0].set(xlabel="thousand images seen", ylabel="% of held-out digits right")
         axes[1].set(xlabel="seconds")
         axes[1].legend(loc="lower right", fontsize=9)
         fig.suptitle(title, x=0.01, ha="left", fontsize=12, fontweight="bold")
-    return picture(fig, f"{title}. {alt or _in_words(runs)}")
-
-
-def _in_words(runs):
     ends = (f"{name}: {looks[-1].accuracy:.1%} after {looks[-1].seconds:.2g} s" for name, looks in runs.items())
-    return "; ".join(ends) + "."
+    return picture(fig, f"{title}. {alt or '; '.join(ends) + '.'}")

@@ -5,8 +5,8 @@ from html import escape
 from math import log2
 from typing import Any
 
-from course.draw.colours import ROLES
-from course.draw.picture import Picture, html
+from course.draw.colours import ROLES, role_of
+from course.draw.picture import Picture, html, svg
 
 _ROW = 26  # pixels
 _GUTTER = 84  # left of the lanes: forward or backward
@@ -28,43 +28,29 @@ def ops(records: Sequence[Any], title: str, joined: Iterable[tuple[int, int]] = 
     simulated = {name for r in shown if r.simulated for name in (r.device, r.origin or "")}
     parts = [_heading(name, index, name in simulated) for index, name in enumerate(lanes)]
     for row, record in enumerate(shown, start=1):
-        before = shown[row - 2] if row > 1 else None
-        starts = before is None or before.backward != record.backward
+        starts = row == 1 or shown[row - 2].backward != record.backward
         parts.append(_row(record, row, lanes, starts))
     parts += [_join(shown, lanes, *pair) for pair in joined if max(pair) < len(shown)]
     more = f'<p class="note">… and {len(records) - _MOST} more ops.</p>' if len(records) > _MOST else ""
     alt = f"{title}. {_in_words(records)}"
-    svg = (
-        f'<svg role="img" aria-label="{escape(alt, quote=True)}" viewBox="0 0 {width} {height}" '
-        f'width="{width}" height="{height}" font-size="12.5" fill="currentColor">{"".join(parts)}</svg>'
-    )
-    return html(f"<div><b>{escape(title)}</b></div>{svg}{more}", alt)
+    return html(f"<div><b>{escape(title)}</b></div>{svg(width, height, parts, alt)}{more}", alt)
 
 
 def _heading(name, index, simulated):
     # meta computes nothing: as everything simulated it is dashed and says the word
-    word = " (shapes only)" if name.startswith("/meta") else ""
-    if simulated and not name.startswith("/cpu"):
-        word = " (simulated)"
-    role = _role(name)
+    word = (" (simulated)" if simulated else " (shapes only)") if _dashes(name, simulated) else ""
+    role = role_of(name)
     return (
         f'<text x="{_middle(index)}" y="15" text-anchor="middle" font-weight="bold">'
         f'<tspan fill="{role.colour}">{role.sign}</tspan> {escape(name + word)}</text>'
     )
 
 
-def _idle(name, index, y, dashes):
-    """Return a lane's stretch beside a row whose op ran on another device."""
-    middle = _middle(index)
-    return (
-        f'<path d="M{middle} {y - 13} v{_ROW}" stroke="{_role(name).colour}" stroke-width="1.5"{dashes} opacity="0.6"/>'
-    )
-
-
 def _row(record, row, lanes, starts):
     middle, y = _middle(lanes.index(record.device)), _height(row)
-    parts = [
-        _idle(name, index, y, _dashes(name, record.simulated))
+    parts = [  # the lanes beside it
+        f'<path d="M{_middle(index)} {y - 13} v{_ROW}" stroke="{role_of(name).colour}" stroke-width="1.5"'
+        f'{_dashes(name, record.simulated)} opacity="0.6"/>'
         for index, name in enumerate(lanes)
         if name != record.device
     ]
@@ -73,11 +59,9 @@ def _row(record, row, lanes, starts):
         parts.append(f'<text x="4" y="{y + 4}" font-style="italic">{word}</text>')
     if record.origin is not None and record.origin != record.device:
         parts.append(_arrow(record, _middle(lanes.index(record.origin)), middle, y))
-    half = _half(record)
-    role = _role(record.device)
-    outline = (
-        f'stroke="{role.colour}" stroke-width="{0.7 if record.view else 1.6}"{_dashes(record.device, record.simulated)}'
-    )
+    half, role = _half(record), role_of(record.device)
+    dashes = _dashes(record.device, record.simulated)
+    outline = f'stroke="{role.colour}" stroke-width="{0.7 if record.view else 1.6}"{dashes}'
     fill = "none" if record.view else role.colour
     parts.append(
         f'<rect x="{middle - half}" y="{y - 10}" width="{2 * half}" height="20" rx="4" {outline} '
@@ -131,16 +115,11 @@ def _height(row):
 
 
 def _half(record):
-    """Return half the width of an op's box."""
     return min(_LANE - 16, 26 + 7.2 * len(record.op)) / 2
 
 
 def _middle(index):
     return _GUTTER + _LANE * index + _LANE // 2
-
-
-def _role(name):
-    return ROLES["cpu"] if "/cpu:" in name else ROLES["gpu"]
 
 
 def _dashes(name, simulated):

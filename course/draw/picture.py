@@ -66,9 +66,22 @@ class Picture:
 
 
 @cache
+def text_of(package: str, name: str) -> str:
+    """Return the text of the file called `name` that lies in `package`: a script, a style sheet."""
+    return (files(package) / name).read_text(encoding="utf-8")
+
+
 def css() -> str:
     """Return the course's style sheet as text."""
-    return (files("course.draw") / "course.css").read_text(encoding="utf-8")
+    return text_of("course.draw", "course.css")
+
+
+def svg(width: float, height: float, parts: Iterable[str], alt: str) -> str:
+    """Return an image of `parts`, elements of SVG, `width` × `height` pixels; `alt` says it in words."""
+    return (
+        f'<svg role="img" aria-label="{escape(alt, quote=True)}" viewBox="0 0 {width} {height}" width="{width}" '
+        f'height="{height}" font-size="12.5" fill="currentColor">{"".join(parts)}</svg>'
+    )
 
 
 def html(body: str, alt: str) -> Picture:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from course.draw.colours import ROLES
+from course.draw.colours import ROLES, role_of
 from course.draw.picture import Picture, figure, picture
 
 if TYPE_CHECKING:
@@ -17,13 +17,12 @@ def roofline(roof: "Roofline", points: Iterable["Point"] = ()) -> Picture:
     measured on this machine; the line below the axis says what they are. An op above the roof found its numbers in a
     cache, which is faster than memory.
     """
-    role = ROLES["cpu" if "cpu" in roof.device else "gpu"]
+    role = role_of(roof.device)
     title = _title(roof, points)
+    low, high = _range(roof, points)
     with figure(figsize=(7.2, 4.4)) as (drawn, axes):
-        low, high = _range(roof, points)
         axes.set(xscale="log", yscale="log", xlim=(low, high))
-        style = "-" if roof.kind == "measured" else "--"
-        ends = [low, roof.ridge, high]
+        style, ends = "-" if roof.kind == "measured" else "--", [low, roof.ridge, high]
         axes.plot(ends, [roof.bound(x) / 1e9 for x in ends], style, color=role.colour)
         axes.axvline(roof.ridge, color=ROLES["bytes"].colour, linewidth=1, linestyle=":")
         _name_the_roof(axes, roof, low, high, role.colour)
@@ -34,8 +33,11 @@ def roofline(roof: "Roofline", points: Iterable["Point"] = ()) -> Picture:
         axes.set_xlabel(f"operations a byte\n{roof.device} {roof.dtype}, {roof.label}")
         axes.set_ylabel("GFLOP/s")
         axes.set_title(title)
-    said = "; ".join(f"{p.label} {p.intensity:.3g} operations a byte, {_speed(p.speed)} ({p.kind})" for p in points)
-    return picture(drawn, f"{title}. {roof.label}: peak {_speed(roof.peak)}, ridge {roof.ridge:.3g}. {said}".rstrip())
+    said = "; ".join(
+        f"{p.label} {p.intensity:.3g} operations a byte, {_rate(p.speed, 'FLOP/s')} ({p.kind})" for p in points
+    )
+    peak = _rate(roof.peak, "FLOP/s")
+    return picture(drawn, f"{title}. {roof.label}: peak {peak}, ridge {roof.ridge:.3g}. {said}".rstrip())
 
 
 def _title(roof, points):
@@ -54,24 +56,19 @@ def _range(roof, points):
 
 
 def _name_the_roof(axes, roof, low, high, colour):
-    settings = {"textcoords": "offset points", "color": colour, "fontsize": 9}
-    axes.annotate(_speed(roof.peak), (high, roof.peak / 1e9), (-4, 6), ha="right", **settings)
+    def say(text, intensity, offset, ha, colour=colour):
+        place = (intensity, roof.bound(intensity) / 1e9)
+        axes.annotate(text, place, offset, ha=ha, textcoords="offset points", color=colour, fontsize=9)
+
+    say(_rate(roof.peak, "FLOP/s"), high, (-4, 6), "right")
     middle = (low * roof.ridge**2) ** (1 / 3)  # two thirds of the slope: to its left there is room
-    axes.annotate(_feed(roof.bandwidth), (middle, roof.bound(middle) / 1e9), (-8, 4), ha="right", **settings)
-    axes.annotate(
-        f"ridge: {roof.ridge:.3g}",
-        (roof.ridge, roof.peak / 1e9),
-        (0, 8),
-        ha="center",
-        textcoords="offset points",
-        color=ROLES["bytes"].colour,
-        fontsize=9,
-    )
+    say(f"memory: {_rate(roof.bandwidth, 'B/s')}", middle, (-8, 4), "right")
+    say(f"ridge: {roof.ridge:.3g}", roof.ridge, (0, 8), "center", ROLES["bytes"].colour)
 
 
 def _mark(axes, roof, point, number):
     """One op, its name beside it (neighbours take turns above and below), a thread up to the roof above it."""
-    role = ROLES["cpu" if "cpu" in roof.device else "gpu"]
+    role = role_of(roof.device)
     measured = point.kind == "measured"
     height, top = point.speed / 1e9, roof.bound(point.intensity) / 1e9
     axes.plot([point.intensity] * 2, sorted([height, top]), color=ROLES["bytes"].colour, linewidth=1)
@@ -82,9 +79,5 @@ def _mark(axes, roof, point, number):
     axes.annotate(name, (point.intensity, height), place, textcoords="offset points", fontsize=9)
 
 
-def _speed(speed):
-    return f"{speed / 1e12:.3g} TFLOP/s" if speed >= 1e12 else f"{speed / 1e9:.3g} GFLOP/s"
-
-
-def _feed(bandwidth):
-    return f"memory: {bandwidth / 1e12:.3g} TB/s" if bandwidth >= 1e12 else f"memory: {bandwidth / 1e9:.3g} GB/s"
+def _rate(value, unit):
+    return f"{value / 1e12:.3g} T{unit}" if value >= 1e12 else f"{value / 1e9:.3g} G{unit}"

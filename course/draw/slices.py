@@ -77,11 +77,5 @@ def _bars(ax, result):
 
 def _level(ax, ends, level, name, style, colour, above):
     ax.plot(ends, [level, level], style, color=colour)
-    ax.annotate(
-        f"{name} {level:.4g}",
-        (ends[1], level),
-        xytext=(4, 2 if above else -10),
-        textcoords="offset points",
-        color=colour,
-        annotation_clip=False,
-    )
+    text, offset = f"{name} {level:.4g}", (4, 2 if above else -10)
+    ax.annotate(text, (ends[1], level), offset, textcoords="offset points", color=colour, annotation_clip=False)

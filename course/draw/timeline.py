@@ -1,12 +1,16 @@
 """Who computes, who waits: one row a worker, one bar a gradient, the parameter server's updates as marks below."""
 
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from course.draw.colours import ROLES, worker_colour
 from course.draw.picture import Picture, figure, picture
+
+_WAITS: dict[str, Any] = {"facecolor": "none", "edgecolor": ROLES["waiting"].colour, "hatch": "..."}
 
 
 @dataclass(frozen=True)
@@ -35,11 +39,10 @@ def spans(history: np.ndarray) -> list[Span]:
 
 def waiting_share(history: np.ndarray) -> dict[int, float]:
     """Return worker -> the part of its time, 0 to 1, that it spent waiting for others."""
-    waited: dict[int, float] = {}
-    total: dict[int, float] = {}
+    waited, total = defaultdict(float), defaultdict(float)
     for span in spans(history):
-        waited[span.worker] = waited.get(span.worker, 0.0) + span.applied - span.arrived
-        total[span.worker] = total.get(span.worker, 0.0) + span.applied - span.begin
+        waited[span.worker] += span.applied - span.arrived
+        total[span.worker] += span.applied - span.begin
     return {worker: waited[worker] / total[worker] if total[worker] > 0 else 0.0 for worker in sorted(waited)}
 
 
@@ -50,12 +53,8 @@ def timeline(histories: Mapping[str, np.ndarray], title: str, milliseconds: floa
     """
     workers = {name: sorted(set(history["worker"].tolist())) for name, history in histories.items()}
     rows = max(map(len, workers.values())) + 1
-    with figure(
-        nrows=len(histories), figsize=(7.2, 0.7 + 0.45 * rows * len(histories)), sharex=True, squeeze=False
-    ) as (
-        fig,
-        axes,
-    ):
+    size = (7.2, 0.7 + 0.45 * rows * len(histories))
+    with figure(nrows=len(histories), figsize=size, sharex=True, squeeze=False) as (fig, axes):
         for ax, (name, history) in zip(axes[:, 0], histories.items(), strict=True):
             _panel(ax, name, history, workers[name], milliseconds)
         axes[-1, 0].set_xlabel("milliseconds since the start")
@@ -71,16 +70,7 @@ def _panel(ax, name, history, workers, milliseconds):
         at, height = workers.index(span.worker), 0.7
         begin, arrived, applied = (1e3 * seconds for seconds in (span.begin, span.arrived, span.applied))
         ax.barh(at, arrived - begin, left=begin, height=height, color=worker_colour(span.worker))
-        ax.barh(
-            at,
-            applied - arrived,
-            left=arrived,
-            height=height,
-            facecolor="none",
-            edgecolor=ROLES["waiting"].colour,
-            hatch="...",
-            linewidth=0.5,
-        )
+        ax.barh(at, applied - arrived, left=arrived, height=height, linewidth=0.5, **_WAITS)
     updates = sorted({float(row["applied"]) * 1e3 for row in history})
     ax.plot(updates, [len(workers)] * len(updates), ROLES["ps"].marker, color=ROLES["ps"].colour, markersize=4)
     ax.set_yticks(range(len(workers) + 1), [f"{ROLES['worker'].sign} worker {w}" for w in workers] + ["◆ updates"])
@@ -95,7 +85,7 @@ def _key():
 
     parts = [
         Patch(color=worker_colour(0)),
-        Patch(facecolor="none", edgecolor=ROLES["waiting"].colour, hatch="..."),
+        Patch(**_WAITS),
         Line2D([], [], linestyle="", marker=ROLES["ps"].marker, color=ROLES["ps"].colour),
     ]
     return parts, ["computes", "waits", "an update"]

@@ -4,8 +4,8 @@ from html import escape
 from math import floor, log10
 from typing import TYPE_CHECKING
 
-from course.draw.colours import ROLES
-from course.draw.picture import Picture, html
+from course.draw.colours import ROLES, role_of
+from course.draw.picture import Picture, html, svg
 from course.units import short
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def track(found: "Track", size: int, alt: str) -> Picture:
     """
     roof = found.roof
     scale = _Scale(roof, [stop.speed for stop in found.stops if stop.speed])
-    role = ROLES["cpu" if "cpu" in roof.device else "gpu"]
+    role = role_of(roof.device)
     here = found.at(size)
     parts = [*_axes(scale), *_roof(scale, roof, role), *_stops(scale, found, role), *_here(scale, roof, here, role)]
     width, height = _LEFT + _WIDE + 10, _TOP + _TALL + 58
@@ -31,11 +31,7 @@ def track(found: "Track", size: int, alt: str) -> Picture:
         f'<text x="{_LEFT + _WIDE / 2}" y="{height - 5}" text-anchor="middle" font-size="11.5">'
         f"{escape(f'{roof.device} {roof.dtype}, {roof.label}')}</text>"
     )
-    svg = (
-        f'<svg role="img" aria-label="{escape(alt, quote=True)}" viewBox="0 0 {width} {height}" width="{width}" '
-        f'height="{height}" font-size="12.5" fill="currentColor">{"".join(parts)}</svg>'
-    )
-    return html(svg, alt)
+    return html(svg(width, height, parts, alt), alt)
 
 
 class _Scale:

@@ -1,13 +1,14 @@
 """A training, drawn: the line through its points, the loss of each worker, and how stale the gradients were."""
 
+from typing import Any
+
 import numpy as np
 
 from course.draw.colours import ROLES, worker_colour
 from course.draw.picture import Picture, figure, picture
 
-_MARKS = ["o", "s", "^", "D", "v", "P"]  # the second sign of a worker's points, beside its shade
 _OLDEST = 8  # gradients at least this stale share one bar
-_POINTS = 400  # dots drawn for one worker at most: more hide one another
+_MARKS = ["o", "s", "^", "D", "v", "P"]  # the second sign of a worker's points, beside its shade
 
 
 def training(
@@ -27,7 +28,8 @@ def training(
     with figure(ncols=panels, figsize=(7.2 if panels == 2 else 8.4, 3.2)) as (fig, axes):
         if points is not None:
             _fit(axes[0], points, line, best)
-        _losses(axes[-2], history)
+        draw_losses(axes[-2], history, over="step", points=400)
+        axes[-2].set(xlabel="update", ylabel="loss of the batch")
         _staleness(axes[-1], history)
         fig.suptitle(title, x=0.01, ha="left", fontsize=12, fontweight="bold")
     return picture(fig, f"{title}. {alt}".strip())
@@ -46,23 +48,21 @@ def _fit(ax, points, line, best):
     ax.legend(loc="upper left", fontsize=9, handlelength=1.6)
 
 
-def _losses(ax, history):
+def look_of(worker: int) -> dict[str, str]:
+    """Return the colour and the marker of a worker's points, as settings of matplotlib."""
+    return {"color": worker_colour(worker), "marker": _MARKS[worker % len(_MARKS)]}
+
+
+def draw_losses(ax: Any, history: np.ndarray, over: str, points: int) -> None:
+    """Draw on `ax` each worker's losses over the column `over` of `history`, at most about `points` dots a worker."""
     for worker in sorted(set(history["worker"].tolist())):
         mine = history[(history["worker"] == worker) & np.isfinite(history["loss"])]
-        mine = mine[:: max(1, len(mine) // _POINTS)]
-        ax.plot(
-            mine["step"],
-            mine["loss"],
-            _MARKS[worker % len(_MARKS)],
-            color=worker_colour(worker),
-            markersize=2.5,
-            alpha=0.8,
-            label=f"worker {worker}",
-        )
+        mine = mine[:: max(1, len(mine) // points)]  # more dots hide one another
+        dots = {**look_of(worker), "linestyle": "None", "markersize": 2.5, "alpha": 0.8, "label": f"worker {worker}"}
+        ax.plot(mine[over], mine["loss"], **dots)
     if len(history):
         ax.set_yscale("log")
         ax.legend(loc="upper right", fontsize=9, markerscale=2, handletextpad=0.1)
-    ax.set(xlabel="update", ylabel="loss of the batch")
 
 
 def _staleness(ax, history):

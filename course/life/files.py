@@ -52,10 +52,6 @@ def write_pattern(board: torch.Tensor, path: str | Path, rule: str | Rule = "B3/
     path.write_text(writers[path.suffix](board, Rule.parse(rule)), encoding="utf-8")
 
 
-class _Malformed(ValueError):
-    pass
-
-
 def _parse(lines):
     """Return (board, rule named in the file or None)."""
     if lines and lines[0][1].startswith("#Life 1.06"):
@@ -69,23 +65,17 @@ def _from_rle(lines):
     number, head = lines[0]
     found = re.fullmatch(r"x\s*=\s*(\d+)\s*,\s*y\s*=\s*(\d+)\s*(?:,\s*rule\s*=\s*(\S+)\s*)?", head)
     if not found:
-        raise _Malformed(f"line {number} is {head!r}; it must read 'x = 3, y = 3, rule = B3/S23'.")
+        raise ValueError(f"line {number} is {head!r}; it must read 'x = 3, y = 3, rule = B3/S23'.")
     width, height = int(found[1]), int(found[2])
     board = _blank(height, width, number)
     row = column = 0
     for number, line in lines[1:]:
-        position = 0
-        while position < len(line):
-            if line[position].isspace():
-                position += 1
-                continue
-            run = re.compile(r"(\d*)([bo$!])").match(line, position)
-            if not run:
-                raise _Malformed(
-                    f"line {number}, character {position + 1}: {line[position]!r}; "
+        for run in re.finditer(r"(\d*)([bo$!])|\S", line):
+            if not run[2]:
+                raise ValueError(
+                    f"line {number}, character {run.start() + 1}: {run[0]!r}; "
                     "legal are b (dead), o (alive), $ (next row), ! (end), each with a count before it."
                 )
-            position = run.end()
             times, tag = int(run[1] or 1), run[2]
             if tag == "!":
                 return board, found[3]
@@ -93,13 +83,13 @@ def _from_rle(lines):
                 row, column = row + times, 0
                 continue
             if tag == "o" and (row >= height or column + times > width):
-                raise _Malformed(
+                raise ValueError(
                     f"line {number}: row {row + 1} has cells beyond the x = {width}, y = {height} of the head."
                 )
             if tag == "o":
                 board[row, column : column + times] = 1
             column += times
-    raise _Malformed(f"line {number}: the file ends without '!', the sign that the pattern is complete.")
+    raise ValueError(f"line {number}: the file ends without '!', the sign that the pattern is complete.")
 
 
 def _from_cells(lines):
@@ -107,12 +97,12 @@ def _from_cells(lines):
         lines = lines[:-1]
     width = max((len(line) for _, line in lines), default=0)
     if not width:
-        raise _Malformed("line 1: no cells; a .cells file has lines of '.' and 'O', comments begin with '!'.")
+        raise ValueError("line 1: no cells; a .cells file has lines of '.' and 'O', comments begin with '!'.")
     board = _blank(len(lines), width, lines[0][0])
     for row, (number, line) in enumerate(lines):
         for column, sign in enumerate(line):
             if sign not in ".O*":
-                raise _Malformed(
+                raise ValueError(
                     f"line {number}, character {column + 1}: {sign!r}; legal are '.' (dead) and 'O' (alive)."
                 )
             board[row, column] = sign != "."
@@ -125,7 +115,7 @@ def _from_life106(lines):
         if not line or line.startswith("#"):
             continue
         if not re.fullmatch(r"-?\d+\s+-?\d+", line):
-            raise _Malformed(f"line {number} is {line!r}; it must hold two whole numbers, x and y, such as '-1 2'.")
+            raise ValueError(f"line {number} is {line!r}; it must hold two whole numbers, x and y, such as '-1 2'.")
         column, row = map(int, line.split())
         living.append((row, column))
     if not living:
@@ -140,7 +130,7 @@ def _from_life106(lines):
 
 def _blank(height, width, number):
     if not 0 < height * width <= _LARGEST:
-        raise _Malformed(f"line {number}: a pattern of {height} × {width} cells; legal are 1 to {_LARGEST:,} cells.")
+        raise ValueError(f"line {number}: a pattern of {height} × {width} cells; legal are 1 to {_LARGEST:,} cells.")
     return torch.zeros(height, width, dtype=torch.uint8)
 
 

@@ -33,17 +33,14 @@ class Rule:
 
         Both are booleans or bits: anything with `&`, `|` and `^`, one cell or 64 in a word.
         """
-        both = [k for k in self.birth if k in self.survive]
         next_state = alive ^ alive  # all dead
-        for k in both:
-            next_state = next_state | counts(k)
-        for k in self.survive:
-            if k not in both:
-                next_state = next_state | (counts(k) & alive)
-        for k in self.birth:
-            if k not in both:
-                born = counts(k)
-                next_state = next_state | (born ^ (born & alive))
+        for k in sorted({*self.birth, *self.survive}):
+            lives = counts(k)
+            if k not in self.survive:
+                lives = lives ^ (lives & alive)
+            elif k not in self.birth:
+                lives = lives & alive
+            next_state = next_state | lives
         return next_state
 
 

@@ -20,7 +20,12 @@ def clock_for(device: torch.device) -> Callable[[], float]:
         return time.perf_counter
     if device.type == "cuda":
         return EventClock(device)
-    return _synchronised(device)
+
+    def read():
+        torch.accelerator.synchronize(device)
+        return time.perf_counter()
+
+    return read
 
 
 class EventClock:
@@ -48,11 +53,3 @@ class EventClock:
             event.record()
             event.synchronize()
         return event
-
-
-def _synchronised(device):
-    def read():
-        torch.accelerator.synchronize(device)
-        return time.perf_counter()
-
-    return read

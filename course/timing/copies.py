@@ -41,14 +41,4 @@ def _one(size, place, direction, memory, seconds):
     source, target = (there, host) if direction == "from device" else (host, there)
     # a copy that nobody waits for is the fastest from pinned memory; measure waits for all of them at the end
     timing = measure(target.copy_, source, memory == "pinned", device=place.device, seconds=seconds)
-    return CopyTiming(
-        direction=direction,
-        memory=memory,
-        nbytes=size,
-        device=place.name,
-        seconds=timing.median,
-        iqr=timing.iqr,
-        repeats=timing.repeats,
-        kind=place.kind,
-        origin=place.origin,
-    )
+    return CopyTiming(direction, memory, size, **place.row(timing))

@@ -2,11 +2,15 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import torch
 
-from course.devices import DeviceName, SimulatedGPUs, list_devices
-from simgpu import active
+from course.devices import DeviceName, list_devices
+from simgpu import SimulatedGPUs, active
+
+if TYPE_CHECKING:
+    from course.timing.timing import Timing
 
 
 @dataclass(frozen=True)
@@ -31,6 +35,11 @@ class Place:
         """Where its figures come from, in words."""
         return self.simulation.model.origin if self.simulation else self.hardware
 
+    def row(self, timing: "Timing") -> dict[str, Any]:
+        """Return what every row of a trace says of a `timing` on this device, by the names of its fields."""
+        row = {"device": self.name, "seconds": timing.median, "iqr": timing.iqr, "repeats": timing.repeats}
+        return {**row, "kind": self.kind, "origin": self.origin}
+
 
 def find_device(device: str | torch.device | DeviceName | None = None, args: Iterable[object] = ()) -> Place:
     """Return the `Place` meant by `device`, or the home of the first tensor in `args`, or the CPU.
@@ -48,10 +57,5 @@ def find_device(device: str | torch.device | DeviceName | None = None, args: Ite
             f"Use {' or '.join(here)}, practise with simulated_gpus(), or look at what other machines took: "
             "course.traces.names()."
         )
-    return Place(name, DeviceName.parse(name).torch, here[name].description, _simulation_of(here[name]))
-
-
-def _simulation_of(device):
-    if not device.simulated:
-        return None
-    return active()
+    simulation = active() if here[name].simulated else None
+    return Place(name, DeviceName.parse(name).torch, here[name].description, simulation)

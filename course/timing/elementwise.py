@@ -45,16 +45,11 @@ def _one(op, count, place, number, seconds):
     a, b, out = (torch.ones(count, dtype=number, device=place.device) for _ in range(3))
     timing = measure(function, a, b, out, device=place.device, seconds=seconds)
     return OpTiming(
-        op=op,
+        op,
         numbers=count,
-        device=place.name,
-        seconds=timing.median,
         flops=flops * count,
         nbytes=arrays * count * number.itemsize,
-        iqr=timing.iqr,
-        repeats=timing.repeats,
         threads=timing.threads,
         dtype=name_of(number),
-        kind=place.kind,
-        origin=place.origin,
+        **place.row(timing),
     )

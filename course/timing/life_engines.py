@@ -32,16 +32,4 @@ def measure_life(
 def _one(engine, side, place, seconds):
     board = life.random_board(side, side, generator=torch.Generator().manual_seed(side)).to(place.device)
     timing = measure(life.run, board, GENERATIONS, engine, seconds=seconds, at_least=1)
-    return LifeTiming(
-        engine=engine,
-        height=side,
-        width=side,
-        generations=GENERATIONS,
-        device=place.name,
-        seconds=timing.median,
-        iqr=timing.iqr,
-        repeats=timing.repeats,
-        threads=timing.threads,
-        kind=place.kind,
-        origin=place.origin,
-    )
+    return LifeTiming(engine, side, side, GENERATIONS, threads=timing.threads, **place.row(timing))

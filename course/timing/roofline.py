@@ -13,11 +13,11 @@ from course.timing.precision import multiplying
 from course.timing.stopwatch import measure
 from course.timing.timing import Timing
 from course.traces import DataSheet, Trace
-from course.traces.figures import label_of
+from course.traces.figures import Figure
 
 
 @dataclass(frozen=True)
-class Roofline:
+class Roofline(Figure):
     """The limits of `device` in `dtype`: `peak` operations a second, `bandwidth` bytes a second.
 
     `kind` is "measured" here and now, "recorded" on another day, or "modelled" from a data sheet; `origin` names the
@@ -49,11 +49,6 @@ class Roofline:
         """Return what limits an op of `intensity`: "memory" or "arithmetic"."""
         return "memory" if intensity < self.ridge else "arithmetic"
 
-    @property
-    def label(self) -> str:
-        """Where the figures come from, in words, to stand beside them wherever they are shown."""
-        return label_of(self)
-
 
 @dataclass(frozen=True)
 class Point:
@@ -72,9 +67,7 @@ class Point:
 
 
 def roofline(
-    device: str | torch.device | DataSheet | Trace = "/cpu:0",
-    dtype: str = "float32",
-    seconds: float = 1.0,
+    device: str | torch.device | DataSheet | Trace = "/cpu:0", dtype: str = "float32", seconds: float = 1.0
 ) -> Roofline:
     """Return the `Roofline` of a device of this machine, measured, or of a `DataSheet` or `Trace`, without measuring.
 

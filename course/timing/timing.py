@@ -2,12 +2,14 @@
 
 from dataclasses import dataclass
 
-from course.traces.figures import label_of
+import numpy as np
+
+from course.traces.figures import Figure
 from course.units import in_words
 
 
 @dataclass(frozen=True, repr=False)
-class Timing:
+class Timing(Figure):
     """How long one call takes: `times` in seconds, one a repeat, sorted (a repeat of a short call is many in a row).
 
     `first_call` is the very first call, in seconds, set-up included; it is not among `times`. `threads` is how many
@@ -26,12 +28,12 @@ class Timing:
     @property
     def median(self) -> float:
         """Seconds of the middle repeat."""
-        return _quantile(self.times, 0.5)
+        return float(np.quantile(self.times, 0.5))
 
     @property
     def iqr(self) -> float:
         """Seconds between the first and the third quartile: the middle half of the repeats lies within."""
-        return _quantile(self.times, 0.75) - _quantile(self.times, 0.25)
+        return float(np.subtract(*np.quantile(self.times, (0.75, 0.25))))
 
     @property
     def repeats(self) -> int:
@@ -42,21 +44,8 @@ class Timing:
         """Return 10⁹ operations a second, for a call of `flops` operations."""
         return flops / self.median / 1e9
 
-    @property
-    def label(self) -> str:
-        """Where the figure comes from, in words, to stand beside it wherever it is shown."""
-        return label_of(self)
-
     def __repr__(self):
         if self.kind != "measured":
             return f"{in_words(self.median)} ({self.label}; {self.device})"
         threads = f"{self.threads} thread{'s' if self.threads != 1 else ''}"
         return f"{in_words(self.median)} ± {in_words(self.iqr)} (median of {self.repeats}, {self.device}, {threads})"
-
-
-def _quantile(ordered, fraction):
-    """Return the value that `fraction` of the sorted values lie below, linear between neighbours (as numpy does)."""
-    place = fraction * (len(ordered) - 1)
-    low = int(place)
-    high = min(low + 1, len(ordered) - 1)
-    return ordered[low] + (ordered[high] - ordered[low]) * (place - low)

@@ -58,7 +58,15 @@ def record_trace(
     for dtype in dtypes:
         rows["matmul"] += measure_matmul(sizes, [place.name], budget=_PRODUCTS * budget / len(dtypes), dtype=dtype)
     rows |= _small_rows(place, copies, numbers, sides, (1 - _PRODUCTS) * budget)
-    trace = _trace(path.stem, place, rows, notes, today or date.today().isoformat())
+    trace = Trace(
+        name=path.stem,
+        hardware=place.hardware,
+        driver=_driver() if place.device.type == "cuda" else "",
+        software={"torch": torch.__version__, "python": platform.python_version(), "system": platform.system()},
+        date=today or date.today().isoformat(),
+        notes=notes,
+        **{kind: tuple(found) for kind, found in rows.items()},
+    )
     document = trace.document()
     validate(document)
     path.write_text(_as_text(document), encoding="utf-8")
@@ -98,18 +106,6 @@ def _dtypes(place):
         return ("float32", "float64") if place.device.type == "cpu" else ("float32",)  # MPS has no float64
     tensor_cores = torch.cuda.get_device_capability(place.device) >= (8, 0)  # Ampere is the first with TF32
     return ("float32", TF32, "bfloat16") if tensor_cores else ("float32", "bfloat16")
-
-
-def _trace(name, place, rows, notes, day):
-    return Trace(
-        name=name,
-        hardware=place.hardware,
-        driver=_driver() if place.device.type == "cuda" else "",
-        software={"torch": torch.__version__, "python": platform.python_version(), "system": platform.system()},
-        date=day,
-        notes=notes,
-        **{kind: tuple(found) for kind, found in rows.items()},
-    )
 
 
 def _driver():

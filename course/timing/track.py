@@ -68,10 +68,9 @@ def modelled_track(op: str, model: str = "H200") -> Track:
     stops = []
     for n in SIZES:
         work = Work(sized.flops(n), sized.nbytes(n))
-        launched = gpu.launch > gpu.seconds(work)
-        intensity = work.flops / work.bytes
-        speed = work.flops / max(gpu.launch, gpu.seconds(work))
-        stops.append(Stop(n, intensity, speed, "launch" if launched else roof.limit(intensity)))
+        intensity, seconds = work.flops / work.bytes, gpu.seconds(work)
+        limit = "launch" if gpu.launch > seconds else roof.limit(intensity)
+        stops.append(Stop(n, intensity, work.flops / max(gpu.launch, seconds), limit))
     return Track(op, roof, tuple(stops))
 
 

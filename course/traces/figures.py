@@ -1,13 +1,28 @@
 """What one product, copy, op or game took: measured, recorded or modelled, and each figure says which."""
 
 from dataclasses import dataclass
-from typing import Any
 
 KINDS = ("measured", "recorded", "modelled")
 
 
+class Figure:
+    """What has a `kind`, one of `KINDS`, and an `origin`, which may be empty."""
+
+    kind: str
+    origin: str
+
+    @property
+    def label(self) -> str:
+        """Where the figure comes from, in words, to stand beside it wherever it is shown.
+
+        >>> MatmulTiming(8, "/cpu:0", compute=1.0, kind="recorded", origin="a CPU, 2026-11-21").label
+        'recorded: a CPU, 2026-11-21'
+        """
+        return f"{self.kind}: {self.origin}" if self.origin else self.kind
+
+
 @dataclass(frozen=True)
-class MatmulTiming:
+class MatmulTiming(Figure):
     """Seconds for one product of two `size` × `size` matrices on `device`.
 
     - `to_device`, `from_device`: copying both factors there and the product back; 0 on the CPU, where nothing moves.
@@ -56,14 +71,9 @@ class MatmulTiming:
         """10⁹ floating-point operations a second, copies not counted."""
         return self.flops / self.compute / 1e9
 
-    @property
-    def label(self) -> str:
-        """Where the figure comes from, in words, to stand beside it wherever it is shown."""
-        return label_of(self)
-
 
 @dataclass(frozen=True)
-class CopyTiming:
+class CopyTiming(Figure):
     """Seconds (a median over `repeats`, spread `iqr`) to copy `nbytes` once.
 
     - `direction`: "to device", "from device", or "in memory" where both ends lie in the memory of `device`, which then
@@ -88,14 +98,9 @@ class CopyTiming:
         """Bytes a second that arrived; a copy in memory has read as many besides."""
         return self.nbytes / self.seconds
 
-    @property
-    def label(self) -> str:
-        """Where the figure comes from, in words."""
-        return label_of(self)
-
 
 @dataclass(frozen=True)
-class OpTiming:
+class OpTiming(Figure):
     """Seconds (a median over `repeats`, spread `iqr`) of one op on `numbers` numbers each of its inputs.
 
     `flops` are its floating-point operations, `nbytes` what it must read and write; `threads`, `kind` and `origin` as
@@ -130,14 +135,9 @@ class OpTiming:
         """Bytes read and written a second."""
         return self.nbytes / self.seconds
 
-    @property
-    def label(self) -> str:
-        """Where the figure comes from, in words."""
-        return label_of(self)
-
 
 @dataclass(frozen=True)
-class LifeTiming:
+class LifeTiming(Figure):
     """Seconds (a median over `repeats`, spread `iqr`) of `generations` of Life on a `height` × `width` board."""
 
     engine: str
@@ -156,17 +156,3 @@ class LifeTiming:
     def cells_a_second(self) -> float:
         """Cells decided a second."""
         return self.height * self.width * self.generations / self.seconds
-
-    @property
-    def label(self) -> str:
-        """Where the figure comes from, in words."""
-        return label_of(self)
-
-
-def label_of(figure: Any) -> str:
-    """Return the `kind` and, where there is one, the `origin` of `figure`: what stands beside it wherever it is shown.
-
-    >>> label_of(MatmulTiming(8, "/cpu:0", compute=1.0, kind="recorded", origin="a CPU, 2026-11-21"))
-    'recorded: a CPU, 2026-11-21'
-    """
-    return f"{figure.kind}: {figure.origin}" if figure.origin else figure.kind

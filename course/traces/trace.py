@@ -56,22 +56,10 @@ class Trace:
 
     def document(self) -> dict:
         """Return the trace as plain JSON data, the inverse of `from_document`."""
-        skipped = {"kind", "origin"}  # the same for every figure of a trace, so said once
-        rows = {
-            name: [{k: v for k, v in asdict(row).items() if k not in skipped} for row in getattr(self, name)]
-            for name in ROWS
-        }
-        return {
-            "schema": SCHEMA,
-            "kind": "recorded",
-            "name": self.name,
-            "hardware": self.hardware,
-            "driver": self.driver,
-            "software": dict(self.software),
-            "date": self.date,
-            "notes": self.notes,
-            **rows,
-        }
+        fields = asdict(self)
+        for name in ROWS:  # kind and origin are the same for every figure of a trace, so said once
+            fields[name] = [{k: v for k, v in row.items() if k not in ("kind", "origin")} for row in fields[name]]
+        return {"schema": SCHEMA, "kind": "recorded", **fields}
 
     @classmethod
     def from_document(cls, document: dict) -> "Trace":

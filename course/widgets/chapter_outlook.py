@@ -5,6 +5,7 @@ import traitlets
 
 from course.chapter_times import LIMIT, Outlook, outlook
 from course.draw import ROLES, figure, html, picture
+from course.draw.colours import bar_style
 from course.draw.picture import Picture
 from course.widgets.explorer import Explorer
 
@@ -33,18 +34,14 @@ class ChapterOutlook(Explorer):
         slow = [o for o in result if o.why]
         words = "; ".join(f"{o.chapter.name}: {o.why}" for o in slow) or "No chapter should pass its 30 seconds."
         number = f"{len(slow)} of {len(result)} slow here"
-        return html(
-            f'<div class="figure">{number}</div><p class="note">{words}</p>{_bars(result).html}',
-            f"{number}. {words}",
-        )
+        body = f'<div class="figure">{number}</div><p class="note">{words}</p>{_bars(result).html}'
+        return html(body, f"{number}. {words}")
 
 
 def _bars(result):
     with figure(figsize=(7.2, 3.0)) as (drawn, axes):
         for row, item in enumerate(result):
-            colour = ROLES["error" if item.why else "cpu"].colour
-            # an estimate, not a measurement: dashed and hatched
-            axes.barh(row, item.seconds, facecolor=(colour, 0.35), edgecolor=colour, hatch="/", linestyle="--")
+            axes.barh(row, item.seconds, **bar_style("error" if item.why else "cpu"))  # an estimate, not measured
             sign = f" {ROLES['error'].sign}" if item.why else ""
             axes.annotate(f" {item.seconds:.0f} s{sign}", (item.seconds, row), va="center", fontsize=9)
         axes.axvline(LIMIT, color=ROLES["waiting"].colour, linewidth=1.5, linestyle=":")

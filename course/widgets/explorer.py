@@ -16,6 +16,7 @@ from course.draw.picture import Picture
 
 #: Set in the environment of a kernel whose outputs will be stored: a widget is then shown with its picture, waited for.
 STATIC_TWINS = "COURSE_STATIC_TWINS"
+WIDE = {"width": "100%", "max_width": "640px"}  # the layout of a slider
 
 
 class Explorer(ipywidgets.VBox):
@@ -50,10 +51,7 @@ class Explorer(ipywidgets.VBox):
         self.stopped = threading.Event()
         self._picture = self.canvas()
         self._progress = ipywidgets.FloatProgress(min=0, max=1, description="working", layout={"visibility": "hidden"})
-        self._stop = ipywidgets.Button(
-            description="Stop", icon="stop", layout={"visibility": "hidden", "width": "90px"}
-        )
-        self._stop.on_click(lambda _: self.stop())
+        self._stop = self.button("Stop", self.stop, icon="stop", layout={"visibility": "hidden", "width": "90px"})
         bar = [ipywidgets.HBox([self._progress, self._stop])] if self.background else []
         self.children = [*self.controls(), *bar, self._picture]
         self.observe(lambda _: self.refresh(), names=list(self.state()))
@@ -81,31 +79,23 @@ class Explorer(ipywidgets.VBox):
         high: float,
         label: str,
         step: float = 1,
-        kind: Callable[..., Any] = ipywidgets.IntSlider,
-        **settings: object,
+        kind: type = ipywidgets.IntSlider,
+        **settings: Any,
     ) -> Any:
         """Return a labelled slider tied to the trait `name`; it reports while it moves unless told otherwise."""
-        control = kind(
-            value=getattr(self, name),
-            min=low,
-            max=high,
-            step=step,
-            description=label,
-            style={"description_width": "initial"},
-            layout={"width": "100%", "max_width": "640px"},
-            **settings,
-        )
-        traitlets.link((self, name), (control, "value"))
-        return control
+        return self.tied(name, kind, label, min=low, max=high, step=step, layout=WIDE, **settings)
 
     def choice(
-        self, name: str, options: Iterable[object], label: str, kind: Callable[..., Any] = ipywidgets.Dropdown
+        self, name: str, options: Iterable[object], label: str, kind: type = ipywidgets.Dropdown, **settings: Any
     ) -> Any:
         """Return a labelled choice among `options` tied to the trait `name`."""
-        control = kind(
-            options=options, value=getattr(self, name), description=label, style={"description_width": "initial"}
-        )
-        traitlets.link((self, name), (control, "value"))
+        return self.tied(name, kind, label, options=options, **settings)
+
+    def tied(self, name: str, kind: type, label: str, transform: tuple | None = None, **settings: Any) -> Any:
+        """Return a `kind` of ipywidgets with a `label`, its value tied to the trait `name` (through `transform`)."""
+        style = {"description_width": "initial"}
+        control = kind(value=getattr(self, name), description=label, style=style, **settings)
+        traitlets.link((self, name), (control, "value"), transform=transform)
         return control
 
     def button(self, label: str, action: Callable[[], object], **settings: object) -> ipywidgets.Button:
@@ -134,9 +124,8 @@ class Explorer(ipywidgets.VBox):
         if thread is not None:
             thread.join(timeout)
             if thread.is_alive():
-                raise TimeoutError(
-                    f"{type(self).__name__}: still working after {timeout} s; call stop(), or wait longer."
-                )
+                name = type(self).__name__
+                raise TimeoutError(f"{name}: still working after {timeout} s; call stop(), or wait longer.")
         if self._failure is not None:
             raise self._failure
         return self
@@ -162,8 +151,7 @@ class Explorer(ipywidgets.VBox):
     def static(self) -> Picture:
         """Return the picture of the present state as a `Picture` that needs no kernel."""
         self.wait()
-        result = self.result if self.result is not None else self.compute()
-        return self.draw(result)
+        return self.draw(self.result if self.result is not None else self.compute())
 
     def _follow(self, number, previous):
         if previous is not None:
@@ -215,7 +203,6 @@ def headline(number: str, words: str) -> str:
 
 
 def _finish(reference):
-    """Close the widget at the end of the process, if it still lives."""
     widget = reference()
     if widget is not None:
         widget.close()

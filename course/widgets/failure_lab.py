@@ -12,11 +12,9 @@ import traitlets
 
 from course import draw
 from course.draw.picture import Picture
-from course.training import linear_regression
 from course.training.driver.rehearsal import ACTIONS, Rehearsal, RehearsalRecord
 from course.training.records.aftermath import aftermath
-from course.widgets.explorer import Explorer
-from course.widgets.own_cluster import Processes
+from course.widgets.own_cluster import TrainingExplorer
 
 _RATE = 0.001  # learning rate: the loss falls for about ten seconds, so that a step back can be seen
 _REDRAW = 0.7  # seconds between two pictures: one takes 0.1 to 0.3 s
@@ -24,7 +22,7 @@ _SOON = 0.5  # seconds: a shorter pause than this is a worker's turn, or a busy 
 _PS = "/job:ps/task:0"
 
 
-class FailureLab(Explorer):
+class FailureLab(TrainingExplorer):
     """Train a line on one parameter-server process and two or three workers, and hit them while they work.
 
     State: `workers` (2 or 3), `mode` ("async" or "sync"), `seconds` (how long a training lasts), `plan`: what is done
@@ -34,18 +32,13 @@ class FailureLab(Explorer):
     first training and live until `close()`, or until there is another lab, as when a cell is run again.
     """
 
-    background = True
-
     workers = traitlets.Int(3, min=2, max=3).tag(state=True)
-    mode = traitlets.Enum(["async", "sync"], "async").tag(state=True)
     seconds = traitlets.Float(20.0, min=1.0, max=120.0).tag(state=True)
     plan: traitlets.List = traitlets.List().tag(state=True)
     target = traitlets.Unicode("/job:worker/task:1")
     _open: Callable[[], "FailureLab | None"] = staticmethod(lambda: None)  # a weak reference to the lab that is open
 
     def __init__(self, **state: object) -> None:
-        self.problem = linear_regression()
-        self._processes = Processes("FailureLab")
         self._rehearsal: Rehearsal | None = None  # the training that runs, to be hit
         super().__init__(**state)
         before, FailureLab._open = FailureLab._open, weakref.ref(self)
@@ -66,7 +59,6 @@ class FailureLab(Explorer):
 
     def controls(self) -> list[ipywidgets.Widget]:
         """Return the controls: how to train, which worker is meant, and what to do to it."""
-        rules = [("asynchronous: nobody waits", "async"), ("synchronous: everybody waits", "sync")]
         targets = [(f"worker {k}", f"/job:worker/task:{k}") for k in range(3)]
         wide = {"layout": {"width": "180px"}}
         self._buttons = [
@@ -80,7 +72,7 @@ class FailureLab(Explorer):
         length = self.slider("seconds", 1, 60, "seconds", kind=ipywidgets.FloatSlider, continuous_update=False)
         self._said = ipywidgets.HTML()
         return [
-            self.choice("mode", rules, "rule"),
+            self.rules(),
             self.slider("workers", 2, 3, "workers"),
             length,
             self.choice("target", targets, "the worker meant", kind=ipywidgets.ToggleButtons),
@@ -106,7 +98,7 @@ class FailureLab(Explorer):
         import torch
 
         settings = {"optimizer": partial(torch.optim.SGD, lr=_RATE), "mode": self.mode, "workers": self.workers}
-        rehearsal = Rehearsal(self._processes.cluster(), self.problem, self.seconds, self.plan, **settings)
+        rehearsal = Rehearsal(self.cluster(), self.problem, self.seconds, self.plan, **settings)
         over = threading.Event()
         drawing = threading.Thread(target=self._draw_now_and_then, args=(rehearsal, over), daemon=True)
         self._rehearsal = rehearsal
@@ -118,14 +110,18 @@ class FailureLab(Explorer):
             over.set()
             drawing.join()
 
-    def draw(self, result: Any) -> Picture:
-        """Return the timeline of a `RehearsalRecord`, and below it a line for each hit: noticed, back, paused."""
-        return self._picture_of(result, until=None)
+    def draw(self, result: Any, until: float | None = None) -> Picture:
+        """Return the timeline of a `RehearsalRecord`, and below it a line for each hit: noticed, back, paused.
 
-    def close(self) -> None:
-        """Stop training, end the processes, and remove the widget. Idempotent."""
-        super().close()
-        self._processes.close()
+        `until`: seconds at which the timeline ends, by default after the last event.
+        """
+        hits = aftermath(result.history, result.events)
+        shown = draw.faults(result.history, result.events, _title(hits), until)
+        lines = [_line(hit) for hit in hits]
+        if result.ended:
+            lines.append(f"Ended at {len(result.rows):,} gradients: {result.ended.rstrip('.')}.")
+        notes = "".join(f'<p class="note">{escape(line)}</p>' for line in lines)
+        return draw.html(shown.html + notes, " ".join([shown.alt, *lines]))
 
     def _press(self, action, task):
         """Do what a button says, without holding up the kernel: a frozen task may take seconds not to answer."""
@@ -142,24 +138,13 @@ class FailureLab(Explorer):
 
     def _draw_now_and_then(self, rehearsal, over):
         """Draw while it runs, in a thread of its own: when nothing is told, the gap on the timeline still grows."""
-        self._picture.value = self._picture_of(rehearsal.record, until=1.0).html  # loads matplotlib, 1 s, meanwhile
+        self._picture.value = self.draw(rehearsal.record, until=1.0).html  # loads matplotlib, 1 s, meanwhile
         while not over.wait(_REDRAW):
             if self.stopped.is_set():
                 rehearsal.stop("by its button, or by a new setting")
             self.progress(min(1.0, rehearsal.seconds / self.seconds))
             if rehearsal.record.rows:
-                self._picture.value = self._picture_of(rehearsal.record, until=rehearsal.seconds).html
-
-    def _picture_of(self, record, until):
-        history, events = record.history, record.events
-        hits = aftermath(history, events)
-        title = _title(hits)
-        shown = draw.faults(history, events, title, until)
-        lines = [_line(hit) for hit in hits]
-        if record.ended:
-            lines.append(f"Ended at {len(record.rows):,} gradients: {record.ended.rstrip('.')}.")
-        notes = "".join(f'<p class="note">{escape(line)}</p>' for line in lines)
-        return draw.html(shown.html + notes, " ".join([shown.alt, *lines]))
+                self._picture.value = self.draw(rehearsal.record, until=rehearsal.seconds).html
 
     def _show_busy(self, busy):
         super()._show_busy(busy)
@@ -178,7 +163,6 @@ def _title(hits):
 
 
 def _line(hit):
-    """Say in one sentence what a hit did."""
     noticed = "not noticed" if hit.noticed is None else f"noticed after {hit.noticed:.2f} s"
     back = "not back yet" if hit.back is None else f"back after {hit.back:.2f} s"
     undone = f", {hit.undone:,} updates undone" if hit.undone else ""

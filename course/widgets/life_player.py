@@ -1,8 +1,6 @@
 """The Life player: draw cells, choose a pattern and a rule, step and play. Python computes, the page only draws."""
 
 import threading
-from functools import cache
-from importlib.resources import files
 
 import anywidget
 import numpy as np
@@ -11,15 +9,10 @@ import traitlets
 
 from course import life
 from course.draw import css, film
-from course.draw.picture import Picture
+from course.draw.picture import Picture, text_of
 
 _NEXT = 60  # generations in the static twin
 _LARGEST = 512  # rows or columns that can still be seen, and sent to the page as often as it asks
-
-
-@cache
-def _file(name):
-    return (files("course.widgets") / name).read_text(encoding="utf-8")
 
 
 class LifePlayer(anywidget.AnyWidget):
@@ -31,8 +24,8 @@ class LifePlayer(anywidget.AnyWidget):
     once the page or the widget is closed. Messages may arrive in any thread.
     """
 
-    _esm = _file("life_player.js")
-    _css = css() + _file("life_player.css")
+    _esm = text_of("course.widgets", "life_player.js")
+    _css = css() + text_of("course.widgets", "life_player.css")
 
     height = traitlets.Int(32).tag(sync=True)
     width = traitlets.Int(48).tag(sync=True)
@@ -114,9 +107,8 @@ class LifePlayer(anywidget.AnyWidget):
     def toggle(self, row: int, column: int) -> "LifePlayer":
         """Let the cell at (`row`, `column`) live if it is dead, die if it lives; returns the player."""
         if not (0 <= row < self.height and 0 <= column < self.width):
-            raise ValueError(
-                f"toggle(row={row}, column={column}): rows are 0 to {self.height - 1}, columns 0 to {self.width - 1}."
-            )
+            legal = f"rows are 0 to {self.height - 1}, columns 0 to {self.width - 1}"
+            raise ValueError(f"toggle(row={row}, column={column}): {legal}.")
         with self._lock:
             board = self.board
             board[row, column] ^= 1
@@ -172,10 +164,8 @@ class LifePlayer(anywidget.AnyWidget):
             self.send({"again": True})  # the page shows what is, not what it asked for
 
     def __repr__(self):
-        return (
-            f"LifePlayer({self.height} × {self.width}, {self.rule}, generation {self.generation}, "
-            f"{self.population} living cells)"
-        )
+        where = f"{self.rule}, generation {self.generation}, {self.population} living cells"
+        return f"LifePlayer({self.height} × {self.width}, {where})"
 
     def _repr_mimebundle_(self, **kwargs):
         shown = super()._repr_mimebundle_(**kwargs)

@@ -6,10 +6,11 @@ from html import escape
 import ipywidgets
 import traitlets
 
-from course.draw import ROLES, figure, html, picture
+from course.draw import figure, html, picture
+from course.draw.colours import bar_style
 from course.draw.picture import Picture
 from course.traces import MatmulTiming, load_trace
-from course.widgets.explorer import Explorer
+from course.widgets.explorer import WIDE, Explorer
 
 SIZES = [64, 128, 256, 512, 1024, 1500, 2048, 3000, 4500]
 RECORDED = "epyc-2-cores"  # stands in for this CPU where no kernel can measure
@@ -40,9 +41,8 @@ class MatmulSlider(Explorer):
 
     def controls(self) -> list[ipywidgets.Widget]:
         """Return the size slider and the choice of GPU."""
-        slider = self.choice("size", SIZES, "matrix size n", kind=ipywidgets.SelectionSlider)
-        slider.continuous_update = False  # each stop of the slider is a measurement
-        slider.layout = {"width": "100%", "max_width": "640px"}
+        stops = {"layout": WIDE, "continuous_update": False}  # each stop of the slider is a measurement
+        slider = self.choice("size", SIZES, "matrix size n", ipywidgets.SelectionSlider, **stops)
         return [slider, self.choice("gpu", _gpus(), "GPU")]
 
     def compute(self) -> Duel | None:
@@ -108,24 +108,11 @@ def _verdict(cpu, gpu):
 def _bars(cpu, gpu):
     """Two bars of milliseconds: dashed and hatched where the figure was not measured here."""
     with figure(figsize=(7.2, 1.9)) as (drawn, axes):
-        _bar(axes, 0, 0.0, cpu.compute, "cpu", cpu.kind)
-        _bar(axes, 1, 0.0, gpu.compute, "gpu", gpu.kind)
-        _bar(axes, 1, gpu.compute, gpu.total - gpu.compute, "bytes", gpu.kind)
+        axes.barh(0, cpu.compute * 1000, **bar_style("cpu", cpu.kind == "measured"))
+        axes.barh(1, gpu.compute * 1000, **bar_style("gpu", gpu.kind == "measured"))
+        copies = bar_style("bytes", gpu.kind == "measured")
+        axes.barh(1, (gpu.total - gpu.compute) * 1000, left=gpu.compute * 1000, **copies)
         axes.set_xlabel("milliseconds a product (grey: copies)")
         axes.set_yticks([0, 1], labels=[f"CPU, {cpu.kind}", f"GPU, {gpu.kind}"])
         axes.set_ylim(1.6, -0.6)
     return picture(drawn, "two bars: CPU, GPU with its copies")
-
-
-def _bar(axes, row, left, seconds, role, kind):
-    colour = ROLES[role].colour
-    real = kind == "measured"
-    axes.barh(
-        row,
-        seconds * 1000,
-        left=left * 1000,
-        facecolor=colour if real else (colour, 0.35),
-        edgecolor=colour,
-        hatch=None if real else "/",
-        linestyle="-" if real else "--",
-    )

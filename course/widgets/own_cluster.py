@@ -1,32 +1,49 @@
-"""The processes behind a widget that trains: they start with the first training and end with the widget."""
+"""What the two widgets that train share: processes that start with the first training and end with the widget."""
 
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import traitlets
+
+from course.training import linear_regression
+from course.widgets.explorer import Explorer
 
 if TYPE_CHECKING:
     from course.cluster import Cluster
 
 
-class Processes:
-    """A parameter server and three workers, for the widget called `owner`; usable from several threads."""
+class TrainingExplorer(Explorer):
+    """Trains a line, the `problem`, on a parameter server and three workers, in processes of the widget's own."""
 
-    def __init__(self, owner: str) -> None:
-        self._owner, self._closed, self._starting = owner, False, threading.Lock()
+    background = True
+    mode = traitlets.Enum(["async", "sync"], "async").tag(state=True)
+
+    def __init__(self, **state: object) -> None:
+        self.problem = linear_regression()
+        self._closed, self._starting = False, threading.Lock()
         self._cluster: Cluster | None = None
+        super().__init__(**state)
+
+    def rules(self) -> Any:
+        """Return the choice of `mode`."""
+        return self.choice(
+            "mode", [("asynchronous: nobody waits", "async"), ("synchronous: everybody waits", "sync")], "rule"
+        )
 
     def cluster(self) -> "Cluster":
-        """Return the `Cluster`, started by the first call; raises RuntimeError once closed."""
+        """Return the `Cluster`, started by the first call, in any thread; raises RuntimeError once closed."""
         from course.cluster import local_cluster
 
         with self._starting:
             if self._closed:
-                raise RuntimeError(f"{self._owner}: it is closed; make a new one.")
+                raise RuntimeError(f"{type(self).__name__}: it is closed; make a new one.")
             if self._cluster is None:
                 self._cluster = local_cluster(ps=1, worker=3)
             return self._cluster
 
     def close(self) -> None:
-        """End the processes, those that are just starting too. Idempotent."""
+        """Stop training, end the processes (those that are just starting too), and remove the widget. Idempotent."""
+        super().close()
         with self._starting:
             self._closed = True
             if self._cluster is not None:

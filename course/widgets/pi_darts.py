@@ -9,7 +9,7 @@ import traitlets
 from course import draw
 from course.draw.picture import Picture
 from course.pi import METHODS, PiEstimate, darts, estimate_pi
-from course.widgets.explorer import Explorer
+from course.widgets.explorer import WIDE, Explorer
 
 _SHOWN = 3000  # more darts are a blot, and a slow page
 _FEWEST = 32  # what the spread-out methods need
@@ -43,20 +43,9 @@ class PiDarts(Explorer):
 
     def controls(self) -> list[ipywidgets.Widget]:
         """Return the slider of samples (in powers of ten), the seed and the method."""
-        label = {"style": {"description_width": "initial"}}
-        many = ipywidgets.FloatLogSlider(
-            value=self.samples,
-            min=np.log10(_FEWEST),
-            max=7,
-            step=0.05,
-            readout_format=",.0f",
-            description="Darts",
-            layout={"width": "100%", "max_width": "640px"},
-            **label,
-        )
-        traitlets.link((self, "samples"), (many, "value"), transform=(float, _within))
-        seed = ipywidgets.BoundedIntText(value=self.seed, min=0, max=2**31 - 1, description="Seed", **label)
-        traitlets.link((self, "seed"), (seed, "value"))
+        shown = {"min": np.log10(_FEWEST), "max": 7, "step": 0.05, "readout_format": ",.0f", "layout": WIDE}
+        many = self.tied("samples", ipywidgets.FloatLogSlider, "Darts", (float, _within), **shown)
+        seed = self.tied("seed", ipywidgets.BoundedIntText, "Seed", min=0, max=2**31 - 1)
         return [many, ipywidgets.HBox([seed, self.choice("method", list(METHODS), "Method")])]
 
     def compute(self) -> Thrown | None:

@@ -27,10 +27,6 @@ class Placed:
     gpus: int
 
 
-def _device():
-    return traitlets.Enum(DEVICES, CPU).tag(state=True)
-
-
 class PlacementExplorer(Explorer):
     """A program of six ops, each on a device of your choice; it runs on simulated GPUs, whose seconds are modelled.
 
@@ -39,7 +35,7 @@ class PlacementExplorer(Explorer):
     where the inputs lie. `find_best()` chooses the placement that takes least. `result` is a `Placed`.
     """
 
-    a, b, r, h, y, loss = (_device() for _ in PROGRAM)
+    a, b, r, h, y, loss = (traitlets.Enum(DEVICES, CPU).tag(state=True) for _ in PROGRAM)
     width = traitlets.Enum(WIDTHS, 1024).tag(state=True)
     model = traitlets.Enum(MODELS, "H200").tag(state=True)
 
@@ -81,15 +77,10 @@ class PlacementExplorer(Explorer):
             self.button("All on /gpu:0", lambda: setattr(self, "placement", ["/gpu:0"] * len(_MAKES))),
             self.button("Best placement", self.find_best),
         ]
-        size = self.choice("width", WIDTHS, "size n", ipywidgets.SelectionSlider)
-        size.continuous_update = False
-        model = self.choice("model", MODELS, "GPU model")
-        model.layout.width = "180px"
+        size = self.choice("width", WIDTHS, "size n", ipywidgets.SelectionSlider, continuous_update=False)
+        model = self.choice("model", MODELS, "GPU model", layout={"width": "180px"})
         wrap = {"flex_flow": "row wrap", "grid_gap": "0 12px"}
-        return [
-            ipywidgets.Box(places, layout=wrap),
-            ipywidgets.Box([*starts, size, model], layout=wrap),
-        ]
+        return [ipywidgets.Box(places, layout=wrap), ipywidgets.Box([*starts, size, model], layout=wrap)]
 
     def refresh(self) -> None:
         """Run and draw the present placement; not between the parts of a change of several."""
@@ -106,12 +97,14 @@ class PlacementExplorer(Explorer):
         words = in_words(run.seconds)
         verdict = _verdict(run, result.best)
         timeline = draw.lanes(run.spans, [], _finding(run), run.label.replace("; ", "\n"))
+        rows = [(m.value, m.reader, m.origin, m.target, m.nbytes) for m in run.moves]
+        moves = draw.table(["value", "for", "from", "to", "bytes"], rows, _in_words(run))
         alt = f"{words} modelled, n = {self.width}. {verdict} {_in_words(run)} Seconds are {run.label}."
         body = (
             f"{headline(words, 'modelled')}"
             f'<p class="note">{escape(verdict)}</p>'
             f"{_graph(run, DEVICES[: result.gpus + 1]).html}{timeline.html}"
-            f"<details><summary>{escape(_in_words(run))}</summary>{_moves(run).html}</details>"
+            f"<details><summary>{escape(_in_words(run))}</summary>{moves.html}</details>"
             f'<p class="note">The loss is {run.loss:.6f}, wherever the ops run.</p>'
         )
         return draw.html(body, alt)
@@ -127,7 +120,6 @@ _MAKES = tuple(step.makes for step in PROGRAM)
 
 
 def _verdict(run, quickest):
-    """Return in words how far the run is from the best placement."""
     more, ratio = run.seconds - quickest.seconds, run.seconds / quickest.seconds
     if ratio <= 1 + 1e-9:
         return "No placement takes less."
@@ -139,10 +131,11 @@ def _verdict(run, quickest):
 
 def _finding(run):
     """Return the title of the timeline: what the modelled time went into most."""
-    copying = sum(span.stop - span.start for span in run.spans if span.what == "copy")
-    waiting = sum(span.stop - span.start for span in run.spans if span.what == "wait")
     if not run.moves:
         return "Nothing moves: the CPU works alone"
+    copying, waiting = (
+        sum(span.stop - span.start for span in run.spans if span.what == what) for what in ("copy", "wait")
+    )
     return f"Copies take {copying / run.seconds:.0%} of the time; the host waits {waiting / run.seconds:.0%} of it"
 
 
@@ -153,13 +146,7 @@ def _in_words(run):
     return f"{len(run.moves)} moves, {short_bytes(run.bytes_moved)}: {values}."
 
 
-def _moves(run):
-    rows = [(m.value, m.reader, m.origin, m.target, m.nbytes) for m in run.moves]
-    return draw.table(["value", "for", "from", "to", "bytes"], rows, _in_words(run))
-
-
 def _graph(run, devices):
-    """Return the `Picture` of the program as it was placed."""
     where = dict(zip(_MAKES, run.placement, strict=True))
     steps = [*PROGRAM, READ]
     moved = {(move.value, move.reader): move.nbytes for move in run.moves}

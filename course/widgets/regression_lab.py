@@ -8,14 +8,13 @@ import traitlets
 
 from course import draw
 from course.draw.picture import Picture
-from course.training import Hook, StopOnNaN, linear_regression, slowed, train
-from course.widgets.explorer import Explorer
-from course.widgets.own_cluster import Processes
+from course.training import Hook, StopOnNaN, slowed, train
+from course.widgets.own_cluster import TrainingExplorer
 
 _SLOW = 0.005  # seconds added to each batch of the slowed worker: several quick steps long
 
 
-class RegressionLab(Explorer):
+class RegressionLab(TrainingExplorer):
     """Train a line on one parameter-server process and up to three worker processes, as the controls say.
 
     State: `workers` (1 to 3), `mode` ("async" or "sync"), `learning_rate`, `steps` (updates), `slow` (the last worker
@@ -23,39 +22,19 @@ class RegressionLab(Explorer):
     until `close()`.
     """
 
-    background = True
-
     workers = traitlets.Int(3, min=1, max=3).tag(state=True)
-    mode = traitlets.Enum(["async", "sync"], "async").tag(state=True)
     learning_rate = traitlets.Float(0.02, min=1e-4, max=10.0).tag(state=True)
     steps = traitlets.Int(1000, min=1, max=100_000).tag(state=True)
     slow = traitlets.Bool(False).tag(state=True)
 
-    def __init__(self, **state: object) -> None:
-        self.problem = linear_regression()
-        self._processes = Processes("RegressionLab")
-        super().__init__(**state)
-
     def controls(self) -> list[ipywidgets.Widget]:
         """Return the controls: workers, rule, learning rate, updates, and whether one worker is slow."""
-        rate = self.slider(
-            "learning_rate",
-            -3,  # exponents of ten
-            0.5,
-            "learning rate",
-            step=0.05,
-            kind=ipywidgets.FloatLogSlider,
-            readout_format=".3g",
-            continuous_update=False,
-        )
+        shown = {"readout_format": ".3g", "continuous_update": False}
+        log = ipywidgets.FloatLogSlider  # from exponent to exponent of ten
         return [
             self.slider("workers", 1, 3, "workers"),
-            self.choice(
-                "mode",
-                [("asynchronous: nobody waits", "async"), ("synchronous: everybody waits", "sync")],
-                "rule",
-            ),
-            rate,
+            self.rules(),
+            self.slider("learning_rate", -3, 0.5, "learning rate", 0.05, log, **shown),
             self.slider("steps", 100, 3000, "updates", step=100, continuous_update=False),
             self.choice("slow", [("all alike", False), ("the last one is slow", True)], "workers' speed"),
         ]
@@ -68,7 +47,7 @@ class RegressionLab(Explorer):
 
         return train(
             problem,
-            self._processes.cluster(),
+            self.cluster(),
             optimizer=partial(torch.optim.SGD, lr=self.learning_rate),
             mode=self.mode,
             workers=self.workers,
@@ -83,7 +62,8 @@ class RegressionLab(Explorer):
         off = max(abs(slope - best.slope) / best.slope_error, abs(intercept - best.intercept) / best.intercept_error)
         found = off < 3
         rule = "nobody waits" if result.mode == "async" else "everybody waits"
-        title = f"{_count(result.workers)}, {rule}: the line is {'found' if found else 'not found'}"
+        count = f"{result.workers} worker{'s' if result.workers != 1 else ''}"
+        title = f"{count}, {rule}: the line is {'found' if found else 'not found'}"
         distance = f"{off:,.1f} standard errors" if off < 1e6 else "out of sight"
         mean = f"{result.staleness.mean():.1f} updates late on average" if len(result.history) else "none was applied"
         said = f"{distance} from the best line after {result.version:,} updates; gradients: {mean}"
@@ -100,11 +80,6 @@ class RegressionLab(Explorer):
         number = f'<div class="figure">{distance}</div><p class="note">{note}</p>'
         return draw.html(shown.html + number, f"{title}. {said}.{stopped}")
 
-    def close(self) -> None:
-        """Stop training, end the processes, and remove the widget. Idempotent."""
-        super().close()
-        self._processes.close()
-
 
 class _Progress(Hook):
     """Moves the widget's bar, and stops when its button was pressed or its state has changed."""
@@ -117,7 +92,3 @@ class _Progress(Hook):
             session.request_stop("by its button, or by a new setting")
         if step.step % max(1, self.steps // 20) == 0:
             self.widget.progress(min(1.0, step.step / self.steps))
-
-
-def _count(workers):
-    return "1 worker" if workers == 1 else f"{workers} workers"

@@ -1,22 +1,20 @@
 """The roofline explorer: drag an op along its sizes and read what holds it back, memory, arithmetic or its launch."""
 
 from dataclasses import dataclass
-from functools import cache
 from html import escape
-from importlib.resources import files
 
 import anywidget
 import ipywidgets
 import traitlets
 
 from course.draw import html
-from course.draw.picture import Picture
+from course.draw.picture import Picture, text_of
 from course.draw.track import track
 from course.timing import track as tracks
 from course.timing.roofline import Roofline, roofline
 from course.timing.track import OPS, SIZES, Track
 from course.units import short
-from course.widgets.explorer import Explorer, headline
+from course.widgets.explorer import WIDE, Explorer, headline
 
 RECORDED = "epyc-2-cores"
 #: state -> what the reader chooses
@@ -28,15 +26,10 @@ SOURCES = {
 }
 
 
-@cache
-def _script():
-    return (files("course.widgets") / "roofline_explorer.js").read_text(encoding="utf-8")
-
-
 class _Draggable(anywidget.AnyWidget):
     """Shows `value` (HTML); a mark dragged in it, or an arrow key, changes `size`."""
 
-    _esm = _script()
+    _esm = text_of("course.widgets", "roofline_explorer.js")
     value = traitlets.Unicode("").tag(sync=True)
     size = traitlets.Int(SIZES[0]).tag(sync=True)
 
@@ -77,15 +70,13 @@ class RooflineExplorer(Explorer):
 
     def controls(self) -> list[ipywidgets.Widget]:
         """Return the op, whose roof, the measure button and the size slider."""
-        slider = self.choice("size", SIZES, "matrix size n", kind=ipywidgets.SelectionSlider)
-        slider.layout = {"width": "100%", "max_width": "640px"}
+        slider = self.choice("size", SIZES, "matrix size n", ipywidgets.SelectionSlider, layout=WIDE)
         roofs = [(words, source) for source, words in SOURCES.items()]
         row = [
-            self.choice("op", list(OPS), "Op"),
-            self.choice("source", roofs, "Roof of"),
+            self.choice("op", list(OPS), "Op", layout={"width": "190px"}),
+            self.choice("source", roofs, "Roof of", layout={"width": "270px"}),
             self.button("Measure here", self.measure, icon="refresh"),
         ]
-        row[0].layout.width, row[1].layout.width = "190px", "270px"
         return [ipywidgets.Box(row, layout={"flex_flow": "row wrap", "grid_gap": "0 12px"}), slider]
 
     def canvas(self) -> ipywidgets.Widget:
@@ -119,9 +110,8 @@ class RooflineExplorer(Explorer):
         reached = f"{short(stop.speed)}FLOP/s" if stop.speed else f"at most {_most(found.roof, stop)}"
         name, sentence = _held(found.roof, stop)
         verdict = f"{found.op} at n = {stop.size}: {name}, {reached} ({kind})"
-        body = (
-            f"{headline(name, f'at {reached}, {kind}')}<p>{escape(sentence)}</p>{track(found, stop.size, verdict).html}"
-        )
+        shown = track(found, stop.size, verdict).html
+        body = f"{headline(name, f'at {reached}, {kind}')}<p>{escape(sentence)}</p>{shown}"
         return html(body, f"{verdict}. {sentence} {found.roof.label}.")
 
     def _show_busy(self, busy):
@@ -130,29 +120,22 @@ class RooflineExplorer(Explorer):
 
 def _held(roof, stop):
     """Return what holds the op back, as a name and as a sentence."""
-    allowed = roof.bound(stop.intensity)
     most, per_byte = _most(roof, stop), f"{stop.intensity:.3g} operations a byte"
-    share = f" It reaches {_part(stop.speed / allowed)} of that." if stop.speed else _unknown(roof)
+    if stop.speed:
+        part = stop.speed / roof.bound(stop.intensity)
+        share = f" It reaches {f'{part:.0%}' if part >= 0.01 else 'less than 1%'} of that."
+    else:
+        unknown = "recorded" if roof.kind == "recorded" else "measured: it takes long here"
+        share = f" Its own speed was not {unknown}."
     if stop.limit == "launch":
-        return "launch-bound", (
-            f"Starting the op takes longer than doing it. With {per_byte} the roof would allow {most}.{share}"
-        )
+        longer = "Starting the op takes longer than doing it"
+        return "launch-bound", f"{longer}. With {per_byte} the roof would allow {most}.{share}"
     if stop.limit == "memory":
-        return "memory-bound", (
-            f"{per_byte} is below the ridge of {roof.ridge:.3g}: memory's {short(roof.bandwidth)}B/s allow at most "
-            f"{most}.{share}"
-        )
+        feed = f"memory's {short(roof.bandwidth)}B/s allow at most {most}"
+        return "memory-bound", f"{per_byte} is below the ridge of {roof.ridge:.3g}: {feed}.{share}"
     return "compute-bound", (
         f"{per_byte} is above the ridge of {roof.ridge:.3g}: the peak of {most} is the limit, not memory.{share}"
     )
-
-
-def _part(share):
-    return f"{share:.0%}" if share >= 0.01 else "less than 1%"
-
-
-def _unknown(roof):
-    return f" Its own speed was not {'recorded' if roof.kind == 'recorded' else 'measured: it takes long here'}."
 
 
 def _most(roof, stop):

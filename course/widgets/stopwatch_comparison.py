@@ -7,9 +7,10 @@ import traitlets
 
 from course import draw
 from course.devices.models import model_for
+from course.draw.colours import bar_style
 from course.draw.picture import Picture
 from course.units import in_words
-from course.widgets.explorer import Explorer, headline
+from course.widgets.explorer import WIDE, Explorer, headline
 from simgpu.clock.five_stopwatches import NAMES, Stopwatches, stopwatches
 
 SIZES = [16, 64, 256, 512, 1024, 1500, 2048, 3000, 4096, 8192]
@@ -29,13 +30,10 @@ class StopwatchComparison(Explorer):
 
     def controls(self) -> list[ipywidgets.Widget]:
         """Return the size slider, the choice of stopwatch and of the GPU's model."""
-        slider = self.choice("size", SIZES, "matrix size n", kind=ipywidgets.SelectionSlider)
-        slider.layout = {"width": "100%", "max_width": "640px"}
+        slider = self.choice("size", SIZES, "matrix size n", ipywidgets.SelectionSlider, layout=WIDE)
         watch = self.choice("watch", NAMES, "Stopwatch", kind=ipywidgets.ToggleButtons)
         watch.style.button_width = "auto"
-        model = self.choice("model", MODELS, "GPU model")
-        model.layout.width = "180px"
-        return [slider, watch, model]
+        return [slider, watch, self.choice("model", MODELS, "GPU model", layout={"width": "180px"})]
 
     def compute(self) -> Stopwatches:
         """Return the `Stopwatches` of the present size."""
@@ -89,24 +87,20 @@ def _title(reading):
 
 def _bars(result, chosen):
     """Return a bar a stopwatch, in powers of ten; the dotted line is the product itself."""
-    colour = draw.ROLES["gpu"].colour
     seconds = [reading.seconds for reading in result.readings]
     title = f"One product, {len(seconds)} stopwatches: they differ {_times(max(seconds) / min(seconds))} times"
     with draw.figure(figsize=(7.2, 2.9)) as (drawn, axes):
         for row, reading in enumerate(result.readings):
             bold = "bold" if reading is chosen else "normal"
             width = reading.seconds * 1e6
-            axes.barh(row, width, height=0.6, facecolor=(colour, 0.35), edgecolor=colour, hatch="/", linestyle="--")
+            axes.barh(row, width, height=0.6, **bar_style("gpu"))
             text = f"{in_words(reading.seconds)}, {_compared(reading, result.true)}"
             axes.annotate(text, (width, row), (5, 0), textcoords="offset points", va="center", weight=bold, fontsize=9)
         axes.axvline(result.true * 1e6, color=draw.ROLES["bytes"].colour, linestyle=":", linewidth=1.5)
         axes.set(xscale="log", xlim=(1.0, max(seconds) * 3e9))  # room for the words
-        axes.set_yticks(range(len(result.readings)), labels=[f"{_sign(r)} {r.name}" for r in result.readings])
+        labels = [f"{'✓' if reading.right else '✕'} {reading.name}" for reading in result.readings]
+        axes.set_yticks(range(len(labels)), labels=labels)
         axes.set_ylim(len(result.readings) - 0.4, -0.6)
         axes.set_xlabel("microseconds a product, modelled; dotted: the product itself")
         axes.set_title(title)
     return draw.picture(drawn, title)
-
-
-def _sign(reading):
-    return "✓" if reading.right else "✕"

@@ -1,6 +1,6 @@
 """The exercise of chapter 00: small, to see how an exercise and its check work."""
 
-from course.checks.exercise import Exercise
+from course.checks.exercise import Exercise, by_name
 
 
 def count_bytes(rows: int, columns: int) -> int:
@@ -12,11 +12,11 @@ def count_bytes(rows: int, columns: int) -> int:
     return count
 
 
-EXERCISES = {
-    "matrix_bytes": Exercise(
+EXERCISES = by_name(
+    Exercise(
         "matrix_bytes",
         lambda: [(1, 1), (1, 2), (2, 1), (3, 5), (0, 4), (100, 30)],
         count_bytes,
         hint="a float32 number has 4 bytes",
     )
-}
+)

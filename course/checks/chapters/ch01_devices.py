@@ -1,6 +1,6 @@
 """Exercises of chapter 01 on paper: reading a log, writing a device function. Those that run on GPUs: placing.py."""
 
-from course.checks.exercise import Exercise
+from course.checks.exercise import Exercise, by_name
 from course.devices.placement import Op
 from course.devices.record import OpRecord
 
@@ -51,20 +51,17 @@ def _ops():
     yield (Op("add", (torch.zeros(1000, 1000), torch.zeros(1000, 1000))),)
 
 
-EXERCISES = {
-    exercise.name: exercise
-    for exercise in [
-        Exercise(
-            "ran_on",
-            _logs,
-            _ran_on,
-            hint="a record with bytes_moved is a copy, a record with view computes nothing; leave both out",
-        ),
-        Exercise(
-            "by_size",
-            _ops,
-            _by_size,
-            hint="two matrices (rows, inner) and (inner, columns) take rows · inner · columns multiplications",
-        ),
-    ]
-}
+EXERCISES = by_name(
+    Exercise(
+        "ran_on",
+        _logs,
+        _ran_on,
+        hint="a record with bytes_moved is a copy, a record with view computes nothing; leave both out",
+    ),
+    Exercise(
+        "by_size",
+        _ops,
+        _by_size,
+        hint="two matrices (rows, inner) and (inner, columns) take rows · inner · columns multiplications",
+    ),
+)

@@ -3,7 +3,7 @@
 import torch
 
 from course.checks.chapters.watched_gpus import watched
-from course.checks.exercise import Exercise
+from course.checks.exercise import Exercise, by_name
 
 _PRODUCTS = {"mm", "addmm", "bmm", "baddbmm", "matmul", "mv", "dot", "addmv"}
 _STEPS, _RATE = 3, 0.1  # of `fit`
@@ -141,36 +141,33 @@ def _numbers(record):
     return sum(torch.Size(shape).numel() for shape in record.made)
 
 
-EXERCISES = {
-    exercise.name: exercise
-    for exercise in [
-        Exercise(
-            "on_the_gpu",
-            _pairs,
-            accepts=_on_the_gpu,
-            watch=watched(1),
-            hint='with place("/gpu:0"): the product; or a.to("cuda:0"). `.cpu()` brings a tensor back.',
-        ),
-        Exercise(
-            "fit",
-            _fits,
-            accepts=_fit,
-            watch=watched(1),
-            hint="move the data before the loop; make every tensor on cuda:0; bring nothing home in between.",
-        ),
-        Exercise(
-            "split_product",
-            _split_pairs,
-            accepts=_split_product,
-            watch=watched(2),
-            hint="a.tensor_split(2) gives two parts, also of an odd number of rows; move each part, not the whole.",
-        ),
-        Exercise(
-            "darts_on_four",
-            _darts,
-            accepts=_darts_on_four,
-            watch=watched(4),
-            hint='generator = torch.Generator(f"cuda:{k}").manual_seed(k); torch.rand(…, generator=…, device=…).',
-        ),
-    ]
-}
+EXERCISES = by_name(
+    Exercise(
+        "on_the_gpu",
+        _pairs,
+        accepts=_on_the_gpu,
+        watch=watched(1),
+        hint='with place("/gpu:0"): the product; or a.to("cuda:0"). `.cpu()` brings a tensor back.',
+    ),
+    Exercise(
+        "fit",
+        _fits,
+        accepts=_fit,
+        watch=watched(1),
+        hint="move the data before the loop; make every tensor on cuda:0; bring nothing home in between.",
+    ),
+    Exercise(
+        "split_product",
+        _split_pairs,
+        accepts=_split_product,
+        watch=watched(2),
+        hint="a.tensor_split(2) gives two parts, also of an odd number of rows; move each part, not the whole.",
+    ),
+    Exercise(
+        "darts_on_four",
+        _darts,
+        accepts=_darts_on_four,
+        watch=watched(4),
+        hint='generator = torch.Generator(f"cuda:{k}").manual_seed(k); torch.rand(…, generator=…, device=…).',
+    ),
+)

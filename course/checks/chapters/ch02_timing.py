@@ -6,7 +6,7 @@ from dataclasses import replace
 from statistics import median
 
 from course.checks.chapters.watched_gpus import modelled_gpu
-from course.checks.exercise import Exercise
+from course.checks.exercise import Exercise, by_name
 from course.timing.crossover import crossover
 from course.traces import load_trace
 
@@ -129,33 +129,30 @@ def _explains(answer):
     return True
 
 
-EXERCISES = {
-    exercise.name: exercise
-    for exercise in [
-        Exercise(
-            "matmul_flops",
-            lambda: _SHAPES,
-            count_flops,
-            hint="each of the rows × columns results is a sum of `inner` products: count both",
-        ),
-        Exercise(
-            "right_stopwatch",
-            _works,
-            watched_seconds,
-            watch=_on_a_clock,
-            hint="call once and wait before you count; then, each time, read, call, wait, read; give the median",
-        ),
-        Exercise(
-            "break_even",
-            lambda: _SECONDS,
-            products_needed,
-            hint="compare copies + k·gpu with k·cpu; a tie is no win; answer -1 when it never pays",
-        ),
-        Exercise(
-            "explain_crossover",
-            lambda: [()],
-            accepts=_explains,
-            hint="where the curves cross, what is most of the GPU's time made of?",
-        ),
-    ]
-}
+EXERCISES = by_name(
+    Exercise(
+        "matmul_flops",
+        lambda: _SHAPES,
+        count_flops,
+        hint="each of the rows × columns results is a sum of `inner` products: count both",
+    ),
+    Exercise(
+        "right_stopwatch",
+        _works,
+        watched_seconds,
+        watch=_on_a_clock,
+        hint="call once and wait before you count; then, each time, read, call, wait, read; give the median",
+    ),
+    Exercise(
+        "break_even",
+        lambda: _SECONDS,
+        products_needed,
+        hint="compare copies + k·gpu with k·cpu; a tie is no win; answer -1 when it never pays",
+    ),
+    Exercise(
+        "explain_crossover",
+        lambda: [()],
+        accepts=_explains,
+        hint="where the curves cross, what is most of the GPU's time made of?",
+    ),
+)

@@ -2,7 +2,7 @@
 
 import torch
 
-from course.checks.exercise import Exercise
+from course.checks.exercise import Exercise, by_name
 from course.life import empty, from_text, pattern, put, random_board, reference_step, run
 from course.life.reference import neighbours
 
@@ -71,32 +71,29 @@ def _diehard_generation():
     return None
 
 
-EXERCISES = {
-    exercise.name: exercise
-    for exercise in [
-        Exercise(
-            "count_neighbours",
-            _single,
-            _count_tensor,
-            hint="board.roll(1, dims=0) moves every row down by one, the last to the top: eight such boards, summed.",
-        ),
-        Exercise(
-            "highlife_step",
-            _single,
-            lambda board: reference_step(board, "B36/S23"),
-            hint="a dead cell is born with 3 or with 6 neighbours; a living one survives with 2 or 3, never with 6.",
-        ),
-        Exercise(
-            "first_repeat",
-            _repeats,
-            _first_repeat,
-            hint="a dictionary from a board's bytes (board.numpy().tobytes()) to the generation that first had them.",
-        ),
-        Exercise(
-            "diehard_generation",
-            lambda: [()],
-            _diehard_generation,
-            hint="int(board.sum()) counts the living cells of one board; the board you start from is generation 0.",
-        ),
-    ]
-}
+EXERCISES = by_name(
+    Exercise(
+        "count_neighbours",
+        _single,
+        _count_tensor,
+        hint="board.roll(1, dims=0) moves every row down by one, the last to the top: eight such boards, summed.",
+    ),
+    Exercise(
+        "highlife_step",
+        _single,
+        lambda board: reference_step(board, "B36/S23"),
+        hint="a dead cell is born with 3 or with 6 neighbours; a living one survives with 2 or 3, never with 6.",
+    ),
+    Exercise(
+        "first_repeat",
+        _repeats,
+        _first_repeat,
+        hint="a dictionary from a board's bytes (board.numpy().tobytes()) to the generation that first had them.",
+    ),
+    Exercise(
+        "diehard_generation",
+        lambda: [()],
+        _diehard_generation,
+        hint="int(board.sum()) counts the living cells of one board; the board you start from is generation 0.",
+    ),
+)

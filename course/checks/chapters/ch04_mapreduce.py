@@ -3,7 +3,7 @@
 from fractions import Fraction
 from functools import reduce
 
-from course.checks.exercise import Exercise
+from course.checks.exercise import Exercise, by_name
 
 
 def _reduce_cases():
@@ -62,28 +62,25 @@ def _renamed(answer):
     return True
 
 
-EXERCISES = {
-    exercise.name: exercise
-    for exercise in (
-        Exercise(
-            "fold",
-            _reduce_cases,
-            expected=lambda join, values: reduce(join, values),
-            hint="start with the first value; join it with the second, that with the third, and so on.",
-        ),
-        Exercise(
-            "weighted_mean",
-            _mean_cases,
-            expected=_exact_mean,
-            hint="mean × size is the slice's sum; add the sums, divide by all the sizes.",
-        ),
-        Exercise(
-            "merge_counts",
-            _merge_cases,
-            expected=_counted,
-            accepts=_inputs_kept,
-            hint="a word in both dictionaries has the sum of its two counts.",
-        ),
-        Exercise("renamed", lambda: [()], accepts=_renamed, hint='ClusterSpec({"summer": [three addresses]}).'),
-    )
-}
+EXERCISES = by_name(
+    Exercise(
+        "fold",
+        _reduce_cases,
+        expected=lambda join, values: reduce(join, values),
+        hint="start with the first value; join it with the second, that with the third, and so on.",
+    ),
+    Exercise(
+        "weighted_mean",
+        _mean_cases,
+        expected=_exact_mean,
+        hint="mean × size is the slice's sum; add the sums, divide by all the sizes.",
+    ),
+    Exercise(
+        "merge_counts",
+        _merge_cases,
+        expected=_counted,
+        accepts=_inputs_kept,
+        hint="a word in both dictionaries has the sum of its two counts.",
+    ),
+    Exercise("renamed", lambda: [()], accepts=_renamed, hint='ClusterSpec({"summer": [three addresses]}).'),
+)

@@ -2,7 +2,7 @@
 
 import math
 
-from course.checks.exercise import Exercise
+from course.checks.exercise import Exercise, by_name
 
 
 def _counted_cases():
@@ -73,26 +73,13 @@ def _no_gap(got, index, servers, darts):
     return True if tuple(got) in cuts else "a dart would be thrown twice, or by nobody, where this share meets the next"
 
 
-EXERCISES = {
-    exercise.name: exercise
-    for exercise in (
-        Exercise(
-            "standard_error",
-            _counted_cases,
-            expected=_spread_of_one_dart,
-            hint="with p = inside / samples it is 4 · √(p · (1 − p) / samples).",
-        ),
-        Exercise(
-            "darts_for",
-            _wish_cases,
-            accepts=_enough,
-            hint="solve 1.642 / √darts = wish for darts, and round up.",
-        ),
-        Exercise(
-            "share",
-            _share_cases,
-            accepts=_no_gap,
-            hint="darts * index // servers is a good place to begin.",
-        ),
-    )
-}
+EXERCISES = by_name(
+    Exercise(
+        "standard_error",
+        _counted_cases,
+        expected=_spread_of_one_dart,
+        hint="with p = inside / samples it is 4 · √(p · (1 − p) / samples).",
+    ),
+    Exercise("darts_for", _wish_cases, accepts=_enough, hint="solve 1.642 / √darts = wish for darts, and round up."),
+    Exercise("share", _share_cases, accepts=_no_gap, hint="darts * index // servers is a good place to begin."),
+)

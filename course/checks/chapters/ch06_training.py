@@ -2,7 +2,7 @@
 
 from types import SimpleNamespace
 
-from course.checks.exercise import Exercise
+from course.checks.exercise import Exercise, by_name
 
 
 def _pushes_on_one_number():
@@ -101,39 +101,33 @@ def _restorable(checkpoints):
     return max(good, default=0)
 
 
-EXERCISES = {
-    exercise.name: exercise
-    for exercise in [
-        Exercise(
-            "push",
-            _pushes_on_one_number,
-            _push,
-            hint="every push makes a new version; staleness is counted before that.",
-        ),
-        Exercise("staleness", _arrivals, _staleness, hint="before the first push the store is at version 0."),
-        Exercise(
-            "synchronous_mean",
-            _synchronous_cases,
-            _synchronous_mean,
-            hint="leave out what was computed at another version, and count each worker once.",
-        ),
-        Exercise(
-            "loss_below",
-            lambda: [(100.0,), (5.0,), (1.0,), (0.1,), (0.01,)],
-            accepts=_stops_where_it_should,
-            hint="after_run(self, session, step) may call session.request_stop('why').",
-        ),
-        Exercise(
-            "taken_once",
-            _arrived_pushes,
-            _taken_once,
-            hint="a push is known by all three of its numbers; one of another incarnation is refused.",
-        ),
-        Exercise(
-            "restorable",
-            _checkpoint_folders,
-            _restorable,
-            hint="every checksum is right, and every shard was cut at the manifest's step; 0 where there is none.",
-        ),
-    ]
-}
+EXERCISES = by_name(
+    Exercise(
+        "push", _pushes_on_one_number, _push, hint="every push makes a new version; staleness is counted before that."
+    ),
+    Exercise("staleness", _arrivals, _staleness, hint="before the first push the store is at version 0."),
+    Exercise(
+        "synchronous_mean",
+        _synchronous_cases,
+        _synchronous_mean,
+        hint="leave out what was computed at another version, and count each worker once.",
+    ),
+    Exercise(
+        "loss_below",
+        lambda: [(100.0,), (5.0,), (1.0,), (0.1,), (0.01,)],
+        accepts=_stops_where_it_should,
+        hint="after_run(self, session, step) may call session.request_stop('why').",
+    ),
+    Exercise(
+        "taken_once",
+        _arrived_pushes,
+        _taken_once,
+        hint="a push is known by all three of its numbers; one of another incarnation is refused.",
+    ),
+    Exercise(
+        "restorable",
+        _checkpoint_folders,
+        _restorable,
+        hint="every checksum is right, and every shard was cut at the manifest's step; 0 where there is none.",
+    ),
+)

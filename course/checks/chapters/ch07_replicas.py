@@ -2,7 +2,7 @@
 
 import torch
 
-from course.checks.exercise import Exercise
+from course.checks.exercise import Exercise, by_name
 from course.replicas.ring import ring_all_reduce
 
 
@@ -68,32 +68,24 @@ def _itself(piece):
     return piece
 
 
-EXERCISES = {
-    exercise.name: exercise
-    for exercise in [
-        Exercise(
-            "mean_gradient",
-            _gradients_and_sizes,
-            _mean_of_all_rows,
-            hint="a share's gradient is a mean over its rows; it counts as often as it has rows.",
-        ),
-        Exercise(
-            "partial_products",
-            _products,
-            _outer_products,
-            hint="part p has the columns inner·p // parts to inner·(p + 1) // parts of a, and the same rows of b.",
-        ),
-        Exercise(
-            "within_limit",
-            _late_pushes,
-            _with_a_limit,
-            hint="staleness is the present version less the pulled one; only an applied gradient makes a version.",
-        ),
-        Exercise(
-            "ring_bytes",
-            _rings,
-            _bytes_given,
-            hint="how many pieces does a rank give, and how large is one?",
-        ),
-    ]
-}
+EXERCISES = by_name(
+    Exercise(
+        "mean_gradient",
+        _gradients_and_sizes,
+        _mean_of_all_rows,
+        hint="a share's gradient is a mean over its rows; it counts as often as it has rows.",
+    ),
+    Exercise(
+        "partial_products",
+        _products,
+        _outer_products,
+        hint="part p has the columns inner·p // parts to inner·(p + 1) // parts of a, and the same rows of b.",
+    ),
+    Exercise(
+        "within_limit",
+        _late_pushes,
+        _with_a_limit,
+        hint="staleness is the present version less the pulled one; only an applied gradient makes a version.",
+    ),
+    Exercise("ring_bytes", _rings, _bytes_given, hint="how many pieces does a rank give, and how large is one?"),
+)

@@ -4,8 +4,10 @@ A lab's folder is made a package, so `checks.py` says `from .oracles import …`
 in a student's download, in the grader. The package's name has the folder's path in it, so labs of one name don't meet.
 """
 
+import contextlib
 import hashlib
 import importlib
+import importlib.util
 import os
 import re
 import sys
@@ -21,7 +23,7 @@ STARTED_IN = Path.cwd()
 #: Where a checkout has its labs; nothing is there where the course was installed without them.
 CHECKOUT_LABS = Path(__file__).resolve().parents[2] / "labs"
 #: package -> the files that it was loaded from, as they were then.
-_LOADED: dict[str, list] = {}
+_LOADED: dict[str, dict[Path, bytes]] = {}
 
 
 def exercises_beside(folder: str | Path | None = None) -> dict[str, Exercise]:
@@ -54,9 +56,9 @@ def load_part(folder: str | Path, stem: str) -> ModuleType:
         raise FileNotFoundError(f"{folder} has no {stem}.py")
     place = hashlib.sha256(str(folder).encode()).hexdigest()[:8]
     package = f"{re.sub(r'[^0-9A-Za-z]', '_', folder.name)}_at_{place}"
-    files = [(path.name, path.stat().st_mtime_ns, path.stat().st_size) for path in sorted(folder.glob("*.py"))]
+    files = {path: path.read_bytes() for path in sorted(folder.glob("*.py"))}
     if _LOADED.get(package) != files:
-        _make_package(package, folder)
+        _make_package(package, folder, files)
         _LOADED[package] = files
     return importlib.import_module(f"{package}.{stem}")
 
@@ -75,12 +77,16 @@ def _exercises(path):
         raise ValueError(f"check: {path.name}, beside this notebook, can't be used: {why}") from failure
 
 
-def _make_package(package, folder):
+def _make_package(package, folder, files):
     import cloudpickle
 
     for name in [name for name in sys.modules if name == package or name.startswith(f"{package}.")]:
         del sys.modules[name]
     sys.path_importer_cache.pop(str(folder), None)  # what it knows of the folder may be older than a file
+    for path in files:
+        # bytecode is known by its source's second and size: too coarse for a file that is being edited
+        with contextlib.suppress(OSError):
+            os.unlink(importlib.util.cache_from_source(str(path)))
     spec = ModuleSpec(package, None, is_package=True)
     spec.submodule_search_locations = [str(folder)]
     sys.modules[package] = module_from_spec(spec)

@@ -1,10 +1,9 @@
 """A checkpoint's data file: the tensors, as PyTorch saves them, read back only when every byte is as it was written."""
 
 import hashlib
-import io
 import os
 import warnings
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import torch
 
@@ -16,10 +15,14 @@ def write_data(snapshot: Snapshot, file: BinaryIO) -> tuple[int, str]:
     """Write the snapshot's tensors to the open binary `file`; return (bytes, SHA-256). Raises OSError."""
     state = {name: {k: _own(v) for k, v in entry.items()} for name, entry in snapshot.optimizer["state"].items()}
     parameters = {name: _own(value) for name, value in snapshot.parameters.items()}
-    written = io.BytesIO()  # not the file itself: PyTorch's writer has its own, unrelated words for a full disk
-    torch.save({"parameters": parameters, "optimizer": {**snapshot.optimizer, "state": state}}, written)
-    file.write(written.getbuffer())
-    return written.tell(), hashlib.sha256(written.getbuffer()).hexdigest()
+    counted: Any = _Counted(file)  # torch.save wants no more of a file than to write
+    try:
+        torch.save({"parameters": parameters, "optimizer": {**snapshot.optimizer, "state": state}}, counted)
+    except RuntimeError:
+        if counted.error is None:
+            raise
+        raise counted.error from None  # PyTorch's writer has its own, unrelated words for a full disk
+    return counted.size, counted.sha256.hexdigest()
 
 
 def read_data(path: str | os.PathLike, manifest: Manifest) -> tuple[dict, dict]:
@@ -45,6 +48,29 @@ def _own(value):
         return value
     value = value.detach()
     return value if value.untyped_storage().nbytes() == value.nbytes else value.clone()
+
+
+class _Counted:
+    """A file for `torch.save` that counts and hashes what passes, and remembers why a write failed.
+
+    Piece by piece, not whole in memory first: training goes on beside it.
+    """
+
+    def __init__(self, file):
+        self._file, self.size, self.sha256, self.error = file, 0, hashlib.sha256(), None
+
+    def write(self, part):
+        try:
+            self._file.write(part)
+        except OSError as error:
+            self.error = self.error or error
+            raise
+        self.sha256.update(part)
+        self.size += len(part)
+        return len(part)
+
+    def flush(self):
+        self._file.flush()
 
 
 def _check_bytes(path, file, manifest):

@@ -12,7 +12,7 @@ from course.cluster import ClusterSpec, connect
 from course.cluster.certificates import Certificate, security
 from course.cluster.multihost.member import Member
 from course.cluster.multihost.serve import joined
-from course.deadlines import LAST_NOTICE_READ, ROLE_LISTS_TASKS_EVERY, ROLE_LOOKS_EVERY
+from course.deadlines import LAST_NOTICE_READ, ROLE_LISTS_TASKS_EVERY, ROLE_LOOKS_EVERY, TASK_WAITS
 from course.training.driver.shard_client import context_of
 from course.training.driver.train import train_with
 from course.training.driver.training_plan import TrainingPlan
@@ -39,7 +39,7 @@ class Role:
     index: int
     plan: TrainingPlan | None
     certificate: Certificate | None = None
-    patience: float = 60.0
+    patience: float = TASK_WAITS
     hooks: tuple[Hook, ...] = ()
     checkpoint_dir: str | None = None
     keep: int = 5

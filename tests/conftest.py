@@ -5,6 +5,7 @@ import socket
 
 import pytest
 from hypothesis import settings
+from hypothesis.internal.conjecture import providers
 
 from tests.helpers.lanes import Lanes, longest_first
 from tests.helpers.leaks import check_leaks, leftovers
@@ -14,6 +15,8 @@ from tests.helpers.leaks import check_leaks, leftovers
 settings.register_profile("same verdict", deadline=None, derandomize=True)
 settings.register_profile("explore", deadline=None)
 settings.load_profile("same verdict")
+# Nor from the numbers in the modules that tests before it happened to import; Hypothesis has no setting for that.
+providers.is_local_module_file = lambda path: False
 
 
 def pytest_collection_modifyitems(items):

@@ -92,7 +92,7 @@ class DeviceModel:
         if not work.flops:
             return moving
         arithmetic = work.flops / self.rate(work.dtype)
-        half = self.half_size.get(work.dtype) or self.half_size.get("float32", 0.0)
+        half = self.half_size.get(work.dtype, self.half_size.get("float32", 0.0))
         if half:
             arithmetic *= 1 + half / (work.flops / 2) ** (1 / 3)
         return max(arithmetic, moving)

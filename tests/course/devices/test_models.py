@@ -119,6 +119,15 @@ def test_a_machine_of_the_models_form_is_found_again_within_a_quarter(machine):
     assert fitted.copy_seconds(10**7) == pytest.approx(true.copy_seconds(10**7), rel=0.25)
 
 
+def test_a_half_size_of_zero_is_the_types_own_and_not_float32s():
+    model = DeviceModel(
+        "made-up", "a made-up GPU", 1, 0.0, {"float32": 1e12, "bfloat16": 4e12}, 1e15, 1e9, 1e9, 0.0, "made up",
+        half_size={"float32": 1024.0, "bfloat16": 0.0},
+    )  # fmt: skip
+    assert model.matmul(1024).compute == pytest.approx(2 * 2 * 1024**3 / 1e12)
+    assert model.matmul(1024, "bfloat16").compute == pytest.approx(2 * 1024**3 / 4e12)
+
+
 def test_a_wrong_model_is_told_from_a_right_one():
     true, trace = recorded({
         "launch": 5e-6, "peak": 5e13, "half": 200.0, "bandwidth": 3e12, "latency": 8e-6, "pinned": 5e10,

@@ -14,9 +14,10 @@ PLACEMENTS = ("by_size", "round_robin")
 
 @dataclass(frozen=True)
 class TrainingPlan:
-    """The arguments of `train`, checked: `ps` and `workers` are tasks' names, `settings` what every shard is told.
+    """The arguments of `train`, checked: ValueError for a wrong one.
 
-    `optimizer`: from a list of tensors to a `torch.optim` optimiser.
+    `optimizer`: from a list of tensors to a `torch.optim` optimiser. `settings`: what every shard is told. `ps` and
+    `workers`: tasks' names, see `participants`.
     """
 
     problem: Problem
@@ -25,30 +26,15 @@ class TrainingPlan:
     ps: tuple[str, ...]
     workers: tuple[str, ...]
 
-
-def make_plan(
-    problem: Problem,
-    tasks: Sequence[str],
-    optimizer: MakeOptimizer,
-    mode: str,
-    workers: int | None,
-    total_steps: int,
-    max_staleness: int | None,
-    aggregate: int | None,
-    seed: int,
-    placement: str,
-) -> TrainingPlan:
-    """Return the plan of these arguments of `train`, the cluster having `tasks`; ValueError for a wrong one."""
-    ps, chosen = participants(tasks, workers)
-    _check_problem(problem)
-    if isinstance(total_steps, bool) or not isinstance(total_steps, int) or total_steps < 0:
-        raise ValueError(f"train(total_steps={total_steps!r}): give a whole number of updates from 0 up.")
-    if placement not in PLACEMENTS:
-        raise ValueError(f"train(placement={placement!r}): choose one of {', '.join(PLACEMENTS)}.")
-    make_rule(mode, None, len(chosen), max_staleness, aggregate)
-    settings = TrainingSettings(mode, len(chosen), total_steps, max_staleness, aggregate, placement, seed=seed)
-    ParameterServer(problem.initial(), optimizer)  # raises what it raises for an optimiser that it can't keep
-    return TrainingPlan(problem, optimizer, settings, ps, chosen)
+    def __post_init__(self):
+        _check_problem(self.problem)
+        total_steps, placement = self.settings.limit, self.settings.placement
+        if isinstance(total_steps, bool) or not isinstance(total_steps, int) or total_steps < 0:
+            raise ValueError(f"train(total_steps={total_steps!r}): give a whole number of updates from 0 up.")
+        if placement not in PLACEMENTS:
+            raise ValueError(f"train(placement={placement!r}): choose one of {', '.join(PLACEMENTS)}.")
+        make_rule(self.settings, None)
+        ParameterServer(self.problem.initial(), self.optimizer)  # raises what it raises for one that it can't keep
 
 
 def participants(tasks: Sequence[str], workers: int | None = None) -> tuple[tuple[str, ...], tuple[str, ...]]:

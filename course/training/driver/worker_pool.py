@@ -4,7 +4,6 @@ import asyncio
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from course.deadlines import ANY_PS_COMES, LOOP_SENT_AGAIN, LOST_PS_SUCCESSOR, PS_ANSWER, SOON_EVERY, WIRE_SILENCE
@@ -46,7 +45,7 @@ class WorkerPool:
         self, ps: Sequence[str], settings: TrainingSettings, incarnation: int, snapshot: Snapshot | None
     ) -> AbstractContextManager[ShardClient]:
         """Within the `with`, shards run in the tasks `ps`; yields the `ShardClient` of them. Raises ShardLost."""
-        return open_shards(self.cluster, ps, replace(self.plan, settings=settings), incarnation, snapshot)
+        return open_shards(self.cluster, ps, self.plan, settings, incarnation, snapshot)
 
     def ps_present(self) -> list[str]:
         """Return those of the ps tasks that answer: all, or after a moment for lost ones to come back those there are.

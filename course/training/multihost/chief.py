@@ -1,20 +1,20 @@
-"""The chief's view of the tasks in the classic form: processes started by hand, any of which may become the chief."""
+"""The chief in the classic form: which of the processes started by hand it is, and how it sees the tasks."""
 
 import dataclasses
 import os
 import socket
+import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from course.deadlines import CHIEF_SUCCESSOR, END_HEARD
+from course.deadlines import CHIEF_ASKS_EVERY, CHIEF_SUCCESSOR, END_HEARD
 from course.training.checkpoint.checkpoints import Checkpoints
 from course.training.checkpoint.snapshot import Snapshot
 from course.training.driver.shard_client import ShardClient, attach
 from course.training.driver.training_plan import TrainingPlan
 from course.training.driver.worker_pool import WorkerPool
-from course.training.multihost.leader_lease import LeaderLease
 from course.training.multihost.status_board import Notice, StatusBoard
 from course.training.multihost.worker_thread import WorkerThread
 from course.training.records.errors import Deposed
@@ -22,6 +22,50 @@ from course.training.records.settings import TrainingSettings
 
 if TYPE_CHECKING:
     from course.cluster.cluster import Cluster
+
+
+class LeaderLease:
+    """Within a `with`, `task` is a candidate for chief of the training on `cluster`.
+
+    The thread is frozen with its process, so a frozen chief loses the lease; a chief whose disk is slow keeps it.
+    """
+
+    def __init__(self, cluster: "Cluster", task: str):
+        self._lease = cluster.lease("chief", task)
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._renew, name="chief's lease", daemon=True)
+
+    @property
+    def mine(self) -> bool:
+        """Whether this process is the chief now, by its own clock."""
+        return self._lease.mine
+
+    @property
+    def term(self) -> int:
+        """The lease's generation: higher with every new chief."""
+        return self._lease.term
+
+    def check(self) -> None:
+        """Raise Deposed unless this process is the chief."""
+        if not self.mine:
+            raise Deposed("this process is not the chief any more; another goes on with the training.")
+
+    def __enter__(self):
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_):
+        """Be a candidate no more; the next one has the lease in a moment."""
+        self._ended.set()
+        self._thread.join()
+        with suppress(OSError, RuntimeError):  # the scheduler is gone: there is no lease either
+            self._lease.release()
+
+    def _renew(self):
+        while not self._ended.wait(CHIEF_ASKS_EVERY):
+            # silent or gone: the lease runs out by this process's clock, and the role notices for itself
+            with suppress(OSError, RuntimeError):
+                self._lease.renew()
 
 
 class ChiefPool(WorkerPool):

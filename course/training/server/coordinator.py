@@ -31,7 +31,7 @@ class Coordinator:
         self, store: ParameterServer, settings: TrainingSettings, incarnation: int, start: Snapshot | None, others: int
     ):
         self.store, self.settings, self.incarnation = store, settings, incarnation
-        self.rule = make_rule(settings.mode, store, settings.workers, settings.max_staleness, settings.aggregate)
+        self.rule = make_rule(settings, store)
         self.slots, self._others = ReplySlots(settings.workers), others
         self.links: list = []
         self._table = PushTable(start.applied if start is not None else None)

@@ -14,7 +14,7 @@ import torch
 
 from course.training.checkpoint.checkpoints import Checkpoints
 from course.training.hooks.base import Hook, Session, begun, refuse, tell
-from course.training.hooks.save_checkpoint import with_saving
+from course.training.hooks.every import with_saving
 from course.training.problems.problem import MakeOptimizer, Problem, batch_generator
 from course.training.records.errors import NonFiniteError
 from course.training.records.result import RECORD, Step, TrainingResult

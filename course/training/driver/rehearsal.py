@@ -14,7 +14,7 @@ import numpy as np
 
 from course.training.driver.train import train
 from course.training.hooks.base import Hook, Session
-from course.training.hooks.save_checkpoint import SaveCheckpoint
+from course.training.hooks.every import SaveCheckpoint
 from course.training.problems.paced import paced, slow
 from course.training.problems.problem import Problem
 from course.training.records.errors import TrainingError

@@ -14,12 +14,11 @@ import torch
 from course.deadlines import FOLLOWERS_POLLED_EVERY, SHARD_OPENS, WIRE_SILENCE
 from course.signals import taken
 from course.training.checkpoint.snapshot import Snapshot
-from course.training.driver.training_plan import TrainingPlan
+from course.training.driver.training_plan import TrainingPlan, spread
 from course.training.records.errors import ShardLost
 from course.training.records.result import RECORD
 from course.training.records.settings import ShardAddresses, TrainingSettings
 from course.training.server.shard_server import open_server
-from course.training.server.sharding import spread
 from course.training.server.store import ParameterServer
 from course.training.transport.wire import connect
 

@@ -10,7 +10,7 @@ from course.training.driver.run import Run
 from course.training.driver.training_plan import TrainingPlan, participants
 from course.training.driver.worker_pool import WorkerPool, warm_up
 from course.training.hooks.base import Hook
-from course.training.hooks.save_checkpoint import with_saving
+from course.training.hooks.every import with_saving
 from course.training.problems.problem import MakeOptimizer, Problem
 from course.training.records.result import TrainingResult
 from course.training.records.settings import TrainingSettings

@@ -29,8 +29,8 @@ class Role:
     """Which part of which training a process has: task `index` of `job` ("ps" or "worker") of `spec`.
 
     `plan`: None for a ps, which is told all it needs. `certificate`: None for plain TCP. `patience`: seconds to wait
-    for the scheduler, for the other roles, and without any worker. `hooks`, `checkpoint_dir`, `keep`, `resume`: as for
-    `train`, used where this process is the chief.
+    for the scheduler, for the other roles, and without any worker. `hooks`, `checkpoint_dir`, `resume`: as for `train`,
+    used where this process is the chief.
     """
 
     spec: ClusterSpec
@@ -41,7 +41,6 @@ class Role:
     patience: float = TASK_WAITS
     hooks: tuple[Hook, ...] = ()
     checkpoint_dir: str | None = None
-    keep: int = 5
     resume: bool = True
 
     @property
@@ -130,7 +129,7 @@ def _lead(role, pool, outcome, say):
         except ValueError as error:
             say(f"NO CHECKPOINTS from here on: {error}")
             folder = None
-        result = train_with(pool, role.hooks, folder, role.keep, role.resume)
+        result = train_with(pool, role.hooks, folder, resume=role.resume)
         pool.post("done", "\n".join(outcome(result)))
     except Deposed:
         raise

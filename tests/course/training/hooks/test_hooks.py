@@ -211,7 +211,7 @@ def test_to_save_without_a_folder_is_refused_before_training():
 
 
 def test_without_the_hook_a_folder_means_a_checkpoint_now_and_then():
-    from course.training.hooks.save_checkpoint import USUAL_SECONDS, with_saving
+    from course.training.hooks.every import USUAL_SECONDS, with_saving
 
     (added,) = with_saving((), "checkpoints")
     assert (

@@ -11,8 +11,7 @@ from course.training.driver.training_plan import TrainingPlan, participants
 from course.training.hooks.base import StopOnNaN
 from course.training.problems.named import NamedProblem, named_problem
 from course.training.problems.problem import Problem
-from course.training.records.result import TrainingResult
-from course.training.records.settings import TrainingSettings
+from course.training.records import TrainingResult, TrainingSettings
 
 
 def run(

@@ -2,8 +2,8 @@
 
 Each room has one part, in this order of reading; a room imports only rooms above it in this list.
 
-- `problems`: what is trained (`problem`). `records`: what every room speaks of, as `result`, `settings` and `errors`.
-- `transport`: how tensors cross a socket (`wire`, `tensor_layout`, `shared_memory`), and who may connect (`listener`).
+- `problems`: what is trained (`problem`). `records`: what every room speaks of: result, settings, errors.
+- `transport`: how tensors cross a socket (`wire`, `shared_memory`), and who may connect (`listener`).
 - `checkpoint`: a training at one version (`snapshot`), and how it lies on the disk (`checkpoints`, `manifest`,
   `data_file`, `folder_lock`).
 - `server`: pull, push, version (`store`); when a push is applied (`rules`); what shard 0 decides (`coordinator`,
@@ -31,8 +31,7 @@ from course.training.hooks.tensorboard import WriteSummaries
 from course.training.problems.mnist import mnist
 from course.training.problems.paced import paced
 from course.training.problems.problem import Problem, batch_generator, linear_regression, slowed
-from course.training.records.errors import NonFiniteError, TrainingError
-from course.training.records.result import Event, Step, TrainingResult
+from course.training.records import Event, NonFiniteError, Step, TrainingError, TrainingResult
 from course.training.server.rules import Asynchronous, Push, Synchronous
 from course.training.server.store import ParameterServer
 

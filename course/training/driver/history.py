@@ -10,7 +10,7 @@ import torch
 
 from course.training.checkpoint.snapshot import Snapshot
 from course.training.driver.shard_client import ShardClient
-from course.training.records.result import RECORD
+from course.training.records import RECORD
 
 
 class History:

@@ -16,9 +16,7 @@ from course.training.checkpoint.checkpoints import Checkpoints
 from course.training.hooks.base import Hook, Session, begun, refuse, tell
 from course.training.hooks.every import with_saving
 from course.training.problems.problem import MakeOptimizer, Problem, batch_generator
-from course.training.records.errors import NonFiniteError
-from course.training.records.result import RECORD, Step, TrainingResult
-from course.training.records.settings import TrainingSettings
+from course.training.records import RECORD, NonFiniteError, Step, TrainingResult, TrainingSettings
 from course.training.server.rules import Push, make_rule
 from course.training.server.store import ParameterServer, Pulled
 

@@ -14,8 +14,7 @@ from course.training.checkpoint.snapshot import Snapshot
 from course.training.driver.history import History
 from course.training.driver.worker_pool import WorkerPool
 from course.training.hooks.base import Hook, Session, begun, refuse, tell
-from course.training.records.errors import Deposed, NonFiniteError, ShardLost, TrainingError
-from course.training.records.result import Step, TrainingResult
+from course.training.records import Deposed, NonFiniteError, ShardLost, Step, TrainingError, TrainingResult
 
 TRIES = 5  # incarnations in a row that get no further than one before them, after which training is given up
 

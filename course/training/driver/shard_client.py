@@ -15,10 +15,8 @@ from course.deadlines import FOLLOWERS_POLLED_EVERY, SHARD_OPENS, WIRE_SILENCE
 from course.signals import taken
 from course.training.checkpoint.snapshot import Snapshot
 from course.training.driver.training_plan import TrainingPlan, spread
-from course.training.records.errors import ShardLost
-from course.training.records.result import RECORD
-from course.training.records.settings import ShardAddresses, TrainingSettings
-from course.training.server.shard_server import open_server
+from course.training.records import RECORD, ShardAddresses, ShardLost, TrainingSettings
+from course.training.server.shard_server import ShardServer
 from course.training.server.store import ParameterServer
 from course.training.transport.wire import connect
 
@@ -143,17 +141,9 @@ def open_shards(
             openings.append(cluster.client.submit(_open_in_task, *arguments, pure=False))
     endpoints = tuple(tuple(_result(opening, task)) for opening, task in zip(openings, tasks, strict=True))
     addresses = ShardAddresses(endpoints, tasks, token, incarnation, tuple(map(tuple, names)), tuple(parameters))
-    with closing(attach(cluster, addresses)) as client:
+    with closing(ShardClient(addresses, context_of(cluster.client.security, "client"))) as client:
         client.link()
         yield client
-
-
-def attach(cluster: "Cluster", addresses: ShardAddresses, term: int = 0) -> ShardClient:
-    """Return a `ShardClient` of shards that another driver opened; close it as your own.
-
-    Shards obey the highest `term` that has come, and refuse drivers of a lower one. Raises ShardLost.
-    """
-    return ShardClient(addresses, context_of(cluster.client.security, "client"), term)
 
 
 def context_of(security: "Security", role: str, listen: bool = False) -> ssl.SSLContext | None:
@@ -179,7 +169,7 @@ def _open_in_task(parameters, optimizer, settings, options):
     here = get_worker()
     host = here.address.split("://")[-1].rsplit(":", 1)[0].strip("[]")
     contexts = context_of(here.security, "worker", listen=True), context_of(here.security, "worker")
-    return open_server(parameters, optimizer, settings, **options, contexts=contexts, host=host).address
+    return ShardServer(parameters, optimizer, settings, **options, contexts=contexts, host=host).address
 
 
 @contextmanager

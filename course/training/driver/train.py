@@ -12,8 +12,7 @@ from course.training.driver.worker_pool import WorkerPool, warm_up
 from course.training.hooks.base import Hook
 from course.training.hooks.every import with_saving
 from course.training.problems.problem import MakeOptimizer, Problem
-from course.training.records.result import TrainingResult
-from course.training.records.settings import TrainingSettings
+from course.training.records import TrainingResult, TrainingSettings
 from course.training.server.store import ParameterServer
 
 if TYPE_CHECKING:

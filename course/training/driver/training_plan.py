@@ -6,8 +6,7 @@ from dataclasses import dataclass
 import torch
 
 from course.training.problems.problem import MakeOptimizer, Problem
-from course.training.records.errors import NonFiniteError
-from course.training.records.settings import TrainingSettings
+from course.training.records import NonFiniteError, TrainingSettings
 from course.training.server.rules import make_rule
 from course.training.server.store import ParameterServer
 

@@ -34,8 +34,7 @@ from course.training.checkpoint.checkpoints import Checkpoints, CheckpointWarnin
 from course.training.checkpoint.manifest import CheckpointError
 from course.training.checkpoint.snapshot import Snapshot
 from course.training.problems.problem import Problem
-from course.training.records.errors import NonFiniteError
-from course.training.records.result import Event, Step
+from course.training.records import Event, NonFiniteError, Step
 
 if TYPE_CHECKING:
     from course.cluster.cluster import Cluster

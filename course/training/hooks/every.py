@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from course.training.checkpoint.checkpoints import Checkpoints
 from course.training.hooks.base import Hook, Session
-from course.training.records.result import Step
+from course.training.records import Step
 
 USUAL_SECONDS = 10.0  # what the loss of a parameter server costs at most, where nothing else is asked for
 

@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Any
 from course.deadlines import CHIEF_ASKS_EVERY, CHIEF_SUCCESSOR, END_HEARD
 from course.training.checkpoint.checkpoints import Checkpoints
 from course.training.checkpoint.snapshot import Snapshot
-from course.training.driver.shard_client import ShardClient, attach
+from course.training.driver.shard_client import ShardClient, context_of
 from course.training.driver.training_plan import TrainingPlan
 from course.training.driver.worker_pool import WorkerPool
 from course.training.multihost.status_board import Notice, StatusBoard
 from course.training.multihost.worker_thread import WorkerThread
-from course.training.records.errors import Deposed
-from course.training.records.settings import TrainingSettings
+from course.training.records import Deposed, TrainingSettings
 
 if TYPE_CHECKING:
     from course.cluster.cluster import Cluster
@@ -110,7 +109,8 @@ class ChiefPool(WorkerPool):
         before = self._before.addresses if self._before is not None else None
         self.attached, self._before = before is not None, None  # once: when those shards are lost, new ones are opened
         if before is not None:
-            opened: AbstractContextManager[ShardClient] = closing(attach(self.cluster, before, self.term))
+            context = context_of(self.cluster.client.security, "client")
+            opened: AbstractContextManager[ShardClient] = closing(ShardClient(before, context, self.term))
         else:
             settings = dataclasses.replace(settings, grace=CHIEF_SUCCESSOR)
             opened = super().shards_opened(ps, settings, incarnation, snapshot)

@@ -20,8 +20,7 @@ from course.training.hooks.base import Hook
 from course.training.multihost.chief import ChiefPool, LeaderLease
 from course.training.multihost.status_board import StatusBoard
 from course.training.multihost.worker_thread import WorkerThread
-from course.training.records.errors import Deposed, TrainingError
-from course.training.records.result import TrainingResult
+from course.training.records import Deposed, TrainingError, TrainingResult
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,7 @@ import torch
 
 from course.deadlines import ALL_WORKERS_JOIN, NO_WORKER_LEFT, WORKERS_REJOIN
 from course.training.checkpoint.snapshot import Applied, Snapshot
-from course.training.records.errors import NonFiniteError
-from course.training.records.settings import TrainingSettings
+from course.training.records import NonFiniteError, TrainingSettings
 from course.training.server.reply_slots import ReplySlot, ReplySlots
 from course.training.server.rules import Push, make_rule
 from course.training.server.store import ParameterServer

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from course.training.checkpoint.snapshot import Snapshot
-from course.training.records.settings import TrainingSettings
+from course.training.records import TrainingSettings
 from course.training.server.coordinator import refusal, state_of
 from course.training.server.reply_slots import ReplySlot, ReplySlots
 from course.training.server.rules import mean_of

@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from course.training.records.settings import TrainingSettings
+from course.training.records import TrainingSettings
 from course.training.server.store import ParameterServer
 
 

@@ -22,8 +22,7 @@ from course.training.driver.run import TRIES
 from course.training.driver.train import train_with
 from course.training.driver.training_plan import TrainingPlan, participants
 from course.training.driver.worker_pool import WorkerPool
-from course.training.records.errors import ShardLost
-from course.training.records.settings import TrainingSettings
+from course.training.records import ShardLost, TrainingSettings
 
 SGD = partial(torch.optim.SGD, lr=0.02)
 COUNTING = partial(torch.optim.SGD, lr=1.0)

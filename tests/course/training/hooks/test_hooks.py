@@ -22,7 +22,7 @@ from course.training import (
     train_in_turns,
 )
 from course.training.hooks.base import Session, begun, tell
-from course.training.records.result import Step
+from course.training.records import Step
 
 LINE = linear_regression()
 SGD = partial(torch.optim.SGD, lr=0.02)

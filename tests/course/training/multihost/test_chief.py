@@ -16,8 +16,7 @@ from course.training.driver.training_plan import TrainingPlan, participants
 from course.training.multihost.chief import ChiefPool, LeaderLease
 from course.training.multihost.status_board import Notice, StatusBoard
 from course.training.multihost.worker_thread import WorkerThread
-from course.training.records.errors import Deposed
-from course.training.records.settings import ShardAddresses, TrainingSettings
+from course.training.records import Deposed, ShardAddresses, TrainingSettings
 
 SGD = partial(torch.optim.SGD, lr=0.02)
 PROBLEM = linear_regression()

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from course.training import ParameterServer, train_in_turns
 from course.training.driver.training_plan import spread
-from course.training.records.settings import TrainingSettings
+from course.training.records import TrainingSettings
 from course.training.server.coordinator import Coordinator
 from course.training.server.follower import Follower
 from course.training.server.rules import mean_of

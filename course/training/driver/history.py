@@ -24,7 +24,7 @@ class History:
     def __init__(self, parameters: dict[str, torch.Tensor], start: Snapshot | None):
         self.version = start.version if start else 0
         self.status: dict[str, Any] = {}
-        self._client: ShardClient | None = None
+        self._client: Any = None  # the `ShardClient` of the present shards
         self._snapshot, self._parameters = start, start.parameters if start else parameters
         self._rows: list[numpy.ndarray] = []
         self._events: list[tuple] = []

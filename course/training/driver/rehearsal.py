@@ -78,7 +78,7 @@ class Rehearsal(Hook):
             with tempfile.TemporaryDirectory(prefix="course-rehearsal-") as folder:
                 problem, hooks = paced(self._problem, _PACE), [SaveCheckpoint(seconds=_EVERY), self]
                 more = dict(hooks=hooks, checkpoint_dir=folder, **self._settings)
-                self.record.ended = train(problem, self._cluster, total_steps=10**9, **more).stopped_by
+                self.record.ended = train(problem, self._cluster, total_steps=10**9, **more).stopped_by or ""
         except TrainingError as error:
             self.record.ended = str(error)
         finally:

@@ -250,7 +250,7 @@ def test_an_empty_or_missing_folder_has_no_checkpoint(tmp_path):
 
 
 def test_a_temporary_file_of_a_process_that_has_ended_is_removed(tmp_path):
-    from course.training.checkpoint.temp_files import _HOST
+    from course.training.checkpoint.checkpoints import _HOST
 
     stale, running = f".checkpoint-{_HOST}-999999999-0123abcd.tmp", f".checkpoint-{_HOST}-1-0123abcd.tmp"
     for name in (stale, running):

@@ -10,8 +10,7 @@ import torch
 
 from course.timing.device_lookup import find_device
 from course.timing.precision import multiplying
-from course.timing.stopwatch import measure
-from course.timing.timing import Timing
+from course.timing.stopwatch import Timing, measure
 from course.traces import DataSheet, Trace
 from course.traces.figures import Figure
 

@@ -76,12 +76,9 @@ def simulated_gpus(count: int = 1, model: "str | DataSheet | Trace | DeviceModel
     are the CPU's, devices, errors and their words are CUDA's, and `.clock` keeps modelled seconds, never measured ones.
     `model` names what is modelled: a data sheet or trace ("H200", "T4"), a `Trace`, a `DataSheet`. Use it in a `with`,
     or over several cells and then `.close()`; afterwards its tensors refuse every use. One at a time in a process. A
-    real GPU is hidden meanwhile. Numbers lie in this computer's memory, once for all devices.
-
-    Another thread may use simulated tensors; to make new ones it enters `with gpus.entered():`. Compiled functions run
-    uncompiled. Refused plainly: sparse tensors, `nn.DataParallel`, `torch.export`. Random numbers are the CPU's of the
-    same seed, not a real GPU's. Raises ValueError for a count below 1 or above 128, RuntimeError while another is
-    active.
+    real GPU is hidden meanwhile. `simgpu.simulated_gpus` says more: of memory, other threads, compiled functions,
+    random numbers, and what is refused. Raises ValueError for a count below 1 or above 128, RuntimeError while another
+    is active.
 
     >>> import torch
     >>> with simulated_gpus(2) as gpus:

@@ -17,11 +17,7 @@ from course.traces.figures import Figure
 
 @dataclass(frozen=True)
 class Roofline(Figure):
-    """The limits of `device` in `dtype`: `peak` operations a second, `bandwidth` bytes a second.
-
-    `kind` is "measured" here and now, "recorded" on another day, or "modelled" from a data sheet; `origin` names the
-    hardware and, where there is one, the date.
-    """
+    """The limits of `device` in `dtype`: `peak` operations a second, `bandwidth` bytes a second; a `Figure`."""
 
     device: str
     dtype: str
@@ -85,13 +81,10 @@ def roofline(
     if place.simulation:
         return _from_peaks(place.simulation.model, place.name, dtype, place.kind, place.origin)
     with multiplying(dtype, place) as number:
-        peak = max(_product_speed(n, number, place.device, seconds / 4) for n in _sizes(place))
+        sizes = (1024, 2048) if place.device.type == "cpu" else (4096, 8192)
+        peak = max(_product_speed(n, number, place.device, seconds / 4) for n in sizes)
         bandwidth = _memory_speed(number, place.device, seconds / 2)
     return Roofline(place.name, dtype, peak, bandwidth, place.kind, place.origin)
-
-
-def _sizes(place):
-    return (1024, 2048) if place.device.type == "cpu" else (4096, 8192)
 
 
 def _product_speed(n, number, device, seconds):

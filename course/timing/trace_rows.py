@@ -36,7 +36,7 @@ def measure_copies(
     wrong = [size for size in sizes if isinstance(size, bool) or not isinstance(size, int) or size < 1]
     if wrong:
         raise ValueError(f"measure_copies(sizes={list(sizes)}): {wrong[0]!r} is no number of bytes; give 1 or more.")
-    return [_copy(size, place, *way, seconds) for way in _ways(place) for size in sizes]
+    return [_copy(size, place, direction, memory, seconds) for direction, memory in _ways(place) for size in sizes]
 
 
 def _ways(place):

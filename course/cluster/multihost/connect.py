@@ -144,17 +144,15 @@ class RemoteRuntime:
         except OSError as error:
             raise RuntimeError(f"the scheduler at {self.session_target} doesn't answer: {error}") from None
 
-    def _refuse(self, method: str, _: object) -> NoReturn:
+    def _refuse(self, _: object, method: str) -> NoReturn:
         """Raise RuntimeError: who started the tasks does that to them, and sees what they print."""
         raise RuntimeError(
             f"cluster.{method}: these tasks were started elsewhere; do it where `python -m course task` runs"
         )
 
-    kill = partialmethod(_refuse, "kill")
-    freeze = partialmethod(_refuse, "freeze")
-    thaw = partialmethod(_refuse, "thaw")
-    restart = partialmethod(_refuse, "restart")
-    log = partialmethod(_refuse, "log")
+    signal = _refuse
+    restart = partialmethod(_refuse, method="restart")
+    log = partialmethod(_refuse, method="log")
 
     def watch(self, client: Client, work: OpenWork) -> Callable[[], object]:
         """End the client and close `work` when the scheduler is silent; return the function that ends the watch."""

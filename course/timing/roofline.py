@@ -81,10 +81,13 @@ def roofline(
     if place.simulation:
         return _from_peaks(place.simulation.model, place.name, dtype, place.kind, place.origin)
     with multiplying(dtype, place) as number:
-        sizes = (1024, 2048) if place.device.type == "cpu" else (4096, 8192)
-        peak = max(_product_speed(n, number, place.device, seconds / 4) for n in sizes)
+        peak = max(_product_speed(n, number, place.device, seconds / 4) for n in _sizes(place))
         bandwidth = _memory_speed(number, place.device, seconds / 2)
     return Roofline(place.name, dtype, peak, bandwidth, place.kind, place.origin)
+
+
+def _sizes(place):
+    return (1024, 2048) if place.device.type == "cpu" else (4096, 8192)
 
 
 def _product_speed(n, number, device, seconds):

@@ -83,7 +83,7 @@ def measure(
     """
     if at_least < 1 or seconds <= 0:
         raise ValueError(f"measure(seconds={seconds}, at_least={at_least}): give seconds > 0 and at_least ≥ 1.")
-    where = find_device(device, args)
+    where, watch = find_device(device, args), watch or (lambda fraction: None)
     if where.simulation:
         return _modelled(fn, args, where, watch)
     clock = clock_for(where.device)
@@ -91,8 +91,7 @@ def measure(
         start = clock()
         fn(*args)
         first_call = clock() - start
-        if watch is not None:
-            watch(0.0)
+        watch(0.0)
         count = torch.get_num_threads()
         timer = Timer("fn(*args)", timer=clock, globals={"fn": fn, "args": args}, num_threads=count)
         # a later call is rarely slower than the first, so one round of this many seconds mostly holds at_least repeats
@@ -104,7 +103,7 @@ def measure(
     return Timing(tuple(sorted(times)), first_call, count, where.name)
 
 
-def _modelled(fn, args, place, watch=None):
+def _modelled(fn, args, place, watch):
     """Return the `Timing` of `fn(*args)` on `place`, a device of a simulation: its modelled clock is read, no real one.
 
     The steady state is that of a call among many: one runs ahead, so that the device has something to do when the
@@ -116,8 +115,7 @@ def _modelled(fn, args, place, watch=None):
     fn(*args)
     clock.synchronize(index)
     first_call = clock.host - start
-    if watch is not None:
-        watch(0.0)
+    watch(0.0)
     calls = _CALLS if first_call < _SHORT else 1
     fn(*args)
     start = _done(clock, index)
@@ -125,8 +123,7 @@ def _modelled(fn, args, place, watch=None):
         fn(*args)
     seconds = (_done(clock, index) - start) / calls
     clock.synchronize(index)
-    if watch is not None:
-        watch(1.0)
+    watch(1.0)
     return Timing((seconds,), first_call, 0, place.name, kind=place.kind, origin=place.origin)
 
 
@@ -136,9 +133,7 @@ def _done(clock, index):
 
 
 def _reporter(watch, enough):
-    """What the benchmark calls after each repeat, so that `watch` hears a fraction; None when nobody watches."""
-    if watch is None:
-        return None
+    """Return what the benchmark calls after each repeat, so that `watch` hears a fraction."""
     spent = 0.0
 
     def report(_, seconds):

@@ -45,8 +45,8 @@ class DataSheet:
             legal = ", ".join(self.peak)
             raise ValueError(f"DataSheet.matmul(dtype={dtype!r}): the {self.hardware} sheet lists {legal}. Use one.")
         took = DeviceModel.from_data_sheet(asdict(self)).matmul(size, dtype)
-        copies = {"to_device": took.to_device, "from_device": took.from_device}
-        return MatmulTiming(size, "/gpu:0", took.compute, **copies, dtype=dtype, kind="modelled", origin=self.origin)
+        times = took.compute, took.to_device, took.from_device
+        return MatmulTiming(size, "/gpu:0", *times, dtype=dtype, kind="modelled", origin=self.origin)
 
     @classmethod
     def from_document(cls, document: dict) -> "DataSheet":

@@ -85,8 +85,8 @@ class Watch(SchedulerPlugin):
             if now - last > 4 * SCHEDULER_LOOKS_EVERY:  # this process was frozen or busy, and could hear no task
                 self._heard = dict.fromkeys(self._heard, now)
             last = now
-            for address, silence in [(one, now - heard) for one, heard in self._heard.items()]:
-                if silence > TASK_SILENCE:
+            for address in list(self._heard):  # while one is taken from the list, another may leave it
+                if (silence := self.silence(address)) > TASK_SILENCE:
                     name = self._scheduler.workers[address].name
                     self._say(f"{name} has been silent for {silence:.1f} s: counted out", file=sys.stderr, flush=True)
                     # expected: the work that it had is not to blame, so it isn't given up after a few such events

@@ -67,6 +67,24 @@ def test_a_silent_task_is_counted_out_and_one_that_beats_stays(quick):
     assert scheduler.watch.heartbeat("b", "id of b") == {"known": False}
 
 
+def test_a_task_that_leaves_by_itself_while_another_is_taken_away_does_not_end_the_watch(quick):
+    class Slow(FakeScheduler):
+        async def remove_worker(self, address, stimulus_id, expected):
+            await super().remove_worker(address, stimulus_id, expected)
+            for other in list(self.workers):
+                await super().remove_worker(other, stimulus_id, expected)
+
+    scheduler = Slow()
+
+    async def until_both_are_gone():
+        while scheduler.workers:
+            await asyncio.sleep(0.02)
+        await asyncio.sleep(0.1)  # the watch looks again
+
+    watched(scheduler, until_both_are_gone())
+    assert len(scheduler.removed) == 1
+
+
 def test_another_process_under_the_same_name_is_not_known(quick):
     scheduler = FakeScheduler()
     assert scheduler.watch.heartbeat("a", "id of its predecessor") == {"known": False}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from course.devices import DeviceName, list_devices
-from simgpu import SimulatedGPUs, active
+from simgpu.state import Simulation, active
 
 if TYPE_CHECKING:
     from course.timing.timing import Timing
@@ -23,7 +23,7 @@ class Place:
     name: str
     device: torch.device
     hardware: str
-    simulation: SimulatedGPUs | None = None
+    simulation: Simulation | None = None
 
     @property
     def kind(self) -> str:

@@ -161,15 +161,12 @@ def marked_by(exercise: Marking) -> str:
     """Return the kind of evidence that is asked of `exercise`, and where it is taken."""
     if exercise.manual:
         return "a person reads it"
-    cases = exercise.cases(drawing(b"table", exercise.name))
-    kind = _together([exercise.kind(case).describe() for case in cases])
+    kind = _together([exercise.kind(case).describe() for case in exercise.cases(drawing(b"table", exercise.name))])
     if exercise.host is not None:
         return f"{kind}; and what a second process saw: {exercise.host.seen.describe()}"
     if exercise.race is not None:
         return f"{kind}; and its speed, as a ratio, timed outside: {exercise.race.times:g} times the reference's"
-    if exercise.call not in (None, VALUE):
-        return f"{kind}, from a run that the grader steers"
-    return kind
+    return kind if exercise.call in (None, VALUE) else f"{kind}, from a run that the grader steers"
 
 
 def _together(texts):

@@ -55,9 +55,9 @@ def mark_all(
     workers: list[_Worker] = []
     try:
         while True:
-            while len(workers) < jobs and (task := next(waiting, None)) is not None:
+            while len(workers) < jobs and (first := next(waiting, None)) is not None:
                 workers.append(_Worker(lab, sandbox, mark))
-                workers[-1].give(task, START)
+                workers[-1].give(first, START)
             if not workers:
                 return
             for worker in _answered(workers):

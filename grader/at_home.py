@@ -81,7 +81,7 @@ def find_sources(notebook: Path, data: bytes) -> Path | None:
     """
     if (notebook.parent / "lab.py").is_file() and (notebook.parent / "marking.py").is_file():
         return notebook.parent
-    told = _object_in(_object_in(_object(data), "metadata"), "course").get("lab")
+    told = _object_in(_object_in(json.loads(data), "metadata"), "course").get("lab")
     for name in (told, re.sub(r"[ (-].*", "", notebook.stem)):
         if isinstance(name, str) and re.fullmatch(r"\w+", name) and (CHECKOUT_LABS / name / "marking.py").is_file():
             return CHECKOUT_LABS / name
@@ -141,7 +141,7 @@ def by_its_checks(notebook: Path, data: bytes) -> list[Line]:
 def _cells(data):
     """Return the notebook's code as [text, points of its check or None], less what only shows something."""
     found = []
-    for cell in _object(data).get("cells", []):
+    for cell in json.loads(data).get("cells", []):  # `read_submission` has seen that they are a list of objects
         metadata = _object_in(cell, "metadata")
         tags, points = metadata.get("tags"), _object_in(metadata, "nbgrader").get("points")
         if cell.get("cell_type") == "code" and "notebook-only" not in (tags if isinstance(tags, list) else []):
@@ -149,11 +149,6 @@ def _cells(data):
             text = text if isinstance(text, str) else "".join(text)
             found.append([text, points if isinstance(points, (int, float)) else None])
     return found
-
-
-def _object(data):
-    # `read_submission` has read it before: it is an object, and its cells are a list of objects
-    return json.loads(data.decode("utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"))
 
 
 def _object_in(holder, name):

@@ -6,7 +6,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import torch
-from torch.overrides import _pop_mode, _push_mode
+from torch.overrides import TorchFunctionMode, _pop_mode, _push_mode
 
 from simgpu.calls.functions import Functions
 from simgpu.clock.modelled_clock import ModelledClock
@@ -14,7 +14,6 @@ from simgpu.cuda.generators import Randomness
 from simgpu.cuda.torch_cuda import patched, uncompiled
 from simgpu.memory.accounts import MemoryAccounts
 from simgpu.memory.host import free_of_system
-from simgpu.messages import invalid_ordinal
 from simgpu.models.catalogue import model_for
 from simgpu.models.device_model import DeviceModel
 from simgpu.ops import saving
@@ -71,7 +70,7 @@ class SimulatedGPUs:
         self.memory = MemoryAccounts(self.model.memory, count, self.model.name, self.free_of_system)
         self.randomness = Randomness(count)
         self.places = [torch.device("cuda", index) for index in range(count)]
-        self.mode = Functions(self)
+        self.mode: TorchFunctionMode = Functions(self)
         self._undo = ExitStack()
         with ExitStack() as undo:
             undo.enter_context(_swapped_parameters())
@@ -90,9 +89,7 @@ class SimulatedGPUs:
         Raises CUDA's error for an index that no simulated GPU has.
         """
         index = self.driver.current() if device.index is None else device.index
-        if index >= self.count:
-            raise torch.AcceleratorError(invalid_ordinal())
-        return self.places[index]
+        return self.places[self.driver.legal(index)]
 
     def close(self) -> None:
         """End the simulation; its tensors that still live refuse every use. Closing twice is closing once."""

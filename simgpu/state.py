@@ -1,31 +1,63 @@
 """Which simulation is active: one in a process, as it stands for the machine's hardware. The only hidden state."""
 
-from typing import TYPE_CHECKING
+from contextlib import AbstractContextManager
+from typing import Any, Protocol
 
 import torch
+from torch.overrides import TorchFunctionMode
 
-if TYPE_CHECKING:
-    from simgpu.session import SimulatedGPUs
+from simgpu.clock.modelled_clock import ModelledClock
+from simgpu.memory.accounts import MemoryAccounts
+from simgpu.messages import closed
+from simgpu.models.device_model import DeviceModel
 
-_active: "SimulatedGPUs | None" = None
+
+class Simulation(Protocol):
+    """What the parts of a simulation, and its users, know of the whole: a `SimulatedGPUs`, which has all of it."""
+
+    count: int
+    model: DeviceModel
+    clock: ModelledClock
+    memory: MemoryAccounts
+    places: list[torch.device]
+    mode: TorchFunctionMode
+    driver: Any  # `cuda.driver.Driver`, and `cuda.generators.Randomness`: that room stands on this one
+    randomness: Any
+    closed: bool
+
+    def place(self, device: torch.device) -> torch.device:
+        """Return the one object that stands for `device`, of type cuda, on tensors here."""
+
+    def entered(self) -> AbstractContextManager:
+        """Within the `with`, this thread sees the simulated GPUs."""
 
 
-def active() -> "SimulatedGPUs | None":
+_active: Simulation | None = None
+
+
+def active() -> Simulation | None:
     """Return the active `SimulatedGPUs`, or None."""
     return _active
 
 
-def required() -> "SimulatedGPUs":
+def required() -> Simulation:
     """Return the active `SimulatedGPUs`; raises RuntimeError where none are."""
     if _active is None:
         raise RuntimeError("No simulated GPUs are active: start some by simulated_gpus().")
     return _active
 
 
-def activate(simulation: "SimulatedGPUs | None") -> None:
+def activate(simulation: Simulation | None) -> None:
     """Make `simulation` the active one, or none."""
     global _active
     _active = simulation
+
+
+def opened(simulation: Simulation) -> Simulation:
+    """Return `simulation`; raises RuntimeError when it is closed."""
+    if simulation.closed:
+        raise RuntimeError(closed(simulation))
+    return simulation
 
 
 def device_of(device: "torch.device | str | int") -> torch.device:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import torch
 
 from course.devices import DeviceName, list_devices
-from simgpu import SimulatedGPUs, active
+from simgpu.state import Simulation, active
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class Place:
     name: str
     device: torch.device
     hardware: str
-    simulation: SimulatedGPUs | None = None
+    simulation: Simulation | None = None
 
     @property
     def kind(self) -> str:

@@ -55,10 +55,7 @@ class Late:
 
     def cost(self, late: timedelta) -> float:
         """Return the share of a score, 0 to 1, that `late` (a timedelta) costs."""
-        over = late - self.grace
-        if over <= timedelta(0):
-            return 0.0
-        return min(self.most, self.share * math.ceil(over / _UNITS[self.per]))
+        return min(self.most, self.share * max(0, math.ceil((late - self.grace) / _UNITS[self.per])))
 
 
 @dataclass(frozen=True)

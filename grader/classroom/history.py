@@ -59,8 +59,7 @@ def differences(course: CourseFolder, lab: str, since: datetime | None = None) -
     merged: dict[tuple, Change] = {}
     for change in changes:
         if change.at >= start:
-            before = merged.get(change.after.key, change).before
-            merged[change.after.key] = replace(change, before=before)
+            merged[change.after.key] = replace(change, before=merged.get(change.after.key, change).before)
     return [change for change in merged.values() if change.before != change.after]
 
 

@@ -14,7 +14,6 @@ from grader.classroom import atomic
 from grader.classroom.class_file import LabRules
 from grader.classroom.csv_cells import plain_cell
 from grader.classroom.folders import ClassError
-from grader.lab.spec import Lab
 from grader.marking.mark import Marks
 from grader.sandbox.unsafe import WARNING
 
@@ -58,12 +57,6 @@ def rows_of(student: str, marks: Marks, rules: LabRules, safe: bool = True) -> l
         score = mark.score if whole else 0.0
         rows.append(Row(student, marks.lab, mark.name, mark.state, score, mark.max_score, reason))
     return rows
-
-
-def rows_without(student: str, lab: Lab, state: str, reason: str, safe: bool = True) -> list[Row]:
-    """Return the rows of a student of whom there is nothing to mark; `lab` as `load_lab` gives it."""
-    reason = reason if safe else f"{WARNING}: {reason}"
-    return [Row(student, lab.name, e.name, state, 0.0, e.points or 0.0, reason) for e in lab.exercises]
 
 
 def write_marks(path: Path | str, rows: Sequence[Row], labs_wholly: Collection[str] = ()) -> None:

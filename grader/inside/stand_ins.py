@@ -60,10 +60,6 @@ class Bar(Nothing):
         return len(self.iterable)
 
 
-def _range(*arguments, **_):
-    return Bar(range(*arguments))
-
-
 def _absent(name):
     def absent(*_, **__):
         raise NotImplementedError(f"{name} is not there when this lab is marked: an answer can't build on it.")
@@ -80,7 +76,7 @@ class _Module(types.ModuleType):
         if whole.startswith("course."):
             return Figure() if whole.startswith(_PICTURES) else _absent(whole)
         if self.__name__.startswith(_BARS):
-            return {"tqdm": Bar, "track": Bar, "trange": _range}.get(name, Nothing())
+            return {"tqdm": Bar, "track": Bar, "trange": lambda *ends, **_: Bar(range(*ends))}.get(name, Nothing())
         return Nothing()
 
 

@@ -15,15 +15,11 @@ from pathlib import Path
 from typing import IO
 
 from grader.classroom.folders import ClassError, shown
-from grader.submission.read import LIMIT
+from grader.submission.read import LIMIT, Unreadable
 
 FILES = 50_000
 TOTAL = 8 * 1024**3  # bytes unpacked, over the whole download
 _BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError, OSError, ValueError)
-
-
-class Unreadable(Exception):
-    """One file of a download can't be had; its text says why."""
 
 
 @dataclass

@@ -46,8 +46,7 @@ def read_handed_in(course: CourseFolder, student: str, lab: str) -> HandedIn:
             return descriptor
 
         try:
-            top = folder(course.root / "submitted", None)
-            here = folder(lab, folder(student, top))
+            here = folder(lab, folder(student, folder(course.root / "submitted", None)))
         except FileNotFoundError:
             return HandedIn(student, "missing", reason="Nothing was handed in.")
         except OSError:  # ELOOP or ENOTDIR: a link, a file, a pipe where a folder is due

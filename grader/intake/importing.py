@@ -13,13 +13,13 @@ from pathlib import Path
 
 from grader.classroom import atomic
 from grader.classroom.folders import ClassError, CourseFolder, not_a_student, shown
-from grader.intake.archive import Unreadable, open_download
+from grader.intake.archive import open_download
 from grader.intake.attempts import IMPORTED, PLATFORM, TEACHER, note_attempt, read_attempt
-from grader.intake.filenames import CANVAS, readings
 from grader.intake.handed_in import choose
 from grader.intake.moodle import Entry
-from grader.intake.owners import Unsure, owner_of
+from grader.intake.owners import CANVAS, Unsure, owner_of, readings
 from grader.intake.roster import Person
+from grader.submission.read import Unreadable
 
 
 @dataclass(frozen=True)

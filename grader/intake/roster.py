@@ -88,8 +88,7 @@ def read_table(path: Path | str) -> Iterator[tuple[int, dict[str, str]]]:
         text = data.decode(encoding)
     except UnicodeDecodeError:
         raise ClassError(f"{path} is not text in UTF-8. Save it as CSV in UTF-8.") from None
-    delimiter = max(",;\t", key=text.split("\n", 1)[0].count)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=max(",;\t", key=text.split("\n", 1)[0].count))
     try:
         headings = [heading.strip() for heading in next(reader, [])]
         for row in reader:

@@ -5,6 +5,7 @@ with the solutions, not committed. The same source gives the same bytes. The rel
 """
 
 import argparse
+import ast
 import re
 import shutil
 import sys
@@ -14,13 +15,16 @@ from pathlib import Path
 
 import nbformat
 
-from grader.lab.published import check_files
 from grader.lab.secret_draw import drawing
 from grader.lab.source import Cell, LabError, check_id, load_lab
 from grader.lab.spec import VALUE, Lab, Marking
 
 #: In the lab's first text: becomes the table of exercises.
 POINTS = "<!-- points -->"
+#: Where the reading of imports begins; `strategies` is loaded by name, when a check looks for a counterexample.
+PUBLIC = ("checks", "strategies")
+#: Never for students: the text with the solutions, the marking, the wrong answers.
+PRIVATE = ("lab", "marking", "wrong")
 SCHEMA = 3  # nbgrader's, since 0.6
 _TOKENS = re.compile(r"[0-9a-z]+|[^0-9a-z]+")
 KERNEL = {
@@ -61,6 +65,31 @@ def write_release(lab: Lab, folder: str | Path) -> Path:
 def write_solution(lab: Lab, folder: str | Path) -> Path:
     """Write the notebook with solutions into `folder`; return its path. It is the teacher's: never publish it."""
     return _write(Path(folder) / f"{lab.name}.ipynb", solution_notebook(lab))
+
+
+def check_files(folder: Path) -> list[str]:
+    """Return the names of `checks.py`, `strategies.py` and all files of `folder` that they import, in order.
+
+    Raises LabError where one of them imports a file that is the teacher's.
+    """
+    found, left = set(), [stem for stem in PUBLIC if (folder / f"{stem}.py").is_file()]
+    while left:
+        stem = left.pop()
+        if stem in PRIVATE:
+            raise LabError(f"{folder.name}: its checks import {stem}.py, which is not for students.")
+        found.add(stem)
+        left += [one for one in _siblings(folder, stem) if one not in found]
+    return sorted(f"{stem}.py" for stem in found)
+
+
+def _siblings(folder, stem):
+    """Return the stems of the files in `folder` that `stem`.py imports, wherever in it the import stands."""
+    tree = ast.parse((folder / f"{stem}.py").read_text(encoding="utf-8"))
+    names = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.level == 1:
+            names |= {node.module.partition(".")[0]} if node.module else {alias.name for alias in node.names}
+    return sorted(name for name in names if (folder / f"{name}.py").is_file())
 
 
 def difference(lab: Lab) -> str | None:
@@ -132,15 +161,12 @@ def marked_by(exercise: Marking) -> str:
     """Return the kind of evidence that is asked of `exercise`, and where it is taken."""
     if exercise.manual:
         return "a person reads it"
-    cases = exercise.cases(drawing(b"table", exercise.name))
-    kind = _together([exercise.kind(case).describe() for case in cases])
+    kind = _together([exercise.kind(case).describe() for case in exercise.cases(drawing(b"table", exercise.name))])
     if exercise.host is not None:
         return f"{kind}; and what a second process saw: {exercise.host.seen.describe()}"
     if exercise.race is not None:
         return f"{kind}; and its speed, as a ratio, timed outside: {exercise.race.times:g} times the reference's"
-    if exercise.call not in (None, VALUE):
-        return f"{kind}, from a run that the grader steers"
-    return kind
+    return kind if exercise.call in (None, VALUE) else f"{kind}, from a run that the grader steers"
 
 
 def _together(texts):

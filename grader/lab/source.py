@@ -18,6 +18,7 @@ BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
 #: The first line of every exercise's cell: an editor that rewrites ids and metadata keeps it.
 MARKER = "# exercise: {}"
 MARKED = re.compile(r"^[ \t]*#+[ \t]*exercise:[ \t]*([a-z][a-z0-9_]*)[ \t]*\r?$", re.M)
+_SOLUTION = re.compile(rf"^(?P<indent>[ \t]*){BEGIN}[ \t]*\n(?P<lines>(?:.*\n)*?)[ \t]*{END}[ \t]*(?P<end>\n|\Z)", re.M)
 _CHECK = re.compile(r"^check\((?:\w+|.*[\"'](?P<named>\w+)[\"'])\)\s*$", re.M)
 
 
@@ -127,31 +128,19 @@ def _read_exercise(cell, name, points, seen):
 
 def split_solution(text: str, name: str) -> tuple[str, str]:
     """Return (release text with a stub for each solution, text with the solutions and without their markers)."""
-    stubbed, whole = [], []
-    region: list[str] | None = None
-    for line in text.splitlines():
-        if line.strip() == BEGIN and region is None:
-            region = []
-            indent = line[: len(line) - len(line.lstrip())]
-        elif line.strip() == END and region is not None:
-            stubbed.append(indent + _stub(region, name, indent))
-            whole += region
-            region = None
-        elif region is not None:
-            region.append(line)
-        else:
-            stubbed.append(line)
-            whole.append(line)
-    if region is not None or stubbed == whole:
+    stubbed = _SOLUTION.sub(lambda found: _stub(found, name), text)
+    if stubbed == text or re.search(rf"^\s*{BEGIN}\s*$", stubbed, re.M):
         raise LabError(f"exercise:{name}: its solution must stand between {BEGIN!r} and {END!r}, once or more.")
-    return "\n".join(stubbed), "\n".join(whole)
+    return stubbed, _SOLUTION.sub(r"\g<lines>", text).removesuffix("\n")
 
 
-def _stub(region, name, indent):
-    if not indent and any(re.match(rf"{name}\s*=", line) for line in region):
-        return f"{name} = ...  # your answer"
-    returns = any(line.lstrip().startswith("return") for line in region)
-    return "return ...  # your code" if returns else "...  # your code"
+def _stub(found, name):
+    lines, stub = found["lines"], "...  # your code"
+    if not found["indent"] and re.search(rf"^{name}\s*=", lines, re.M):
+        stub = f"{name} = ...  # your answer"
+    elif re.search(r"^\s*return", lines, re.M):
+        stub = f"return {stub}"
+    return found["indent"] + stub + found["end"]
 
 
 def _unique(wanted, seen):

@@ -5,6 +5,7 @@ import time
 
 from grader.marking.result_types import Kind, Malformed
 from grader.sandbox import SandboxStopped
+from grader.sandbox.bootstrap import framed
 from grader.sandbox.pipes import Pipes
 
 TEXT = 4096  # bytes of text in an answer
@@ -23,14 +24,14 @@ class Messages:
 
     def send(self, message: bytes, deadline: float) -> None:
         """Send `message` after its length in 8 bytes."""
-        self.running.send(struct.pack("<Q", len(message)) + message, _left(deadline))
+        self.running.send(framed(message), deadline - time.monotonic())
 
     def receive(self, count: int, deadline: float) -> bytes:
         """Return exactly `count` bytes."""
         if time.monotonic() > deadline:  # who writes without end is always ready to be read
             self.running.stop("time")
             raise SandboxStopped(self.running.close())
-        return self.running.receive(count, _left(deadline)) if count else b""
+        return self.running.receive(count, deadline - time.monotonic()) if count else b""
 
     def text(self, deadline: float, limit: int = TEXT) -> str:
         """Return a text that comes after its length in 4 bytes. Raises Malformed for one above `limit` bytes."""
@@ -54,7 +55,3 @@ class Messages:
             return kind.read(within)
         except (ValueError, OverflowError, MemoryError) as problem:
             raise Malformed(str(problem) or "more than can be held") from None
-
-
-def _left(deadline):
-    return max(0.0, deadline - time.monotonic())

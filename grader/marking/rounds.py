@@ -133,9 +133,8 @@ def _without_the_cell(rebuilt, stopped, open_, asked):
 def _ask_open(lab, steps, open_, asked, submission):
     for exercise in open_:
         try:
-            _ask(exercise, steps, asked, submission)
-        except _Over:
-            return  # the others are asked in the next round
+            if not _ask(exercise, steps, asked, submission):
+                return  # the others are asked in the next round
         except SandboxUnavailable:
             raise
         except (Exception, SystemExit) as failure:  # a lab's judge or oracle; whatever it raises is the lab's fault
@@ -157,11 +156,8 @@ def _told(lab, failure):
     return f"{type(failure).__name__}: {failure}{place}"
 
 
-class _Over(Exception):
-    """This sandbox can't be asked any more."""
-
-
 def _ask(exercise, steps, asked, submission):
+    """Ask one exercise; return whether this sandbox can be asked more."""
     results = asked.results[exercise.name]
     for number, case in enumerate(asked.cases[exercise.name]):
         if results[number] is not None:
@@ -171,13 +167,14 @@ def _ask(exercise, steps, asked, submission):
         except Stopped as stopped:
             said = f"{exercise.statement.question(case)}: {stopped.why}"
             _give_up_group(exercise, asked, number, Result(said, stopped.state))
-            raise _Over from None
+            return False
         if answer.kind == "absent":
             mine = [number for number, step in enumerate(steps) if step.exercise == exercise.name]
             errors = [submission.errors[number] for number in mine if number in submission.errors]
             asked.absent[exercise.name] = errors[-1] if errors else ""
-            return
+            break
         results[number] = Result(problem(exercise, case, answer))
+    return True
 
 
 def _give_up_group(exercise, asked, number, result):
@@ -192,8 +189,8 @@ def _give_up_group(exercise, asked, number, result):
 def _race(lab, rebuilt, exercise, asked, sandbox, secret):
     case, draw = asked.cases[exercise.name][-1], drawing(secret, f"{exercise.name} race")
     try:
-        lost = race(lab, [step.text for step in rebuilt.steps], exercise, case, sandbox, draw)
-        asked.races[exercise.name] = Result(lost)
+        cells = [step.text for step in rebuilt.steps]
+        asked.races[exercise.name] = Result(race(lab, cells, exercise, case, sandbox, draw))
     except Stopped as stopped:
         asked.races[exercise.name] = Result(f"in the race: {stopped.why}", stopped.state)
     except SandboxUnavailable:

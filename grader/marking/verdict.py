@@ -33,8 +33,8 @@ def verdict(exercise: Marking, asked: Asked, rebuilt: Rebuilt) -> ExerciseMark:
     name = exercise.name
     beside = "".join(f" Note: {one}." for one in asked.left_out)
     if exercise.manual:
-        missing = rebuilt.answered[name] != "changed"
-        return _mark(exercise, "missing" if missing else "graded", "A person marks this one.")
+        state = "graded" if rebuilt.answered[name] == "changed" else "missing"
+        return _mark(exercise, state, "A person marks this one.")
     if name in asked.failed:
         return _mark(exercise, "grader_failed", f"Our side failed, mark it again: {asked.failed[name]}.")
     if name in asked.hung:
@@ -49,8 +49,7 @@ def verdict(exercise: Marking, asked: Asked, rebuilt: Rebuilt) -> ExerciseMark:
 
 def _mark(exercise, state, reason, share=0.0, cases=()):
     points = exercise.points or 0
-    score = round(points * share, 4)
-    return ExerciseMark(exercise.name, state, score, points, _cut(reason), cases, exercise.manual)
+    return ExerciseMark(exercise.name, state, round(points * share, 4), points, _cut(reason), cases, exercise.manual)
 
 
 def _answered(exercise, asked, rebuilt):

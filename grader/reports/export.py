@@ -97,10 +97,8 @@ def canvas_file(totals: Sequence[Total], people: Sequence[Person], column: str, 
     `totals`: list of `Total`; `people`: the roster; `column`: the assignment's heading in Canvas, best as Canvas
     exports it, "Lab 3 (81234)"; `most`: points possible.
     """
-    known = {person.student: person for person in people}
     lines, unsure = [], []
-    for total in totals:
-        person = known.get(total.student, Person(total.student))
+    for total, person in _with_persons(totals, people):
         numbers = (person.canvas_id, person.sis_id, person.login)
         if not any(numbers):
             unsure.append(total.student)
@@ -111,12 +109,13 @@ def canvas_file(totals: Sequence[Total], people: Sequence[Person], column: str, 
 
 def moodle_file(totals: Sequence[Total], people: Sequence[Person], lab: str) -> str:
     """Return the text of a CSV file for Moodle's own gradebook import (Grades, Import, CSV file)."""
-    known = {person.student: person for person in people}
-    lines = []
-    for total in totals:
-        person = known.get(total.student, Person(total.student))
-        lines.append([total.student, person.login, person.sis_id, person.email, _number(total.score)])
+    lines = [[t.student, p.login, p.sis_id, p.email, _number(t.score)] for t, p in _with_persons(totals, people)]
     return plain_csv([["Username", "Login", "ID number", "Email address", lab], *lines])
+
+
+def _with_persons(totals, people):
+    known = {person.student: person for person in people}
+    return [(total, known.get(total.student, Person(total.student))) for total in totals]
 
 
 def _number(score):

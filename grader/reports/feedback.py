@@ -66,21 +66,21 @@ def feedback_page(
     a penalty's.
     """
     remarks = remarks or {}
-    title = f"{marks.lab}, {student}"
+    scores = {mark.name: _score(mark, remarks.get(mark.name, Manual())) for mark in marks.exercises}
     body = [
-        f"<header><p>{_line(student)}</p><h1>{_line(marks.lab)}</h1>{_total(marks, remarks)}</header><main>",
+        f"<header><p>{_line(student)}</p><h1>{_line(marks.lab)}</h1>{_total(marks, scores.values())}</header><main>",
         *(f'<p class="note">{_line(note)}</p>' for note in notes),
         '<section aria-label="Marks">',
-        *(_exercise(mark, remarks.get(mark.name, Manual()), marks) for mark in marks.exercises),
+        *(_exercise(mark, scores[mark.name], remarks.get(mark.name, Manual()), marks) for mark in marks.exercises),
         "</section>",
-        *_cells(marks, remarks),
+        *_cells(marks, scores),
         _log(marks.log),
         "</main>",
     ]
-    return f"{_head(title)}<body>{''.join(body)}</body></html>\n"
+    return f"{_head(marks.lab, student)}<body>{''.join(body)}</body></html>\n"
 
 
-def _head(title):
+def _head(lab, student):
     style = (files("grader.reports") / "feedback.css").read_text(encoding="utf-8")
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     # a meta policy is the only one that a file, opened from a disk or a download, can have
@@ -90,12 +90,11 @@ def _head(title):
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         '<meta name="color-scheme" content="light dark"><meta name="referrer" content="no-referrer">'
-        f"<title>{_line(title)}</title><style>{style}</style></head>"
+        f"<title>{_line(f'{lab}, {student}')}</title><style>{style}</style></head>"
     )
 
 
-def _total(marks, remarks):
-    scores = [_score(mark, remarks) for mark in marks.exercises]
+def _total(marks, scores):
     most = sum(mark.max_score for mark in marks.exercises)
     waiting = sum(score is None for score in scores)
     later = f'<p class="note">{waiting} not marked yet.</p>' if waiting else ""
@@ -103,31 +102,32 @@ def _total(marks, remarks):
     return f'<p class="total"><b>{got:g}</b> of {most:g} points</p>{later}'
 
 
-def _score(mark, remarks):
+def _score(mark, remark):
     """Return the exercise's points, or None where there is no mark yet."""
-    told = remarks.get(mark.name, Manual()).score
-    if told is not None:
-        return told
+    if remark.score is not None:
+        return remark.score
     unmarked = mark.state == "grader_failed" or (mark.manual and mark.state == "graded")
     return None if unmarked else mark.score
 
 
-def _exercise(mark, remark, marks):
-    score = _score(mark, {mark.name: remark})
+def _exercise(mark, score, remark, marks):
     kind, sign, words = _told(mark, score)
     there = any(cell["exercise"] == mark.name and not cell["given"] for cell in marks.cells)
     name = _line(mark.name)
     name = f'<a href="#{name}">{name}</a>' if there else name
-    given = "–" if score is None else f"{score:g}"
     right = mark.state == "graded" and score == mark.max_score
     told = mark.reason and not right and remark.score is None
     reason = f"<pre>{_text(mark.reason)}</pre>" if told else ""
     comment = f'<div class="comment"><p>From your teacher</p><pre>{_text(remark.comment)}</pre></div>'
     return (
-        f'<article class="{kind}"><h2>{name} <span class="score">{given} / {mark.max_score:g}</span></h2>'
+        f'<article class="{kind}"><h2>{name} <span class="score">{_given(score)} / {mark.max_score:g}</span></h2>'
         f'<p class="state"><span aria-hidden="true">{sign}</span> {words}</p>{reason}'
         f"{comment if remark.comment else ''}</article>"
     )
+
+
+def _given(score):
+    return "–" if score is None else f"{score:g}"
 
 
 def _told(mark, score):
@@ -140,22 +140,21 @@ def _told(mark, score):
     return ("partly", "◐", "partly right") if score > 0 else ("lost", "✕", "not right")
 
 
-def _cells(marks, remarks):
+def _cells(marks, scores):
     """Yield the cells that the student wrote or changed; the first of each exercise carries its mark."""
     left, pictures, named = PAGE, PICTURES, set()
     own = [(number, cell) for number, cell in enumerate(marks.cells, start=1) if _is_shown(cell)]
     if own:
         yield "<h2>Your notebook, as handed in</h2><p class='note'>The text of the lab's own cells is left out.</p>"
-    scores = {mark.name: (mark, _score(mark, remarks)) for mark in marks.exercises}
     for number, cell in own:
         text = "" if cell["given"] else plain(cell["text"], min(left, CELL)) if left > 0 else "… (the page is full)"
         left -= len(text)
         head, anchor = f"cell {number}" + (", the lab's own" if cell["given"] else ""), ""
         if cell["exercise"] in scores and cell["exercise"] not in named:
-            mark, score = scores[cell["exercise"]]
-            named.add(cell["exercise"])
+            mark = marks.exercise(cell["exercise"])
+            named.add(mark.name)
             anchor = f' id="{_line(mark.name)}"'
-            head += f" · {_line(mark.name)}, {'–' if score is None else f'{score:g}'} of {mark.max_score:g}"
+            head += f" · {_line(mark.name)}, {_given(scores[mark.name])} of {mark.max_score:g}"
         shown, pictures = _pictures(cell["pictures"], number, pictures)
         kind = "code" if cell["type"] == "code" else "prose"
         pre = f'<pre class="{kind}" tabindex="0">{escape(text)}</pre>' if text else ""

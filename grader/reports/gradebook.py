@@ -149,8 +149,7 @@ def _write_person(book, person):
         last, comma, first = (part.strip() for part in person.full_name.partition(","))
         first, last = (first, last) if comma else person.full_name.rpartition(" ")[::2]
     pairs = {"first_name": first, "last_name": last, "email": person.email, "lms_user_id": person.canvas_id}
-    told = {key: value[:128] for key, value in pairs.items() if value}
-    book.update_or_create_student(person.student, **told)
+    book.update_or_create_student(person.student, **{key: value[:128] for key, value in pairs.items() if value})
 
 
 def _write_marks(book, lab, rules, one, cells):
@@ -247,7 +246,6 @@ class _Cells:
             book.db.add(found)
         there = {one.cell_id for one in [*found.grades, *found.comments]}
         for cell in sorted(self.names.keys() - there):
-            kind = Grade if cell in self.graded else Comment
-            book.db.add(kind(cell_id=cell, notebook=found))
+            book.db.add((Grade if cell in self.graded else Comment)(cell_id=cell, notebook=found))
         if book.db.new:
             book.db.commit()

@@ -6,16 +6,16 @@ kept, and the same command goes on from there. Marking again what has not change
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from grader.classroom import atomic, history
 from grader.classroom.folders import ClassError, class_secret, not_a_student, shown, students_of
-from grader.classroom.marks_csv import Row, rows_of, rows_without
+from grader.classroom.marks_csv import Row, rows_of
 from grader.intake.attempts import attempts_of, counted, note_attempt, read_attempt
 from grader.intake.handed_in import read_handed_in
 from grader.lab.secret_draw import draw_secret
-from grader.marking.mark import mark_submission
+from grader.marking.mark import mark_submission, unasked
 from grader.runs import results
 from grader.runs.assignment import Assignment
 from grader.runs.workers import Task, mark_all
@@ -88,10 +88,10 @@ def grade(
     except KeyboardInterrupt:
         finished = False
     graded = [one for plan in plans if (one := mark_of.graded(plan))]
-    graded += [Graded(name, tuple(rows_without(name, lab, "refused", f"{why}.", safe))) for name, why in odd.items()]
+    graded += [mark_of.without(name, "refused", f"{why}.") for name, why in odd.items()]
     if finished and students is None:
         _since_path(course, lab).unlink(missing_ok=True)
-    changes = history.record(course, lab.name, [row for one in graded for row in one.rows], results.now())
+    changes = history.record(course, lab.name, [row for one in graded for row in one.rows], datetime.now(UTC))
     unknown = tuple(plan.student for plan in plans if plan.first_seen)
     return Grading(tuple(graded), tuple(changes), done, finished, unknown)
 
@@ -181,21 +181,23 @@ class _Keeper:
                 yield Task((plan.student, attempt.sha), data, secret)
 
     def keep(self, key, marks):
-        results.save_result(self.course, results.Result(*key, marks, self.fingerprint, self.safe, results.now()))
+        results.save_result(self.course, results.Result(*key, marks, self.fingerprint, self.safe, datetime.now(UTC)))
 
     def graded(self, plan):
         """Return the `Graded` of `plan`, of the best attempt where several count; None while it isn't marked."""
         if not plan.attempts:
-            return self._without(plan, plan.state, plan.reason)
+            return self.without(plan.student, plan.state, plan.reason)
         found = [one for attempt in plan.attempts if (one := self._one(plan.student, attempt))]
         if not found and plan.student in self.lost:
             gone = f"Our side failed: the copy in {self.course.kept}/attempts is gone. Import the notebook again."
-            return self._without(plan, "grader_failed", gone)
+            return self.without(plan.student, "grader_failed", gone)
         # of two that are worth the same the earlier one: it is the less late
         return max(found, key=lambda one: sum(row.score for row in one.rows) * (1 - one.cost), default=None)
 
-    def _without(self, plan, state, reason):
-        return Graded(plan.student, tuple(rows_without(plan.student, self.lab, state, reason, self.safe)))
+    def without(self, student, state, reason):
+        """Return the `Graded` of whom there is nothing to mark."""
+        marks = unasked(self.lab, state, reason)
+        return Graded(student, tuple(rows_of(student, marks, self.rules.lab(self.lab.name), self.safe)))
 
     def _one(self, student, attempt):
         result = results.read_result(self.course, self.lab.name, student, attempt.sha)
@@ -210,9 +212,9 @@ def _since(course, lab, again, students):
     """Return since when results count, None for always: an interrupted `again` goes on where it stopped."""
     path = _since_path(course, lab)
     if students is not None:
-        return results.now() if again else None
+        return datetime.now(UTC) if again else None
     if again and not path.exists():
-        atomic.write_json(path, results.now().isoformat())
+        atomic.write_json(path, datetime.now(UTC).isoformat())
     begun = atomic.read_json(path)
     return datetime.fromisoformat(begun) if begun else None
 

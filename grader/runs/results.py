@@ -6,7 +6,7 @@ was made: `fingerprint`. Policies of the class file are not in it.
 
 import hashlib
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from grader.sandbox.installation import CHECKOUT, OWN_PACKAGES
 
 @dataclass(frozen=True)
 class Result:
-    """The `marks` of the notebook `sha` of `student`; `safe`: they were made in a sandbox; `at`: when."""
+    """The `marks` of the notebook `sha` of `student`; `safe`: made in a sandbox; `at`: when, with a time zone."""
 
     student: str
     sha: str
@@ -40,7 +40,11 @@ def read_result(course: CourseFolder, lab: str, student: str, sha: str) -> Resul
     told = atomic.read_json(_path(course, lab, student, sha))
     if told is None:
         return None
-    return Result(**{**told, "marks": marks_from(told["marks"]), "at": datetime.fromisoformat(told["at"])})
+    marks = told["marks"]
+    exercises = tuple(ExerciseMark(**{**one, "cases": tuple(one["cases"])}) for one in marks["exercises"])
+    cells = tuple({**cell, "pictures": tuple(cell["pictures"])} for cell in marks["cells"])
+    marks = Marks(marks["lab"], exercises, cells, marks["log"])
+    return Result(**{**told, "marks": marks, "at": datetime.fromisoformat(told["at"])})
 
 
 def is_good(result: Result | None, fingerprint: str, safe: bool, since: datetime | None = None) -> bool:
@@ -49,18 +53,6 @@ def is_good(result: Result | None, fingerprint: str, safe: bool, since: datetime
         return False
     failed = any(mark.state == "grader_failed" for mark in result.marks.exercises)  # it is to be marked again
     return not failed and (result.safe or not safe)
-
-
-def marks_from(told: dict) -> Marks:
-    """Return the `Marks` that `asdict` told."""
-    exercises = tuple(ExerciseMark(**{**one, "cases": tuple(one["cases"])}) for one in told["exercises"])
-    cells = tuple({**cell, "pictures": tuple(cell["pictures"])} for cell in told["cells"])
-    return Marks(told["lab"], exercises, cells, told["log"])
-
-
-def now() -> datetime:
-    """Return the time that is written beside a result: aware, in UTC."""
-    return datetime.now(UTC)
 
 
 def fingerprint(folder: Path | str) -> str:

@@ -51,32 +51,28 @@ def mark_all(
         return
     # at the very most each exercise hangs in turn
     limit = (2 * len(lab.exercises) + 6) * (lab.seconds + 30) if seconds is None else seconds
-    waiting, more = iter(tasks), True
-    workers: dict[int, _Worker] = {}
+    waiting = iter(tasks)
+    workers: list[_Worker] = []
     try:
-        while more or workers:
-            while more and len(workers) < jobs:
-                first = next(waiting, None)
-                more = first is not None
-                if more:
-                    worker = _Worker(lab, sandbox, mark)
-                    worker.give(first, START)
-                    workers[worker.sentinel] = worker
-            for worker in _answered(workers) if workers else ():
-                task, marks, task_next = worker.task, worker.take(limit), None
+        while True:
+            while len(workers) < jobs and (first := next(waiting, None)) is not None:
+                workers.append(_Worker(lab, sandbox, mark))
+                workers[-1].give(first, START)
+            if not workers:
+                return
+            for worker in _answered(workers):
+                task, marks = worker.task, worker.take(limit)
                 if marks is None:
                     continue  # it has loaded the lab and begins
-                if not worker.broken and worker.count < LIFE:
-                    task_next = next(waiting, None) if more else None
-                    more = task_next is not None
-                if task_next is not None:
-                    worker.give(task_next, limit)
+                following = next(waiting, None) if not worker.broken and worker.count < LIFE else None
+                if following is not None:
+                    worker.give(following, limit)
                 else:
-                    del workers[worker.sentinel]
+                    workers.remove(worker)
                     worker.close()
                 yield task, marks
     finally:
-        for worker in workers.values():
+        for worker in workers:
             worker.close()
 
 
@@ -87,10 +83,10 @@ def failed(lab: Lab, why: str) -> Marks:
 
 def _answered(workers):
     """Wait, and return the workers that have answered, have ended or are overdue."""
-    patience = max(0.0, min(worker.deadline for worker in workers.values()) - time.monotonic())
-    ready = set(wait([handle for worker in workers.values() for handle in (worker.pipe, worker.sentinel)], patience))
+    patience = max(0.0, min(worker.deadline for worker in workers) - time.monotonic())
+    ready = set(wait([handle for worker in workers for handle in (worker.pipe, worker.sentinel)], patience))
     overdue = time.monotonic()
-    return [w for w in workers.values() if w.pipe in ready or w.sentinel in ready or w.deadline <= overdue]
+    return [w for w in workers if w.pipe in ready or w.sentinel in ready or w.deadline <= overdue]
 
 
 class _Worker:

@@ -43,21 +43,16 @@ class ControlGroup:
     def cpu_seconds(self) -> float | None:
         """Return the processor seconds of all that ran in the group, also of what has ended; None: not counted."""
         for folder in self.folders:
-            words = _read(folder / "cpu.stat").split()
-            if "usage_usec" in words:
-                return int(words[words.index("usage_usec") + 1]) / 1e6
-            if used := _read(folder / "cpuacct.usage").strip():
-                return int(used) / 1e9
+            if (used := _counted(folder / "cpu.stat", "usage_usec")) is not None:
+                return used / 1e6
+            if text := _read(folder / "cpuacct.usage").strip():
+                return int(text) / 1e9
         return None
 
     def ran_out_of_memory(self) -> bool:
         """Tell whether the kernel killed a process of the group for its memory."""
-        for folder in self.folders:
-            for name in ("memory.events", "memory.oom_control"):
-                words = _read(folder / name).split()
-                if "oom_kill" in words and int(words[words.index("oom_kill") + 1]) > 0:
-                    return True
-        return False
+        accounts = (folder / name for folder in self.folders for name in ("memory.events", "memory.oom_control"))
+        return any(_counted(account, "oom_kill") for account in accounts)
 
 
 @contextmanager
@@ -127,6 +122,11 @@ def _remove(folder):
             if error.errno not in (errno.EBUSY, errno.ENOENT) or time.monotonic() > deadline:
                 raise
             time.sleep(0.005)
+
+
+def _counted(path, name):
+    words = _read(path).split()
+    return int(words[words.index(name) + 1]) if name in words else None
 
 
 def _read(path):

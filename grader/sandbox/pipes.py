@@ -5,7 +5,7 @@ import select
 import time
 from typing import Any, NoReturn, Self
 
-from grader.sandbox.errors import Ended
+from grader.sandbox.errors import Ended, SandboxStopped
 from grader.sandbox.usage import Look
 
 AT_ONCE = 64 * 1024  # bytes: what a pipe holds
@@ -15,7 +15,7 @@ class Pipes:
     """A program at the other end of two pipes; use it in a `with`, whose end ends the program.
 
     A subclass sets `_requests` and `_evidence` (descriptors that don't block) and `_deadline` (of the whole, on the
-    monotonic clock), and says how the program is ended: `stop`, `close` and `_stopped`.
+    monotonic clock), and says how the program is ended: `stop` and `close`.
     """
 
     ended: Any = None  # `errors.Ended`, once it has
@@ -75,7 +75,8 @@ class Pipes:
             self._stopped("time")
 
     def _stopped(self, limit: str) -> NoReturn:
-        raise NotImplementedError
+        self.stop(limit)
+        raise SandboxStopped(self.close())
 
 
 def is_ready(descriptor: int, event: int, seconds: float) -> bool:

@@ -46,13 +46,13 @@ class Profile:
         if self.cpu_seconds is not None and not self.cpu_seconds > 0:
             raise ValueError(f"Profile(cpu_seconds={self.cpu_seconds!r}): give a number above 0, or leave it out.")
         if self.network not in ("none", "loopback"):
-            told = "none or loopback; a sandbox never has a real network."
-            raise ValueError(f"Profile(network={self.network!r}): {told}")
+            raise ValueError(
+                f"Profile(network={self.network!r}): none or loopback; a sandbox never has a real network."
+            )
         for name in ("files", "folders", "path"):
             for path in getattr(self, name):
                 if not path.startswith("/") or ".." in path.split("/") or "\0" in path:
-                    told = "a path inside starts with / and has no '..' in it."
-                    raise ValueError(f"Profile({name}={path!r}): {told}")
+                    raise ValueError(f"Profile({name}={path!r}): a path inside starts with / and has no '..' in it.")
 
     @property
     def cpu_limit(self) -> float:

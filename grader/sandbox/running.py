@@ -10,7 +10,7 @@ from contextlib import suppress
 from math import inf
 from typing import Any
 
-from grader.sandbox.errors import Ended, SandboxStopped
+from grader.sandbox.errors import Ended
 from grader.sandbox.pipes import AT_ONCE, Pipes
 from grader.sandbox.profile import Profile
 from grader.sandbox.usage import Look, look, usage
@@ -93,8 +93,7 @@ class Running(Pipes):
         # its pipe closes a moment before its end is seen: let it end by itself, then say how
         if limit == "silent":
             self._gone.wait(1.0)
-        self.stop(limit)
-        raise SandboxStopped(self.close())
+        super()._stopped(limit)
 
     def _guard(self):
         try:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from grader.sandbox.bootstrap import framed
-from grader.sandbox.errors import Ended, SandboxStopped
+from grader.sandbox.errors import Ended
 from grader.sandbox.installation import PACKAGES
 from grader.sandbox.pipes import Pipes, is_ready
 from grader.sandbox.profile import Profile
@@ -109,10 +109,6 @@ class UnsafeProcess(Pipes):
                 self._stopped("time")
             if (self._folder / "stdout").stat().st_size > self._profile.output:
                 self._stopped("output")
-
-    def _stopped(self, limit):
-        self.stop(limit)
-        raise SandboxStopped(self.ended)
 
     def _text(self, name):
         with (self._folder / name).open("rb") as file:

@@ -47,7 +47,8 @@ def read_submission(data: bytes) -> list[Cell]:
     for cell in _raw_cells(notebook):
         pictures = tuple(_pictures(cell)) if kept < PICTURES else ()
         kept += sum(map(len, pictures))
-        cells.append(Cell(_type(cell), _source(cell), tuple(_names(cell)), pictures if kept <= PICTURES else ()))
+        kind = cell["cell_type"] if cell.get("cell_type") in ("code", "markdown") else "raw"
+        cells.append(Cell(kind, _source(cell), tuple(_names(cell)), pictures if kept <= PICTURES else ()))
     if len(cells) > CELLS:
         raise TooLarge(f"it has {len(cells)} cells; {CELLS} is the most that is read.")
     return cells
@@ -88,10 +89,6 @@ def _raw_cells(notebook):
     if isinstance(major, int) and major > 4:
         raise Unreadable(f"its nbformat is {major}; 3 and 4 can be read. Save it with a JupyterLab 3 or 4.")
     return [cell for cell in found if isinstance(cell, dict)]
-
-
-def _type(cell):
-    return cell["cell_type"] if cell.get("cell_type") in ("code", "markdown") else "raw"
 
 
 def _source(cell):

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -10,21 +10,19 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from simgpu.calls.moves import move
 from simgpu.messages import not_dense
 from simgpu.ops import cost
+from simgpu.ops.call import Call
 from simgpu.ops.declarations import plan_of
-from simgpu.ops.dispatch import Call, drawn
+from simgpu.ops.dispatch import drawn
 from simgpu.ops.results import make_room, put
 from simgpu.ops.tensor import SimulatedTensor
-
-if TYPE_CHECKING:
-    from simgpu.session import SimulatedGPUs
-
+from simgpu.state import Simulation
 
 _CPU = torch.device("cpu")
 _push = torch._C._push_on_torch_dispatch_stack
 _depth = torch._C._len_torch_dispatch_stack
 
 
-def make(func: Callable, args: tuple, kwargs: dict, where: torch.device, simulation: "SimulatedGPUs") -> Any:
+def make(func: Callable, args: tuple, kwargs: dict, where: torch.device, simulation: Simulation) -> Any:
     """Return what `func`, which takes a `device`, makes on `where`."""
     options = {**kwargs, "device": _CPU}
     if options.pop("pin_memory", False):
@@ -39,7 +37,7 @@ def make(func: Callable, args: tuple, kwargs: dict, where: torch.device, simulat
     return move(made.detach(), where).requires_grad_(needs_gradient)
 
 
-def make_inside(func: Callable, args: tuple, kwargs: dict, where: torch.device, simulation: "SimulatedGPUs") -> Any:
+def make_inside(func: Callable, args: tuple, kwargs: dict, where: torch.device, simulation: Simulation) -> Any:
     """Return what `func` gives when the tensors that it makes for itself, on the C++ device, are put on `where`."""
     with _below(_Making(where, simulation)), torch._C.DisableTorchFunctionSubclass():
         return func(*args, **kwargs)

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 import torch.utils._device as default_device
@@ -22,9 +22,6 @@ from simgpu.ops.backward_formulas import entrance
 from simgpu.ops.mismatch import refused
 from simgpu.ops.tensor import SimulatedTensor
 
-if TYPE_CHECKING:
-    from simgpu.session import SimulatedGPUs
-
 _quiet = torch._C.DisableTorchFunctionSubclass
 _CPU = torch.device("cpu")
 _WRITES = re.compile(r"__i(add|sub|mul|truediv|div|pow|mod|floordiv)__|.*[^_]_").fullmatch  # names of functions
@@ -34,7 +31,7 @@ _autocast = torch.is_autocast_enabled
 class Functions(TorchFunctionMode):
     """Sees every function of torch that a thread calls while its simulation is active."""
 
-    def __init__(self, simulation: "SimulatedGPUs"):
+    def __init__(self, simulation: state.Simulation):
         self.simulation = simulation
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
@@ -193,9 +190,7 @@ SimulatedTensor.__torch_function__ = classmethod(_of_class)
 _BACKWARD = body_of(Tensor.backward)
 _GRAD = body_of(torch.autograd.grad)
 _CONVERTERS = (torch.tensor, torch.as_tensor, torch.asarray)
-_BODIES: dict[
-    Callable, Callable | None
-] = {}  # function of torch -> its body, None for one of C++; some hundred at most
+_BODIES: dict[Callable, Callable | None] = {}  # function -> its body, None for one of C++; some hundred at most
 _HANDLERS: dict[Any, Callable] = {
     Tensor.to: conversions.to,
     Tensor.cuda: conversions.cuda,

@@ -1,15 +1,27 @@
 """Who was busy, and when: a clock's spans as lanes of text, for a terminal or a notebook."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
 from simgpu.units import seconds_in_words
 
-if TYPE_CHECKING:
-    from simgpu.clock.modelled_clock import Span
-
 _WIDTH = 72  # characters for the whole stretch
 _SIGNS = {"launch": "|", "host": "h", "wait": ".", "work": "#", "copy": "="}
+
+
+@dataclass(frozen=True)
+class Span:
+    """Something busy on `lane` ("host", "gpu:0 compute", …) from `start` to `stop`, in modelled seconds.
+
+    `what` is "launch", "wait", "host", "work" or "copy"; `name` the op's; `stream` the number of its stream.
+    """
+
+    lane: str
+    what: str
+    start: float
+    stop: float
+    name: str = ""
+    stream: int = 0
 
 
 class Chart(str):
@@ -18,7 +30,7 @@ class Chart(str):
     __repr__ = str.__str__
 
 
-def chart(spans: "Sequence[Span]", title: str, label: str) -> Chart:
+def chart(spans: Sequence[Span], title: str, label: str) -> Chart:
     """Return the `Chart` of `spans`, a lane a line, the host's on top; `label` says what kind of seconds these are."""
     start = min((span.start for span in spans), default=0.0)
     length = max((span.stop for span in spans), default=start) - start

@@ -16,11 +16,10 @@ import threading
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 from weakref import WeakSet
 
-from simgpu.clock.chart import chart
+from simgpu.clock.chart import Span, chart
 from simgpu.clock.engine import Engine, common_gap
 from simgpu.models.device_model import DeviceModel, Work
 from simgpu.units import seconds_in_words
@@ -29,21 +28,6 @@ CALL = 1e-6  # seconds the host needs to record or ask an event; without it, a l
 _WAYS = ("copy in", "compute", "copy out")
 Place = int | None  # a device's index, None: the host
 SPANS = 20_000  # spans; a long training must not fill the memory with its past
-
-
-@dataclass(frozen=True)
-class Span:
-    """Something busy on `lane` ("host", "gpu:0 compute", …) from `start` to `stop`, in modelled seconds.
-
-    `what` is "launch", "wait", "host", "work" or "copy"; `name` the op's; `stream` the number of its stream.
-    """
-
-    lane: str
-    what: str
-    start: float
-    stop: float
-    name: str = ""
-    stream: int = 0
 
 
 class Booked(NamedTuple):

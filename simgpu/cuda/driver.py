@@ -8,17 +8,13 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
 
 import torch
 
-from simgpu.memory.accounts import Account
+from simgpu.clock.modelled_clock import ModelledClock
+from simgpu.memory.accounts import Account, MemoryAccounts
 from simgpu.messages import invalid_ordinal
 from simgpu.models.device_model import DeviceModel
-
-if TYPE_CHECKING:
-    from simgpu.session import SimulatedGPUs
-
 
 # hardware, as its data sheet names it -> compute capability, multiprocessors. NVIDIA's list of compute capabilities
 # (developer.nvidia.com/cuda-gpus) and the white papers of the architectures: H200 and H100 SXM 132, A100 108, T4 40.
@@ -26,10 +22,11 @@ _KNOWN = {"H200": ((9, 0), 132), "H100": ((9, 0), 132), "A100": ((8, 0), 108), "
 
 
 class Driver:
-    """Answers for the simulated GPUs `gpus`; the current device is a thread's own, as in CUDA, and starts at 0."""
+    """Answers for the GPUs of `clock` and `memory`; the current device is a thread's own, as in CUDA, from 0 on."""
 
-    def __init__(self, gpus: "SimulatedGPUs"):
-        self.gpus = gpus
+    def __init__(self, clock: ModelledClock, memory: MemoryAccounts):
+        self.clock = clock
+        self.memory = memory
         self._mine = threading.local()
 
     def current(self) -> int:
@@ -45,7 +42,7 @@ class Driver:
 
     def legal(self, index: int) -> int:
         """Return `index`; raises CUDA's error when there is no such device."""
-        if index >= self.gpus.count:
+        if index >= self.clock.count:
             raise torch.AcceleratorError(invalid_ordinal())
         return index
 
@@ -55,11 +52,11 @@ class Driver:
 
     def wait(self, index: int | None = None) -> None:
         """Wait for a device, the current one when no index is given."""
-        self.gpus.clock.synchronize(self.legal(self.current() if index is None else index))
+        self.clock.synchronize(self.legal(self.current() if index is None else index))
 
     def account(self, index: int) -> Account:
         """Return the memory account of a device, the current one for -1."""
-        return self.gpus.memory.account(self.legal(self.current() if index < 0 else index))
+        return self.memory.account(self.legal(self.current() if index < 0 else index))
 
     def free_and_total(self, index: int) -> tuple[int, int]:
         """Return the bytes that no one reserves and all bytes: what cudaMemGetInfo tells."""
@@ -73,21 +70,20 @@ class Driver:
 
     def properties(self, index: int) -> "DeviceProperties":
         """Return what torch.cuda.get_device_properties tells of a device."""
-        return properties_of(self.gpus.model, self.legal(index))
+        return properties_of(self.clock.model, self.legal(index))
 
     def empty_cache(self) -> None:
         """Give back what is reserved and unused on every device."""
-        for index in range(self.gpus.count):
+        for index in range(self.clock.count):
             self.account(index).empty_cache()
 
 
 def c_functions(driver: Driver) -> dict[str, Callable]:
     """Return torch._C's functions for CUDA and for accelerators as name -> function of the simulated driver."""
-    gpus = driver.gpus
     cuda: dict[str, Callable] = {
         "init": lambda: None,
         "isInBadFork": lambda: False,
-        "getDeviceCount": lambda: gpus.count,
+        "getDeviceCount": lambda: driver.clock.count,
         "getDevice": driver.current,
         "setDevice": driver.use,
         "exchangeDevice": driver.exchange,

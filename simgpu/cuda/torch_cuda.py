@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
@@ -17,10 +17,7 @@ from simgpu.cuda import streams
 from simgpu.cuda.driver import Driver, c_functions, runtime
 from simgpu.cuda.generators import Generator
 from simgpu.memory import host
-
-if TYPE_CHECKING:
-    from simgpu.session import SimulatedGPUs
-
+from simgpu.state import Simulation
 
 _ABSENT = object()
 #: NVTX marks, by the names of its C library, for a profiler that isn't there: taken and dropped.
@@ -43,7 +40,7 @@ _REFUSED = (
 
 
 @contextmanager
-def patched(gpus: "SimulatedGPUs") -> Iterator[Driver]:
+def patched(gpus: Simulation) -> Iterator[Driver]:
     """Within the `with`, torch.cuda and torch.accelerator answer for `gpus` (a `SimulatedGPUs`), in every thread.
 
     What torch.cuda's Python asks of its C library is answered by a simulated driver; `Event`, `Stream`, `Generator`,
@@ -51,9 +48,9 @@ def patched(gpus: "SimulatedGPUs") -> Iterator[Driver]:
     *function* of torch.cuda that a program imported by name before works as well; a replaced *class* imported by name
     (`from torch.cuda import Event`) stays torch's own and fails as it does without a GPU: import it afterwards.
     """
-    driver = Driver(gpus)
+    driver = Driver(gpus.clock, gpus.memory)
     with ExitStack() as stack:
-        for owner, name, value in _replacements(driver):
+        for owner, name, value in _replacements(driver, gpus.randomness.defaults):
             stack.callback(_put_back, owner, name, vars(owner).get(name, _ABSENT))
             setattr(owner, name, value)
         _forget_answers()
@@ -61,7 +58,7 @@ def patched(gpus: "SimulatedGPUs") -> Iterator[Driver]:
         yield driver
 
 
-def _replacements(driver):
+def _replacements(driver, generators):
     """Yield (owner, name, value) for every attribute of torch that a simulation replaces."""
     cuda, answers = torch.cuda, c_functions(driver)
     for name, function in answers.items():
@@ -73,7 +70,7 @@ def _replacements(driver):
     yield cuda, "_cudart", runtime(driver)
     yield cuda, "_initialized", True
     yield cuda, "_cached_device_count", None
-    yield cuda, "default_generators", driver.gpus.randomness.defaults
+    yield cuda, "default_generators", generators
     yield torch.cuda.graphs, "_cuda_isCurrentStreamCapturing", answers["_cuda_isCurrentStreamCapturing"]
     for owner in (cuda, torch.cuda.memory):
         yield owner, "memory_summary", _summary(driver)

@@ -20,8 +20,7 @@ def pin(tensor: torch.Tensor, device: object = None) -> torch.Tensor:
     `device` is taken and ignored, as torch deprecates it. Raises torch's RuntimeError for a tensor on a device.
     """
     if tensor.device.type != "cpu" or tensor.is_sparse:
-        kind = tensor.type() if tensor.is_sparse else f"torch.cuda.{_type_name(tensor)}"
-        raise RuntimeError(f"cannot pin '{kind}' only dense CPU tensors can be pinned")
+        raise RuntimeError(f"cannot pin '{tensor.type()}' only dense CPU tensors can be pinned")
     return tensor if is_pinned(tensor) else mark(tensor.detach().clone())
 
 
@@ -40,10 +39,6 @@ def mark(tensor: torch.Tensor) -> torch.Tensor:
     key = storage._cdata
     _PINNED[key] = weakref.ref(storage, lambda gone: _PINNED.get(key) is gone and _PINNED.pop(key))
     return tensor
-
-
-def _type_name(tensor):
-    return torch.empty(0, dtype=tensor.dtype).type().removeprefix("torch.")
 
 
 def free_of_system() -> int:

@@ -10,11 +10,8 @@ import torch
 
 _ENGINE = torch.autograd.graph._engine_run_backward.__code__
 _OWN = torch.autograd.function.BackwardCFunction.apply.__code__  # calls the `backward` that a program wrote
-
-
-_ENTRANCES: set[int] = (
-    set()
-)  # ids of the code of functions through which a program's own calls come: a code's hash is slow
+# Ids of the code of functions through which a program's own calls come: a code's hash is slow.
+_ENTRANCES: set[int] = set()
 
 
 def entrance(function: Callable) -> Callable:

@@ -6,17 +6,17 @@ from torch import Tensor
 from torch._ops import OpOverload
 
 from simgpu.memory.host import is_pinned, mark
-from simgpu.messages import closed
 from simgpu.ops import cost
 from simgpu.ops.backward_formulas import in_formula
 from simgpu.ops.declarations import OpPlan
 from simgpu.ops.results import put
+from simgpu.state import opened
 
 
 def to_copy(cls: type, func: OpOverload, plan: OpPlan, args: tuple, kwargs: dict) -> Tensor:
     """Copy to another device or dtype."""
     source = args[0]
-    simulation = _open(source)
+    simulation = opened(source.simulation)
     target = kwargs.get("device") or source.where
     if target.type == "cpu" and not hasattr(source, "leaves"):
         target = source.where  # C++ says so when it means a tensor's device: it knows no other
@@ -40,7 +40,7 @@ def to_copy(cls: type, func: OpOverload, plan: OpPlan, args: tuple, kwargs: dict
 def copy_(cls: type, func: OpOverload, plan: OpPlan, args: tuple, kwargs: dict) -> Tensor:
     """Write one tensor's numbers into another, wherever the two lie."""
     target, source = args[0], args[1]
-    simulation = _open(source if type(source) is cls else target)
+    simulation = opened((source if type(source) is cls else target).simulation)
     to, origin = (_numbers(cls, tensor) for tensor in (target, source))
     func(to, origin)
     if target.device == source.device or in_formula():
@@ -56,7 +56,7 @@ def copy_(cls: type, func: OpOverload, plan: OpPlan, args: tuple, kwargs: dict) 
 def item(cls: type, func: OpOverload, plan: OpPlan, args: tuple, kwargs: dict) -> Any:
     """Read the one number of a tensor: the host waits for it."""
     source = args[0]
-    _open(source).clock.copy(source.where.index, None, source.element_size(), name="item")
+    opened(source.simulation).clock.copy(source.where.index, None, source.element_size(), name="item")
     return func(source.numbers)
 
 
@@ -68,12 +68,5 @@ def _spend(simulation, source, target, on_host, nbytes, non_blocking):
 def _numbers(cls, tensor):
     if type(tensor) is not cls:
         return tensor
-    _open(tensor)
+    opened(tensor.simulation)
     return tensor.numbers
-
-
-def _open(tensor):
-    """Return the simulation of `tensor`, or raise if it is closed."""
-    if tensor.simulation.closed:
-        raise RuntimeError(closed(tensor.simulation))
-    return tensor.simulation

@@ -7,11 +7,13 @@ from torch import Tensor
 from torch._ops import OpOverload
 from torch.utils._pytree import tree_leaves
 
-from simgpu.messages import closed, no_kernel, not_dense
+from simgpu.messages import no_kernel, not_dense
 from simgpu.ops import copies, cost, mismatch
+from simgpu.ops.call import Call
 from simgpu.ops.declarations import OpPlan, plan_of
 from simgpu.ops.repeated import remember, run_again
 from simgpu.ops.results import make_room, put, put_all, written
+from simgpu.state import opened
 
 _PLANS: dict[int, OpPlan] = {}
 _NOTHING: dict[str, Any] = {}
@@ -52,39 +54,6 @@ def run_op(cls: type, func: OpOverload, types: Any, args: tuple = (), kwargs: di
     return _on_device(call, func, args, kwargs, inner, named, made)
 
 
-class Call:
-    """The tensors of one op: `where` its first simulated one is, and the `others`, which are elsewhere."""
-
-    __slots__ = ("cls", "plan", "first", "where", "simulation", "others")
-    where: Any  # None until there is one
-    others: Any
-
-    def __init__(self, cls: type, plan: OpPlan):
-        self.cls = cls
-        self.plan = plan
-        self.where = self.others = None
-
-    def numbers_of(self, value: Any) -> Any:
-        """Return `value` with the plain tensors in place of the simulated ones."""
-        kind = type(value)
-        if kind is self.cls:
-            if self.where is None:
-                if value.simulation.closed:
-                    raise RuntimeError(closed(value.simulation))
-                self.first, self.where, self.simulation = value, value.where, value.simulation
-            elif value.where is not self.where:  # one object stands for each device of a simulation
-                self._elsewhere(value)
-            return value.numbers
-        if kind is list or kind is tuple:
-            return kind(map(self.numbers_of, value))
-        if isinstance(value, Tensor):
-            self._elsewhere(value)
-        return value
-
-    def _elsewhere(self, value):
-        self.others = [*(self.others or ()), value]
-
-
 def drawn(func: OpOverload, plan: OpPlan, inner: list, named: dict, call: Call) -> Any:
     """Run an op that draws random numbers, on the device's generator unless it is given one."""
     if named.get("generator") is not None:
@@ -118,9 +87,7 @@ def _on_device(call, func, args, kwargs, inner, named, made):
 
 def _run_foreign(cls, func, args, kwargs):
     """Run an op that is not torch's own by the kernel it has for CUDA, on the simulated tensors themselves."""
-    simulation = next(value.simulation for value in tree_leaves((args, kwargs)) if type(value) is cls)
-    if simulation.closed:
-        raise RuntimeError(closed(simulation))
+    simulation = opened(next(value.simulation for value in tree_leaves((args, kwargs)) if type(value) is cls))
     if not torch._C._dispatch_has_computed_kernel_for_dispatch_key(func.name(), "CUDA"):
         raise NotImplementedError(no_kernel(func._schema.name))
     # We are called with functions hidden, and the kernel is a program like any other.

@@ -1,31 +1,27 @@
 """Tensors of one op on different devices: what CUDA allows, and what it says of the rest."""
 
-from typing import TYPE_CHECKING
-
 import torch
 from torch import Tensor
 from torch._ops import OpOverload
 
 from simgpu import messages
 from simgpu.ops.backward_formulas import in_formula, made_by_formula
-
-if TYPE_CHECKING:
-    from simgpu.ops.dispatch import Call
-
+from simgpu.ops.call import Call
+from simgpu.state import opened
 
 _CONVOLUTIONS = {"convolution", "_convolution", "convolution_overrideable"}
 
 
-def check(call: "Call", func: OpOverload, args: tuple, kwargs: dict) -> None:
+def check(call: Call, func: OpOverload, args: tuple, kwargs: dict) -> None:
     """Refuse the tensors of `call` that are elsewhere than its first simulated one, where CUDA refuses them."""
     plan = call.plan
     written = _written(func, args, kwargs)
     formula = None
     for other in call.others:
         simulated = type(other) is call.cls
-        if simulated and other.simulation.closed:
-            raise RuntimeError(messages.closed(other.simulation))
-        if not simulated and other.device.type == "cuda":
+        if simulated:
+            opened(other.simulation)
+        elif other.device.type == "cuda":
             raise RuntimeError(messages.real_beside_simulated(other.device))
         if plan.lengths and not simulated and other.dtype == torch.int64:
             continue

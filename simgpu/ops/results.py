@@ -1,24 +1,21 @@
 """What an op has made on the CPU, put on the simulated device: wrapped, counted in its memory, bounded beforehand."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor
 from torch._ops import OpOverload
 from torch.utils._pytree import tree_flatten, tree_map
 
+from simgpu.ops.call import Call
 from simgpu.ops.declarations import OpPlan
-
-if TYPE_CHECKING:
-    from simgpu.ops.dispatch import Call
-    from simgpu.session import SimulatedGPUs
-
+from simgpu.state import Simulation
 
 _LARGE = 2**28  # elements; below, a result is made without asking whether there is room for it
 
 
-def put(cls: type, numbers: Tensor, where: torch.device, simulation: "SimulatedGPUs", shares: bool = False) -> Tensor:
+def put(cls: type, numbers: Tensor, where: torch.device, simulation: Simulation, shares: bool = False) -> Tensor:
     """Return `numbers` as a tensor on `where`, which takes memory of the device unless it `shares` another's."""
     if not shares:
         storage = numbers.untyped_storage()
@@ -35,7 +32,7 @@ def put(cls: type, numbers: Tensor, where: torch.device, simulation: "SimulatedG
     return made
 
 
-def put_all(cls: type, plan: OpPlan, made: Any, where: torch.device, simulation: "SimulatedGPUs") -> Any:
+def put_all(cls: type, plan: OpPlan, made: Any, where: torch.device, simulation: Simulation) -> Any:
     """Return what an op made, each tensor in it on `where`."""
     if isinstance(made, Tensor):
         return put(cls, made, where, simulation, plan.sharing)
@@ -46,7 +43,7 @@ def put_all(cls: type, plan: OpPlan, made: Any, where: torch.device, simulation:
     return made
 
 
-def written(call: "Call", plan: OpPlan, args: tuple, kwargs: dict, made: Any) -> Any:
+def written(call: Call, plan: OpPlan, args: tuple, kwargs: dict, made: Any) -> Any:
     """Return the results of an op that writes: its own arguments, where a result is one."""
     if not plan.returned:
         return made
@@ -74,7 +71,7 @@ def _reshape(tensor):
 
 
 def make_room(
-    func: OpOverload, plan: OpPlan, args: Sequence, kwargs: dict, where: torch.device, simulation: "SimulatedGPUs"
+    func: OpOverload, plan: OpPlan, args: Sequence, kwargs: dict, where: torch.device, simulation: Simulation
 ) -> bool:
     """Raise before an op makes more than the device, or this computer, has room for: the numbers would be written
     before they are counted. Return whether it makes so little that asking is not needed."""

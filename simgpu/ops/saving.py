@@ -9,19 +9,17 @@ import re
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch.serialization import _package_registry, _validate_device, default_restore_location, register_package
 from torch.storage import TypedStorage, UntypedStorage
 
-if TYPE_CHECKING:
-    from simgpu.ops.tensor import SimulatedTensor
-    from simgpu.session import SimulatedGPUs
+from simgpu.state import Simulation
 
 
-def reduced(tensor: "SimulatedTensor", numbers: torch.Tensor, said: dict[str, Any]) -> tuple:
-    """Return what pickle writes for `tensor`, whose values are `numbers`: what torch writes for a tensor of CUDA.
+def reduced(tensor: torch.Tensor, numbers: torch.Tensor, said: dict[str, Any]) -> tuple:
+    """Return what pickle writes for a simulated `tensor` whose values are `numbers`: what torch does for one of CUDA.
 
     `said` is what a program has written on the tensor as attributes.
     """
@@ -71,7 +69,7 @@ class RestoredStorage(UntypedStorage):
 
 
 @contextmanager
-def restored(simulation: "SimulatedGPUs") -> Iterator[None]:
+def restored(simulation: Simulation) -> Iterator[None]:
     """Within the `with`, `torch.load` puts on the simulated devices what a file or `map_location` has there."""
 
     def deserialize(storage, location):

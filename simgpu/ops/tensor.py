@@ -6,9 +6,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from simgpu.messages import closed, no_interface, not_numpy
+from simgpu.messages import no_interface, not_numpy
 from simgpu.ops import saving
 from simgpu.ops.dispatch import run_op
+from simgpu.state import opened
 
 _wrap = Tensor._make_wrapper_subclass
 _CPU = torch.device("cpu")  # a wrapper whose C++ device is cuda aborts in autograd on a build without CUDA
@@ -140,6 +141,5 @@ def _said(tensor):
 
 def read(tensor: SimulatedTensor) -> Tensor:
     """Return the plain CPU tensor inside `tensor`, or raise if its simulation is closed."""
-    if tensor.simulation.closed:
-        raise RuntimeError(closed(tensor.simulation))
+    opened(tensor.simulation)
     return tensor.numbers

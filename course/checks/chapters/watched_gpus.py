@@ -10,7 +10,7 @@ import torch
 from course.devices.log import PlacementLog, log_placement
 
 if TYPE_CHECKING:
-    from simgpu import SimulatedGPUs
+    from simgpu.state import Simulation
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def gpus_for(count: int) -> AbstractContextManager:
 
 
 @contextmanager
-def modelled_gpu() -> Iterator["SimulatedGPUs"]:
+def modelled_gpu() -> Iterator["Simulation"]:
     """Within the `with`, simulated GPUs are active, whatever the machine has; yields them, modelled clock and all."""
     from course.devices import simulated_gpus
     from simgpu import active

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from grader.classroom.folders import ClassError
 from grader.intake import archive
 from grader.intake.attempts import PLATFORM, attempts_of
-from grader.intake.filenames import CANVAS, MOODLE, readings
 from grader.intake.importing import import_download
 from grader.intake.moodle import read_time, read_worksheet
+from grader.intake.owners import CANVAS, MOODLE, readings
 from grader.intake.roster import Person
 from tests.helpers.class_here import hand_in
 

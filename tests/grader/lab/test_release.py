@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from grader.lab import release
-from grader.lab.published import check_files
 from grader.lab.release import (
+    check_files,
     difference,
     lab_folders,
     marked_by,

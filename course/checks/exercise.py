@@ -38,14 +38,14 @@ class Case:
     plan: object = None
 
 
-def fixed_and_drawn(fixed: Iterable[tuple], drawn: Iterable[tuple]) -> list[Case]:
-    """Return the `Case`s of these tuples of arguments: of `fixed` ones, which everybody gets, then of `drawn` ones."""
-    return [Case(one, edge=True) for one in fixed] + [Case(one) for one in drawn]
-
-
 def asking(make: Callable) -> Callable[..., list[Case]]:
-    """Return the `cases` of an exercise from `make(draw)`, which gives (fixed, drawn) tuples of arguments."""
-    return lambda draw: fixed_and_drawn(*make(draw))
+    """Return the `cases` of an exercise from `make(draw)`: tuples of arguments that everybody gets, and drawn ones."""
+
+    def cases(draw):
+        fixed, drawn = make(draw)
+        return [Case(one, edge=True) for one in fixed] + [Case(one) for one in drawn]
+
+    return cases
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@ import time
 from collections.abc import Iterator
 
 from course.life.board import empty, put, to_text
+from course.life.files import pattern as named_pattern
 from course.life.files import read_pattern
-from course.life.patterns import pattern as named_pattern
 from course.life.run import run
 
 

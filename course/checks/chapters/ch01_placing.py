@@ -22,14 +22,13 @@ def _pairs():
 
 def _on_the_gpu(got, seen, a, b):
     """The product, computed on /gpu:0 from factors that came once each, and back on the CPU."""
-    wrong = _a_tensor(got, a @ b)
-    if wrong:
+    if wrong := _a_tensor(got, a @ b):
         return wrong
     if got.device.type != "cpu":
         return f"the product is on {got.device}; it should be back on the CPU"
     if not _products(seen, "/gpu:0"):
         return "no product ran on /gpu:0"
-    return _no_more_than(seen, "/gpu:0", _bytes(a) + _bytes(b))
+    return _no_more_than(seen, "/gpu:0", a.nbytes + b.nbytes)
 
 
 def _split_pairs():
@@ -39,8 +38,7 @@ def _split_pairs():
 
 def _split_product(got, seen, a, b):
     """The product joined on the CPU, half of the rows (one more or less) from each of the two GPUs."""
-    wrong = _a_tensor(got, a @ b)
-    if wrong:
+    if wrong := _a_tensor(got, a @ b):
         return wrong
     if got.device.type != "cpu":
         return f"the joined product is on {got.device}; it should be on the CPU"
@@ -48,7 +46,7 @@ def _split_product(got, seen, a, b):
         rows = sum(record.made[0][0] for record in _products(seen, device))
         if rows not in (len(a) // 2, -(-len(a) // 2)):
             return f"{device} computed {rows} of the {len(a)} rows"
-        most = -(-len(a) // 2) * a.shape[1] * a.element_size() + _bytes(b)
+        most = -(-len(a) // 2) * a.shape[1] * a.element_size() + b.nbytes
         complaint = _no_more_than(seen, device, most)
         if complaint is not True:
             return complaint
@@ -71,26 +69,18 @@ def _slow_fit(x, y, steps):
 
 def _fit(got, seen, x, y, steps):
     """The weights right and on /gpu:0; nothing computed on the CPU; the data moved there once, nothing else at all."""
-    wrong = _a_tensor(got, _slow_fit(x, y, steps))
-    if wrong:
+    if wrong := _a_tensor(got, _slow_fit(x, y, steps)):
         return wrong
     if got.device != torch.device("cuda", 0):
         return f"the weights are on {got.device}, not on cuda:0"
-    here = [record.op for record in seen.computed("/cpu:0") if record.shapes]
-    if here:
+    if here := [record.op for record in seen.computed("/cpu:0") if record.shapes]:
         return f"{len(here)} ops ran on the CPU, the first of them {here[0]}"
-    home = seen.moved("/cpu:0")
-    if home:
+    if home := seen.moved("/cpu:0"):
         return f"{home} bytes came back to the CPU; the loop needs none of them there"
     if not any(record.backward for record in seen.computed("/gpu:0")):
         return "no backward pass ran on /gpu:0"
     # weights made on the CPU and moved once are no mistake
-    return _no_more_than(seen, "/gpu:0", _bytes(x) + _bytes(y) + 4 * x.shape[1])
-
-
-def _darts():
-    for darts in (4_000, 40_000, 40_002):
-        yield (darts,)
+    return _no_more_than(seen, "/gpu:0", x.nbytes + y.nbytes + 4 * x.shape[1])
 
 
 def _darts_on_four(got, seen, darts):
@@ -133,10 +123,6 @@ def _no_more_than(seen, device, most):
     return moved <= most or f"{moved} bytes moved to {device}; {most} are enough"
 
 
-def _bytes(tensor):
-    return tensor.numel() * tensor.element_size()
-
-
 def _numbers(record):
     return sum(torch.Size(shape).numel() for shape in record.made)
 
@@ -165,7 +151,7 @@ EXERCISES = by_name(
     ),
     Exercise(
         "darts_on_four",
-        _darts,
+        lambda: [(4_000,), (40_000,), (40_002,)],
         accepts=_darts_on_four,
         watch=watched(4),
         hint='generator = torch.Generator(f"cuda:{k}").manual_seed(k); torch.rand(…, generator=…, device=…).',

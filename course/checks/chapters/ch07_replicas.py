@@ -53,19 +53,11 @@ def _with_a_limit(w, pushes, limit):
     return versions[-1], len(pushes) - (len(versions) - 1)
 
 
-def _rings():
-    yield from ((12, 1), (12, 2), (12, 3), (12, 4), (314_000, 5), (314_000, 8))
-
-
 def _bytes_given(size, ranks):
     """Go once around the ring with nobody else in it, and weigh what leaves."""
-    given = []
-    ring_all_reduce(torch.zeros(size, dtype=torch.uint8), 0, ranks, lambda piece: given.append(piece.nbytes), _itself)
+    given, values = [], torch.zeros(size, dtype=torch.uint8)
+    ring_all_reduce(values, 0, ranks, give=lambda piece: given.append(piece.nbytes), take=lambda piece: piece)
     return sum(given)
-
-
-def _itself(piece):
-    return piece
 
 
 EXERCISES = by_name(
@@ -87,5 +79,10 @@ EXERCISES = by_name(
         _with_a_limit,
         hint="staleness is the present version less the pulled one; only an applied gradient makes a version.",
     ),
-    Exercise("ring_bytes", _rings, _bytes_given, hint="how many pieces does a rank give, and how large is one?"),
+    Exercise(
+        "ring_bytes",
+        lambda: [(12, 1), (12, 2), (12, 3), (12, 4), (314_000, 5), (314_000, 8)],
+        _bytes_given,
+        hint="how many pieces does a rank give, and how large is one?",
+    ),
 )

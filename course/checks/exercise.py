@@ -117,7 +117,9 @@ class Exercise:
         elif not inspect.signature(self.cases).parameters:
             made = self.cases()
         else:
-            made = self.cases(_generator() if draw is None else draw)
+            from numpy.random import default_rng
+
+            made = self.cases(default_rng(SEED) if draw is None else draw)
         return (one if isinstance(one, Case) else Case(tuple(one)) for one in made)
 
     def complaint(self, case: Case, got: Any, seen: tuple = ()) -> str | None:
@@ -153,9 +155,3 @@ def by_name(*exercises: Exercise) -> dict[str, Exercise]:
 def strategy(module: str, name: str) -> Callable:
     """Return what gives the Hypothesis strategy that `module.name()` makes: loaded only when a check wants it."""
     return lambda: getattr(import_module(module), name)()
-
-
-def _generator():
-    import numpy
-
-    return numpy.random.default_rng(SEED)

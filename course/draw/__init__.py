@@ -10,12 +10,11 @@ from course.draw.crossover import copy_share, crossover
 from course.draw.darts import darts, error_law
 from course.draw.faults import faults
 from course.draw.film import film
-from course.draw.lanes import lanes
 from course.draw.ops import ops
 from course.draw.picture import Picture, css, figure, html, picture, table
 from course.draw.roofline import roofline
 from course.draw.slices import SliceMeans, slice_means
-from course.draw.timeline import timeline
+from course.draw.timeline import lanes, timeline
 from course.draw.training import Seen, learning, training
 
 __all__ = [
@@ -49,5 +48,5 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     if name == "animate":  # chapters read it as `draw.…`, but it needs an engine: it lives above
-        return import_module("course.widgets.animation").animate
+        return import_module("course.widgets.life_player").animate
     raise AttributeError(f"module 'course.draw' has no {name!r}; its names are {', '.join(__all__)}")

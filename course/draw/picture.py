@@ -89,9 +89,8 @@ def figure(**settings: Any) -> Iterator[tuple[Any, Any]]:
     import matplotlib
     from matplotlib.figure import Figure
 
-    size = settings.pop("figsize", STYLE["figure.figsize"])
     with _DRAWING, matplotlib.rc_context(STYLE):
-        drawn = Figure(figsize=size, layout="constrained")
+        drawn = Figure(figsize=settings.pop("figsize", None), layout="constrained")
         yield drawn, drawn.subplots(**settings)
 
 

@@ -43,14 +43,7 @@ def _fair(got, index, servers, darts):
         return f"the last server ends at dart {darts}"
     if not darts // servers <= last - first <= -(-darts // servers):
         return f"{last - first} darts; fair is {darts} / {servers} = {darts / servers:.3g}, rounded up or down"
-    return True
-
-
-def _no_gap(got, index, servers, darts):
     # the shares that begin at dart index·darts/servers, or that give the first servers one more
-    fair = _fair(got, index, servers, darts)
-    if fair is not True:
-        return fair
     cuts = {
         tuple(darts * part // servers for part in (index, index + 1)),
         tuple(-(-darts * part // servers) for part in (index, index + 1)),
@@ -74,5 +67,5 @@ EXERCISES = by_name(
         accepts=_enough,
         hint="solve 1.642 / √darts = wish for darts, and round up.",
     ),
-    Exercise("share", _share_cases, accepts=_no_gap, hint="darts * index // servers is a good place to begin."),
+    Exercise("share", _share_cases, accepts=_fair, hint="darts * index // servers is a good place to begin."),
 )

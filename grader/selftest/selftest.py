@@ -11,7 +11,9 @@ import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from grader.at_home import by_its_checks
 from grader.lab.release import difference, notebook_with, release_notebook, solution_notebook, text_of, write_release
@@ -198,7 +200,7 @@ def run(labs: Sequence[str], short: bool) -> int:
     for named in labs:
         folder = named if Path(named).is_dir() else Path("labs", named)
         try:
-            report = selftest_here(load_lab(folder), short, lambda line: print(line, flush=True))
+            report = selftest_here(load_lab(folder), short, tell=partial(print, flush=True))
         except LabError as error:
             print(error, file=sys.stderr)
             return 2
@@ -207,10 +209,10 @@ def run(labs: Sequence[str], short: bool) -> int:
     return 0 if fit else 1
 
 
-def selftest_here(lab: Lab, short: bool = False, tell: Callable[[str], object] = lambda line: None) -> Report:
+def selftest_here(lab: Lab, short: bool = False, **settings: Any) -> Report:
     """`selftest` in sandboxes, or without where this machine has none: the answers are the lab's own. It says so."""
     try:
-        return selftest(lab, short, tell=tell)
+        return selftest(lab, short, **settings)
     except SandboxUnavailable as problem:
         print(f"There is no sandbox here ({problem}); the lab's own answers are {WARNING}.", file=sys.stderr)
-        return selftest(lab, short, UnsafeSandbox, tell)
+        return selftest(lab, short, UnsafeSandbox, **settings)

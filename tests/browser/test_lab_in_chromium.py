@@ -70,16 +70,16 @@ def test_chapter_03_runs_and_the_life_player_answers_button_key_and_click(lab):
         player.locator(".generation"),
         player.locator(".population"),
     )
-    lab.page.wait_for_function("document.querySelector('.life-player .generation').textContent != ''")
+    lab.until("document.querySelector('.life-player .generation').textContent != ''")
     before, start = board.evaluate("c => c.toDataURL()"), int(generation.inner_text())
     player.locator("button.step").click()
-    lab.page.wait_for_function(f"document.querySelector('.life-player .generation').textContent == '{start + 1}'")
+    lab.until(f"document.querySelector('.life-player .generation').textContent == '{start + 1}'")
     assert board.evaluate("c => c.toDataURL()") != before
     living = int(population.inner_text())
     board.click(position={"x": 3, "y": 3})  # the corner: a dead cell comes alive
-    lab.page.wait_for_function(f"document.querySelector('.life-player .population').textContent == '{living + 1}'")
+    lab.until(f"document.querySelector('.life-player .population').textContent == '{living + 1}'")
     board.press("Space")
-    lab.page.wait_for_function(f"document.querySelector('.life-player .generation').textContent == '{start + 2}'")
+    lab.until(f"document.querySelector('.life-player .generation').textContent == '{start + 2}'")
     assert_nothing_went_wrong(lab)
 
 
@@ -118,18 +118,18 @@ def test_the_failure_lab_is_hit_by_its_buttons_and_shows_it_while_it_runs(lab, l
     assert failures(notebook) == [] and notebook["cells"][1]["outputs"][0]["data"]["text/plain"] == ["4"]
     widget = lab.page.locator(".jupyter-widgets.widget-vbox").first
     kill = widget.get_by_role("button", name="Kill worker")
-    lab.page.wait_for_function("() => document.querySelector('.widget-vbox svg text') !== null", timeout=60_000)
+    lab.until("document.querySelector('.widget-vbox svg text') !== null")
     version = "[...document.querySelectorAll('.widget-vbox svg text')].some(e => e.textContent.includes('worker 0'))"
-    lab.page.wait_for_function(f"() => {version}", timeout=60_000)  # the first gradients are drawn
+    lab.until(version)  # the first gradients are drawn
     kill.focus()
     lab.page.keyboard.press("Enter")
     for words in ("worker 1 killed", "worker 1 lost", "worker 1 joined"):
-        lab.page.wait_for_function(f"() => document.querySelector('.widget-vbox').textContent.includes('{words}')")
+        lab.until(f"document.querySelector('.widget-vbox').textContent.includes('{words}')")
     widget.get_by_role("button", name="Kill parameter server").click()
     for words in ("ps 0 killed", "restored from step"):
-        lab.page.wait_for_function(f"() => document.querySelector('.widget-vbox').textContent.includes('{words}')")
+        lab.until(f"document.querySelector('.widget-vbox').textContent.includes('{words}')")
     if folder := os.environ.get("COURSE_SCREENSHOTS"):
         lab.page.screenshot(path=f"{folder}/failure_lab.png")
     widget.get_by_role("button", name="Stop").click()
-    lab.page.wait_for_function("() => document.querySelector('.widget-vbox').textContent.includes('by its button')")
+    lab.until("document.querySelector('.widget-vbox').textContent.includes('by its button')")
     assert_nothing_went_wrong(lab)

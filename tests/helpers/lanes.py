@@ -3,17 +3,14 @@
 from xdist.scheduler import LoadScopeScheduling
 
 #: Files whose tests share nothing but take long: each of their tests may go to another process.
-APART = ("tests/notebooks/test_run_all.py",)
+APART = ("tests/notebooks/test_run_all.py", "tests/labs/test_every_lab.py")
 
 #: The files that take longest, the longest first: a quarter of a minute and more each.
 LONGEST = (
     "tests/notebooks/test_run_all.py",
     "tests/project/test_types.py",
     "tests/browser/test_lab_in_chromium.py",
-    "tests/labs/test_lab03.py",
-    "tests/labs/test_lab07.py",
-    "tests/labs/test_lab04.py",
-    "tests/labs/test_lab06.py",
+    "tests/labs/test_every_lab.py",
     "tests/course/cluster/multihost/test_scheduler_lost.py",
     "tests/slow/faults/test_faults.py",
     "tests/course/training/multihost/test_roles.py",

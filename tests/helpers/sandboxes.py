@@ -3,6 +3,7 @@
 import fcntl
 import os
 import struct
+import time
 from pathlib import Path
 
 import psutil
@@ -35,6 +36,19 @@ def outside():
     groups = {str(p) for p in Path("/sys/fs/cgroup").glob(f"**/{PREFIX}{os.getpid()}-*")}
     files = {str(p) for folder in ("/tmp", "/dev/shm", "/var/tmp") for p in Path(folder).glob("sandbox-was-here*")}
     return mounts, groups, abandoned() if AS_ROOT else set(), files
+
+
+def left_since(before, patience=20):
+    """Return what is there since `before` (an `outside()`) and stays for `patience` seconds, as a list.
+
+    What another test's grader leaves where it is killed goes soon after it: it is no leftover of whoever looks.
+    """
+    deadline = time.monotonic() + patience
+    while left := [one for now, then in zip(outside(), before, strict=True) for one in now - then]:
+        if time.monotonic() > deadline:
+            break
+        time.sleep(0.05)
+    return left
 
 
 def abandoned():

@@ -10,18 +10,10 @@ from hypothesis import strategies as st
 
 from course.checks import check
 from course.checks.discovery import load_part
-from grader.lab.source import load_lab, read_source
-from grader.selftest.selftest import selftest_here
+from grader.lab.source import read_source
 
 LAB = Path(__file__).parents[2] / "labs/lab07_replicas"
 oracles = load_part(LAB, "oracles")
-
-
-@pytest.mark.timeout(900)  # on a machine with much else to do
-def test_lab07_is_fit_for_a_class():
-    report = selftest_here(load_lab(LAB), short=True, tell=print)
-    assert report, report
-    assert report.answers > 60
 
 
 def module(name):

@@ -91,9 +91,9 @@ def test_what_is_shown_is_what_the_engine_read_and_says_that_it_is_modelled(widg
     assert picture.html == StopwatchComparison().static().html and "<script" not in picture.html
 
 
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("size", [SIZES[0], 1500, SIZES[-1]])
 @pytest.mark.parametrize("watch", NAMES)
-def test_every_stopwatch_has_a_picture_at_every_size(size, watch):
+def test_every_stopwatch_has_a_picture_from_the_smallest_size_to_the_largest(size, watch):
     with closing(StopwatchComparison(size=size, watch=watch)) as widget:
         right = watch in (WAITED, EVENTS)
         assert f'class="{"ok" if right else "wrong"}"' in widget.children[-1].value

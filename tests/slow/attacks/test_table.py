@@ -72,7 +72,7 @@ def test_what_a_sandboxs_user_left_is_noted(tmp_path):
         (host.root / "mine").touch()
         os.chown(host.root / "mine", user, user)
         sleeper = subprocess.Popen(["sleep", "60"], user=user)
-        found = " ".join(complaints(host, before))
+        found = " ".join(complaints(host, before, patience=0))
         sleeper.kill()
         sleeper.wait()
     assert f"owns {host.root / 'mine'}" in found

@@ -15,8 +15,6 @@ SHORT = [
     "disk full",
     "session interrupted",
     "connection cut in mid-message",
-    "connections reset",
-    "hook raises",
 ]
 
 

@@ -1,4 +1,7 @@
-"""Every lab runs from top to bottom: as released, when no check has passed, and with its solutions, when all do."""
+"""Every lab is fit for a class, and runs from top to bottom: as released, and with its solutions.
+
+As released no check has passed, with its solutions all do; marks tell right answers from wrong ones.
+"""
 
 import json
 import subprocess
@@ -9,8 +12,10 @@ import pytest
 
 from grader.lab.release import lab_folders, write_release
 from grader.lab.source import load_lab
+from grader.selftest.selftest import selftest_here
 
 ROOT = Path(__file__).resolve().parents[2]
+LABS = lab_folders(ROOT / "labs")
 PROGRAM = """
 import builtins, json, sys
 
@@ -39,9 +44,17 @@ def run(lab, cells, tmp_path):
     return dict(json.loads(done.stdout.splitlines()[-1]))
 
 
+@pytest.mark.timeout(900)  # on a machine with much else to do
+@pytest.mark.parametrize("folder", LABS, ids=lambda path: path.name)
+def test_a_lab_is_fit_for_a_class(folder):
+    # its own checks are tried by the test below
+    report = selftest_here(load_lab(folder), short=True, tell=print, checks=False)
+    assert report, report
+
+
 @pytest.mark.notebooks
 @pytest.mark.parametrize("as_released", [True, False], ids=["release", "solution"])
-@pytest.mark.parametrize("folder", lab_folders(ROOT / "labs"), ids=lambda path: path.name)
+@pytest.mark.parametrize("folder", LABS, ids=lambda path: path.name)
 def test_a_lab_runs_from_top_to_bottom(folder, as_released, tmp_path):
     lab = load_lab(folder)
     code = [cell for cell in lab.source.cells if cell.type == "code"]

@@ -42,8 +42,7 @@ def spans(history: np.ndarray) -> list[Span]:
     """
     begins: dict[int, float] = {}
     found = []
-    for row in history:
-        worker, arrived, applied = int(row["worker"]), float(row["arrived"]), float(row["applied"])
+    for worker, arrived, applied in history[["worker", "arrived", "applied"]].tolist():
         found.append(Span(worker, begins.get(worker, 0.0), arrived, applied))
         begins[worker] = applied
     return found
@@ -130,13 +129,11 @@ def lanes(spans: Sequence[Any], readings: Sequence[float], title: str, label: st
         axes.set_yticks(range(len(rows)), labels=[row.replace("gpu", "GPU") for row in reversed(rows)])
         axes.set_ylim(-0.5, len(rows) - 0.3)
         axes.set_xlim(0, 1.02 * length / scale)
-        words = f"{unit}, {label}"
-        axes.set_xlabel(words + ("; red lines: the stopwatch is read" if readings else ""))
+        axes.set_xlabel(f"{unit}, {label}{'; red lines: the stopwatch is read' if readings else ''}")
         axes.set_title(title)
-    alt = f"{title}. {len(spans)} spans on {len(rows)} lanes over {length / scale:.3g} {unit}, {label}"
-    return picture(
-        drawn, alt + (f"; read at {' and '.join(f'{reading:g}' for reading in readings)} s." if readings else ".")
-    )
+    read = f"; read at {' and '.join(f'{reading:g}' for reading in readings)} s" if readings else ""
+    alt = f"{title}. {len(spans)} spans on {len(rows)} lanes over {length / scale:.3g} {unit}, {label}{read}."
+    return picture(drawn, alt)
 
 
 def _order(lane):

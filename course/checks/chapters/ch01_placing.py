@@ -10,14 +10,14 @@ _STEPS, _RATE = 3, 0.1  # of `fit`
 _NUMBER = 8  # bytes of an int64: a count on its way home
 
 
-def _whole(rows, columns, start=1):
+def whole_numbers(rows: int, columns: int, start: int = 1) -> torch.Tensor:
     """Return a matrix of small whole numbers: every product of two is exact, in whatever order it is added up."""
     return (torch.arange(rows * columns).reshape(rows, columns) * 3 + start).remainder(7).float() - 3
 
 
 def _pairs():
     for rows, inner, columns in ((1, 1, 1), (2, 3, 2), (8, 5, 4), (5, 4, 3)):
-        yield _whole(rows, inner), _whole(inner, columns, start=2)
+        yield whole_numbers(rows, inner), whole_numbers(inner, columns, start=2)
 
 
 def _on_the_gpu(got, seen, a, b):
@@ -33,7 +33,7 @@ def _on_the_gpu(got, seen, a, b):
 
 def _split_pairs():
     for rows in (2, 6, 7, 3):
-        yield _whole(rows, 3), _whole(3, 2, start=2)
+        yield whole_numbers(rows, 3), whole_numbers(3, 2, start=2)
 
 
 def _split_product(got, seen, a, b):
@@ -55,7 +55,7 @@ def _split_product(got, seen, a, b):
 
 def _fits():
     for rows in (1, 4, 12):
-        x = _whole(rows, 3) / 4
+        x = whole_numbers(rows, 3) / 4
         yield x, x @ torch.tensor([[1.0], [2.0], [-1.0]]), _STEPS
 
 

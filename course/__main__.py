@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from course.deadlines import TASK_WAITS
+from course.signals import taken
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -144,22 +145,11 @@ def matmul(device: str, sizes: tuple[int, ...], **settings: Any) -> None:
 @click.option("--simulated-gpus", default=0, type=click.IntRange(0, 128), help="Simulated GPUs for the task.")
 def task(**settings: Any) -> None:
     """Start one task of a cluster on this machine and join it; SIGTERM or Ctrl-C ends it."""
-    with _told(ValueError, TypeError, IndexError, OSError), _ended_by_signals():
+    ends = taken(lambda *_: sys.exit(0), signal.SIGTERM, signal.SIGINT)  # the imports alone take seconds
+    with _told(ValueError, TypeError, IndexError, OSError), ends:
         from course.commands.task import run
 
         raise SystemExit(run(**settings))
-
-
-@contextmanager
-def _ended_by_signals():
-    """Within the `with`, SIGTERM and Ctrl-C end the process as asked for; a task's imports alone take seconds."""
-    numbers = (signal.SIGTERM, signal.SIGINT)
-    before = [signal.signal(number, lambda *_: sys.exit(0)) for number in numbers]
-    try:
-        yield
-    finally:
-        for number, handler in zip(numbers, before, strict=True):
-            signal.signal(number, handler)
 
 
 @main.command()

@@ -9,6 +9,7 @@ import datetime
 import os
 import re
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from distributed.security import Security
@@ -55,11 +56,10 @@ def write_certificate(path: str | Path, days: int = 365) -> Certificate:
     """
     made = new_certificate(days)
     try:
-        target = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with open(path, "x", encoding="ascii", opener=partial(os.open, mode=0o600)) as file:
+            file.write(made.certificate + made.key)
     except FileExistsError:
         raise FileExistsError(f"write_certificate({str(path)!r}): the file exists; remove it or name another") from None
-    with os.fdopen(target, "w", encoding="ascii") as file:
-        file.write(made.certificate + made.key)
     return made
 
 

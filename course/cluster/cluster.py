@@ -10,12 +10,11 @@ from distributed import Client
 from course.cluster.executor import ClusterExecutor, OpenWork
 from course.cluster.lease import Lease
 from course.cluster.pin import Pin, check_task, parse_pin, pinned
+from course.cluster.runtime import Runtime
 from course.cluster.spec import ClusterSpec
 from course.deadlines import CLIENT_CLOSES, DEVICES_ANSWER, LEASE_ANSWER, LEASE_LASTS
 
 if TYPE_CHECKING:
-    from course.cluster.local_runtime.runtime import LocalRuntime
-    from course.cluster.multihost.connect import RemoteRuntime
     from course.devices import DeviceList
 
 
@@ -26,7 +25,7 @@ class Cluster:
     end of a `with`, when nothing refers to it or its executor any more, and when Python ends.
     """
 
-    def __init__(self, client: Client, runtime: "LocalRuntime | RemoteRuntime"):
+    def __init__(self, client: Client, runtime: Runtime):
         self._client, self._runtime = client, runtime
         self._work = OpenWork()
         unwatch = runtime.watch(client, self._work)
@@ -122,21 +121,21 @@ class Cluster:
 
         Raises ValueError for a task that there is not, RuntimeError for a cluster that `connect` joined.
         """
-        self._runtime.kill(self._checked("kill", task))
+        self._runtime.signal(self._checked("kill", task), "kill")
 
     def freeze(self, task: str) -> None:
         """Stop the process of `task` without ending it (SIGSTOP): it holds its connections open and answers none.
 
         A local cluster replaces a task that has been frozen for 2.5 seconds. RuntimeError on Windows; raises as `kill`.
         """
-        self._runtime.freeze(self._checked("freeze", task))
+        self._runtime.signal(self._checked("freeze", task), "freeze")
 
     def thaw(self, task: str) -> None:
         """Let a frozen task go on where it was (SIGCONT); one that isn't frozen, or was replaced, goes on as it is.
 
         RuntimeError on Windows, and as for `kill`.
         """
-        self._runtime.thaw(self._checked("thaw", task))
+        self._runtime.signal(self._checked("thaw", task), "thaw")
 
     def restart(self, task: str | None = None) -> None:
         """End the process of `task`, or of every task, and wait for its successor, on the same port; frees a busy task.

@@ -76,12 +76,8 @@ class ClusterSpec:
     @property
     def tasks(self) -> list[str]:
         """The tasks' names, such as `/job:worker/task:0`, in the order given; the scheduler is not a task."""
-        return [
-            f"/job:{job}/task:{index}"
-            for job, addresses in self._jobs.items()
-            if job != "scheduler"
-            for index in range(len(addresses))
-        ]
+        jobs = [job for job in self._jobs if job != "scheduler"]
+        return [f"/job:{job}/task:{index}" for job in jobs for index in range(len(self._jobs[job]))]
 
     @property
     def scheduler(self) -> str | None:
@@ -97,11 +93,11 @@ class ClusterSpec:
         there = set(tasks)
         return [task for task in self.tasks if task not in there]
 
-    def local_share(self, address: str) -> int:
-        """Return how many tasks listen on the same host as `address`: they share its cores."""
+    def tasks_beside(self, address: str) -> list[str]:
+        """Return the names of the tasks that listen on the same host as `address`: they share its cores and GPUs."""
         host = address.rpartition(":")[0]
-        others = [one for job, them in self._jobs.items() if job != "scheduler" for one in them]
-        return sum(one.rpartition(":")[0] == host for one in others)
+        where = [one for job, them in self._jobs.items() if job != "scheduler" for one in them]
+        return [task for task, one in zip(self.tasks, where, strict=True) if one.rpartition(":")[0] == host]
 
     def num_tasks(self, job: str) -> int:
         """Return how many tasks `job` has; raise ValueError naming the jobs when there is no such job."""

@@ -7,11 +7,11 @@ from typing import Any
 import torch
 
 from course.training.driver.train import train
-from course.training.driver.training_plan import make_plan, participants
+from course.training.driver.training_plan import TrainingPlan, participants
 from course.training.hooks.base import StopOnNaN
 from course.training.problems.named import NamedProblem, named_problem
 from course.training.problems.problem import Problem
-from course.training.records.result import TrainingResult
+from course.training.records import TrainingResult, TrainingSettings
 
 
 def run(
@@ -87,7 +87,7 @@ def _role_of(
             f"--job-name {job}: a training has the roles ps and worker; the scheduler is in the first ps's process, "
             "or, with --scheduler-hosts, a task of its own: `python -m course task --job scheduler` with these hosts."
         )
-    participants(spec.tasks)
+    servers, workers = participants(spec.tasks)
     spec.task_address(job, index)
     choice = named_problem(problem, settings)
     made, steps = choice.made(optimizer, learning_rate), choice.steps if steps is None else steps
@@ -95,7 +95,7 @@ def _role_of(
         made([torch.zeros(1)])  # a first optimiser imports a lot: now, not when the shards are waited for
         return Role(spec, job, index, None), None
     task = choice.make()
-    plan = make_plan(task, spec.tasks, made, mode, workers=None, total_steps=steps, placement="by_size", **more)
+    plan = TrainingPlan(task, made, TrainingSettings(mode, len(workers), steps, **more), servers, workers)
     role = Role(spec, job, index, plan, hooks=(StopOnNaN(),), checkpoint_dir=checkpoint_dir, resume=resume)
     return role, lambda result: outcome(choice, task, result)
 

@@ -35,8 +35,7 @@ def traits_of(func: Any) -> Traits:
 
 
 def takes_shape_only(name: str) -> bool:
-    """Return whether the op `name` makes a tensor shaped like its input without reading it: `zeros_like`,
-    `new_empty`."""
+    """Return whether the op `name` makes a tensor shaped like its input without reading it, as `zeros_like` does."""
     return name.endswith("_like") or name.startswith("new_")
 
 

@@ -14,10 +14,9 @@ import torch
 from torch.nn.functional import mse_loss
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from course.devices.models import model_for
 from course.devices.names import name_of
 from course.devices.placement import place
-from course.devices.simulated import simulated_gpus
+from course.devices.simulated import model_for, simulated_gpus
 from simgpu import DeviceModel, ModelledClock, Work, active, work_of
 
 CPU = "/cpu:0"
@@ -111,9 +110,10 @@ def replay(placement: Sequence[str], width: int, model: "str | DeviceModel" = "H
     """Return the `Exploration` of `placement` by its clock alone: nothing is computed, no simulation is needed."""
     _check(placement)
     model, costs, moves = model_for(model), _costs(width), []
-    clock, where = ModelledClock(model, len(DEVICES) - 1), dict(zip(costs, placement, strict=False))
+    clock = ModelledClock(model, len(DEVICES) - 1)
+    where = {step.makes: device for step, device in zip(PROGRAM, placement, strict=True)}
     for step, device in zip((*PROGRAM, READ), (*placement, CPU), strict=True):
-        sizes = [costs[name][1] if name in costs else _size(name, width) for name in step.reads]
+        sizes = [costs[name][1] for name in step.reads]
         needed = _moves(step, [where.get(name, CPU) for name in step.reads], device, sizes)
         for move in needed:
             clock.copy(_index(move.origin), _index(move.target), move.nbytes)
@@ -169,23 +169,20 @@ def _gpus(model):
             gpus.clock = own
 
 
-def _shapes(width):
-    square = (width, width)
-    return {"x": (ROWS, width), "w": square, "v": square, "u": (width, RESULTS), "t": (ROWS, RESULTS)}
-
-
 @lru_cache(maxsize=2)  # drawing them takes longer than a run of the program
 def _inputs(width, device="cpu"):
     """Return name -> tensor, float32, on the CPU (or on meta), the same numbers every time."""
     made = None if device == "meta" else torch.Generator().manual_seed(1)
-    shapes = _shapes(width).items()
-    return {name: torch.randn(shape, generator=made, device=device) / shape[-1] ** 0.5 for name, shape in shapes}
+    square = (width, width)
+    shapes = {"x": (ROWS, width), "w": square, "v": square, "u": (width, RESULTS), "t": (ROWS, RESULTS)}
+    return {n: torch.randn(shape, generator=made, device=device) / shape[-1] ** 0.5 for n, shape in shapes.items()}
 
 
 @cache
 def _costs(width):
-    """Return name -> (its step's `Work`, bytes of its value), found on shapes alone."""
-    values, costs = dict(_inputs(width, "meta")), {}
+    """Return name -> (its step's `Work`, bytes of its value), inputs included, found on shapes alone."""
+    values = dict(_inputs(width, "meta"))
+    costs = {name: (Work(0, 0), value.nbytes) for name, value in values.items()}
     for step in PROGRAM:
         with _Counting() as counting:
             values[step.makes] = step.function(*(values[name] for name in step.reads))
@@ -203,11 +200,6 @@ class _Counting(TorchDispatchMode):
         found = work_of(func, args, kwargs or {}, made)
         self.work = found if found.bytes else self.work
         return made
-
-
-def _size(name, width):
-    rows, columns = _shapes(width)[name]
-    return 4 * rows * columns
 
 
 def _moves(step, places, device, sizes):

@@ -6,8 +6,6 @@ from typing import Any
 
 import torch
 
-from course.devices.rules import CallPlan, target
-
 
 def bring(args: tuple, kwargs: dict, device: torch.device, op: str) -> tuple[tuple, dict, list]:
     """Return `(args, kwargs, moved)`: the call's inputs on `device`, each tensor moved once, and a pair for each move,
@@ -59,12 +57,6 @@ def tensors_in(value: Any) -> list[torch.Tensor]:
     elif not isinstance(value, (list, tuple)):
         return []
     return [tensor for inside in value for tensor in tensors_in(inside)]
-
-
-def target_of(plan: CallPlan, args: tuple, kwargs: dict) -> torch.Tensor | None:
-    """Return the first tensor that the call writes to, or None when it writes to none."""
-    written = tensors_in(target(plan, args, kwargs))
-    return written[0] if written else None
 
 
 #: thread -> the remark on the op that runs there now. Empty but for moments: so the log sees at once that there is none

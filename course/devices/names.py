@@ -19,8 +19,7 @@ GRAMMAR = (
 )
 
 _JOB = r"[^/:\s]+"
-# TensorFlow writes /replica:0 between job and task; it has been 0 in every program since graphs were replicated by
-# hand.
+# TensorFlow writes /replica:0 between job and task; always 0 since graphs are no longer replicated by hand.
 _NAME = re.compile(
     rf"(?:/job:(?P<job>{_JOB}))?(?:/replica:0)?(?:/task:(?P<task>[0-9]+))?"
     r"(?:/(?:device:)?(?P<kind>[a-z]+)(?::(?P<index>[0-9]+))?)?",

@@ -17,7 +17,7 @@ from course.devices.fallback import missing_kernel, resolve, run_on_cpu
 from course.devices.machine import Device
 from course.devices.moves import noted
 from course.devices.names import DeviceName, name_of
-from course.devices.rules import CallPlan, Rule, plan_for
+from course.devices.rules import CallPlan, Rule, plan_for, target
 
 
 @dataclass(frozen=True, repr=False)
@@ -164,9 +164,9 @@ class Placement(TorchFunctionMode):
         if plan.rule is Rule.INDEXES and not moves.tensors_in(args[1:]):
             return None, ""
         if plan.rule is Rule.FOLLOWS or not _TELLING.isdisjoint(kwargs):
-            target = moves.target_of(plan, args, kwargs)
-            if target is not None:
-                return target.device, ""
+            written = moves.tensors_in(target(plan, args, kwargs))
+            if written:
+                return written[0].device, ""
         if self._fixed is not None:
             return self._fixed, self._note
         inputs = moves.tensors_in(args) + moves.tensors_in(kwargs)

@@ -50,16 +50,12 @@ class OpRecord:
     @property
     def moved_text(self) -> str:
         """The move in words, empty when nothing moved."""
-        if not self.bytes_moved:
-            return ""
-        return f"{self.bytes_moved:,} bytes from {self.origin}{self._marked(self.origin)}"
+        return f"{self.bytes_moved:,} bytes from {self.origin}{self._marked(self.origin)}" if self.bytes_moved else ""
 
     @property
     def seconds_text(self) -> str:
         """The seconds with a unit and who knows them, empty where they are unknown."""
-        if self.seconds is None:
-            return ""
-        return f"{in_words(self.seconds)} {self.seconds_kind}"
+        return "" if self.seconds is None else f"{in_words(self.seconds)} {self.seconds_kind}"
 
     @property
     def remarks(self) -> str:

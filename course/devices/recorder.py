@@ -2,8 +2,6 @@
 
 import sys
 import threading
-from dataclasses import dataclass
-from functools import cache
 from threading import get_ident
 from time import perf_counter
 from typing import NamedTuple
@@ -125,7 +123,7 @@ def _add(value, facts, stores):
     """Add shape, device, dtype and storage of a tensor, or of each one in a list."""
     if isinstance(value, Tensor):
         numbers = getattr(value, "numbers", value)  # where a simulated tensor keeps its numbers
-        facts += value.shape, value.device if numbers is value else _simulated(value.device), value.dtype
+        facts += value.shape, value.device if numbers is value else _Unreal(value.device), value.dtype
         stores.append(_storage(numbers))
     elif isinstance(value, (list, tuple)):
         for inside in value:
@@ -184,14 +182,10 @@ class _Fact(NamedTuple):
     simulated: bool
 
 
-@dataclass(frozen=True)
-class _Unreal:
+class _Unreal(NamedTuple):
     """A simulated device among the facts."""
 
     device: torch.device
-
-
-_simulated = cache(_Unreal)
 
 
 def _sides(facts):

@@ -1,15 +1,44 @@
 """Simulated GPUs as the course has them: models by its traces' names, its own devices, lanes in its colours."""
 
 from collections.abc import Callable
+from dataclasses import asdict
 
 import psutil
 
 import simgpu
 from course.devices.machine import Device, as_devices
-from course.devices.models import model_for
 from course.draw import Picture, lanes
-from course.traces import DataSheet, Trace
-from simgpu import DeviceModel
+from course.traces import DataSheet, Trace, load_trace, names
+from simgpu import DeviceModel, calibrate
+
+
+def model_for(given: "str | DataSheet | Trace | DeviceModel") -> DeviceModel:
+    """Return the `DeviceModel` meant by a name ("H200", "T4", a trace's), a `DataSheet`, a `Trace` or a `DeviceModel`.
+
+    A data sheet's figures are taken as they are; a trace is fitted by `calibrate`. Raises ValueError for a name that
+    stands for neither, TypeError for anything else.
+
+    >>> model_for("H200")
+    DeviceModel('H200', modelled: NVIDIA H200 SXM data sheet, not measured)
+    """
+    if isinstance(given, DeviceModel):
+        return given
+    if isinstance(given, DataSheet):
+        return DeviceModel.from_data_sheet(asdict(given))
+    if isinstance(given, Trace):
+        return calibrate(given)
+    if not isinstance(given, str):
+        raise TypeError(f"model={given!r}: give a name such as 'H200', a DataSheet, a Trace or a DeviceModel.")
+    known = names()
+    for name in (given, f"{given.lower()}-data-sheet"):
+        if name in known or name.endswith(".json"):
+            return model_for(load_trace(name))
+    short = [name.removesuffix("-data-sheet").upper() for name in known if name.endswith("-data-sheet")]
+    traces = [name for name in known if not name.endswith("-data-sheet")]
+    raise ValueError(
+        f"model={given!r}: no data sheet and no trace by that name. Use {', '.join(short)} (data sheets), "
+        f"{', '.join(traces)} (recorded), or the path of a trace of your own that ends in .json."
+    )
 
 
 class ModelledClock(simgpu.ModelledClock):
@@ -47,12 +76,9 @@ def simulated_gpus(count: int = 1, model: "str | DataSheet | Trace | DeviceModel
     are the CPU's, devices, errors and their words are CUDA's, and `.clock` keeps modelled seconds, never measured ones.
     `model` names what is modelled: a data sheet or trace ("H200", "T4"), a `Trace`, a `DataSheet`. Use it in a `with`,
     or over several cells and then `.close()`; afterwards its tensors refuse every use. One at a time in a process. A
-    real GPU is hidden meanwhile. Numbers lie in this computer's memory, once for all devices.
-
-    Another thread may use simulated tensors; to make new ones it enters `with gpus.entered():`. Compiled functions run
-    uncompiled. Refused plainly: sparse tensors, `nn.DataParallel`, `torch.export`. Random numbers are the CPU's of the
-    same seed, not a real GPU's. Raises ValueError for a count below 1 or above 128, RuntimeError while another is
-    active.
+    real GPU is hidden meanwhile. `simgpu.simulated_gpus` says more: of memory, other threads, compiled functions,
+    random numbers, and what is refused. Raises ValueError for a count below 1 or above 128, RuntimeError while another
+    is active.
 
     >>> import torch
     >>> with simulated_gpus(2) as gpus:

@@ -2,15 +2,11 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 import torch
 
 from course.devices import DeviceName, list_devices
 from simgpu import SimulatedGPUs, active
-
-if TYPE_CHECKING:
-    from course.timing.timing import Timing
 
 
 @dataclass(frozen=True)
@@ -34,11 +30,6 @@ class Place:
     def origin(self) -> str:
         """Where its figures come from, in words."""
         return self.simulation.model.origin if self.simulation else self.hardware
-
-    def row(self, timing: "Timing") -> dict[str, Any]:
-        """Return what every row of a trace says of a `timing` on this device, by the names of its fields."""
-        row = {"device": self.name, "seconds": timing.median, "iqr": timing.iqr, "repeats": timing.repeats}
-        return {**row, "kind": self.kind, "origin": self.origin}
 
 
 def find_device(device: str | torch.device | DeviceName | None = None, args: Iterable[object] = ()) -> Place:

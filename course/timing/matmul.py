@@ -64,7 +64,9 @@ def _one(size, place, share, expected, dtype, generator, watch):
         product = measure(torch.mm, there_a, there_b, seconds=seconds, at_least=at_least, watch=watch)
         to_device = from_device = 0.0
         if place.device.type != "cpu":
-            to_device = measure(_copy, a, b, place.device, device=place.device, seconds=seconds).median
+            to_device = measure(
+                lambda: (a.to(place.device), b.to(place.device)), device=place.device, seconds=seconds
+            ).median
             from_device = measure(torch.Tensor.cpu, there_a @ there_b, seconds=seconds).median
     return MatmulTiming(
         size=size,
@@ -80,10 +82,6 @@ def _one(size, place, share, expected, dtype, generator, watch):
         kind=place.kind,
         origin=place.origin,
     )
-
-
-def _copy(a, b, device):
-    return a.to(device), b.to(device)
 
 
 def _check(sizes, budget):

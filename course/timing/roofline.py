@@ -10,19 +10,14 @@ import torch
 
 from course.timing.device_lookup import find_device
 from course.timing.precision import multiplying
-from course.timing.stopwatch import measure
-from course.timing.timing import Timing
+from course.timing.stopwatch import Timing, measure
 from course.traces import DataSheet, Trace
 from course.traces.figures import Figure
 
 
 @dataclass(frozen=True)
 class Roofline(Figure):
-    """The limits of `device` in `dtype`: `peak` operations a second, `bandwidth` bytes a second.
-
-    `kind` is "measured" here and now, "recorded" on another day, or "modelled" from a data sheet; `origin` names the
-    hardware and, where there is one, the date.
-    """
+    """The limits of `device` in `dtype`: `peak` operations a second, `bandwidth` bytes a second; a `Figure`."""
 
     device: str
     dtype: str

@@ -2,16 +2,62 @@
 
 from collections.abc import Callable
 from contextlib import contextmanager
+from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch.utils.benchmark import Timer
 
 from course.timing.clock import clock_for
 from course.timing.device_lookup import find_device
-from course.timing.timing import Timing
+from course.traces.figures import Figure
+from course.units import in_words
 
 _SHORT = 100e-6  # seconds; below it, what the host does between two calls would show in a single one
 _CALLS = 10
+
+
+@dataclass(frozen=True, repr=False)
+class Timing(Figure):
+    """How long one call takes: `times` in seconds, one a repeat, sorted (a repeat of a short call is many in a row).
+
+    `first_call` is the very first call, in seconds, set-up included; it is not among `times`. `threads` is how many
+    CPU threads torch could use, `device` what was waited for.
+
+    `kind` is "measured", or "modelled" of a simulated GPU; `origin` then says on what the model stands.
+    """
+
+    times: tuple
+    first_call: float
+    threads: int
+    device: str
+    kind: str = "measured"
+    origin: str = ""
+
+    @property
+    def median(self) -> float:
+        """Seconds of the middle repeat."""
+        return float(np.quantile(self.times, 0.5))
+
+    @property
+    def iqr(self) -> float:
+        """Seconds between the first and the third quartile: the middle half of the repeats lies within."""
+        return float(np.subtract(*np.quantile(self.times, (0.75, 0.25))))
+
+    @property
+    def repeats(self) -> int:
+        """How many times were taken."""
+        return len(self.times)
+
+    def gflops(self, flops: float) -> float:
+        """Return 10⁹ operations a second, for a call of `flops` operations."""
+        return flops / self.median / 1e9
+
+    def __repr__(self):
+        if self.kind != "measured":
+            return f"{in_words(self.median)} ({self.label}; {self.device})"
+        threads = f"{self.threads} thread{'s' if self.threads != 1 else ''}"
+        return f"{in_words(self.median)} ± {in_words(self.iqr)} (median of {self.repeats}, {self.device}, {threads})"
 
 
 def measure(
@@ -37,7 +83,7 @@ def measure(
     """
     if at_least < 1 or seconds <= 0:
         raise ValueError(f"measure(seconds={seconds}, at_least={at_least}): give seconds > 0 and at_least ≥ 1.")
-    where = find_device(device, args)
+    where, watch = find_device(device, args), watch or (lambda fraction: None)
     if where.simulation:
         return _modelled(fn, args, where, watch)
     clock = clock_for(where.device)
@@ -45,8 +91,7 @@ def measure(
         start = clock()
         fn(*args)
         first_call = clock() - start
-        if watch is not None:
-            watch(0.0)
+        watch(0.0)
         count = torch.get_num_threads()
         timer = Timer("fn(*args)", timer=clock, globals={"fn": fn, "args": args}, num_threads=count)
         # a later call is rarely slower than the first, so one round of this many seconds mostly holds at_least repeats
@@ -58,7 +103,7 @@ def measure(
     return Timing(tuple(sorted(times)), first_call, count, where.name)
 
 
-def _modelled(fn, args, place, watch=None):
+def _modelled(fn, args, place, watch):
     """Return the `Timing` of `fn(*args)` on `place`, a device of a simulation: its modelled clock is read, no real one.
 
     The steady state is that of a call among many: one runs ahead, so that the device has something to do when the
@@ -70,8 +115,7 @@ def _modelled(fn, args, place, watch=None):
     fn(*args)
     clock.synchronize(index)
     first_call = clock.host - start
-    if watch is not None:
-        watch(0.0)
+    watch(0.0)
     calls = _CALLS if first_call < _SHORT else 1
     fn(*args)
     start = _done(clock, index)
@@ -79,8 +123,7 @@ def _modelled(fn, args, place, watch=None):
         fn(*args)
     seconds = (_done(clock, index) - start) / calls
     clock.synchronize(index)
-    if watch is not None:
-        watch(1.0)
+    watch(1.0)
     return Timing((seconds,), first_call, 0, place.name, kind=place.kind, origin=place.origin)
 
 
@@ -90,9 +133,7 @@ def _done(clock, index):
 
 
 def _reporter(watch, enough):
-    """What the benchmark calls after each repeat, so that `watch` hears a fraction; None when nobody watches."""
-    if watch is None:
-        return None
+    """Return what the benchmark calls after each repeat, so that `watch` hears a fraction."""
     spent = 0.0
 
     def report(_, seconds):

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import torch
 
-from course.devices.models import model_for
+from course.devices.simulated import model_for
 from course.timing.roofline import Roofline, roofline
 from course.timing.stopwatch import measure
 from course.traces import Trace, load_trace

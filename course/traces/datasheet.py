@@ -1,9 +1,9 @@
 """A vendor's data sheet, and the seconds a product *would* take if the device reached it: modelled, never measured."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from course.traces.figures import MatmulTiming
-from simgpu.models.device_model import BYTES, staged
+from simgpu.models.device_model import DeviceModel
 
 
 @dataclass(frozen=True)
@@ -33,35 +33,20 @@ class DataSheet:
         """The device and where the figures come from, as shown beside every modelled figure."""
         return f"{self.hardware} data sheet, not measured"
 
-    @property
-    def copy_bandwidth_pageable(self) -> float:
-        """Bytes a second of a copy from or to ordinary memory: staged by the host first, then sent."""
-        return staged(self.copy_bandwidth)
-
     def matmul(self, size: int, dtype: str = "float32") -> MatmulTiming:
         """Return the modelled `MatmulTiming` of one `size` × `size` product among many, as a stopwatch sees it.
 
         The product takes the longest of three: the host's `launch` of the next one, its arithmetic at `peak`, its reads
         and writes at `memory_bandwidth`. Two copies go in, one comes out, from and to pageable memory, each
-        `copy_latency` plus its bytes. `simulated_gpus` keeps its clock by the same rule.
+        `copy_latency` plus its bytes: the rule by which `simulated_gpus` keeps its clock.
         Raises ValueError for a dtype that the sheet does not list.
         """
         if dtype not in self.peak:
             legal = ", ".join(self.peak)
             raise ValueError(f"DataSheet.matmul(dtype={dtype!r}): the {self.hardware} sheet lists {legal}. Use one.")
-        matrix = size * size * BYTES[dtype]
-        copy = self.copy_latency + matrix / self.copy_bandwidth_pageable
-        arithmetic, memory = 2 * size**3 / self.peak[dtype], 3 * matrix / self.memory_bandwidth
-        return MatmulTiming(
-            size=size,
-            device="/gpu:0",
-            compute=max(self.launch, arithmetic, memory),
-            to_device=2 * copy,
-            from_device=copy,
-            dtype=dtype,
-            kind="modelled",
-            origin=self.origin,
-        )
+        took = DeviceModel.from_data_sheet(asdict(self)).matmul(size, dtype)
+        times = took.compute, took.to_device, took.from_device
+        return MatmulTiming(size, "/gpu:0", *times, dtype=dtype, kind="modelled", origin=self.origin)
 
     @classmethod
     def from_document(cls, document: dict) -> "DataSheet":

@@ -6,7 +6,11 @@ KINDS = ("measured", "recorded", "modelled")
 
 
 class Figure:
-    """What has a `kind`, one of `KINDS`, and an `origin`, which may be empty."""
+    """What has a `kind`, one of `KINDS`, and an `origin`, which may be empty.
+
+    A figure is "measured" here and now, "recorded" on another day, or "modelled" from a data sheet; `origin` names the
+    hardware, and the date where there is one.
+    """
 
     kind: str
     origin: str
@@ -23,14 +27,12 @@ class Figure:
 
 @dataclass(frozen=True)
 class MatmulTiming(Figure):
-    """Seconds for one product of two `size` × `size` matrices on `device`.
+    """Seconds for one product of two `size` × `size` matrices on `device`, with `kind` and `origin` of a `Figure`.
 
     - `to_device`, `from_device`: copying both factors there and the product back; 0 on the CPU, where nothing moves.
     - `compute`: the product itself, steady state (a median over `repeats`, spread `iqr`); `first_call`: the very first
       one, set-up included. `threads` is the number of CPU threads, 0 where that has no meaning.
     - `dtype`: of the matrices; "tfloat32" is float32 multiplied by a GPU's tensor cores with 10 bits of fraction.
-    - `kind`: "measured" here and now, "recorded" on another day, "modelled" from a data sheet; `origin` names the
-      hardware, and the date where there is one.
     """
 
     size: int
@@ -80,7 +82,6 @@ class CopyTiming(Figure):
       reads and writes every byte.
     - `memory`: what the host's end lies in: "pageable" (ordinary) or "pinned" (kept in place, so that a device can
       fetch from it by itself).
-    - `kind`, `origin`: as in `MatmulTiming`.
     """
 
     direction: str
@@ -103,8 +104,7 @@ class CopyTiming(Figure):
 class OpTiming(Figure):
     """Seconds (a median over `repeats`, spread `iqr`) of one op on `numbers` numbers each of its inputs.
 
-    `flops` are its floating-point operations, `nbytes` what it must read and write; `threads`, `kind` and `origin` as
-    in `MatmulTiming`.
+    `flops` are its floating-point operations, `nbytes` what it must read and write; `threads` as in `MatmulTiming`.
     """
 
     op: str

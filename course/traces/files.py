@@ -4,11 +4,14 @@ Recorded traces lie beside this file; data sheets lie with simgpu, which models 
 """
 
 import json
+from collections.abc import Callable
 from datetime import date, timedelta
+from functools import cache
 from pathlib import Path
 
+import fastjsonschema
+
 from course.traces.datasheet import DataSheet
-from course.traces.schema import problem
 from course.traces.trace import SCHEMA, Trace
 from simgpu.models.catalogue import DATA
 
@@ -67,11 +70,46 @@ def validate(document: object, today: str | None = None) -> None:
         raise _wrong("kind", kind, "'recorded' or 'data sheet'")
     if isinstance(schema, bool) or schema not in range(1, SCHEMA + 1):
         raise _wrong("schema", schema, f"1 to {SCHEMA}; a newer one needs a newer course")
-    found = problem(document, f"recorded-{int(schema)}" if kind == "recorded" else "data-sheet")
-    if found:
-        raise _wrong(found.field, found.given, found.legal)
+    look = _validator(f"recorded-{int(schema)}" if kind == "recorded" else "data-sheet")
+    try:
+        look(json.loads(json.dumps(document, default=repr), parse_constant=_NoNumber))
+    except fastjsonschema.JsonSchemaValueException as error:
+        raise _in_words(error) from None
     if kind == "recorded":
         _check_date(document["date"], today)
+
+
+@cache
+def _validator(definition: str) -> Callable:
+    """fastjsonschema, not jsonschema: it compiles the schema once (25 ms) and then takes a tenth of the time.
+
+    msgspec would want the schema a second time, as Python types.
+    """
+    schema = json.loads(Path(__file__).with_name("schema.json").read_text(encoding="utf-8"))
+    return fastjsonschema.compile({**schema["$defs"][definition], "$defs": schema["$defs"]})
+
+
+def _in_words(error: fastjsonschema.JsonSchemaValueException) -> ValueError:
+    rule, value = error.definition, error.value
+    path = "".join(f"[{part}]" if part.isdigit() else f".{part}" for part in error.path[1:]).lstrip(".")
+    known, prefix = rule.get("properties", {}), path and f"{path}."
+    if error.rule == "required":
+        name = next(name for name in rule["required"] if name not in value)
+        return _wrong(prefix + name, "nothing", f"this field in every one: {known[name].get('description', name)}")
+    if error.rule == "additionalProperties":
+        name = next(name for name in value if name not in known)
+        return _wrong(prefix + name, value[name], f"only the fields {', '.join(known)}")
+    return _wrong(path or "the file", value, rule.get("description", "a JSON object"))
+
+
+class _NoNumber:
+    """NaN or Infinity, which Python's JSON reads and JSON has not: no rule takes it, and it prints as the number."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __repr__(self) -> str:
+        return repr(float(self._name))
 
 
 def _check_date(text, today):

@@ -2,18 +2,18 @@
 
 Each room has one part, in this order of reading; a room imports only rooms above it in this list.
 
-- `problems`: what is trained (`problem`). `records`: what every room speaks of, as `result`, `settings` and `errors`.
-- `transport`: how tensors cross a socket (`wire`, `tensor_layout`, `shared_memory`), and who may connect (`listener`).
+- `problems`: what is trained (`problem`). `records`: what every room speaks of: result, settings, errors.
+- `transport`: how tensors cross a socket (`wire`, `shared_memory`), and who may connect (`listener`).
 - `checkpoint`: a training at one version (`snapshot`), and how it lies on the disk (`checkpoints`, `manifest`,
   `data_file`, `folder_lock`).
 - `server`: pull, push, version (`store`); when a push is applied (`rules`); what shard 0 decides (`coordinator`,
-  `push_table`, `reply_slots`); how the other shards do the same (`update_log`, `follower`); which parameters lie where
-  (`sharding`); the process around one shard (`shard_server`).
+  `reply_slots`); how the other shards do the same (`update_log`, `follower`); the process around one shard
+  (`shard_server`).
 - `worker`: the loop (`worker_loop`) and its `shard_connections`.
-- `hooks`: what may happen around a step (`base`), yours too; `save_checkpoint`, `validate`, `progress`, `tensorboard`.
+- `hooks`: what may happen around a step (`base`), yours too; `every`, `progress`, `tensorboard`.
 - `driver`: the process that calls `train`. `in_process` is the reference: one process has all the workers. `run` is
-  what happens when a parameter server dies, `incarnation` what happens while none does.
-- `multihost`: roles that are started by hand on many hosts; which worker is the chief (`leader_lease`, `chief`).
+  what happens while the parameter servers live, and when one dies; `training_plan` says which has what.
+- `multihost`: roles that are started by hand on many hosts; which worker is the `chief`.
 
 What runs where: stores and optimisers in the ps tasks, `Problem.batch` and `loss` in the worker tasks; every hook, and
 all writing of checkpoints and summaries, in the driver. docs/training.md has the states and what must always hold.
@@ -25,15 +25,13 @@ from course.training.checkpoint.snapshot import Applied, Snapshot
 from course.training.driver.in_process import train_in_turns
 from course.training.driver.train import train
 from course.training.hooks.base import Hook, Session, StopAtStep, StopOnNaN
+from course.training.hooks.every import SaveCheckpoint, Validate
 from course.training.hooks.progress import ShowProgress, StepRate
-from course.training.hooks.save_checkpoint import SaveCheckpoint
 from course.training.hooks.tensorboard import WriteSummaries
-from course.training.hooks.validate import Validate
 from course.training.problems.mnist import mnist
 from course.training.problems.paced import paced
 from course.training.problems.problem import Problem, batch_generator, linear_regression, slowed
-from course.training.records.errors import NonFiniteError, TrainingError
-from course.training.records.result import Event, Step, TrainingResult
+from course.training.records import Event, NonFiniteError, Step, TrainingError, TrainingResult
 from course.training.server.rules import Asynchronous, Push, Synchronous
 from course.training.server.store import ParameterServer
 

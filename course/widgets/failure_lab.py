@@ -12,8 +12,8 @@ import traitlets
 
 from course import draw
 from course.draw.picture import Picture
+from course.training.driver.aftermath import aftermath
 from course.training.driver.rehearsal import ACTIONS, Rehearsal, RehearsalRecord
-from course.training.records.aftermath import aftermath
 from course.widgets.regression_lab import TrainingExplorer
 
 _RATE = 0.001  # learning rate: the loss falls for about ten seconds, so that a step back can be seen

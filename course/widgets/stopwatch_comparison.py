@@ -6,7 +6,7 @@ import ipywidgets
 import traitlets
 
 from course import draw
-from course.devices.models import model_for
+from course.devices.simulated import model_for
 from course.draw.colours import bar_style
 from course.draw.picture import Picture
 from course.units import in_words

@@ -8,7 +8,6 @@ code cell tagged `notebook-only` (pictures, timings, files of the reader's own) 
 import hashlib
 import itertools
 import re
-import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -19,7 +18,6 @@ BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
 #: The first line of every exercise's cell: an editor that rewrites ids and metadata keeps it.
 MARKER = "# exercise: {}"
 MARKED = re.compile(r"^[ \t]*#+[ \t]*exercise:[ \t]*([a-z][a-z0-9_]*)[ \t]*\r?$", re.M)
-IRI_GRAMMARS = "rfc3987_syntax"
 _CHECK = re.compile(r"^check\((?:\w+|.*[\"'](?P<named>\w+)[\"'])\)\s*$", re.M)
 
 
@@ -88,25 +86,13 @@ def read_source(folder: str | Path) -> Source:
     path = folder / "lab.py"
     if not path.is_file():
         raise LabError(f"{folder} is not a lab: it has no lab.py. Labs are folders such as labs/lab03_game_of_life.")
-    notebook = _jupytext().read(path, fmt="py:percent")
+    import jupytext  # a quarter of a second: a process that is handed the source does without
+
+    notebook = jupytext.read(path, fmt="py:percent")
     seen: set[str] = set()
     cells = tuple(_read_cell(cell, seen) for cell in notebook.cells if cell.source.strip())
     _refuse_lonely(folder.name, cells)
     return Source(folder.name, cells)
-
-
-def _jupytext():
-    # below it jsonschema compiles, at import, 38 grammars of web addresses, three seconds of it, where they are
-    # installed; it does without them where they aren't, and no notebook needs them
-    absent = IRI_GRAMMARS not in sys.modules
-    if absent:
-        sys.modules[IRI_GRAMMARS] = None
-    try:
-        import jupytext
-    finally:
-        if absent:
-            del sys.modules[IRI_GRAMMARS]
-    return jupytext
 
 
 def solved(text: str, solution: str) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from course import crossover, draw, log_placement, measure, simulated_gpus, widgets
-from course.devices.models import model_for
+from course.devices.simulated import model_for
 from course.timing import measure_matmul, roofline
 from course.traces import load_trace
 from tests.helpers.committed import unlabelled_outputs

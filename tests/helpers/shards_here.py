@@ -10,9 +10,9 @@ import torch
 
 from course.training import linear_regression
 from course.training.driver.shard_client import ShardClient
-from course.training.records.settings import ShardAddresses, TrainingSettings
-from course.training.server.shard_server import open_server
-from course.training.server.sharding import spread
+from course.training.driver.training_plan import spread
+from course.training.records import ShardAddresses, TrainingSettings
+from course.training.server.shard_server import ShardServer
 from course.training.worker.worker_loop import run_worker
 
 SGD = partial(torch.optim.SGD, lr=0.02)
@@ -48,7 +48,7 @@ def shards(count=1, problem=PROBLEM, optimizer=SGD, start=None, contexts=(None, 
     parameters = problem.initial()
     names = spread(parameters, count, settings.placement)
     servers = [
-        open_server(
+        ShardServer(
             {name: parameters[name] for name in held},
             optimizer,
             settings,

@@ -14,6 +14,7 @@ import select
 import shutil
 import signal
 import sys
+from functools import cache
 
 from course.cluster.task.task import run_task, task_settings
 from course.deadlines import OWNER_LOOK_EVERY
@@ -31,13 +32,10 @@ def main() -> None:
     exit_codes: dict[int, int | None] = {}  # process id -> None while it runs
     folders: set[str] = set()
     _answer({"ready": os.getpid()})
-    complete = False
     try:
         while os.getppid() == owner:
             if not select.select([0], [], [], OWNER_LOOK_EVERY)[0]:
-                if not complete:
-                    _import_the_rest()
-                    complete = True
+                _import_the_rest()
                 continue
             chunk = os.read(0, 1 << 16)
             if not chunk:
@@ -55,6 +53,7 @@ def main() -> None:
             shutil.rmtree(folder, ignore_errors=True)
 
 
+@cache
 def _import_the_rest():
     """Import what the first optimiser of a process imports (seconds), so that a replaced parameter server is quick."""
     import torch

@@ -39,7 +39,6 @@ class ForkServer:
     def __init__(self):
         self.owner = os.getpid()
         self._lock = threading.Lock()
-        self._answers = b""
         self._process = _python("forkserver", "main", stdout=subprocess.PIPE)
         self._ready = False
         # Finalizers run newest first at exit, so clusters, which are younger, close before their server ends.
@@ -64,18 +63,14 @@ class ForkServer:
             return self._read_answer()
 
     def _read_answer(self):
-        output = self._process.stdout.fileno()
-        while b"\n" not in self._answers:
-            if not select.select([output], [], [], FORK_SERVER_ANSWER)[0]:
-                self._process.kill()  # a late answer would be taken for the next one's
-                raise RuntimeError(
-                    f"the fork server gave no answer in {FORK_SERVER_ANSWER:.0f} s; the next start makes a new one"
-                )
-            chunk = os.read(output, 1 << 16)
-            if not chunk:
-                raise RuntimeError(_ENDED)
-            self._answers += chunk
-        line, self._answers = self._answers.split(b"\n", 1)
+        if not select.select([self._process.stdout], [], [], FORK_SERVER_ANSWER)[0]:
+            self._process.kill()  # a late answer would be taken for the next one's
+            raise RuntimeError(
+                f"the fork server gave no answer in {FORK_SERVER_ANSWER:.0f} s; the next start makes a new one"
+            )
+        line = self._process.stdout.readline()  # all there, as the server writes it in one go
+        if not line:
+            raise RuntimeError(_ENDED)
         return json.loads(line)
 
 

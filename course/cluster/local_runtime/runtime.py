@@ -7,7 +7,8 @@ import signal
 import sys
 import tempfile
 from collections.abc import Callable
-from functools import partial, partialmethod
+from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from course.cluster.local_runtime.supervisor import Supervisor
 from course.cluster.task.task import TaskSettings
 
 HOST = "127.0.0.1"
+_SIGNALS = {"kill": "SIGTERM" if os.name == "nt" else "SIGKILL", "freeze": "SIGSTOP", "thaw": "SIGCONT"}
 
 
 class LocalRuntime:
@@ -39,18 +41,21 @@ class LocalRuntime:
         self.tasks = list(self._ports)
         self._certificate = new_certificate(days=30)
         self.security = security(self._certificate)
-        # made by `start`, one after the other; `close` finds what there is
+        # made by `start`, one after the other
         self.thread: Any = None
         self._starting: Any = None
         self._scheduler: Any = None
         self._supervisor: Any = None
         self._folder: Any = None
+        self._opened = ExitStack()
 
     def start(self) -> None:
         """Start everything and wait until every task has joined."""
         preload()
         self._folder = Path(tempfile.mkdtemp(prefix="course-cluster-"))
+        self._opened.callback(shutil.rmtree, self._folder, ignore_errors=True)
         self.thread = LoopThread()
+        self._opened.callback(self.thread.stop)
         self.thread.run(self._start)
 
     async def _start(self):
@@ -109,15 +114,12 @@ class LocalRuntime:
     def _log_file(self, task):
         return self._folder / (task.strip("/").replace("/", "-").replace(":", "-") + ".log")
 
-    def _signal(self, name, task):
-        """Send the process of `task` the signal `name`; RuntimeError where the system has none, as Windows has."""
+    def signal(self, task: str, method: str) -> None:
+        """Kill, freeze or thaw the process of `task`; RuntimeError where the system has no such signal (Windows)."""
+        name = _SIGNALS[method]
         if not hasattr(signal, name):
             raise RuntimeError(f"{task}: this system cannot freeze a process ({name} is POSIX's); kill it instead")
         self.thread.run(self._supervisor.signal, task, getattr(signal, name))
-
-    kill = partialmethod(_signal, "SIGTERM" if os.name == "nt" else "SIGKILL")
-    freeze = partialmethod(_signal, "SIGSTOP")
-    thaw = partialmethod(_signal, "SIGCONT")
 
     def restart(self, tasks: list[str]) -> None:
         """End the processes of `tasks` and wait for their successors; RuntimeError when one cannot start."""
@@ -130,14 +132,9 @@ class LocalRuntime:
 
     def close(self) -> None:
         """End the tasks, the scheduler and the loop; remove the folder. May be called again."""
-        try:
+        with self._opened:
             if self.thread and self.thread.is_alive():
                 self.thread.run(self._stop)
-        finally:
-            if self.thread:
-                self.thread.stop()
-            if self._folder:
-                shutil.rmtree(self._folder, ignore_errors=True)
 
     async def _stop(self):
         if self._starting and not self._starting.done():  # an interrupt got local_cluster() while it waited

@@ -4,6 +4,7 @@ import asyncio
 import re
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from functools import partialmethod
 from pathlib import Path
 from typing import NoReturn
@@ -43,28 +44,12 @@ def connect(
     address, spec = _address(target, insecure), target if isinstance(target, ClusterSpec) else None
     given = _security(security, insecure)
     quiet()
-    thread = LoopThread()
-    try:
-        return Cluster(*_joined(address, given, spec, timeout, thread, wait))
-    except BaseException:
-        thread.stop()
-        raise
-
-
-def _joined(address, security, spec, timeout, thread, wait):
-    """Return a client and the runtime of the cluster at `address`, once the tasks of the spec are there."""
     deadline = time.monotonic() + timeout
-    try:
-        thread.run(reach_within, timeout, address.partition("://")[2], security.get_connection_args("client"))
-        client = Client(address, security=security, timeout=max(1.0, deadline - time.monotonic()), loop=thread.loop)
-    except Refused as error:
-        raise ConnectionError(f"connect({address!r}): {error}") from None
-    except OSError as error:
-        raise TimeoutError(
-            f"connect({address!r}): no scheduler answered within {timeout:g} s ({error}). Start it with "
-            "`python -m course task --job scheduler --index 0`, and give every member the same certificate."
-        ) from None
-    try:
+    with ExitStack() as undo:
+        thread = LoopThread()
+        undo.callback(thread.stop)
+        client = _client(address, given, timeout, thread)
+        undo.callback(client.close, timeout=CLIENT_CLOSES)
         runtime = RemoteRuntime(client, address, thread, spec)
         while wait and spec and (missing := runtime.missing()):
             if time.monotonic() > deadline:
@@ -73,10 +58,24 @@ def _joined(address, security, spec, timeout, thread, wait):
                     "`python -m course task`, or go on without by wait=False"
                 )
             time.sleep(0.05)
-    except BaseException:
-        client.close(timeout=CLIENT_CLOSES)
-        raise
-    return client, runtime
+        cluster = Cluster(client, runtime)
+        undo.pop_all()
+    return cluster
+
+
+def _client(address, security, timeout, thread):
+    """Return a Dask client of the scheduler at `address`, once that answers."""
+    deadline = time.monotonic() + timeout
+    try:
+        thread.run(reach_within, timeout, address.partition("://")[2], security.get_connection_args("client"))
+        return Client(address, security=security, timeout=max(1.0, deadline - time.monotonic()), loop=thread.loop)
+    except Refused as error:
+        raise ConnectionError(f"connect({address!r}): {error}") from None
+    except OSError as error:
+        raise TimeoutError(
+            f"connect({address!r}): no scheduler answered within {timeout:g} s ({error}). Start it with "
+            "`python -m course task --job scheduler --index 0`, and give every member the same certificate."
+        ) from None
 
 
 def _address(target, insecure):
@@ -144,17 +143,15 @@ class RemoteRuntime:
         except OSError as error:
             raise RuntimeError(f"the scheduler at {self.session_target} doesn't answer: {error}") from None
 
-    def _refuse(self, method: str, _: object) -> NoReturn:
+    def _refuse(self, _: object, method: str) -> NoReturn:
         """Raise RuntimeError: who started the tasks does that to them, and sees what they print."""
         raise RuntimeError(
             f"cluster.{method}: these tasks were started elsewhere; do it where `python -m course task` runs"
         )
 
-    kill = partialmethod(_refuse, "kill")
-    freeze = partialmethod(_refuse, "freeze")
-    thaw = partialmethod(_refuse, "thaw")
-    restart = partialmethod(_refuse, "restart")
-    log = partialmethod(_refuse, "log")
+    signal = _refuse
+    restart = partialmethod(_refuse, method="restart")
+    log = partialmethod(_refuse, method="log")
 
     def watch(self, client: Client, work: OpenWork) -> Callable[[], object]:
         """End the client and close `work` when the scheduler is silent; return the function that ends the watch."""

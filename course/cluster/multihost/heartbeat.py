@@ -85,14 +85,12 @@ class Watch(SchedulerPlugin):
             if now - last > 4 * SCHEDULER_LOOKS_EVERY:  # this process was frozen or busy, and could hear no task
                 self._heard = dict.fromkeys(self._heard, now)
             last = now
-            for address in [one for one, heard in self._heard.items() if now - heard > TASK_SILENCE]:
-                await self._count_out(address, now - self._heard[address])
-
-    async def _count_out(self, address, seconds):
-        name = self._scheduler.workers[address].name
-        self._say(f"{name} has been silent for {seconds:.1f} s: counted out", file=sys.stderr, flush=True)
-        # expected: the work that it had is not to blame, so it isn't given up after a few such events
-        await self._scheduler.remove_worker(address, stimulus_id=f"silent-{time.monotonic()}", expected=True)
+            for address, silence in [(one, now - heard) for one, heard in self._heard.items()]:
+                if silence > TASK_SILENCE:
+                    name = self._scheduler.workers[address].name
+                    self._say(f"{name} has been silent for {silence:.1f} s: counted out", file=sys.stderr, flush=True)
+                    # expected: the work that it had is not to blame, so it isn't given up after a few such events
+                    await self._scheduler.remove_worker(address, stimulus_id=f"silent-{now}", expected=True)
 
 
 async def watch_scheduler(client: Client, work: OpenWork, address: str) -> None:

@@ -3,7 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 
 from distributed import Worker
 
@@ -34,12 +34,9 @@ def joined(me: Member, say: Callable[..., None] = print) -> Iterator["Membership
     patience at most. At the end the task leaves the cluster.
     """
     quiet()
-    membership = Membership(me, say)
-    try:
+    with closing(Membership(me, say)) as membership:
         membership.wait()
         yield membership
-    finally:
-        membership.close()
 
 
 class Membership:

@@ -34,16 +34,13 @@ async def run_member(
         for address in me.listens_at:
             check_free(address)
         with refusals_told(say):
-            return await _run(me, stop or stop_signal(), say, ready)
+            stop = stop or stop_signal()
+            async with _scheduler(me, say) as scheduler:
+                if me.job == "scheduler":
+                    return 0 if await stopped_before(stop, scheduler.finished()) else 1
+                return await _run_task(me, stop, say, ready)
     except OSError as error:
         return _failed(me, say, f"cannot start: {error}")
-
-
-async def _run(me, stop, say, ready):
-    async with _scheduler(me, say) as scheduler:
-        if me.job == "scheduler":
-            return 0 if await stopped_before(stop, scheduler.finished()) else 1
-        return await _run_task(me, stop, say, ready)
 
 
 @asynccontextmanager
@@ -77,7 +74,7 @@ async def _run_task(me, stop, say, ready):
     if gpu := share_gpus(me.spec, me.job, me.index):
         say(f"{me.name} has GPU {gpu} of this host ({VARIABLE})", flush=True)
     host, _, port = me.address.rpartition(":")
-    threads = max(1, CPU_COUNT // me.spec.local_share(me.address))
+    threads = max(1, CPU_COUNT // len(me.spec.tasks_beside(me.address)))
     with tempfile.TemporaryDirectory(prefix="course-task-", ignore_cleanup_errors=True) as scratch:
         where = (me.name, me.session_target, host, int(port), threads, scratch)
         settings = TaskSettings(*where, me.patience, me.certificate, me.simulated_gpus)

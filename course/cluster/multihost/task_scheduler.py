@@ -34,8 +34,19 @@ class TaskScheduler(LocalScheduler):
         return {**super().identity(n_workers), "course": {"versions": versions(), "jobs": self.spec.as_dict()}}
 
     def handshake(self, name: str, address: str, versions: dict[str, str]) -> dict[str, Any]:
-        """Say whether the task `name` may join."""
-        return answer_handshake(self, name, address, versions)
+        """Say whether the task `name` may join: {"refused": a sentence or None, "wait": may asking again help?}."""
+        refused = other_versions(versions, ("this task", "the scheduler")) or _other_spec(self.spec, name, address)
+        if refused:
+            self.say(f"refused {name} from {address}: {refused}", file=sys.stderr, flush=True)
+            return {"refused": refused, "wait": False}
+        there = self.workers.get(self.aliases.get(name, ""))
+        if there is None:
+            return {"refused": None, "wait": True}
+        taken = (
+            f"{name} is already a member, process {there.pid} at {there.address}. Stop that one first, or start this "
+            "one with another --index"
+        )
+        return {"refused": taken, "wait": self.watch.silence(there.address) >= TASK_HEARD_LATELY}
 
     async def start_unsafe(self) -> "TaskScheduler":
         """Start as Dask's scheduler does, and begin to look for tasks that are silent."""
@@ -50,16 +61,6 @@ class TaskScheduler(LocalScheduler):
         await super().close(*arguments, **settings)
 
 
-def answer_handshake(scheduler: TaskScheduler, name: str, address: str, versions: dict[str, str]) -> dict[str, Any]:
-    """The scheduler's answer: {"refused": a sentence or None, "wait": whether asking again may help}."""
-    refused = other_versions(versions, ("this task", "the scheduler")) or _other_spec(scheduler.spec, name, address)
-    if refused:
-        scheduler.say(f"refused {name} from {address}: {refused}", file=sys.stderr, flush=True)
-        return {"refused": refused, "wait": False}
-    taken, fresh = _taken(scheduler, name)
-    return {"refused": taken, "wait": not fresh}
-
-
 def _other_spec(spec, name, address):
     job, index = name.split("/")[1].removeprefix("job:"), int(name.rpartition(":")[2])
     try:
@@ -71,15 +72,3 @@ def _other_spec(spec, name, address):
             f"{name} is {address} in this task's spec, {expected} in the scheduler's. Give every member the same spec"
         )
     return None
-
-
-def _taken(scheduler, name):
-    """Return why the name is taken (None: it isn't) and whether the one who has it was heard a moment ago."""
-    there = scheduler.workers.get(scheduler.aliases.get(name))
-    if there is None:
-        return None, False
-    text = (
-        f"{name} is already a member, process {there.pid} at {there.address}. Stop that one first, or start this one "
-        "with another --index"
-    )
-    return text, scheduler.watch.silence(there.address) < TASK_HEARD_LATELY

@@ -51,11 +51,5 @@ def count_gpus() -> int:
 
 def _place(spec, job, index):
     """Return which of its host's tasks this is: 0 for the first."""
-    host = spec.task_address(job, index).rpartition(":")[0]
-    computing = [
-        (other, number)
-        for other, addresses in spec.as_dict().items()
-        for number, address in enumerate(addresses)
-        if other not in ("ps", "scheduler") and address.rpartition(":")[0] == host
-    ]
-    return computing.index((job, index))
+    beside = spec.tasks_beside(spec.task_address(job, index))
+    return [task for task in beside if not task.startswith("/job:ps/")].index(f"/job:{job}/task:{index}")

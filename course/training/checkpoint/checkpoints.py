@@ -9,18 +9,24 @@ disk has to be shared. On Windows a folder can't be flushed, so after a power cu
 
 import os
 import re
+import secrets
+import socket
 import warnings
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+
+import psutil
 
 from course.training.checkpoint.data_file import read_data, write_data
 from course.training.checkpoint.manifest import CheckpointError, Manifest, read_manifest, stem_of
 from course.training.checkpoint.snapshot import Snapshot
-from course.training.checkpoint.temp_files import remove_stale, temporary
 
 #: The incarnation first: what came before the loss of a parameter server sorts before what came after it.
 _NAME = re.compile(r"(checkpoint-(\d{4,})-(\d{12,}))(\.json|-[0-9a-f]{16}\.pt)")
+_HOST = re.sub(r"[^A-Za-z0-9.]", "_", socket.gethostname())
+#: Files being written are named after their writer, so that those of a killed one can be found.
+_TEMPORARY = re.compile(r"\.checkpoint-(.+)-(\d+)-[0-9a-f]{8}\.tmp")
 _LOOKS_LIKE_ONE = (".pt", ".pth", ".ckpt", ".pkl", ".pickle", ".safetensors")
 
 
@@ -76,14 +82,14 @@ class Checkpoints:
             if not value.isfinite().all():
                 raise CheckpointError(self.folder, f"{name!r} is not finite at step {snapshot.version}")
         self.folder.mkdir(parents=True, exist_ok=True)
-        remove_stale(self.folder)
+        _remove_stale(self.folder)
         stem = stem_of(snapshot.incarnation, snapshot.version)
         path = self.folder / f"{stem}.json"
         with ExitStack() as undo:
-            file = undo.enter_context(temporary(self.folder))
+            file = undo.enter_context(_temporary(self.folder))
             size, digest = write_data(snapshot, file)
             manifest = Manifest.of(snapshot, f"{stem}-{digest[:16]}.pt", size, digest)
-            note = undo.enter_context(temporary(self.folder))
+            note = undo.enter_context(_temporary(self.folder))
             note.write(manifest.as_bytes())
             data = self.folder / manifest.data
             for written in (file, note):
@@ -161,7 +167,10 @@ class Checkpoints:
         gone += [files for old, files in names.items() if f"{old}.json" not in files and _order(old) < first]
         gone.append([other for other in names.get(stem, ()) if other.endswith(".pt") and other != data])
         for name in (name for files in gone for name in files):
-            _remove(self.folder / name)
+            try:
+                (self.folder / name).unlink(missing_ok=True)
+            except OSError as error:
+                warnings.warn(f"an old checkpoint stays: {error}", CheckpointWarning, stacklevel=3)
 
     def __repr__(self):
         return f"Checkpoints({str(self.folder)!r}, keep={self.keep})"
@@ -172,11 +181,25 @@ def _order(stem):
     return tuple(map(int, stem.split("-")[1:]))
 
 
-def _remove(path):
+@contextmanager
+def _temporary(folder):
+    """A new binary file in `folder`, open for writing; it is closed and, unless renamed by then, removed at the end."""
+    path = folder / f".checkpoint-{_HOST}-{os.getpid()}-{secrets.token_hex(4)}.tmp"
     try:
-        path.unlink(missing_ok=True)
-    except OSError as error:
-        warnings.warn(f"an old checkpoint stays: {error}", CheckpointWarning, stacklevel=4)
+        with open(path, "xb") as file:
+            yield file
+    finally:
+        if path.exists():
+            path.unlink()
+
+
+def _remove_stale(folder):
+    """Remove the temporary files of writers on this machine that no longer run."""
+    for name in os.listdir(folder):
+        match = _TEMPORARY.fullmatch(name)
+        if match and match[1] == _HOST and not psutil.pid_exists(int(match[2])):
+            with suppress(OSError):  # gone already, or another user's: the new file decides whether there is room
+                os.unlink(folder / name)
 
 
 def _flush_folder(folder):

@@ -12,7 +12,7 @@ import psutil
 
 from course.training.checkpoint.checkpoints import Checkpoints
 from course.training.checkpoint.snapshot import Snapshot
-from course.training.records.errors import TrainingError
+from course.training.records import TrainingError
 
 NAME = "training.lock"
 ENDED = {psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD}  # its parent has not waited for it; it is being removed

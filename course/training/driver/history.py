@@ -1,24 +1,31 @@
-"""The history that led to the present parameters: records over several incarnations, on one clock."""
+"""What the driver knows while shards come and go: records on one clock, parameters and snapshots."""
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy
+import torch
 
+from course.training.checkpoint.snapshot import Snapshot
 from course.training.driver.shard_client import ShardClient
-from course.training.records.result import RECORD
+from course.training.records import RECORD
 
 
 class History:
-    """Records of applied gradients and what else the servers tell, as the driver reads them.
+    """The training that led to the present parameters, over all incarnations, as the driver reads it from the shards.
 
     Every incarnation's server counts seconds from its own start; here they become seconds since the first one's.
+    `parameters`: name to tensor, the first ones. `start`: the `Snapshot` that training goes on from, or None.
     `version`: of the last update read, at first of the checkpoint to go on from; `status`: the last one read.
     """
 
-    def __init__(self, version: int = 0):
-        self.version = version
+    def __init__(self, parameters: dict[str, torch.Tensor], start: Snapshot | None):
+        self.version = start.version if start else 0
         self.status: dict[str, Any] = {}
+        self._client: Any = None  # the `ShardClient` of the present shards
+        self._snapshot, self._parameters = start, start.parameters if start else parameters
         self._rows: list[numpy.ndarray] = []
         self._events: list[tuple] = []
         self._told = 0  # how many of these arrays
@@ -26,9 +33,32 @@ class History:
         self._origin: float | None = None  # on this process's monotonic clock: when the first server's clock was 0
         self._shift, self._set = 0.0, False
 
-    def read(self, client: ShardClient) -> None:
-        """Read what is new at the client's shards. Raises ShardLost."""
-        self.status, rows = client.poll(self._read, self._events_read)
+    @contextmanager
+    def of(self, client: ShardClient) -> Iterator[None]:
+        """Within the `with`, read from the client's shards; afterwards, what was known last is what there is."""
+        self._client = client
+        try:
+            yield
+        finally:
+            self._client = None
+
+    def parameters(self) -> dict[str, torch.Tensor]:
+        """Return copies of the present parameters: name to tensor. Raises ShardLost."""
+        if self._client is not None:
+            self._parameters = self._client.parameters()
+        return {name: value.detach().clone() for name, value in self._parameters.items()}
+
+    def snapshot(self) -> Snapshot | None:
+        """Return the `Snapshot` of this moment, None when there never was one. Raises ShardLost."""
+        if self._client is not None:
+            self._snapshot = self._client.snapshot()
+            self.read()  # the records of all that is in the snapshot, while they can be had
+            self._parameters = self._snapshot.parameters
+        return self._snapshot
+
+    def read(self) -> None:
+        """Read what is new at the shards, within `of`. Raises ShardLost."""
+        self.status, rows = self._client.poll(self._read, self._events_read)
         self._set_clock(self.status["seconds"])
         events = self.status["events"]
         self._events += [(seconds + self._shift, *rest) for seconds, *rest in events]

@@ -14,10 +14,9 @@ import torch
 
 from course.training.checkpoint.checkpoints import Checkpoints
 from course.training.hooks.base import Hook, Session, begun, refuse, tell
-from course.training.hooks.save_checkpoint import with_saving
+from course.training.hooks.every import with_saving
 from course.training.problems.problem import MakeOptimizer, Problem, batch_generator
-from course.training.records.errors import NonFiniteError
-from course.training.records.result import RECORD, Step, TrainingResult
+from course.training.records import RECORD, NonFiniteError, Step, TrainingResult, TrainingSettings
 from course.training.server.rules import Push, make_rule
 from course.training.server.store import ParameterServer, Pulled
 
@@ -42,70 +41,65 @@ def train_in_turns(
     restored = checkpoints.latest() if checkpoints is not None and resume else None
     incarnation = checkpoints.next_incarnation() if checkpoints is not None else 0
     store = ParameterServer(problem.initial(), optimizer, state=restored)
-    rule = make_rule(mode, store, workers, max_staleness, aggregate)
-    hooks = with_saving(hooks, checkpoints)
+    rule = make_rule(TrainingSettings(mode, workers, total_steps, max_staleness, aggregate), store)
     session = Session(
         total_steps,
         lambda: store.pull().parameters,
         lambda: replace(store.state(), incarnation=incarnation, seed=seed),
         problem=problem,
         checkpoints=checkpoints,
-        settings={
-            "mode": mode,
-            "workers": workers,
-            "max_staleness": max_staleness,
-            "aggregate": aggregate,
-            "seed": seed,
-        },
+        settings=dict(mode=mode, workers=workers, max_staleness=max_staleness, aggregate=aggregate, seed=seed),
     )
     session.step = store.version
     sent: Counter[int] = Counter()
     history: list[Step] = []
-    with begun(session, hooks):
+    with begun(session, with_saving(hooks, checkpoints)):
         if restored is not None:
             session.happened("restored", reason=f"from step {store.version}")
         session.save("the start")
         try:
-            _train(problem, session, hooks, store, rule, workers, seed, sent, history)
+            _train(session, rule, sent, history)
         except BaseException as error:
             session.finish("an error ended the training", error)
             raise
         session.finish()
-    return _result(session, mode, workers, store, rule, sent, history, restored)
+    return _result(session, rule, sent, history, restored)
 
 
-def _train(problem, session, hooks, store, rule, workers, seed, sent, history):
+def _train(session, rule, sent, history):
     """Take turns until the limit or a stop request; `sent` and `history` are filled."""
+    store, workers, seed = rule.store, session.settings["workers"], session.settings["seed"]
     pulled = {worker: store.pull() for worker in range(workers)}  # what each pulled after its last push
     for worker in itertools.cycle(range(workers)):
         if store.version >= session.limit or session.stop_reason is not None:
             return
         if rule.is_waiting(worker):
             continue
-        for hook in hooks:
+        for hook in session.hooks:
             hook.before_run(session)
-        push = gradient(problem, worker, pulled.pop(worker, None) or store.pull(), seed, session.seconds())
+        before = pulled.pop(worker, None) or store.pull()
+        push = gradient(session.problem, worker, before, seed, session.seconds())
         sent[worker] += 1
         try:
             store.check(push.gradients, push.version)
             applied = rule.offer(push)
         except NonFiniteError as error:
-            refuse(session, hooks, error)
+            refuse(session, error)
             return
         for used in applied:
             now = session.seconds()
             history.append(Step(store.version, used.worker, used.version, used.loss, used.arrived, now))
-            tell(session, hooks, history[-1])
+            tell(session, history[-1])
         if not rule.is_waiting(worker):
             pulled[worker] = store.pull()
 
 
-def _result(session, mode, workers, store, rule, sent, history, restored):
+def _result(session, rule, sent, history, restored):
     return TrainingResult(
-        mode,
-        workers,
-        store.pull().parameters,
-        store.version,
+        session.settings["mode"],
+        session.settings["workers"],
+        rule.store.pull().parameters,
+        rule.store.version,
         numpy.array(history, dtype=RECORD),
         session.seconds(),
         dict(rule.dropped),

@@ -14,11 +14,10 @@ import numpy as np
 
 from course.training.driver.train import train
 from course.training.hooks.base import Hook, Session
-from course.training.hooks.save_checkpoint import SaveCheckpoint
+from course.training.hooks.every import SaveCheckpoint
 from course.training.problems.paced import paced, slow
 from course.training.problems.problem import Problem
-from course.training.records.errors import TrainingError
-from course.training.records.result import RECORD, Event, Step
+from course.training.records import RECORD, Event, Step, TrainingError
 
 if TYPE_CHECKING:
     from course.cluster.cluster import Cluster
@@ -77,7 +76,9 @@ class Rehearsal(Hook):
         following.start()
         try:
             with tempfile.TemporaryDirectory(prefix="course-rehearsal-") as folder:
-                self._train(folder)
+                problem, hooks = paced(self._problem, _PACE), [SaveCheckpoint(seconds=_EVERY), self]
+                more = dict(hooks=hooks, checkpoint_dir=folder, **self._settings)
+                self.record.ended = train(problem, self._cluster, total_steps=10**9, **more).stopped_by or ""
         except TrainingError as error:
             self.record.ended = str(error)
         finally:
@@ -121,17 +122,6 @@ class Rehearsal(Hook):
     def event(self, session: Session, event: Event) -> None:
         """Write the event into the record."""
         self.record.add(event)
-
-    def _train(self, folder):
-        result = train(
-            paced(self._problem, _PACE),
-            self._cluster,
-            total_steps=10**9,
-            hooks=[SaveCheckpoint(seconds=_EVERY), self],
-            checkpoint_dir=folder,
-            **self._settings,
-        )
-        self.record.ended = result.stopped_by
 
     def _follow_plan(self):
         """Act when it is time, also while no update tells of any, and end the training."""

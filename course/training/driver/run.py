@@ -4,17 +4,17 @@ A lost ps task costs the updates since the last checkpoint: the next incarnation
 """
 
 import dataclasses
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 
+from course.deadlines import DRIVER_POLLS_EVERY
 from course.training.checkpoint.folder_lock import LockedCheckpoints
 from course.training.checkpoint.snapshot import Snapshot
 from course.training.driver.history import History
-from course.training.driver.incarnation import LatestState, follow
 from course.training.driver.worker_pool import WorkerPool
-from course.training.hooks.base import Hook, Session, begun
-from course.training.records.errors import Deposed, ShardLost, TrainingError
-from course.training.records.result import TrainingResult
+from course.training.hooks.base import Hook, Session, begun, refuse, tell
+from course.training.records import Deposed, NonFiniteError, ShardLost, Step, TrainingError, TrainingResult
 
 TRIES = 5  # incarnations in a row that get no further than one before them, after which training is given up
 
@@ -29,13 +29,11 @@ class Run:
         self, pool: WorkerPool, hooks: Sequence[Hook], checkpoints: LockedCheckpoints | None, start: Snapshot | None
     ):
         self._plan, self._pool, self._hooks, self._checkpoints = pool.plan, pool, hooks, checkpoints
-        self._history = History(start.version if start else 0)
-        self._latest = LatestState(pool.plan.problem.initial(), start, self._history)
+        self._history = History(pool.plan.problem.initial(), start)
         self._session = self._new_session()
         self._start, self._opened, self._incarnation = start, 0, -1
         self._furthest, self._fruitless = -1, 0
-        # the lowest incarnation whose checkpoints are this training's
-        self._first = start.incarnation if start else None
+        self._first = start.incarnation if start else None  # the lowest one whose checkpoints are this training's
 
     def result(self) -> TrainingResult:
         """Train to the end; return the `TrainingResult`, or raise what the end calls for (see `train`)."""
@@ -56,16 +54,16 @@ class Run:
                 f"none of {', '.join(self._plan.ps)} answers. Start one again, then call train again: it goes on from "
                 "the newest checkpoint, where a checkpoint_dir is given."
             )
-        with self._pool.shards_opened(ps, settings, number, self._start) as client, self._latest.showing(client):
+        with self._pool.shards_opened(ps, settings, number, self._start) as client, self._history.of(client):
             self._incarnation = client.addresses.incarnation
             self._note_start(client)
             try:
                 with self._pool.workers_running(client):
-                    follow(client, self._session, self._hooks, self._history, self._pool)
+                    _follow(client, self._session, self._history, self._pool)
                 self._session.finish()
                 parameters = self._session.parameters()
                 with suppress(ShardLost):  # all that matters is here
-                    self._history.read(client)  # again: the workers have said their last counts since
+                    self._history.read()  # again: the workers have said their last counts since
                 return self._result(self._history.status, parameters)
             except (ShardLost, Deposed):
                 raise
@@ -130,8 +128,8 @@ class Run:
         optimizer = getattr(plan.optimizer, "func", plan.optimizer).__name__
         session = Session(
             plan.settings.limit,
-            self._latest.parameters,
-            self._latest.snapshot,
+            self._history.parameters,
+            self._history.snapshot,
             problem=plan.problem,
             cluster=self._pool.cluster,
             checkpoints=self._checkpoints,
@@ -158,3 +156,42 @@ class Run:
             # JSON made words of the workers' numbers
             **{name: {int(worker): value for worker, value in status[name].items()} for name in by_worker},
         )
+
+
+def _follow(client, session, history, pool):
+    """Read steps and tell the hooks until training ends. Raises ShardLost, or what the end calls for (see `train`)."""
+    workers = pool.plan.workers
+    while True:
+        pool.check()
+        history.read()
+        events, rows = history.untold()
+        for seconds, what, worker, step, reason in events:
+            session.happened(what, workers[worker], step, reason, seconds)
+        for row in rows if session.hooks else ():
+            for hook in session.hooks:
+                hook.before_run(session)
+            tell(session, Step(*row.item()))
+            if session.stop_reason is not None:
+                break
+        status, ended = history.status, history.status["ended"]
+        if ended and (len(rows) == 0 or session.stop_reason is not None):
+            _raise_for(ended, status, session, workers)
+            return
+        if session.stop_reason is not None:
+            client.stop()
+        elif not ended:
+            time.sleep(DRIVER_POLLS_EVERY)
+
+
+def _raise_for(ended, status, session, workers):
+    """Raise what the end of the training calls for."""
+    if ended["why"] == "not finite":
+        refuse(session, NonFiniteError(ended["text"], ended["version"]))
+    elif ended["why"] == "lost":
+        lost = "; ".join(f"{workers[int(worker)]}: {reason}" for worker, reason in sorted(status["lost"].items()))
+        raise TrainingError(
+            f"training stands still at step {status['version']}, {ended['text']}: {lost}. Start the workers again (a "
+            "local cluster does so by itself), then call train again."
+        )
+    elif ended["why"] in ("error", "closed"):
+        raise TrainingError(f"training ended at step {status['version']}: {ended['text'] or 'the server closed'}.")

@@ -3,7 +3,6 @@
 import secrets
 import signal
 import ssl
-import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
@@ -13,13 +12,11 @@ import numpy
 import torch
 
 from course.deadlines import FOLLOWERS_POLLED_EVERY, SHARD_OPENS, WIRE_SILENCE
+from course.signals import taken
 from course.training.checkpoint.snapshot import Snapshot
-from course.training.driver.training_plan import TrainingPlan
-from course.training.records.errors import ShardLost
-from course.training.records.result import RECORD
-from course.training.records.settings import ShardAddresses
-from course.training.server.shard_server import open_server
-from course.training.server.sharding import spread
+from course.training.driver.training_plan import TrainingPlan, spread
+from course.training.records import RECORD, ShardAddresses, ShardLost, TrainingSettings
+from course.training.server.shard_server import ShardServer
 from course.training.server.store import ParameterServer
 from course.training.transport.wire import connect
 
@@ -29,7 +26,6 @@ if TYPE_CHECKING:
     from course.cluster.cluster import Cluster
 
 _LONGEST = 1 << 32  # bytes of a snapshot: what the length of a frame can say
-_HELD_BACK = (signal.SIGINT, signal.SIGTERM)
 
 
 class ShardClient:
@@ -119,7 +115,12 @@ class ShardClient:
 
 @contextmanager
 def open_shards(
-    cluster: "Cluster", ps: Sequence[str], plan: TrainingPlan, incarnation: int, snapshot: Snapshot | None
+    cluster: "Cluster",
+    ps: Sequence[str],
+    plan: TrainingPlan,
+    settings: TrainingSettings,
+    incarnation: int,
+    snapshot: Snapshot | None,
 ) -> Iterator[ShardClient]:
     """Within the `with`, shards of the plan's parameters run in the tasks `ps`; yields the `ShardClient` of them.
 
@@ -128,7 +129,7 @@ def open_shards(
     """
     parameters = plan.problem.initial()
     ParameterServer(parameters, plan.optimizer, state=snapshot)  # raises what every shard would raise, here and now
-    names = spread(parameters, len(ps), plan.settings.placement)
+    names = spread(parameters, len(ps), settings.placement)
     tasks, token = tuple(ps[: len(names)]), secrets.token_hex(8)
     openings = []
     for shard, (task, held) in enumerate(zip(tasks, names, strict=True)):
@@ -136,21 +137,13 @@ def open_shards(
         options["start"] = None if snapshot is None else snapshot.part(held)
         part = {name: parameters[name] for name in held}
         with cluster.at(task):
-            arguments = (part, plan.optimizer, plan.settings, options)
+            arguments = (part, plan.optimizer, settings, options)
             openings.append(cluster.client.submit(_open_in_task, *arguments, pure=False))
     endpoints = tuple(tuple(_result(opening, task)) for opening, task in zip(openings, tasks, strict=True))
     addresses = ShardAddresses(endpoints, tasks, token, incarnation, tuple(map(tuple, names)), tuple(parameters))
-    with closing(attach(cluster, addresses)) as client:
+    with closing(ShardClient(addresses, context_of(cluster.client.security, "client"))) as client:
         client.link()
         yield client
-
-
-def attach(cluster: "Cluster", addresses: ShardAddresses, term: int = 0) -> ShardClient:
-    """Return a `ShardClient` of shards that another driver opened; close it as your own.
-
-    Shards obey the highest `term` that has come, and refuse drivers of a lower one. Raises ShardLost.
-    """
-    return ShardClient(addresses, context_of(cluster.client.security, "client"), term)
 
 
 def context_of(security: "Security", role: str, listen: bool = False) -> ssl.SSLContext | None:
@@ -176,7 +169,7 @@ def _open_in_task(parameters, optimizer, settings, options):
     here = get_worker()
     host = here.address.split("://")[-1].rsplit(":", 1)[0].strip("[]")
     contexts = context_of(here.security, "worker", listen=True), context_of(here.security, "worker")
-    return open_server(parameters, optimizer, settings, **options, contexts=contexts, host=host).address
+    return ShardServer(parameters, optimizer, settings, **options, contexts=contexts, host=host).address
 
 
 @contextmanager
@@ -185,15 +178,10 @@ def _signals_held_back():
 
     A request that is sent and whose answer is not read would leave a connection unusable.
     """
-    if threading.current_thread() is not threading.main_thread():
-        yield  # signals are handled in the main thread alone
-        return
-    arrived = []
-    before = {number: signal.signal(number, lambda number, frame: arrived.append(number)) for number in _HELD_BACK}
+    arrived: list[int] = []
     try:
-        yield
+        with taken(lambda number, frame: arrived.append(number), signal.SIGINT, signal.SIGTERM):
+            yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
         for number in arrived[:1]:
             signal.raise_signal(number)

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from course.training.checkpoint.folder_lock import FolderLock, LockedCheckpoints
 from course.training.driver.run import Run
-from course.training.driver.training_plan import make_plan, participants
+from course.training.driver.training_plan import TrainingPlan, participants
 from course.training.driver.worker_pool import WorkerPool, warm_up
 from course.training.hooks.base import Hook
-from course.training.hooks.save_checkpoint import with_saving
+from course.training.hooks.every import with_saving
 from course.training.problems.problem import MakeOptimizer, Problem
-from course.training.records.result import TrainingResult
+from course.training.records import TrainingResult, TrainingSettings
 from course.training.server.store import ParameterServer
 
 if TYPE_CHECKING:
@@ -57,9 +57,10 @@ def train(
     gradient is not finite and no hook asks to stop; ValueError for wrong arguments, and for a checkpoint of another
     model or optimiser, before anything starts.
     """
-    tasks = cluster.tasks
-    warming = warm_up(cluster, participants(tasks, workers)[0])
-    plan = make_plan(problem, tasks, optimizer, mode, workers, total_steps, max_staleness, aggregate, seed, placement)
+    ps, chosen = participants(cluster.tasks, workers)
+    warming = warm_up(cluster, ps)
+    settings = TrainingSettings(mode, len(chosen), total_steps, max_staleness, aggregate, placement, seed=seed)
+    plan = TrainingPlan(problem, optimizer, settings, ps, chosen)
     for future in warming:
         future.release()
     return train_with(WorkerPool(cluster, plan), hooks, checkpoint_dir, keep, resume)
@@ -79,7 +80,6 @@ def train_with(
             lock = held.enter_context(FolderLock(checkpoint_dir, pool.training, pool.term))
             checkpoints = LockedCheckpoints(lock, keep)
             start = checkpoints.latest() if resume else None
-        ParameterServer(
-            pool.plan.problem.initial(), pool.plan.optimizer, start
-        )  # raises what a shard of it would raise
+        # raises what a shard of it would raise
+        ParameterServer(pool.plan.problem.initial(), pool.plan.optimizer, start)
         return Run(pool, with_saving(hooks, checkpoints), checkpoints, start).result()

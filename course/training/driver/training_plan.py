@@ -1,11 +1,12 @@
-"""What a training is to do, decided before anything starts: data that all its incarnations share."""
+"""What a training is to do, decided before anything starts, and which parameters lie on which ps task."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import torch
+
 from course.training.problems.problem import MakeOptimizer, Problem
-from course.training.records.errors import NonFiniteError
-from course.training.records.settings import TrainingSettings
+from course.training.records import NonFiniteError, TrainingSettings
 from course.training.server.rules import make_rule
 from course.training.server.store import ParameterServer
 
@@ -14,9 +15,10 @@ PLACEMENTS = ("by_size", "round_robin")
 
 @dataclass(frozen=True)
 class TrainingPlan:
-    """The arguments of `train`, checked: `ps` and `workers` are tasks' names, `settings` what every shard is told.
+    """The arguments of `train`, checked: ValueError for a wrong one.
 
-    `optimizer`: from a list of tensors to a `torch.optim` optimiser.
+    `optimizer`: from a list of tensors to a `torch.optim` optimiser. `settings`: what every shard is told. `ps` and
+    `workers`: tasks' names, see `participants`.
     """
 
     problem: Problem
@@ -25,30 +27,15 @@ class TrainingPlan:
     ps: tuple[str, ...]
     workers: tuple[str, ...]
 
-
-def make_plan(
-    problem: Problem,
-    tasks: Sequence[str],
-    optimizer: MakeOptimizer,
-    mode: str,
-    workers: int | None,
-    total_steps: int,
-    max_staleness: int | None,
-    aggregate: int | None,
-    seed: int,
-    placement: str,
-) -> TrainingPlan:
-    """Return the plan of these arguments of `train`, the cluster having `tasks`; ValueError for a wrong one."""
-    ps, chosen = participants(tasks, workers)
-    _check_problem(problem)
-    if isinstance(total_steps, bool) or not isinstance(total_steps, int) or total_steps < 0:
-        raise ValueError(f"train(total_steps={total_steps!r}): give a whole number of updates from 0 up.")
-    if placement not in PLACEMENTS:
-        raise ValueError(f"train(placement={placement!r}): choose one of {', '.join(PLACEMENTS)}.")
-    make_rule(mode, None, len(chosen), max_staleness, aggregate)
-    settings = TrainingSettings(mode, len(chosen), total_steps, max_staleness, aggregate, placement, seed=seed)
-    ParameterServer(problem.initial(), optimizer)  # raises what it raises for an optimiser that it can't keep
-    return TrainingPlan(problem, optimizer, settings, ps, chosen)
+    def __post_init__(self):
+        _check_problem(self.problem)
+        total_steps, placement = self.settings.limit, self.settings.placement
+        if isinstance(total_steps, bool) or not isinstance(total_steps, int) or total_steps < 0:
+            raise ValueError(f"train(total_steps={total_steps!r}): give a whole number of updates from 0 up.")
+        if placement not in PLACEMENTS:
+            raise ValueError(f"train(placement={placement!r}): choose one of {', '.join(PLACEMENTS)}.")
+        make_rule(self.settings, None)
+        ParameterServer(self.problem.initial(), self.optimizer)  # raises what it raises for one that it can't keep
 
 
 def participants(tasks: Sequence[str], workers: int | None = None) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -63,6 +50,37 @@ def participants(tasks: Sequence[str], workers: int | None = None) -> tuple[tupl
     if not 1 <= count <= len(named["worker"]):
         raise ValueError(f"train(workers={workers}): this cluster has 1 to {len(named['worker'])} to offer.")
     return named["ps"], named["worker"][:count]
+
+
+def spread(parameters: dict[str, torch.Tensor], shards: int, placement: str = "by_size") -> list[list[str]]:
+    """Return the names of each shard's parameters: a list of at most `shards` lists, none of them empty.
+
+    - "by_size": the largest tensor first, each to the shard with the fewest bytes so far.
+    - "round_robin": in the order of the names as they stand, one after the other.
+
+    With fewer parameters than tasks, the last tasks get none. Raises ValueError for another placement.
+
+    >>> import torch
+    >>> shapes = {"w1": (784, 100), "b1": (100,), "w2": (100, 10), "b2": (10,)}
+    >>> layers = {name: torch.zeros(shape) for name, shape in shapes.items()}
+    >>> spread(layers, 2)
+    [['w1'], ['b1', 'w2', 'b2']]
+    >>> spread(layers, 2, "round_robin")
+    [['w1', 'w2'], ['b1', 'b2']]
+    """
+    names, shards = list(parameters), min(shards, len(parameters))
+    if placement == "round_robin":
+        return [names[first::shards] for first in range(shards)]
+    if placement != "by_size":
+        raise ValueError(f'placement={placement!r}: use "by_size" or "round_robin".')
+    held: list[list[str]] = [[] for _ in range(shards)]
+    held_bytes = [0] * shards
+    for name in sorted(names, key=lambda name: -parameters[name].nbytes):  # a stable sort: equals keep their order
+        # an empty shard counts as lighter than one that holds a tensor of no bytes
+        lightest = min(range(shards), key=lambda shard: (held_bytes[shard], len(held[shard])))
+        held[lightest].append(name)
+        held_bytes[lightest] += parameters[name].nbytes
+    return [[name for name in names if name in one] for one in held]
 
 
 def _check_problem(problem):

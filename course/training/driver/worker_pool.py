@@ -4,15 +4,13 @@ import asyncio
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from course.deadlines import ANY_PS_COMES, LOOP_SENT_AGAIN, LOST_PS_SUCCESSOR, PS_ANSWER, SOON_EVERY, WIRE_SILENCE
 from course.training.checkpoint.snapshot import Snapshot
 from course.training.driver.shard_client import ShardClient, context_of, open_shards
 from course.training.driver.training_plan import TrainingPlan
-from course.training.records.errors import TrainingError
-from course.training.records.settings import ShardAddresses, TrainingSettings
+from course.training.records import ShardAddresses, TrainingError, TrainingSettings
 from course.training.worker.worker_loop import run_worker
 
 if TYPE_CHECKING:
@@ -46,7 +44,7 @@ class WorkerPool:
         self, ps: Sequence[str], settings: TrainingSettings, incarnation: int, snapshot: Snapshot | None
     ) -> AbstractContextManager[ShardClient]:
         """Within the `with`, shards run in the tasks `ps`; yields the `ShardClient` of them. Raises ShardLost."""
-        return open_shards(self.cluster, ps, replace(self.plan, settings=settings), incarnation, snapshot)
+        return open_shards(self.cluster, ps, self.plan, settings, incarnation, snapshot)
 
     def ps_present(self) -> list[str]:
         """Return those of the ps tasks that answer: all, or after a moment for lost ones to come back those there are.
@@ -76,7 +74,9 @@ class WorkerPool:
                 with suppress(ValueError):  # the task is away: its loop is sent when it is back
                     self._send(worker)
             yield
-            _wait(self._futures())
+            deadline = time.monotonic() + WIRE_SILENCE  # a moment to see the end: the next training finds quiet then
+            while time.monotonic() < deadline and not all(future.done() for future in self._futures()):
+                time.sleep(SOON_EVERY)
         finally:
             for future in self._futures():
                 future.release()
@@ -136,13 +136,6 @@ def _run_worker_aside(problem, worker, addresses, seed):
 
     secede()
     return run_worker(problem, worker, addresses, seed, context_of(get_worker().security, "worker"))
-
-
-def _wait(futures):
-    """Give the worker loops a moment to see the end, so that the next training finds the machine quiet."""
-    deadline = time.monotonic() + WIRE_SILENCE
-    while time.monotonic() < deadline and not all(future.done() for future in futures):
-        time.sleep(SOON_EVERY)
 
 
 def _answering(cluster, tasks):

@@ -34,8 +34,7 @@ from course.training.checkpoint.checkpoints import Checkpoints, CheckpointWarnin
 from course.training.checkpoint.manifest import CheckpointError
 from course.training.checkpoint.snapshot import Snapshot
 from course.training.problems.problem import Problem
-from course.training.records.errors import NonFiniteError
-from course.training.records.result import Event, Step
+from course.training.records import Event, NonFiniteError, Step
 
 if TYPE_CHECKING:
     from course.cluster.cluster import Cluster
@@ -230,16 +229,16 @@ def begun(session: Session, hooks: Sequence[Hook]) -> Iterator[None]:
         raise first
 
 
-def tell(session: Session, hooks: Sequence[Hook], step: Step) -> None:
-    """Tell the hooks of one applied step."""
+def tell(session: Session, step: Step) -> None:
+    """Tell the hooks that have begun of one applied step."""
     session.step = step.step
-    for hook in hooks:
+    for hook in session.hooks:
         hook.after_run(session, step)
 
 
-def refuse(session: Session, hooks: Sequence[Hook], error: NonFiniteError) -> None:
-    """Tell the hooks of a refused gradient; raise the error unless one of them asks to stop."""
-    for hook in hooks:
+def refuse(session: Session, error: NonFiniteError) -> None:
+    """Tell the hooks that have begun of a refused gradient; raise the error unless one of them asks to stop."""
+    for hook in session.hooks:
         hook.refused(session, error)
     if session.stop_reason is None:
         raise error

@@ -7,7 +7,7 @@ import sys
 import time
 
 from course.training.hooks.base import Hook, Session
-from course.training.records.result import Step
+from course.training.records import Step
 
 _RENEW = 0.2  # seconds between two renewals of the line: an eye reads no faster
 

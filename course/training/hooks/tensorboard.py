@@ -5,7 +5,7 @@ import warnings
 
 from course.training.hooks.base import Hook, Session
 from course.training.hooks.progress import StepRate
-from course.training.records.result import Event, Step
+from course.training.records import Event, Step
 
 
 class WriteSummaries(Hook):

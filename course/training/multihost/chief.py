@@ -1,27 +1,70 @@
-"""The chief's view of the tasks in the classic form: processes started by hand, any of which may become the chief."""
+"""The chief in the classic form: which of the processes started by hand it is, and how it sees the tasks."""
 
 import dataclasses
 import os
 import socket
+import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from course.deadlines import CHIEF_SUCCESSOR, END_HEARD
+from course.deadlines import CHIEF_ASKS_EVERY, CHIEF_SUCCESSOR, END_HEARD
 from course.training.checkpoint.checkpoints import Checkpoints
 from course.training.checkpoint.snapshot import Snapshot
-from course.training.driver.shard_client import ShardClient, attach
+from course.training.driver.shard_client import ShardClient, context_of
 from course.training.driver.training_plan import TrainingPlan
 from course.training.driver.worker_pool import WorkerPool
-from course.training.multihost.leader_lease import LeaderLease
 from course.training.multihost.status_board import Notice, StatusBoard
 from course.training.multihost.worker_thread import WorkerThread
-from course.training.records.errors import Deposed
-from course.training.records.settings import TrainingSettings
+from course.training.records import Deposed, TrainingSettings
 
 if TYPE_CHECKING:
     from course.cluster.cluster import Cluster
+
+
+class LeaderLease:
+    """Within a `with`, `task` is a candidate for chief of the training on `cluster`.
+
+    The thread is frozen with its process, so a frozen chief loses the lease; a chief whose disk is slow keeps it.
+    """
+
+    def __init__(self, cluster: "Cluster", task: str):
+        self._lease = cluster.lease("chief", task)
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._renew, name="chief's lease", daemon=True)
+
+    @property
+    def mine(self) -> bool:
+        """Whether this process is the chief now, by its own clock."""
+        return self._lease.mine
+
+    @property
+    def term(self) -> int:
+        """The lease's generation: higher with every new chief."""
+        return self._lease.term
+
+    def check(self) -> None:
+        """Raise Deposed unless this process is the chief."""
+        if not self.mine:
+            raise Deposed("this process is not the chief any more; another goes on with the training.")
+
+    def __enter__(self):
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_):
+        """Be a candidate no more; the next one has the lease in a moment."""
+        self._ended.set()
+        self._thread.join()
+        with suppress(OSError, RuntimeError):  # the scheduler is gone: there is no lease either
+            self._lease.release()
+
+    def _renew(self):
+        while not self._ended.wait(CHIEF_ASKS_EVERY):
+            # silent or gone: the lease runs out by this process's clock, and the role notices for itself
+            with suppress(OSError, RuntimeError):
+                self._lease.renew()
 
 
 class ChiefPool(WorkerPool):
@@ -66,7 +109,8 @@ class ChiefPool(WorkerPool):
         before = self._before.addresses if self._before is not None else None
         self.attached, self._before = before is not None, None  # once: when those shards are lost, new ones are opened
         if before is not None:
-            opened: AbstractContextManager[ShardClient] = closing(attach(self.cluster, before, self.term))
+            context = context_of(self.cluster.client.security, "client")
+            opened: AbstractContextManager[ShardClient] = closing(ShardClient(before, context, self.term))
         else:
             settings = dataclasses.replace(settings, grace=CHIEF_SUCCESSOR)
             opened = super().shards_opened(ps, settings, incarnation, snapshot)

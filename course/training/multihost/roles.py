@@ -2,10 +2,9 @@
 
 import signal
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterable
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 
 from course.cluster import ClusterSpec, connect
@@ -13,16 +12,15 @@ from course.cluster.certificates import Certificate, security
 from course.cluster.multihost.member import Member
 from course.cluster.multihost.serve import joined
 from course.deadlines import LAST_NOTICE_READ, ROLE_LISTS_TASKS_EVERY, ROLE_LOOKS_EVERY, TASK_WAITS
+from course.signals import taken
 from course.training.driver.shard_client import context_of
 from course.training.driver.train import train_with
 from course.training.driver.training_plan import TrainingPlan
 from course.training.hooks.base import Hook
-from course.training.multihost.chief import ChiefPool
-from course.training.multihost.leader_lease import LeaderLease
+from course.training.multihost.chief import ChiefPool, LeaderLease
 from course.training.multihost.status_board import StatusBoard
 from course.training.multihost.worker_thread import WorkerThread
-from course.training.records.errors import Deposed, TrainingError
-from course.training.records.result import TrainingResult
+from course.training.records import Deposed, TrainingError, TrainingResult
 
 
 @dataclass(frozen=True)
@@ -30,8 +28,8 @@ class Role:
     """Which part of which training a process has: task `index` of `job` ("ps" or "worker") of `spec`.
 
     `plan`: None for a ps, which is told all it needs. `certificate`: None for plain TCP. `patience`: seconds to wait
-    for the scheduler, for the other roles, and without any worker. `hooks`, `checkpoint_dir`, `keep`, `resume`: as for
-    `train`, used where this process is the chief.
+    for the scheduler, for the other roles, and without any worker. `hooks`, `checkpoint_dir`, `resume`: as for `train`,
+    used where this process is the chief.
     """
 
     spec: ClusterSpec
@@ -42,7 +40,6 @@ class Role:
     patience: float = TASK_WAITS
     hooks: tuple[Hook, ...] = ()
     checkpoint_dir: str | None = None
-    keep: int = 5
     resume: bool = True
 
     @property
@@ -57,7 +54,7 @@ def run_role(role: Role, outcome: Callable[[TrainingResult], Iterable[str]] | No
     `outcome`: from a `TrainingResult` to lines of text; the chief calls it. `say`: takes a line for the reader. Raises
     TrainingError, RuntimeError or TimeoutError with a sentence when this role can't go on, SystemExit on SIGTERM.
     """
-    with _ended_by_sigterm(), ExitStack() as held:
+    with taken(_leave, signal.SIGTERM), ExitStack() as held:
         me = Member(role.spec, role.job, role.index, role.certificate, role.patience)
         membership = held.enter_context(joined(me, say))
         target = {"security": security(role.certificate)} if role.certificate else {"insecure": True}
@@ -131,7 +128,7 @@ def _lead(role, pool, outcome, say):
         except ValueError as error:
             say(f"NO CHECKPOINTS from here on: {error}")
             folder = None
-        result = train_with(pool, role.hooks, folder, role.keep, role.resume)
+        result = train_with(pool, role.hooks, folder, resume=role.resume)
         pool.post("done", "\n".join(outcome(result)))
     except Deposed:
         raise
@@ -150,19 +147,6 @@ def _check(membership):
         raise TrainingError(membership.ended)
 
 
-@contextmanager
-def _ended_by_sigterm():
-    """Within the `with`, SIGTERM raises SystemExit here, so that everything is closed on the way out."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def leave(number, frame):
-        signal.signal(number, signal.SIG_IGN)  # once is enough: what follows closes things
-        sys.exit(128 + number)
-
-    before = signal.signal(signal.SIGTERM, leave)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
+def _leave(number, frame):
+    signal.signal(number, signal.SIG_IGN)  # once is enough: everything is closed on the way out
+    sys.exit(128 + number)

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from course.deadlines import BOARD_ANSWER, BOARD_SILENCE
-from course.training.records.errors import TrainingError
-from course.training.records.settings import ShardAddresses
+from course.training.records import ShardAddresses, TrainingError
 
 if TYPE_CHECKING:
     from course.cluster.cluster import Cluster

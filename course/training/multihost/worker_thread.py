@@ -6,7 +6,7 @@ import time
 
 from course.deadlines import GRADIENT_ENDS, WORKER_LOOP_AGAIN
 from course.training.problems.problem import Problem
-from course.training.records.settings import ShardAddresses
+from course.training.records import ShardAddresses
 from course.training.worker.worker_loop import run_worker
 
 

@@ -11,13 +11,11 @@ import torch
 
 from course.deadlines import ALL_WORKERS_JOIN, NO_WORKER_LEFT, WORKERS_REJOIN
 from course.training.checkpoint.snapshot import Applied, Snapshot
-from course.training.records.errors import NonFiniteError
-from course.training.records.settings import TrainingSettings
-from course.training.server.push_table import PushTable
+from course.training.records import NonFiniteError, TrainingSettings
 from course.training.server.reply_slots import ReplySlot, ReplySlots
 from course.training.server.rules import Push, make_rule
 from course.training.server.store import ParameterServer
-from course.training.server.update_log import Entry, PushId
+from course.training.server.update_log import Entry, PushId, PushTable
 
 
 class Coordinator:
@@ -31,7 +29,7 @@ class Coordinator:
         self, store: ParameterServer, settings: TrainingSettings, incarnation: int, start: Snapshot | None, others: int
     ):
         self.store, self.settings, self.incarnation = store, settings, incarnation
-        self.rule = make_rule(settings.mode, store, settings.workers, settings.max_staleness, settings.aggregate)
+        self.rule = make_rule(settings, store)
         self.slots, self._others = ReplySlots(settings.workers), others
         self.links: list = []
         self._table = PushTable(start.applied if start is not None else None)
@@ -61,18 +59,16 @@ class Coordinator:
         """
         self.admit(worker, session)
         with self.slots.changed:
-            slot = ReplySlot(worker, session, attempt, into)
-            self.slots.occupy(slot)
+            slot = self.slots.occupy(ReplySlot(worker, session, attempt, into))
             self.rule.withdraw(worker)
             self._parts.pop(worker, None)
-            if self._started is not None:
-                self._add_event("worker joined", worker)
             self._current[worker] = session
             self._table.open(session, worker)
             self._live.add(worker)
             self._lost.pop(worker, None)
             if self._started is not None:
-                self._order(joined=(_connection(slot),))
+                self._add_event("worker joined", worker)
+                self._order(joined=(slot.connection,))
             else:
                 self._start_if_complete()
             return slot
@@ -98,7 +94,7 @@ class Coordinator:
             if refused:
                 self.end(**refused)
             elif sequence <= self._table.last(slot.session):
-                self._order(joined=(_connection(slot),))
+                self._order(joined=(slot.connection,))
             else:
                 push = Push(slot.worker, slot.version, gradients, loss, self._now(), slot.session, sequence)
                 if self.links:
@@ -210,7 +206,7 @@ class Coordinator:
         if self.settings.limit <= self.store.version:
             self.end("steps")
         else:
-            self._order(joined=tuple(_connection(slot) for slot in self.slots.all()))
+            self._order(joined=tuple(slot.connection for slot in self.slots.all()))
 
     def _check_deadlines(self):
         """Do what is due by the clock; the driver polls often enough."""
@@ -249,10 +245,6 @@ def state_of(store: ParameterServer, full: bool, incarnation: int, seed: int, ap
     """Return the store's `Snapshot`, or, not `full`, one of its parameters alone; its tensors are copies."""
     state = store.state() if full else Snapshot(*store.pull())
     return replace(state, incarnation=incarnation, seed=seed, applied=dict(applied))
-
-
-def _connection(slot):
-    return PushId(slot.worker, slot.session, slot.attempt)
 
 
 def _ids(pushes):

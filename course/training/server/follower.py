@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from course.training.checkpoint.snapshot import Snapshot
-from course.training.records.settings import TrainingSettings
+from course.training.records import TrainingSettings
 from course.training.server.coordinator import refusal, state_of
 from course.training.server.reply_slots import ReplySlot, ReplySlots
 from course.training.server.rules import mean_of
@@ -41,9 +41,7 @@ class Follower:
     def join(self, worker: int, session: str, into: dict[str, torch.Tensor], attempt: int = 0) -> ReplySlot:
         """Return a new reply slot of `worker`, whose answers go `into` these tensors; shard 0's log answers it."""
         with self.slots.changed:
-            slot = ReplySlot(worker, session, attempt, into)
-            self.slots.occupy(slot)
-            return slot
+            return self.slots.occupy(ReplySlot(worker, session, attempt, into))
 
     def push(
         self, slot: ReplySlot, sequence: int, loss: float, gradients: dict[str, torch.Tensor], acknowledged: int = 0
@@ -93,7 +91,7 @@ class Follower:
         with self.slots.changed:
             lost = self.slots.release(slot) and not self.slots.ended
         if lost and self.report is not None:
-            self._tell({"left": PushId(slot.worker, slot.session, slot.attempt)})
+            self._tell({"left": slot.connection})
 
     def poll(self, since: int = 0, events: int = 0) -> tuple[dict[str, Any], list]:
         """Return (status, no records): records are shard 0's."""

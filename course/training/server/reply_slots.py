@@ -26,9 +26,10 @@ class ReplySlot:
         self.version = -1
         self.taken, self.joined, self.replaced = 0, False, False
 
-    def is_of(self, connection: PushId) -> bool:
-        """Whether this slot belongs to the connection that `connection` names."""
-        return (self.session, self.attempt) == (connection.session, connection.sequence)
+    @property
+    def connection(self) -> PushId:
+        """Which connection has the slot."""
+        return PushId(self.worker, self.session, self.attempt)
 
 
 class ReplySlots:
@@ -45,13 +46,14 @@ class ReplySlots:
         if worker not in range(self.workers):
             raise ValueError(f"worker {worker} is not one of this training; workers are 0 to {self.workers - 1}.")
 
-    def occupy(self, slot: ReplySlot) -> None:
-        """Give the worker this slot; an older connection of it loses its own. Needs the lock."""
+    def occupy(self, slot: ReplySlot) -> ReplySlot:
+        """Give the worker this slot, and return it; an older connection of it loses its own. Needs the lock."""
         before = self._slots.get(slot.worker)
         if before is not None:
             before.replaced = True
             self.changed.notify_all()
         self._slots[slot.worker] = slot
+        return slot
 
     def release(self, slot: ReplySlot) -> bool:
         """Free the slot; return whether it was still the worker's. Needs the lock."""
@@ -65,7 +67,7 @@ class ReplySlots:
         """End this connection, which another shard has lost; its worker has to come anew to all of them."""
         with self.changed:
             slot = self._slots.get(connection.worker)
-            if slot is not None and slot.is_of(connection):
+            if slot is not None and slot.connection == connection:
                 slot.replaced = True
                 self.changed.notify_all()
 
@@ -82,7 +84,7 @@ class ReplySlots:
         """
         for connection in entry.joined:
             slot = self._slots.get(connection.worker)
-            if slot is not None and slot.is_of(connection):
+            if slot is not None and slot.connection == connection:
                 slot.joined = True
         for push in (*entry.used, *entry.dropped, *entry.joined):
             slot = self._slots.get(push.worker)

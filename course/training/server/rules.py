@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from course.training.records import TrainingSettings
 from course.training.server.store import ParameterServer
 
 
@@ -121,14 +122,13 @@ def mean_of(gradients: list[dict[str, torch.Tensor]]) -> dict[str, torch.Tensor]
     return {name: value / len(gradients) for name, value in total.items()}
 
 
-def make_rule(
-    mode: str, store: Any, workers: int, max_staleness: int | None, aggregate: int | None
-) -> Asynchronous | Synchronous:
-    """Return the rule for `mode`; ValueError for an argument it doesn't have. `store`: None to check the others."""
+def make_rule(settings: TrainingSettings, store: Any) -> Asynchronous | Synchronous:
+    """Return the rule of `settings`; ValueError for one that its mode doesn't have. `store`: None to check them."""
+    mode, max_staleness, aggregate = settings.mode, settings.max_staleness, settings.aggregate
     if mode == "async" and aggregate is None:
         return Asynchronous(store, max_staleness)
     if mode == "sync" and max_staleness is None:
-        return Synchronous(store, workers, aggregate)
+        return Synchronous(store, settings.workers, aggregate)
     raise ValueError(
         f"mode={mode!r}, max_staleness={max_staleness}, aggregate={aggregate}: "
         'use mode="async" (with max_staleness if you like) or mode="sync" (with aggregate if you like).'

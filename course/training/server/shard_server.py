@@ -15,16 +15,14 @@ import torch
 from course.deadlines import DRIVER_COMES, DRIVER_SILENCE, STEPS_END_AT_EXIT, WIRE_HEARTBEAT_EVERY, WIRE_SILENCE
 from course.training.checkpoint.snapshot import Snapshot
 from course.training.problems.problem import MakeOptimizer
-from course.training.records.result import RECORD
-from course.training.records.settings import TrainingSettings
+from course.training.records import RECORD, TrainingSettings
 from course.training.server.coordinator import Coordinator
 from course.training.server.follower import Follower, FollowerLink
 from course.training.server.store import ParameterServer
 from course.training.server.update_log import Entry
 from course.training.transport.listener import Listener, start, wait_for_threads
 from course.training.transport.shared_memory import open_offer
-from course.training.transport.tensor_layout import Layout
-from course.training.transport.wire import HANDSHAKE_LIMIT, Channel
+from course.training.transport.wire import HANDSHAKE_LIMIT, Channel, Layout
 
 #: `ssl.SSLContext`s to listen and to call with, or Nones for plain TCP.
 Contexts = tuple[ssl.SSLContext | None, ssl.SSLContext | None]
@@ -33,15 +31,34 @@ _OPEN: weakref.WeakSet["ShardServer"] = weakref.WeakSet()
 
 
 class ShardServer:
-    """Serves one shard of one training. It closes when the driver that asked for it closes or falls silent.
+    """Serves shard number `shard` of `shards`, with these parameters, in this process.
 
-    `shard`: a `Coordinator` for shard 0, a `Follower` for the others. `token`: a secret that every handshake must name,
-    so that no worker reaches another training's store by mistake.
+    It closes when the driver that asked for it closes or falls silent. `token`: a secret that every handshake must
+    name, so that no worker reaches another training's store by mistake. `start`: a `Snapshot` of the parameters to go
+    on from. Raises ValueError for an optimiser that a parameter server can't keep, or a snapshot of other parameters.
     """
 
-    def __init__(self, shard: Coordinator | Follower, layout: Layout, token: str, contexts: Contexts, host: str):
-        self.shard, self._layout, self.token, (listen, self._call) = shard, layout, token, contexts
-        self._layout_json = json.loads(json.dumps(layout.as_json()))
+    def __init__(
+        self,
+        parameters: dict[str, torch.Tensor],
+        optimizer: MakeOptimizer,
+        settings: TrainingSettings,
+        *,
+        token: str,
+        shard: int = 0,
+        shards: int = 1,
+        incarnation: int = 0,
+        start: Snapshot | None = None,
+        contexts: Contexts = (None, None),
+        host: str = "127.0.0.1",
+    ):
+        store = ParameterServer(parameters, optimizer, state=start)
+        if shard == 0:
+            self.shard: Coordinator | Follower = Coordinator(store, settings, incarnation, start, others=shards - 1)
+        else:
+            self.shard = Follower(store, settings, incarnation)
+        self._layout, self.token, (listen, self._call) = Layout.of(parameters), token, contexts
+        self._layout_json = json.loads(json.dumps(self._layout.as_json()))
         self._lock = threading.Lock()
         self._channels: set[Channel] = set()
         self._links: list[FollowerLink] = []
@@ -245,29 +262,3 @@ def _close_all():
     for server in list(_OPEN):
         server.close()
     wait_for_threads(STEPS_END_AT_EXIT)
-
-
-def open_server(
-    parameters: dict[str, torch.Tensor],
-    optimizer: MakeOptimizer,
-    settings: TrainingSettings,
-    *,
-    token: str,
-    shard: int = 0,
-    shards: int = 1,
-    incarnation: int = 0,
-    start: Snapshot | None = None,
-    contexts: Contexts = (None, None),
-    host: str = "127.0.0.1",
-) -> ShardServer:
-    """Start a `ShardServer` for shard number `shard` of `shards` with these parameters in this process; return it.
-
-    `start`: a `Snapshot` of them to go on from. Raises ValueError for an optimiser that a parameter server can't keep,
-    or a snapshot of other parameters.
-    """
-    store = ParameterServer(parameters, optimizer, state=start)
-    if shard == 0:
-        part: Coordinator | Follower = Coordinator(store, settings, incarnation, start, others=shards - 1)
-    else:
-        part = Follower(store, settings, incarnation)
-    return ShardServer(part, Layout.of(parameters), token, contexts, host)

@@ -7,7 +7,7 @@ import torch
 
 from course.training.checkpoint.snapshot import Snapshot, load_optimizer_state, optimizer_state
 from course.training.problems.problem import MakeOptimizer
-from course.training.records.errors import NonFiniteError
+from course.training.records import NonFiniteError
 
 
 class Pulled(NamedTuple):

@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 
 from course.deadlines import WIRE_HEARTBEAT_EVERY
 from course.training.transport.shared_memory import offer
-from course.training.transport.tensor_layout import Layout
-from course.training.transport.wire import HANDSHAKE_LIMIT, connect
+from course.training.transport.wire import HANDSHAKE_LIMIT, Layout, connect
 
 
 class Answer(NamedTuple):

@@ -10,9 +10,8 @@ import torch
 
 from course.deadlines import WORKER_RECONNECTS, WORKER_RECONNECTS_EVERY, WORKER_RECONNECTS_REFUSED
 from course.training.problems.problem import Problem, batch_generator
-from course.training.records.settings import ShardAddresses
-from course.training.transport.tensor_layout import Layout
-from course.training.transport.wire import Refused
+from course.training.records import ShardAddresses
+from course.training.transport.wire import Layout, Refused
 from course.training.worker.shard_connections import ShardConnections
 
 

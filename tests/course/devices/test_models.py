@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from course.devices.models import model_for
+from course.devices.simulated import model_for
 from course.traces import CopyTiming, MatmulTiming, OpTiming, Trace, load_trace
 from simgpu import DeviceModel, ModelledClock, Work, calibrate, errors
 

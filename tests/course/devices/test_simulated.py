@@ -5,8 +5,7 @@ from dataclasses import replace
 
 from course import simulated_gpus
 from course.devices import Device, list_devices
-from course.devices.models import model_for
-from course.devices.simulated import ModelledClock
+from course.devices.simulated import ModelledClock, model_for
 from simgpu import Work
 
 

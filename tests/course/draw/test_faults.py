@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from course.draw import faults as draw_faults
 from course.draw.faults import _extent, _places, words_of
-from course.training.records.result import RECORD, Event
+from course.training.records import RECORD, Event
 
 WORKER, PS = "/job:worker/task:1", "/job:ps/task:0"
 

@@ -10,7 +10,7 @@ from course.commands.train import report
 from course.draw import timeline, training
 from course.draw.timeline import spans, waiting_share
 from course.training.problems.named import named_problem
-from course.training.records.result import RECORD
+from course.training.records import RECORD
 
 # worker 0 computes 1 s and waits 3 s; worker 1 computes 4 s and waits none; then both once more
 SYNCHRONOUS = numpy.array(

@@ -4,7 +4,7 @@ import time
 import warnings
 
 from course.training import Hook, train
-from course.training.hooks.save_checkpoint import SaveCheckpoint
+from course.training.hooks.every import SaveCheckpoint
 from tests.slow.faults.counting import SGD_1, Counting
 from tests.slow.faults.outcome import complaints
 

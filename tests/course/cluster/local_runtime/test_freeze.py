@@ -54,4 +54,4 @@ def test_a_task_that_does_not_exist_is_named(cluster, method):
 @pytest.mark.parametrize("method", ["freeze", "thaw"])
 def test_tasks_started_elsewhere_are_not_ours_to_freeze(method):
     with pytest.raises(RuntimeError, match=f"cluster.{method}: these tasks were started elsewhere"):
-        getattr(RemoteRuntime, method)(object.__new__(RemoteRuntime), WORKER)
+        object.__new__(RemoteRuntime).signal(WORKER, method)

@@ -286,7 +286,7 @@ def test_work_pinned_to_a_task_that_stays_away_fails_in_time(certificate, free_p
 
 def test_a_scheduler_that_does_not_understand_a_handshake_is_asked_for_its_version(running, certificate, monkeypatch):
     spec, _ = running
-    monkeypatch.setattr(task_scheduler, "answer_handshake", lambda *_: {}["another version's"])
+    monkeypatch.setattr(task_scheduler, "_other_spec", lambda *_: {}["another version's"])
     assert "the scheduler could not answer" in refusal(spec, "worker", 0, certificate)
     monkeypatch.setattr(handshake, "other_versions", lambda theirs, who: f"{who[0]} has course 9, {who[1]} course 1")
     assert "the scheduler has course 9, this task course 1" in refusal(spec, "worker", 0, certificate)

@@ -1,6 +1,5 @@
 """Training over the loss of parameter servers, and from one call to the next: lost is only what came after a save."""
 
-import dataclasses
 import shutil
 from functools import partial
 
@@ -21,9 +20,9 @@ from course.training.checkpoint.checkpoints import Checkpoints, CheckpointWarnin
 from course.training.checkpoint.folder_lock import NAME, FolderLock
 from course.training.driver.run import TRIES
 from course.training.driver.train import train_with
-from course.training.driver.training_plan import make_plan
+from course.training.driver.training_plan import TrainingPlan, participants
 from course.training.driver.worker_pool import WorkerPool
-from course.training.records.errors import ShardLost
+from course.training.records import ShardLost, TrainingSettings
 
 SGD = partial(torch.optim.SGD, lr=0.02)
 COUNTING = partial(torch.optim.SGD, lr=1.0)
@@ -72,8 +71,8 @@ def whole(folder):
 
 
 def plan_of(cluster, problem, optimizer, total_steps, ps=2, workers=2):
-    plan = make_plan(problem, cluster.tasks, optimizer, "async", workers, total_steps, None, None, 0, "by_size")
-    return dataclasses.replace(plan, ps=plan.ps[:ps])
+    servers, chosen = participants(cluster.tasks, workers)
+    return TrainingPlan(problem, optimizer, TrainingSettings("async", workers, total_steps), servers[:ps], chosen)
 
 
 @pytest.mark.faults

@@ -22,7 +22,7 @@ from course.training import (
     train_in_turns,
 )
 from course.training.hooks.base import Session, begun, tell
-from course.training.records.result import Step
+from course.training.records import Step
 
 LINE = linear_regression()
 SGD = partial(torch.optim.SGD, lr=0.02)
@@ -180,7 +180,7 @@ def test_seconds_are_counted_from_the_end_of_the_last_save(monkeypatch, tmp_path
     with begun(session, [hook]):
         for number in range(1, 40):
             clock[0] += 1
-            tell(session, [hook], step(number))
+            tell(session, step(number))
     assert [one.version for one in Checkpoints(tmp_path).all()] == [10, 20, 30]
 
 
@@ -193,7 +193,7 @@ def test_steps_are_counted_anew_after_a_restart_from_a_checkpoint(tmp_path):
     hook = SaveCheckpoint(steps=10)
     with begun(session, [hook]):
         for number in [*range(1, 35), *range(13, 23)]:
-            tell(session, [hook], step(number))
+            tell(session, step(number))
     assert [event.step for event in session.events] == [10, 20, 30, 20]
 
 
@@ -211,7 +211,7 @@ def test_to_save_without_a_folder_is_refused_before_training():
 
 
 def test_without_the_hook_a_folder_means_a_checkpoint_now_and_then():
-    from course.training.hooks.save_checkpoint import USUAL_SECONDS, with_saving
+    from course.training.hooks.every import USUAL_SECONDS, with_saving
 
     (added,) = with_saving((), "checkpoints")
     assert (
@@ -268,9 +268,9 @@ def test_the_rate_is_that_of_the_store_s_clock_and_starts_anew_after_a_restart()
     session = Session(100, dict, dict)
     with begun(session, [hook]):
         for number in range(1, 32):
-            tell(session, [hook], step(number, applied=number / 50))
+            tell(session, step(number, applied=number / 50))
         for number in range(21, 32):
-            tell(session, [hook], step(number, applied=10 + number / 200))
+            tell(session, step(number, applied=10 + number / 200))
     assert [at for at, _ in hook.rates] == [11, 21, 31, 31]
     assert [rate for _, rate in hook.rates] == pytest.approx([50, 50, 50, 200]) and hook.rate == hook.rates[-1][1]
 

@@ -12,13 +12,11 @@ from course.training import Hook, TrainingError, linear_regression
 from course.training.checkpoint.checkpoints import Checkpoints
 from course.training.driver.shard_client import context_of
 from course.training.driver.train import train_with
-from course.training.driver.training_plan import make_plan
-from course.training.multihost.chief import ChiefPool
-from course.training.multihost.leader_lease import LeaderLease
+from course.training.driver.training_plan import TrainingPlan, participants
+from course.training.multihost.chief import ChiefPool, LeaderLease
 from course.training.multihost.status_board import Notice, StatusBoard
 from course.training.multihost.worker_thread import WorkerThread
-from course.training.records.errors import Deposed
-from course.training.records.settings import ShardAddresses
+from course.training.records import Deposed, ShardAddresses, TrainingSettings
 
 SGD = partial(torch.optim.SGD, lr=0.02)
 PROBLEM = linear_regression()
@@ -84,8 +82,9 @@ class Candidate:
 
     def __init__(self, cluster, index, lease):
         self.cluster, self.lease, self.board = cluster, lease, StatusBoard(cluster)
-        plan = make_plan(PROBLEM, cluster.tasks, SGD, "async", None, 10**9, None, None, 0, "by_size")
-        self.plan, self.outcome = plan, []
+        ps, workers = participants(cluster.tasks)
+        settings = TrainingSettings("async", len(workers), 10**9)
+        self.plan, self.outcome = TrainingPlan(PROBLEM, SGD, settings, ps, workers), []
         self.worker_thread = WorkerThread(PROBLEM, index, 0, context_of(cluster.client.security, "worker"))
 
     def lead(self, hook, folder):

@@ -11,7 +11,7 @@ import torch
 
 from course.training import ParameterServer
 from course.training.driver.shard_client import ShardClient
-from course.training.records.errors import ShardLost
+from course.training.records import ShardLost
 from course.training.transport import shared_memory
 from course.training.transport.wire import Refused, connect
 from course.training.worker.worker_loop import run_worker

@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from course.training import ParameterServer, train_in_turns
-from course.training.records.settings import TrainingSettings
+from course.training.driver.training_plan import spread
+from course.training.records import TrainingSettings
 from course.training.server.coordinator import Coordinator
 from course.training.server.follower import Follower
 from course.training.server.rules import mean_of
-from course.training.server.sharding import spread
 from course.training.server.update_log import Entry, PushId
 from tests.helpers.shards_here import PROBLEM, SGD, connected, ended, shards, working
 

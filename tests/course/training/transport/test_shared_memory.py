@@ -19,8 +19,7 @@ from course.training import train_in_turns
 from course.training.problems.mnist import mnist
 from course.training.transport import shared_memory
 from course.training.transport.shared_memory import offer, open_offer
-from course.training.transport.tensor_layout import Layout
-from course.training.transport.wire import Channel
+from course.training.transport.wire import Channel, Layout
 from tests.course.training.server.test_server import DTYPES, shapes
 from tests.helpers.shards_here import PROBLEM, SGD, connected, ended, shards, working
 

@@ -12,7 +12,7 @@ import warnings
 
 from course.cluster import ClusterSpec, connect, local_cluster
 from course.training import Hook, train
-from course.training.hooks.save_checkpoint import SaveCheckpoint
+from course.training.hooks.every import SaveCheckpoint
 from tests.slow.faults.counting import SGD_1, Counting
 from tests.slow.faults.lanes import own_words
 from tests.slow.faults.outcome import complaints

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from course.training.records.result import Event
+from course.training.records import Event
 
 HITS = ("killed", "frozen")  # what somebody did to a task; all else is what the training saw of it
 

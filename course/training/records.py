@@ -1,4 +1,4 @@
-"""What training gives back: the parameters, and one record of every gradient that was applied."""
+"""What every room speaks of: the result and its history, a training's settings, where its shards are, its errors."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -102,3 +102,67 @@ class TrainingResult:
         stop = f", stopped by: {self.stopped_by}" if self.stopped_by else ""
         workers = "1 worker" if self.workers == 1 else f"{self.workers} workers"
         return f"TrainingResult({self.mode}, {workers}, {self.version} updates{stop})"
+
+
+@dataclass(frozen=True)
+class TrainingSettings:
+    """How pushes are applied (`mode`, `max_staleness`, `aggregate`), by how many `workers`, up to version `limit`.
+
+    `placement`: "by_size" or "round_robin", how parameters are spread over the ps tasks. `grace`: seconds that a shard
+    whose driver has gone waits for another before it ends. `seed`: as given to `train`; snapshots carry it.
+    """
+
+    mode: str
+    workers: int
+    limit: int
+    max_staleness: int | None = None
+    aggregate: int | None = None
+    placement: str = "by_size"
+    grace: float = 0.0
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class ShardAddresses:
+    """The shards of one incarnation, shard 0 first; it can be pickled.
+
+    `endpoints`: (host, port) of each; `tasks`: their names in the cluster; `names`: the parameters that each holds
+    (empty: one shard has all); `parameters`: all of them, in the problem's order. `token`: the training's secret.
+    """
+
+    endpoints: tuple[tuple[str, int], ...]
+    tasks: tuple[str, ...]
+    token: str
+    incarnation: int = 0
+    names: tuple[tuple[str, ...], ...] = ()
+    parameters: tuple[str, ...] = ()
+
+
+class TrainingError(RuntimeError):
+    """Training can't go on: the message names the task and what happened to it."""
+
+
+class ShardLost(TrainingError):
+    """A ps task that held parameters is gone or silent: `task` says which, `reason` what was seen."""
+
+    def __init__(self, task: str, reason: str):
+        super().__init__(
+            f"{task}, the parameter server, is lost: {reason}. The parameters were only there; call train again to "
+            "start over (the cluster replaces a task that died), or give a checkpoint_dir to go on by itself."
+        )
+        self.task, self.reason = task, reason
+
+
+class Deposed(TrainingError):
+    """This process was the chief and is not any more: its lease ran out, or another has a later term."""
+
+
+class NonFiniteError(ValueError):
+    """A gradient or a loss holds NaN or infinity: `tensor` says which, `version` which parameters it came from."""
+
+    def __init__(self, tensor: str, version: int):
+        super().__init__(
+            f"{tensor} is not finite at version {version}. "
+            "Most often the learning rate is too large; try a tenth of it, or add StopOnNaN() to the hooks."
+        )
+        self.tensor, self.version = tensor, version

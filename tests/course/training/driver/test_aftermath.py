@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from course.training import Event, linear_regression
+from course.training.driver.aftermath import aftermath
 from course.training.problems import paced as pace_module
 from course.training.problems.paced import paced
 from course.training.problems.problem import batch_generator
-from course.training.records.aftermath import aftermath
-from course.training.records.result import RECORD
+from course.training.records import RECORD
 
 WORKER, PS = "/job:worker/task:1", "/job:ps/task:0"
 

@@ -1,0 +1,20 @@
+"""Take signals for a while: Ctrl-C (SIGINT) and a polite end (SIGTERM)."""
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+
+@contextmanager
+def taken(handler: Callable[[int, FrameType | None], object], *numbers: signal.Signals) -> Iterator[None]:
+    """Within the `with`, `handler` gets these signals; outside the main thread, where none arrive, nothing changes."""
+    before = {}
+    if threading.current_thread() is threading.main_thread():
+        before = {number: signal.signal(number, handler) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, earlier in before.items():
+            signal.signal(number, earlier)

@@ -26,7 +26,7 @@ def sobol_points(seed: int, replicate: int, size: int, first: int, last: int) ->
     scramble = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(replicate, 0)))
     # direction numbers of the first coordinate, as 32-bit fractions: 1/2, 1/4, 1/8, …
     halves = [1 << (_BITS - 1 - bit) for bit in range(_BITS)]
-    return tuple(_coordinate(*_scrambled(plain, scramble), first, last) for plain in (halves, _pascal()))
+    return tuple(_coordinate(first, last, *_scrambled(plain, scramble)) for plain in (halves, _pascal()))
 
 
 def stratified_points(seed: int, replicate: int, size: int, first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
@@ -45,7 +45,7 @@ def stratified_points(seed: int, replicate: int, size: int, first: int, last: in
     return (index - start + within[0]) / length, (start + within[1] * length) / size
 
 
-def _coordinate(directions, base, first, last):
+def _coordinate(first, last, directions, base):
     for bit in range(_BITS):
         if first >> bit & 1:  # first is a multiple of the block: only bits above the table's
             base ^= directions[bit]

@@ -80,7 +80,7 @@ class MatmulSlider(Explorer):
 
     def static(self) -> Picture:
         """Return the picture with a recorded CPU, and no kernel behind it."""
-        return self.draw(Duel(load_trace(RECORDED).at(self.size), _modelled(self.gpu, self.size)))
+        return self.draw(Duel(_recorded(self.size), _modelled(self.gpu, self.size)))
 
 
 def _gpus():
@@ -89,6 +89,10 @@ def _gpus():
 
     sheets = [("H200 (data sheet)", "h200"), ("T4 (data sheet)", "t4")]
     return sheets + ([("this machine's", "cuda")] if torch.cuda.is_available() else [])
+
+
+def _recorded(size):
+    return load_trace(RECORDED).at(size)
 
 
 def _modelled(gpu, size):

@@ -30,7 +30,9 @@ def lab(browser: bool | None = None, port: int | None = None, root: str | Path =
     root = Path(root).resolve()
     check_ready(root, port)
     arguments = options(root, has_display() if browser is None else browser, port)
-    use_course_config()
+    # the course's configuration before the reader's own, for this process and its kernels
+    earlier = os.environ.get("JUPYTER_CONFIG_PATH")
+    os.environ["JUPYTER_CONFIG_PATH"] = os.pathsep.join(filter(None, [str(CONFIG), earlier]))
     from jupyterlab.labapp import LabApp  # reads the configuration's path when it is imported
 
     signed = trust(root)
@@ -101,12 +103,6 @@ def options(root: Path, browser: bool, port: int | None) -> list[str]:
         "LabApp.workspaces_dir": root / ".jupyter" / "workspaces",
     }
     return [f"--{name}={value}" for name, value in chosen.items()]
-
-
-def use_course_config() -> None:
-    """Put the course's configuration before the reader's own, for this process and its kernels."""
-    earlier = os.environ.get("JUPYTER_CONFIG_PATH")
-    os.environ["JUPYTER_CONFIG_PATH"] = os.pathsep.join([str(CONFIG), *([earlier] if earlier else [])])
 
 
 def trust(root: Path) -> int:

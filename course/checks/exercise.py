@@ -38,14 +38,14 @@ class Case:
     plan: object = None
 
 
-def fixed_and_drawn(fixed: Iterable[tuple], drawn: Iterable[tuple]) -> list[Case]:
-    """Return the `Case`s of these tuples of arguments: of `fixed` ones, which everybody gets, then of `drawn` ones."""
-    return [Case(one, edge=True) for one in fixed] + [Case(one) for one in drawn]
-
-
 def asking(make: Callable) -> Callable[..., list[Case]]:
-    """Return the `cases` of an exercise from `make(draw)`, which gives (fixed, drawn) tuples of arguments."""
-    return lambda draw: fixed_and_drawn(*make(draw))
+    """Return the `cases` of an exercise from `make(draw)`: tuples of arguments that everybody gets, and drawn ones."""
+
+    def cases(draw):
+        fixed, drawn = make(draw)
+        return [Case(one, edge=True) for one in fixed] + [Case(one) for one in drawn]
+
+    return cases
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,9 @@ class Exercise:
         elif not inspect.signature(self.cases).parameters:
             made = self.cases()
         else:
-            made = self.cases(_generator() if draw is None else draw)
+            from numpy.random import default_rng
+
+            made = self.cases(default_rng(SEED) if draw is None else draw)
         return (one if isinstance(one, Case) else Case(tuple(one)) for one in made)
 
     def complaint(self, case: Case, got: Any, seen: tuple = ()) -> str | None:
@@ -153,9 +155,3 @@ def by_name(*exercises: Exercise) -> dict[str, Exercise]:
 def strategy(module: str, name: str) -> Callable:
     """Return what gives the Hypothesis strategy that `module.name()` makes: loaded only when a check wants it."""
     return lambda: getattr(import_module(module), name)()
-
-
-def _generator():
-    import numpy
-
-    return numpy.random.default_rng(SEED)

@@ -10,7 +10,7 @@ import tempfile
 from time import monotonic, process_time
 
 DRAWN = 60  # inputs that an answer is tried on when the fixed cases have found nothing
-SMALLER = 400  # inputs that are tried to find a smaller one; 0 where only right or wrong is asked for
+SMALLER = 400  # inputs that are tried to find a smaller one
 
 
 class _Wrong(Exception):
@@ -28,8 +28,6 @@ def smallest(strategy, problem, found=None, seconds=3.0):
     smaller one is looked for. A slow answer is tried on fewer inputs: after `seconds` of work, or four times that on
     the clock, no more begins.
     """
-    if found is not None and not SMALLER:
-        return found
     import hypothesis
     import hypothesis.configuration
 
@@ -46,12 +44,21 @@ def smallest(strategy, problem, found=None, seconds=3.0):
             best = seen
         raise _Wrong
 
-    search = _settings(hypothesis, DRAWN if found is None else SMALLER)(hypothesis.given(strategy)(tried))
+    settings = hypothesis.settings(
+        max_examples=DRAWN if found is None else SMALLER,
+        derandomize=True,
+        database=None,
+        deadline=None,
+        report_multiple_bugs=False,
+        verbosity=hypothesis.Verbosity.quiet,
+        suppress_health_check=list(hypothesis.HealthCheck),
+        phases=[hypothesis.Phase.generate, hypothesis.Phase.shrink],
+    )
     # what an answer prints is of interest once, not four hundred times
     with _elsewhere(hypothesis), contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         # Hypothesis complains of an input that is right and wrong by turns: a wrong one is what was looked for
         with contextlib.suppress(_Wrong, _TimeIsUp, hypothesis.errors.HypothesisException):
-            search()
+            settings(hypothesis.given(strategy)(tried))()
     return best
 
 
@@ -76,20 +83,6 @@ def _elsewhere(hypothesis):
             hypothesis.configuration.set_hypothesis_home_dir(None)
             if before is not None:
                 setattr(Provider, name, before)
-
-
-def _settings(hypothesis, count):
-    phases = [hypothesis.Phase.generate, hypothesis.Phase.shrink]
-    return hypothesis.settings(
-        max_examples=count,
-        derandomize=True,
-        database=None,
-        deadline=None,
-        report_multiple_bugs=False,
-        verbosity=hypothesis.Verbosity.quiet,
-        suppress_health_check=list(hypothesis.HealthCheck),
-        phases=phases if SMALLER else phases[:1],
-    )
 
 
 def _length(problem):

@@ -4,8 +4,8 @@ import time
 from collections.abc import Iterator
 
 from course.life.board import empty, put, to_text
+from course.life.files import pattern as named_pattern
 from course.life.files import read_pattern
-from course.life.patterns import pattern as named_pattern
 from course.life.run import run
 
 
@@ -15,10 +15,7 @@ def report(
     """Yield the lines to print; `pattern` is a name or the path of a pattern file, shown every `every` generations."""
     if every < 1:
         raise ValueError(f"life(every={every}): frames are 1 generation apart or more.")
-    if any(sign in pattern for sign in "./\\"):
-        cells = read_pattern(pattern, rule)
-    else:
-        cells = named_pattern(pattern)
+    cells = read_pattern(pattern, rule) if any(sign in pattern for sign in "./\\") else named_pattern(pattern)
     at = (height - cells.shape[0]) // 2, (width - cells.shape[1]) // 2
     board = put(empty(height, width), cells, *at)
     done, seconds = 0, 0.0

@@ -10,14 +10,12 @@ from course.draw.crossover import copy_share, crossover
 from course.draw.darts import darts, error_law
 from course.draw.faults import faults
 from course.draw.film import film
-from course.draw.lanes import lanes
-from course.draw.learning import Seen, learning
 from course.draw.ops import ops
 from course.draw.picture import Picture, css, figure, html, picture, table
 from course.draw.roofline import roofline
 from course.draw.slices import SliceMeans, slice_means
-from course.draw.timeline import timeline
-from course.draw.training import training
+from course.draw.timeline import lanes, timeline
+from course.draw.training import Seen, learning, training
 
 __all__ = [
     "ROLES",
@@ -47,11 +45,8 @@ __all__ = [
     "worker_colour",
 ]
 
-#: Names that chapters read as `draw.…` and that need an engine: they live above, and are found when asked for.
-_ABOVE = {"animate": "course.widgets.animation"}
-
 
 def __getattr__(name: str) -> object:
-    if name in _ABOVE:
-        return getattr(import_module(_ABOVE[name]), name)
+    if name == "animate":  # chapters read it as `draw.…`, but it needs an engine: it lives above
+        return import_module("course.widgets.life_player").animate
     raise AttributeError(f"module 'course.draw' has no {name!r}; its names are {', '.join(__all__)}")

@@ -85,15 +85,9 @@ def _mark(axes, event, row, last):
     if row is None:
         return
     words, is_left = words_of(event), _extent(event, last)[0] < event.seconds / last
-    axes[0].annotate(
-        f"{words} {role.sign}" if is_left else f"{role.sign} {words}",
-        (event.seconds, 1.03 + 0.145 * row),
-        xycoords=("data", "axes fraction"),
-        ha="right" if is_left else "left",
-        color=role.colour,
-        fontsize=9,
-        annotation_clip=False,
-    )
+    text, side = (f"{words} {role.sign}", "right") if is_left else (f"{role.sign} {words}", "left")
+    look = {"ha": side, "color": role.colour, "fontsize": 9, "annotation_clip": False}
+    axes[0].annotate(text, (event.seconds, 1.03 + 0.145 * row), xycoords=("data", "axes fraction"), **look)
 
 
 def _versions(ax, history, saved):

@@ -34,35 +34,20 @@ def film(frames: Sequence[Any], seconds: float = 0.08, first: int = 0) -> Pictur
     settings = {"columns": columns, "living": living, "seconds": seconds, "first": first}
     settings |= {"right": (width + _GAP) * scale, "down": (height + _GAP) * scale}
     name = "film-" + hashlib.sha256((sheet + json.dumps(settings)).encode()).hexdigest()[:12]
-    rows = math.ceil(count / columns)
-    parts = {
-        "name": name,
-        "alt": escape(alt, quote=True),
-        "sheet": sheet,
-        "first": first,
-        "last": first + count - 1,
-        "living": living[0],
-        "width": f"{width * scale:g}px",
-        "height": f"{height * scale:g}px",
-        "sheet_width": f"{columns * (width + _GAP) * scale:g}px",
-        "sheet_height": f"{rows * (height + _GAP) * scale:g}px",
-    }
+    rows, text = math.ceil(count / columns), escape(alt, quote=True)
     script = text_of("course.draw", "film.js").replace("NAME", name).replace("SETTINGS", json.dumps(settings))
-    return html(
-        _BODY.format(**parts) + f"<style>{text_of('course.draw', 'film.css')}</style><script>{script}</script>", alt
-    )
-
-
-_BODY = """<div class="film" id="{name}">
+    body = f"""<div class="film" id="{name}">
 <div class="bar" hidden><button type="button" class="play">Play</button>
 <button type="button" class="back" aria-label="one generation back">−1</button>
 <button type="button" class="on" aria-label="one generation on">+1</button>
-<label>generation <input type="range" min="{first}" max="{last}" value="{first}"></label></div>
-<div class="figure"><span class="now">{first}</span> <small>generation</small> <span class="living">{living}</span>
+<label>generation <input type="range" min="{first}" max="{first + count - 1}" value="{first}"></label></div>
+<div class="figure"><span class="now">{first}</span> <small>generation</small> <span class="living">{living[0]}</span>
 <small>living cells</small></div>
-<div class="window" style="width:{width};height:{height}">
-<img alt="{alt}" src="data:image/png;base64,{sheet}" style="width:{sheet_width};height:{sheet_height}"></div>
-<p class="note">{alt}</p></div>"""
+<div class="window" style="width:{width * scale:g}px;height:{height * scale:g}px">
+<img alt="{text}" src="data:image/png;base64,{sheet}" \
+style="width:{columns * settings["right"]:g}px;height:{rows * settings["down"]:g}px"></div>
+<p class="note">{text}</p></div>"""
+    return html(f"{body}<style>{text_of('course.draw', 'film.css')}</style><script>{script}</script>", alt)
 
 
 def _sheet(stack, columns):

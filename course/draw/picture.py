@@ -24,28 +24,18 @@ _DRAWING = threading.RLock()  # rcParams are one per process; widget callbacks d
 
 STYLE: dict[Any, Any] = {
     "figure.figsize": (7.2, 3.6),  # one column at notebook width
-    "figure.facecolor": "none",
-    "axes.facecolor": "none",
-    "savefig.facecolor": "none",
-    "text.color": _TEXT,
-    "axes.labelcolor": _TEXT,
-    "axes.edgecolor": _TEXT,
-    "axes.titlecolor": _TEXT,
+    **dict.fromkeys(("figure.facecolor", "axes.facecolor", "savefig.facecolor"), "none"),
+    **dict.fromkeys(("text.color", "axes.labelcolor", "axes.edgecolor", "axes.titlecolor"), _TEXT),
+    **dict.fromkeys(("xtick.color", "ytick.color", "hatch.color"), _TEXT),
     "axes.titlelocation": "left",
     "axes.titlesize": 12,
     "axes.titleweight": "bold",
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": False,
-    "xtick.color": _TEXT,
-    "ytick.color": _TEXT,
+    **dict.fromkeys(("axes.spines.top", "axes.spines.right", "axes.grid", "legend.frameon"), False),
     "grid.color": "#7A7A7A",
     "grid.alpha": 0.25,
-    "legend.frameon": False,
     "font.size": 10.5,
     "font.family": ["sans-serif"],
     "lines.linewidth": 2.0,
-    "hatch.color": _TEXT,
     "svg.fonttype": "none",  # text stays text: small, searchable, in the page's font
     "svg.hashsalt": "course",  # the same figure is the same bytes
 }
@@ -99,9 +89,8 @@ def figure(**settings: Any) -> Iterator[tuple[Any, Any]]:
     import matplotlib
     from matplotlib.figure import Figure
 
-    size = settings.pop("figsize", STYLE["figure.figsize"])
     with _DRAWING, matplotlib.rc_context(STYLE):
-        drawn = Figure(figsize=size, layout="constrained")
+        drawn = Figure(figsize=settings.pop("figsize", None), layout="constrained")
         yield drawn, drawn.subplots(**settings)
 
 

@@ -64,14 +64,10 @@ def _bars(ax, result):
             own = range(start, start + size)
             ax.plot([i + 0.5 for i in own], [result.values[i] for i in own], "o", color=worker_colour(index), ms=4)
             at_right = start + size > len(result.values) - 1 and index > 0
-            ax.annotate(
-                f"slice {index}: {size} numbers, mean {mean:.4g}",
-                (start + (size if at_right else 0), 1),
-                xycoords=("data", "axes fraction"),
-                xytext=(0, -12 - 16 * index),  # a line each: a narrow slice's label runs over its neighbour
-                textcoords="offset points",
-                ha="right" if at_right else "left",
-            )
+            corner, side = (start + size, "right") if at_right else (start, "left")
+            offset = (0, -12 - 16 * index)  # a line each: a narrow slice's label runs over its neighbour
+            look = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points", "ha": side}
+            ax.annotate(f"slice {index}: {size} numbers, mean {mean:.4g}", (corner, 1), offset, **look)
         start += size
 
 

@@ -1,16 +1,28 @@
-"""Who computes, who waits: one row a worker, one bar a gradient, the parameter server's updates as marks below."""
+"""Who computes, who waits: of a training, one row a worker, one bar a gradient, updates as marks below; of a program
+on a host and its devices, one lane each.
+"""
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from course.draw.colours import ROLES, worker_colour
+from course.draw.colours import ROLES, bar_style, worker_colour
 from course.draw.picture import Picture, figure, picture
 
 _WAITS: dict[str, Any] = {"facecolor": "none", "edgecolor": ROLES["waiting"].colour, "hatch": "..."}
+#: what a span is -> colour's role, second sign
+_LOOK = {
+    "launch": ("cpu", None),
+    "host": ("cpu", None),
+    "wait": ("waiting", "."),
+    "set-up": ("gpu", "x"),
+    "work": ("gpu", "/"),
+    "copy": ("bytes", "-"),
+}
+_UNITS = (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6))
 
 
 @dataclass(frozen=True)
@@ -30,8 +42,7 @@ def spans(history: np.ndarray) -> list[Span]:
     """
     begins: dict[int, float] = {}
     found = []
-    for row in history:
-        worker, arrived, applied = int(row["worker"]), float(row["arrived"]), float(row["applied"])
+    for worker, arrived, applied in history[["worker", "arrived", "applied"]].tolist():
         found.append(Span(worker, begins.get(worker, 0.0), arrived, applied))
         begins[worker] = applied
     return found
@@ -92,8 +103,53 @@ def _key():
 
 
 def _in_words(histories):
-    said = []
-    for name, history in histories.items():
-        shares = ", ".join(f"worker {worker} waits {share:.0%}" for worker, share in waiting_share(history).items())
-        said.append(f"{name}: {shares}")
-    return "; ".join(said) + " of its time."
+    def waits(history):
+        return ", ".join(f"worker {worker} waits {share:.0%}" for worker, share in waiting_share(history).items())
+
+    return "; ".join(f"{name}: {waits(history)}" for name, history in histories.items()) + " of its time."
+
+
+def lanes(spans: Sequence[Any], readings: Sequence[float], title: str, label: str) -> Picture:
+    """Return a `Picture` of `spans`, the host's lane on top, then the devices' in the order of their names.
+
+    - `spans`: each with lane, what (a key of the table above), start and stop in seconds; `name`, where it has one,
+      is written on it.
+    - `readings`: moments at which a stopwatch was read; `title` states what all this shows.
+    - `label`: what kind of seconds these are ("modelled: NVIDIA H200 …"), written on the axis.
+    """
+    rows = ["host", *sorted({span.lane for span in spans} - {"host"}, key=_order)]
+    first = min((span.start for span in spans), default=0.0)
+    length = max((span.stop for span in spans), default=1.0) - first
+    unit, scale = next((u for u in _UNITS if length >= u[1]), _UNITS[-1])
+    with figure(figsize=(7.2, 1.3 + 0.5 * len(rows))) as (drawn, axes):
+        for span in spans:
+            _bar(axes, span, len(rows) - 1 - rows.index(span.lane), first, scale, length)
+        for reading in readings:
+            axes.axvline((reading - first) / scale, color=ROLES["error"].colour, linewidth=1.5)
+        axes.set_yticks(range(len(rows)), labels=[row.replace("gpu", "GPU") for row in reversed(rows)])
+        axes.set_ylim(-0.5, len(rows) - 0.3)
+        axes.set_xlim(0, 1.02 * length / scale)
+        axes.set_xlabel(f"{unit}, {label}{'; red lines: the stopwatch is read' if readings else ''}")
+        axes.set_title(title)
+    read = f"; read at {' and '.join(f'{reading:g}' for reading in readings)} s" if readings else ""
+    alt = f"{title}. {len(spans)} spans on {len(rows)} lanes over {length / scale:.3g} {unit}, {label}{read}."
+    return picture(drawn, alt)
+
+
+def _order(lane):
+    """Sort `gpu:10 …` after `gpu:9 …`, and the lanes of a device as work passes them: in, compute, out."""
+    device, _, way = lane.partition(" ")
+    index = device.partition(":")[2]
+    return int(index or 0), ["", "copy in", "compute", "copy out"].index(way)
+
+
+def _bar(axes, span, height, first, scale, length):
+    """Draw one span; what the host does is solid, what devices do is hatched and dashed: nobody measured it."""
+    role, hatch = _LOOK[span.what]
+    solid, colour = role == "cpu", ROLES[role].colour
+    left, width = (span.start - first) / scale, (span.stop - span.start) / scale
+    axes.barh(height, width, left=left, height=0.5, **bar_style(role, solid, hatch))
+    words = getattr(span, "name", "") or span.what
+    wide_enough = span.stop - span.start > 0.012 * length * len(words)  # else neighbours' words would run together
+    if not solid and wide_enough:
+        axes.annotate(words, (left + width / 2, height + 0.31), ha="center", color=colour, fontsize=9)

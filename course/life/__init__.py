@@ -7,13 +7,10 @@
 """
 
 from course.life.board import empty, from_text, put, random_board, to_text
-from course.life.cycle import Cycle, find_cycle
-from course.life.files import read_pattern, write_pattern
-from course.life.op import step
-from course.life.patterns import pattern, pattern_file, pattern_names
-from course.life.reference import reference_step
+from course.life.files import pattern, pattern_file, pattern_names, read_pattern, write_pattern
+from course.life.op import reference_step, step
 from course.life.rule import Rule
-from course.life.run import ENGINES, frames, run
+from course.life.run import ENGINES, Cycle, find_cycle, frames, run
 
 __all__ = [
     "ENGINES",

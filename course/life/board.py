@@ -2,8 +2,6 @@
 
 import torch
 
-DEAD, ALIVE = ".", "O"  # as the .cells files write them
-
 
 def empty(height: int, width: int) -> torch.Tensor:
     """Return a board of `height` × `width` dead cells.
@@ -53,7 +51,7 @@ def to_text(board: torch.Tensor) -> str:
     '.O\\nOO'
     """
     check_board(board, "to_text(board=…)")
-    return "\n".join("".join(ALIVE if cell else DEAD for cell in row) for row in board.tolist())
+    return "\n".join("".join("O" if cell else "." for cell in row) for row in board.tolist())
 
 
 def from_text(text: str) -> torch.Tensor:

@@ -1,14 +1,44 @@
-"""Pattern files in the three formats people exchange: RLE (`.rle`), plaintext (`.cells`) and Life 1.06 (`.lif`)."""
+"""Pattern files in the three formats people exchange: RLE (`.rle`), plaintext (`.cells`) and Life 1.06 (`.lif`).
 
+Those that come with the course are RLE files in `course/life/patterns`, and known by name.
+"""
+
+import difflib
 import re
 from pathlib import Path
 
 import torch
 
-from course.life.board import check_board
+from course.life.board import check_board, to_text
 from course.life.rule import Rule
 
+_FOLDER = Path(__file__).parent / "patterns"
 _LARGEST = 1 << 26  # cells; a file of a few bytes may claim any size
+
+
+def pattern(name: str) -> torch.Tensor:
+    """Return the pattern called `name` as a board just large enough to hold it.
+
+    >>> pattern("glider").tolist()
+    [[0, 1, 0], [0, 0, 1], [1, 1, 1]]
+    """
+    path = pattern_file(name)
+    found = re.search(r"^\s*x\s*=.*rule\s*=\s*(\S+)", path.read_text(encoding="utf-8"), re.M)
+    return read_pattern(path, found[1] if found else "B3/S23")
+
+
+def pattern_file(name: str) -> Path:
+    """Return the path of the file that holds the pattern called `name`."""
+    names = pattern_names()
+    if name not in names:
+        near = difflib.get_close_matches(str(name), names, n=1, cutoff=0)[0]
+        raise ValueError(f"pattern({name!r}): the patterns are {', '.join(names)}.\nNearest: pattern({near!r}).")
+    return _FOLDER / f"{name}.rle"
+
+
+def pattern_names() -> list[str]:
+    """Return the names of all patterns, in alphabetical order."""
+    return sorted(path.stem for path in _FOLDER.glob("*.rle"))
 
 
 def read_pattern(path: str | Path, rule: str | Rule = "B3/S23") -> torch.Tensor:
@@ -31,12 +61,6 @@ def read_pattern(path: str | Path, rule: str | Rule = "B3/S23") -> torch.Tensor:
             f"Read it with rule={named!r} and pass the same rule to step or run."
         )
     return board
-
-
-def rule_of(path: str | Path) -> str:
-    """Return the rule that the file at `path` names, as text, or "B3/S23" if it names none."""
-    found = re.search(r"^\s*x\s*=.*rule\s*=\s*(\S+)", Path(path).read_text(encoding="utf-8"), re.M)
-    return found.group(1) if found else "B3/S23"
 
 
 def write_pattern(board: torch.Tensor, path: str | Path, rule: str | Rule = "B3/S23") -> None:
@@ -151,7 +175,7 @@ def _rle_text(board, rule):
 
 
 def _cells_text(board, rule):
-    return "".join("".join("O" if cell else "." for cell in row) + "\n" for row in board.tolist())
+    return to_text(board) + "\n"
 
 
 def _life106_text(board, rule):

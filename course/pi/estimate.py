@@ -8,8 +8,9 @@ from numbers import Real
 import numpy as np
 
 from course.mapreduce import map_reduce
-from course.pi import pseudo, sobol, stratified
+from course.pi import pseudo
 from course.pi.pseudo import BLOCK
+from course.pi.spread import sobol_points, stratified_points
 
 #: Independent sets of darts a method throws: their spread is the standard error of the two that are not plain chance.
 METHODS = {"pseudo": 1, "sobol": 16, "stratified": 16}
@@ -111,7 +112,7 @@ def _count(work):
 def _points(method, seed, replicate, size, first, last):
     if method == "pseudo":
         return pseudo.points(seed, first, last)
-    return (sobol if method == "sobol" else stratified).points(seed, replicate, size, first, last)
+    return (sobol_points if method == "sobol" else stratified_points)(seed, replicate, size, first, last)
 
 
 def _add(left, right):

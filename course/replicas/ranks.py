@@ -4,7 +4,6 @@
 """
 
 import tempfile
-import time
 from collections.abc import Callable
 from concurrent.futures import wait
 from typing import TYPE_CHECKING, Any
@@ -44,7 +43,9 @@ def run_ranks(
                 call = (run_as_rank, function, rank, len(tasks), folder, silence, arguments)
                 futures.append(cluster.executor.submit(*call))
         try:
-            _wait(futures, time.monotonic() + deadline)
+            wait(futures, deadline, return_when="FIRST_EXCEPTION")
+            if any(future.done() and future.exception() for future in futures):
+                wait(futures, RANKS_SAY_WHY)  # the others have a moment to say so too
             return _results(futures, tasks)
         finally:
             for future in futures:
@@ -69,13 +70,6 @@ def _tasks(cluster, workers):
 def _is_loopback(address):
     host = address.rpartition(":")[0].strip("[]")
     return host in ("localhost", "::1") or host.startswith("127.")
-
-
-def _wait(futures, deadline):
-    """Wait until all ranks are done, one has failed and the others had a moment to say so too, or the time is up."""
-    wait(futures, deadline - time.monotonic(), return_when="FIRST_EXCEPTION")
-    if any(future.done() and future.exception() for future in futures):
-        wait(futures, RANKS_SAY_WHY)
 
 
 def _results(futures, tasks):

@@ -14,7 +14,7 @@ from course import draw
 from course.draw.picture import Picture
 from course.training.driver.aftermath import aftermath
 from course.training.driver.rehearsal import ACTIONS, Rehearsal, RehearsalRecord
-from course.widgets.own_cluster import TrainingExplorer
+from course.widgets.regression_lab import TrainingExplorer
 
 _RATE = 0.001  # learning rate: the loss falls for about ten seconds, so that a step back can be seen
 _REDRAW = 0.7  # seconds between two pictures: one takes 0.1 to 0.3 s

@@ -1,4 +1,7 @@
-"""The Life player: draw cells, choose a pattern and a rule, step and play. Python computes, the page only draws."""
+"""The Life player: draw cells, choose a pattern and a rule, step and play; and `animate`, a film that needs no kernel.
+
+Python computes, the page only draws.
+"""
 
 import threading
 
@@ -173,3 +176,14 @@ class LifePlayer(anywidget.AnyWidget):
             return None
         data, metadata = shown
         return {**data, "text/plain": repr(self), "text/html": self.static().html}, metadata
+
+
+def animate(
+    board: torch.Tensor, generations: int, rule: str = "B3/S23", wrap: bool = True, seconds: float = 0.08
+) -> Picture:
+    """Return a `Picture` that plays `board` and the `generations` that follow it, `seconds` apart.
+
+    `board` is `torch.uint8` (H, W) of 0 and 1; `rule` and `wrap` are as in `course.life.step`. It waits for Play, steps
+    by button, slider or arrow key, and where the reader's system asks for less motion it only steps.
+    """
+    return film(list(life.frames(board, generations, rule, wrap)), seconds)

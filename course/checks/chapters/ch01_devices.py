@@ -7,11 +7,7 @@ from course.devices.record import OpRecord
 
 def _ran_on(log, device):
     """Return the names of the ops that computed something on `device`: no copies between devices, no views."""
-    names = []
-    for record in log:
-        if record.device == device and not record.view and not record.bytes_moved:
-            names.append(record.op)
-    return names
+    return [one.op for one in log if one.device == device and not one.view and not one.bytes_moved]
 
 
 def _by_size(op):
@@ -41,14 +37,10 @@ def _ops():
     def product(rows, inner, columns):
         return Op("matmul", (torch.zeros(rows, inner), torch.zeros(inner, columns)))
 
-    yield (product(1, 1, 1),)
-    yield (product(100, 100, 100),)
-    yield (product(100, 99, 101),)
-    yield (product(1000, 1, 1000),)
-    yield (product(1000, 999, 1),)
-    yield (Op("zeros", ()),)
-    yield (Op("relu", (torch.zeros(1000, 1000),)),)
-    yield (Op("add", (torch.zeros(1000, 1000), torch.zeros(1000, 1000))),)
+    for shape in ((1, 1, 1), (100, 100, 100), (100, 99, 101), (1000, 1, 1000), (1000, 999, 1)):
+        yield (product(*shape),)
+    for name, inputs in (("zeros", 0), ("relu", 1), ("add", 2)):
+        yield (Op(name, (torch.zeros(1000, 1000),) * inputs),)
 
 
 EXERCISES = by_name(

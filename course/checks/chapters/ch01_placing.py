@@ -10,37 +10,35 @@ _STEPS, _RATE = 3, 0.1  # of `fit`
 _NUMBER = 8  # bytes of an int64: a count on its way home
 
 
-def _whole(rows, columns, start=1):
+def whole_numbers(rows: int, columns: int, start: int = 1) -> torch.Tensor:
     """Return a matrix of small whole numbers: every product of two is exact, in whatever order it is added up."""
     return (torch.arange(rows * columns).reshape(rows, columns) * 3 + start).remainder(7).float() - 3
 
 
 def _pairs():
     for rows, inner, columns in ((1, 1, 1), (2, 3, 2), (8, 5, 4), (5, 4, 3)):
-        yield _whole(rows, inner), _whole(inner, columns, start=2)
+        yield whole_numbers(rows, inner), whole_numbers(inner, columns, start=2)
 
 
 def _on_the_gpu(got, seen, a, b):
     """The product, computed on /gpu:0 from factors that came once each, and back on the CPU."""
-    wrong = _a_tensor(got, a @ b)
-    if wrong:
+    if wrong := _a_tensor(got, a @ b):
         return wrong
     if got.device.type != "cpu":
         return f"the product is on {got.device}; it should be back on the CPU"
     if not _products(seen, "/gpu:0"):
         return "no product ran on /gpu:0"
-    return _no_more_than(seen, "/gpu:0", _bytes(a) + _bytes(b))
+    return _no_more_than(seen, "/gpu:0", a.nbytes + b.nbytes)
 
 
 def _split_pairs():
     for rows in (2, 6, 7, 3):
-        yield _whole(rows, 3), _whole(3, 2, start=2)
+        yield whole_numbers(rows, 3), whole_numbers(3, 2, start=2)
 
 
 def _split_product(got, seen, a, b):
     """The product joined on the CPU, half of the rows (one more or less) from each of the two GPUs."""
-    wrong = _a_tensor(got, a @ b)
-    if wrong:
+    if wrong := _a_tensor(got, a @ b):
         return wrong
     if got.device.type != "cpu":
         return f"the joined product is on {got.device}; it should be on the CPU"
@@ -48,7 +46,7 @@ def _split_product(got, seen, a, b):
         rows = sum(record.made[0][0] for record in _products(seen, device))
         if rows not in (len(a) // 2, -(-len(a) // 2)):
             return f"{device} computed {rows} of the {len(a)} rows"
-        most = -(-len(a) // 2) * a.shape[1] * a.element_size() + _bytes(b)
+        most = -(-len(a) // 2) * a.shape[1] * a.element_size() + b.nbytes
         complaint = _no_more_than(seen, device, most)
         if complaint is not True:
             return complaint
@@ -57,7 +55,7 @@ def _split_product(got, seen, a, b):
 
 def _fits():
     for rows in (1, 4, 12):
-        x = _whole(rows, 3) / 4
+        x = whole_numbers(rows, 3) / 4
         yield x, x @ torch.tensor([[1.0], [2.0], [-1.0]]), _STEPS
 
 
@@ -71,26 +69,18 @@ def _slow_fit(x, y, steps):
 
 def _fit(got, seen, x, y, steps):
     """The weights right and on /gpu:0; nothing computed on the CPU; the data moved there once, nothing else at all."""
-    wrong = _a_tensor(got, _slow_fit(x, y, steps))
-    if wrong:
+    if wrong := _a_tensor(got, _slow_fit(x, y, steps)):
         return wrong
     if got.device != torch.device("cuda", 0):
         return f"the weights are on {got.device}, not on cuda:0"
-    here = [record.op for record in seen.computed("/cpu:0") if record.shapes]
-    if here:
+    if here := [record.op for record in seen.computed("/cpu:0") if record.shapes]:
         return f"{len(here)} ops ran on the CPU, the first of them {here[0]}"
-    home = seen.moved("/cpu:0")
-    if home:
+    if home := seen.moved("/cpu:0"):
         return f"{home} bytes came back to the CPU; the loop needs none of them there"
     if not any(record.backward for record in seen.computed("/gpu:0")):
         return "no backward pass ran on /gpu:0"
     # weights made on the CPU and moved once are no mistake
-    return _no_more_than(seen, "/gpu:0", _bytes(x) + _bytes(y) + 4 * x.shape[1])
-
-
-def _darts():
-    for darts in (4_000, 40_000, 40_002):
-        yield (darts,)
+    return _no_more_than(seen, "/gpu:0", x.nbytes + y.nbytes + 4 * x.shape[1])
 
 
 def _darts_on_four(got, seen, darts):
@@ -133,10 +123,6 @@ def _no_more_than(seen, device, most):
     return moved <= most or f"{moved} bytes moved to {device}; {most} are enough"
 
 
-def _bytes(tensor):
-    return tensor.numel() * tensor.element_size()
-
-
 def _numbers(record):
     return sum(torch.Size(shape).numel() for shape in record.made)
 
@@ -165,7 +151,7 @@ EXERCISES = by_name(
     ),
     Exercise(
         "darts_on_four",
-        _darts,
+        lambda: [(4_000,), (40_000,), (40_002,)],
         accepts=_darts_on_four,
         watch=watched(4),
         hint='generator = torch.Generator(f"cuda:{k}").manual_seed(k); torch.rand(…, generator=…, device=…).',

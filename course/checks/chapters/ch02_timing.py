@@ -87,7 +87,6 @@ def products_needed(cpu: float, copies: float, gpu: float, limit: int = 10_000) 
     return -1
 
 
-_SHAPES = [(1, 1, 1), (1, 2, 1), (2, 1, 1), (1, 1, 2), (2, 3, 4), (5, 4, 3), (7, 1, 9)]
 _SECONDS = [(2.0, 1.0, 0.5), (1.0, 3.0, 0.5), (1.0, 2.0, 0.5), (0.25, 0.0, 0.125), (1.0, 1.0, 1.0), (1.0, 1.0, 2.0)]
 
 
@@ -132,7 +131,7 @@ def _explains(answer):
 EXERCISES = by_name(
     Exercise(
         "matmul_flops",
-        lambda: _SHAPES,
+        lambda: [(1, 1, 1), (1, 2, 1), (2, 1, 1), (1, 1, 2), (2, 3, 4), (5, 4, 3), (7, 1, 9)],
         count_flops,
         hint="each of the rows × columns results is a sum of `inner` products: count both",
     ),

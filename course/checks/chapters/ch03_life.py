@@ -1,49 +1,43 @@
 """Chapter 03's exercises: counting neighbours, another rule, a repeated state, a pattern from its file."""
 
+from itertools import product
+
 import torch
 
 from course.checks.exercise import Exercise, by_name
 from course.life import empty, from_text, pattern, put, random_board, reference_step, run
-from course.life.reference import neighbours
+from course.life.op import neighbours
+
+_BLINKER = ".....\n.....\n.OOO.\n.....\n....."
 
 
 def _boards():
     """Yield boards from the smallest up: one cell, one at an edge, a blinker, then random ones of odd sizes."""
-    yield torch.zeros(3, 3, dtype=torch.uint8)
-    yield from_text("...\n.O.\n...")  # a cell is not its own neighbour
+    yield (empty(3, 3),)
+    yield (from_text("...\n.O.\n..."),)  # a cell is not its own neighbour
     for corner in ((0, 0), (0, 3), (3, 0), (3, 3)):
-        board = torch.zeros(4, 4, dtype=torch.uint8)
+        board = empty(4, 4)
         board[corner] = 1  # its neighbours lie beyond the edge
-        yield board
-    yield from_text(".....\n.....\n.OOO.\n.....\n.....")
+        yield (board,)
+    yield (from_text(_BLINKER),)
     generator = torch.Generator().manual_seed(3)
     for height, width in ((3, 4), (5, 3), (4, 7), (8, 8), (9, 13)):
-        yield random_board(height, width, 0.4, generator)
-
-
-def _single():
-    return ((board,) for board in _boards())
+        yield (random_board(height, width, 0.4, generator),)
 
 
 def _count(board):
-    height, width = board.shape
-    return [
-        [sum(int(board[cell]) for cell in neighbours((row, column), height, width)) for column in range(width)]
-        for row in range(height)
-    ]
-
-
-def _count_tensor(board):
-    return torch.tensor(_count(board), dtype=torch.uint8)
+    counts = torch.zeros_like(board)
+    for row, column in product(*map(range, board.shape)):
+        counts[row, column] = sum(board[cell] for cell in neighbours((row, column), *board.shape))
+    return counts
 
 
 def _repeats():
     """Yield (board, limit): a still life, oscillators, a board that dies, a limit too low to find the repeat."""
     block = from_text("....\n.OO.\n.OO.\n....")
-    blinker = from_text(".....\n.....\n.OOO.\n.....\n.....")
     glider = from_text(".O...\n..O..\nOOO..\n.....\n.....")
     yield block, 5
-    yield blinker, 5
+    yield from_text(_BLINKER), 5
     yield from_text("O..\n...\n..."), 5
     yield glider, 40
     yield glider, 10
@@ -74,13 +68,13 @@ def _diehard_generation():
 EXERCISES = by_name(
     Exercise(
         "count_neighbours",
-        _single,
-        _count_tensor,
+        _boards,
+        _count,
         hint="board.roll(1, dims=0) moves every row down by one, the last to the top: eight such boards, summed.",
     ),
     Exercise(
         "highlife_step",
-        _single,
+        _boards,
         lambda board: reference_step(board, "B36/S23"),
         hint="a dead cell is born with 3 or with 6 neighbours; a living one survives with 2 or 3, never with 6.",
     ),

@@ -23,23 +23,9 @@ def _in_brackets(left, right):
     return f"({left}{right})"
 
 
-def _mean_cases():
-    yield ([4.0], [1])
-    yield ([1.0, 3.0], [5, 5])
-    yield ([2.0, 10.0], [3, 1])
-    yield ([2.0, 0.0], [3, 0])
-    yield ([1.5, -2.0, 8.0], [7, 1, 2])
-
-
 def _exact_mean(means, sizes):
     total = sum(Fraction(mean) * size for mean, size in zip(means, sizes, strict=True))
     return float(total / sum(sizes))
-
-
-def _merge_cases():
-    yield ({"the": 1}, {})
-    yield ({"the": 2}, {"the": 3})
-    yield ({"the": 2, "cat": 1}, {"the": 1, "dog": 4})
 
 
 def _counted(left, right):
@@ -66,18 +52,24 @@ EXERCISES = by_name(
     Exercise(
         "fold",
         _reduce_cases,
-        expected=lambda join, values: reduce(join, values),
+        expected=reduce,
         hint="start with the first value; join it with the second, that with the third, and so on.",
     ),
     Exercise(
         "weighted_mean",
-        _mean_cases,
+        lambda: [
+            ([4.0], [1]),
+            ([1.0, 3.0], [5, 5]),
+            ([2.0, 10.0], [3, 1]),
+            ([2.0, 0.0], [3, 0]),
+            ([1.5, -2.0, 8.0], [7, 1, 2]),
+        ],
         expected=_exact_mean,
         hint="mean × size is the slice's sum; add the sums, divide by all the sizes.",
     ),
     Exercise(
         "merge_counts",
-        _merge_cases,
+        lambda: [({"the": 1}, {}), ({"the": 2}, {"the": 3}), ({"the": 2, "cat": 1}, {"the": 1, "dog": 4})],
         expected=_counted,
         accepts=_inputs_kept,
         hint="a word in both dictionaries has the sum of its two counts.",

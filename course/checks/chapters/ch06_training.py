@@ -5,24 +5,8 @@ from types import SimpleNamespace
 from course.checks.exercise import Exercise, by_name
 
 
-def _pushes_on_one_number():
-    yield (0.0, 0, 1.0, 0, 1.0)
-    yield (10.0, 0, 2.0, 0, 0.5)
-    yield (1.0, 3, -1.0, 2, 0.1)
-    yield (-2.0, 9, 4.0, 0, 0.25)
-
-
 def _push(w, version, gradient, pulled_version, learning_rate):
     return w - learning_rate * gradient, version + 1, version - pulled_version
-
-
-def _arrivals():
-    yield ([],)
-    yield ([0],)
-    yield ([0, 0],)
-    yield ([0, 1, 1],)
-    yield ([0, 0, 0, 1, 2, 3, 4],)
-    yield ([0, 1, 2, 0, 4],)
 
 
 def _staleness(pulled_versions):
@@ -103,9 +87,17 @@ def _restorable(checkpoints):
 
 EXERCISES = by_name(
     Exercise(
-        "push", _pushes_on_one_number, _push, hint="every push makes a new version; staleness is counted before that."
+        "push",
+        lambda: [(0.0, 0, 1.0, 0, 1.0), (10.0, 0, 2.0, 0, 0.5), (1.0, 3, -1.0, 2, 0.1), (-2.0, 9, 4.0, 0, 0.25)],
+        _push,
+        hint="every push makes a new version; staleness is counted before that.",
     ),
-    Exercise("staleness", _arrivals, _staleness, hint="before the first push the store is at version 0."),
+    Exercise(
+        "staleness",
+        lambda: [([],), ([0],), ([0, 0],), ([0, 1, 1],), ([0, 0, 0, 1, 2, 3, 4],), ([0, 1, 2, 0, 4],)],
+        _staleness,
+        hint="before the first push the store is at version 0.",
+    ),
     Exercise(
         "synchronous_mean",
         _synchronous_cases,

@@ -2,6 +2,7 @@
 
 import torch
 
+from course.checks.chapters.ch01_placing import whole_numbers
 from course.checks.exercise import Exercise, by_name
 from course.replicas.ring import ring_all_reduce
 
@@ -17,14 +18,9 @@ def _mean_of_all_rows(gradients, sizes):
     return torch.stack(rows).mean(dim=0)
 
 
-def _whole(rows, columns, start=0):
-    """Return a matrix of small whole numbers: their products are exact, in whatever order they are added up."""
-    return (torch.arange(rows * columns).reshape(rows, columns) * 3 + start).remainder(7).float() - 3
-
-
 def _products():
     for rows, inner, columns, parts in ((1, 1, 1, 1), (1, 2, 1, 2), (2, 4, 3, 2), (3, 5, 2, 2), (2, 7, 2, 3)):
-        yield _whole(rows, inner), _whole(inner, columns, start=1), parts
+        yield whole_numbers(rows, inner, start=0), whole_numbers(inner, columns), parts
 
 
 def _outer_products(a, b, parts):
@@ -53,19 +49,11 @@ def _with_a_limit(w, pushes, limit):
     return versions[-1], len(pushes) - (len(versions) - 1)
 
 
-def _rings():
-    yield from ((12, 1), (12, 2), (12, 3), (12, 4), (314_000, 5), (314_000, 8))
-
-
 def _bytes_given(size, ranks):
     """Go once around the ring with nobody else in it, and weigh what leaves."""
-    given = []
-    ring_all_reduce(torch.zeros(size, dtype=torch.uint8), 0, ranks, lambda piece: given.append(piece.nbytes), _itself)
+    given, values = [], torch.zeros(size, dtype=torch.uint8)
+    ring_all_reduce(values, 0, ranks, give=lambda piece: given.append(piece.nbytes), take=lambda piece: piece)
     return sum(given)
-
-
-def _itself(piece):
-    return piece
 
 
 EXERCISES = by_name(
@@ -87,5 +75,10 @@ EXERCISES = by_name(
         _with_a_limit,
         hint="staleness is the present version less the pulled one; only an applied gradient makes a version.",
     ),
-    Exercise("ring_bytes", _rings, _bytes_given, hint="how many pieces does a rank give, and how large is one?"),
+    Exercise(
+        "ring_bytes",
+        lambda: [(12, 1), (12, 2), (12, 3), (12, 4), (314_000, 5), (314_000, 8)],
+        _bytes_given,
+        hint="how many pieces does a rank give, and how large is one?",
+    ),
 )

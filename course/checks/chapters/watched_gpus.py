@@ -1,16 +1,12 @@
 """GPUs for a check: the machine's own where it has enough, else the notebook's simulated ones, else new ones."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import torch
 
 from course.devices.log import PlacementLog, log_placement
-
-if TYPE_CHECKING:
-    from simgpu.state import Simulation
 
 
 @dataclass(frozen=True)
@@ -65,18 +61,12 @@ def gpus_for(count: int) -> AbstractContextManager:
     return nullcontext()
 
 
-@contextmanager
-def modelled_gpu() -> Iterator["Simulation"]:
-    """Within the `with`, simulated GPUs are active, whatever the machine has; yields them, modelled clock and all."""
+def modelled_gpu() -> AbstractContextManager:
+    """Return a context in which simulated GPUs are active, whatever the machine has."""
     from course.devices import simulated_gpus
     from simgpu import active
 
-    running = active()
-    if running is not None:
-        yield running
-    else:
-        with simulated_gpus(1) as gpus:
-            yield gpus
+    return nullcontext() if active() else simulated_gpus(1)
 
 
 def _made(record):

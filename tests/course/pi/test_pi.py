@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from course.pi import METHODS, darts, estimate_pi, pseudo, sobol, stratified
+from course.pi import METHODS, darts, estimate_pi, pseudo, spread
 from course.pi.pseudo import BLOCK
 
 every_method = pytest.mark.parametrize("method", METHODS)
@@ -108,7 +108,7 @@ def test_darts_fill_the_square_evenly(method):
 @settings(max_examples=30)
 @given(st.integers(1, 2000), st.integers(0, 100))
 def test_stratified_darts_are_one_a_cell_of_equal_area(size, seed):
-    x, y = stratified.points(seed, 0, size, 0, size)
+    x, y = spread.stratified_points(seed, 0, size, 0, size)
     rows = math.isqrt(size)
     starts = [row * size // rows for row in range(rows + 1)]
     for start, end in zip(starts, starts[1:], strict=False):
@@ -121,22 +121,22 @@ def test_stratified_darts_are_one_a_cell_of_equal_area(size, seed):
 def test_sobol_before_scrambling_is_scipy_s(power, monkeypatch):
     from scipy.stats import qmc
 
-    monkeypatch.setattr(sobol, "_scrambled", lambda directions, generator: (directions, 0))
-    ours = np.stack(sobol.points(0, 0, 2**power, 0, 2**power), axis=1)
+    monkeypatch.setattr(spread, "_scrambled", lambda directions, generator: (directions, 0))
+    ours = np.stack(spread.sobol_points(0, 0, 2**power, 0, 2**power), axis=1)
     theirs = qmc.Sobol(2, scramble=False).random_base2(power) + 0.5 / 2**32
     assert sorted(map(tuple, ours)) == sorted(map(tuple, theirs))  # scipy's order is another
 
 
 def test_scrambled_sobol_keeps_one_point_in_every_elementary_box():
-    x, y = sobol.points(9, 4, 0, 0, 1024)
+    x, y = spread.sobol_points(9, 4, 0, 0, 1024)
     for wide in range(11):
         box = np.floor(x * 2**wide).astype(int) << (10 - wide) | np.floor(y * 2 ** (10 - wide)).astype(int)
         assert len(np.unique(box)) == 1024
 
 
 def test_sobol_blocks_after_the_first_go_on_where_it_ended():
-    x, y = sobol.points(9, 4, 0, BLOCK, 2 * BLOCK)
-    first_x, _ = sobol.points(9, 4, 0, 0, BLOCK)
+    x, y = spread.sobol_points(9, 4, 0, BLOCK, 2 * BLOCK)
+    first_x, _ = spread.sobol_points(9, 4, 0, 0, BLOCK)
     assert len(np.intersect1d(x, first_x)) == 0
     assert (np.histogram(np.concatenate([x, first_x]), 2 * BLOCK, (0, 1))[0] == 1).all()
 

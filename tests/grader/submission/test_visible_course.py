@@ -7,7 +7,7 @@ import pytest
 
 from grader.submission.visible_course import ROOT, visible_files
 
-LIFE = ("course.life", "course.life.board", "course.life.patterns", "course.life.rule", "course.life.files")
+LIFE = ("course.life", "course.life.board", "course.life.rule", "course.life.files")
 
 
 def run(files, text, folder):

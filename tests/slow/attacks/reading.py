@@ -13,8 +13,8 @@ ANSWER = "def NAME(*arguments, **settings):\n    return FOUND['NAME'](*arguments
 SEARCHES = {
     "the answer from course.life": """
 FOUND = {}
-for module, name in (("life", "step"), ("life.numpy_engine", "step"), ("life.reference", "step"), ("life.rle", "read"),
-                     ("life.files", "read_pattern"), ("life", "read_rle"), ("life.cycle", "find_repeat")):
+for module, name in (("life", "step"), ("life.numpy_engine", "step"), ("life.op", "step"), ("life.rle", "read"),
+                     ("life.files", "read_pattern"), ("life", "read_rle"), ("life.run", "find_cycle")):
     try:
         there = __import__("course." + module, fromlist=[name])
         FOUND[name] = getattr(there, name)

@@ -1,8 +1,7 @@
 """`check(answer)` under an exercise: passes, or prints the smallest counterexample it found.
 
-A check works from an oracle (a slow reference, or a property that a right answer has), so it holds no solution. The
-exercises of a chapter stand in the file named after its room: `chapters/ch03_life.py`, …; those of a lab
-in the `checks.py` that lies beside its notebook.
+A check works from an oracle (a slow reference, or a property that a right answer has), so it holds no solution. What is
+asked lies beside the notebook that asks it: `notebooks/ch03_life_checks.py`, a lab's `checks.py`.
 """
 
 from course.checks.check import Verdict, check, find_exercise

@@ -6,13 +6,11 @@ import difflib
 from collections import Counter
 from dataclasses import dataclass
 from html import escape
-from importlib import import_module
 from threading import Lock
 
 from course.checks.calling import call_here
-from course.checks.chapters import MODULES
 from course.checks.compare import show
-from course.checks.discovery import exercises_beside, exercises_of_the_checkout
+from course.checks.discovery import check_files, check_files_of_the_checkout, exercises_in
 from course.checks.exercise import Case, Exercise
 from course.checks.shrink import smallest
 from course.draw import html
@@ -103,19 +101,16 @@ def _function(exercise, answer):
 def find_exercise(name: str) -> Exercise:
     """Return the `Exercise` called `name`; raises ValueError that names the nearest ones.
 
-    A lab's lie beside its notebook, and come first; then the chapters', then those of the checkout's labs.
+    Those beside the notebook come first, then those of the checkout's chapters and labs.
     """
-    own = exercises_beside()
-    if name in own:
-        return own[name]
-    if name in MODULES:
-        return import_module(MODULES[name]).EXERCISES[name]
-    elsewhere = exercises_of_the_checkout()
-    if name in elsewhere:
-        return elsewhere[name]
-    every = sorted({*own, *MODULES, *elsewhere})
-    near = difflib.get_close_matches(name, every) or every
-    alone = "" if own else " A lab's are in the checks.py that comes with its notebook: it must lie beside it."
+    own, every = check_files(), set()
+    for path in dict.fromkeys([*own, *check_files_of_the_checkout()]):  # one by one: most load torch
+        found = exercises_in(path)
+        if name in found:
+            return found[name]
+        every |= found.keys()
+    near = difflib.get_close_matches(name, sorted(every)) or sorted(every)
+    alone = "" if own else " They are in the checks.py that comes with the notebook: it must lie beside it."
     raise ValueError(
         f"check: there is no exercise {name!r}. Name the function as the exercise does: {', '.join(near)}.{alone}"
     )

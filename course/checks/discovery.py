@@ -1,7 +1,8 @@
-"""The checks that came with a notebook: its lab's `checks.py`, and the files that it imports, lie in the same folder.
+"""The checks that came with a notebook: `checks.py`, or `…_checks.py`, and the files that it imports, lie beside it.
 
-A lab's folder is made a package, so `checks.py` says `from .oracles import …` wherever the folder lies: in a checkout,
-in a student's download, in the grader. The package's name has the folder's path in it, so labs of one name don't meet.
+The folder of a lab, or of the chapters, is made a package, so its files say `from .oracles import …` wherever it lies:
+in a checkout, in a student's download, in the grader. The package's name has the folder's path in it, so labs of one
+name don't meet.
 """
 
 import contextlib
@@ -20,30 +21,40 @@ from course.checks.exercise import Exercise
 
 #: Where this process was when the engine was loaded: a cell may go elsewhere (`%cd`) between `import` and `check`.
 STARTED_IN = Path.cwd()
-#: Where a checkout has its labs; nothing is there where the course was installed without them.
-CHECKOUT_LABS = Path(__file__).resolve().parents[2] / "labs"
+#: Where chapters and labs lie; neither is there where the course was installed without them.
+CHECKOUT = Path(__file__).resolve().parents[2]
 #: package -> the files that it was loaded from, as they were then.
 _LOADED: dict[str, dict[Path, bytes]] = {}
 
 
-def exercises_beside(folder: str | Path | None = None) -> dict[str, Exercise]:
-    """Return name -> `Exercise` of `checks.py`, and of files called `…_checks.py`, in `folder`, in alphabetical order.
+def check_files(folder: str | Path | None = None) -> list[Path]:
+    """Return `checks.py`, and the files called `…_checks.py`, of `folder`, in alphabetical order.
 
     Without a `folder` it is the notebook's: the first that has checks of the working directory, the directory in which
-    the engine was loaded, and the one that Jupyter names. The files are run, as the notebook beside them is. Raises
-    ValueError that names a file which fails or has no EXERCISES.
+    the engine was loaded, and the one that Jupyter names.
     """
     for place in _notebook_folders() if folder is None else [Path(folder)]:
-        files = [path for path in sorted(place.glob("*checks.py")) if re.fullmatch(r"(.+_)?checks", path.stem)]
-        if files:
-            return {name: exercise for path in files for name, exercise in _exercises(path).items()}
-    return {}
+        if files := [path for path in sorted(place.glob("*checks.py")) if re.fullmatch(r"(.+_)?checks", path.stem)]:
+            return files
+    return []
 
 
-def exercises_of_the_checkout() -> dict[str, Exercise]:
-    """Return name -> `Exercise` of all labs of the checkout, for a notebook that was copied without its checks."""
-    folders = sorted(path.parent for path in CHECKOUT_LABS.glob("*/checks.py"))
-    return {name: exercise for folder in folders for name, exercise in exercises_beside(folder).items()}
+def check_files_of_the_checkout() -> list[Path]:
+    """Return those of all chapters and labs of the checkout, for a notebook that was copied without its checks."""
+    folders = [CHECKOUT / "notebooks", *sorted(CHECKOUT.glob("labs/*"))]
+    return [path for folder in folders for path in check_files(folder)]
+
+
+def exercises_in(path: Path) -> dict[str, Exercise]:
+    """Return name -> `Exercise` of a file of checks. It is run, as the notebook beside it is.
+
+    Raises ValueError that names a file which fails or has no EXERCISES.
+    """
+    try:
+        return load_part(path.parent, path.stem).EXERCISES
+    except Exception as failure:  # a lab's own file: whatever it raises, the reader must learn which one it was
+        why = f"{type(failure).__name__}: {failure}"
+        raise ValueError(f"check: {path.name}, beside this notebook, can't be used: {why}") from failure
 
 
 def load_part(folder: str | Path, stem: str) -> ModuleType:
@@ -67,14 +78,6 @@ def _notebook_folders():
     # JupyterLab and Notebook name the notebook's path to the kernel, which may run elsewhere
     session = os.environ.get("JPY_SESSION_NAME", "")
     return [Path.cwd(), STARTED_IN, *([Path(session).parent] if os.path.isabs(session) else [])]
-
-
-def _exercises(path):
-    try:
-        return load_part(path.parent, path.stem).EXERCISES
-    except Exception as failure:  # a lab's own file: whatever it raises, the reader must learn which one it was
-        why = f"{type(failure).__name__}: {failure}"
-        raise ValueError(f"check: {path.name}, beside this notebook, can't be used: {why}") from failure
 
 
 def _make_package(package, folder, files):

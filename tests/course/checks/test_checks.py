@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +11,6 @@ from hypothesis import strategies
 
 from course.checks import Exercise, Verdict, find_exercise, same
 from course.checks import check as check_function
-from course.checks.chapters import FILES, MODULES
 from course.checks.check import Attempts, _function, _one_case, _value
 from course.checks.shrink import smallest
 
@@ -169,12 +167,6 @@ def test_an_exercise_in_plain_numpy_is_checked_without_torch():
         "assert check(next_generation).state == 'wrong'\nassert 'torch' not in sys.modules"
     )
     assert subprocess.run([sys.executable, "-c", program], timeout=60, cwd=LABS / "lab03_game_of_life").returncode == 0
-
-
-def test_the_table_of_exercises_is_what_the_files_state():
-    stated = {file: tuple(import_module(f"course.checks.chapters.{file}").EXERCISES) for file in FILES}
-    assert stated == FILES
-    assert len(MODULES) == sum(map(len, FILES.values())), "two exercises share a name"
 
 
 @pytest.mark.parametrize(

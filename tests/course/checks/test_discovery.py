@@ -8,8 +8,7 @@ import cloudpickle
 import pytest
 
 from course.checks import check
-from course.checks.chapters import MODULES
-from course.checks.discovery import CHECKOUT_LABS, exercises_beside, load_part
+from course.checks.discovery import check_files, check_files_of_the_checkout, exercises_in, load_part
 
 CHECKS = """
 from course.checks import Exercise
@@ -28,7 +27,7 @@ def write_lab(folder, factor):
 
 def test_two_labs_of_one_name_are_two_packages(tmp_path, monkeypatch):
     folders = [write_lab(tmp_path / place / "lab 1", factor) for place, factor in (("a", 3), ("b", 5))]
-    assert [exercises_beside(folder)["scaled"].expected(2) for folder in folders] == [6, 10]
+    assert [exercises_in(folder / "checks.py")["scaled"].expected(2) for folder in folders] == [6, 10]
     for folder, factor in zip(folders, (3, 5), strict=True):
         monkeypatch.chdir(folder)
         assert check(lambda n, factor=factor: factor * n, "scaled")
@@ -37,10 +36,10 @@ def test_two_labs_of_one_name_are_two_packages(tmp_path, monkeypatch):
 def test_a_file_that_was_edited_is_loaded_again(tmp_path):
     folder = write_lab(tmp_path / "lab", 3)
     assert load_part(folder, "checks") is load_part(folder, "checks")
-    before = exercises_beside(folder)["scaled"]
+    before = exercises_in(folder / "checks.py")["scaled"]
     (folder / "oracles.py").write_text("def times(n):\n    return 70 * n\n", encoding="utf-8")
     os.utime(folder / "oracles.py", (1, 1))
-    assert (before.expected(1), exercises_beside(folder)["scaled"].expected(1)) == (3, 70)
+    assert (before.expected(1), exercises_in(folder / "checks.py")["scaled"].expected(1)) == (3, 70)
     with pytest.raises(FileNotFoundError, match=r"has no wrong\.py"):
         load_part(folder, "wrong")
 
@@ -52,11 +51,12 @@ def test_a_function_of_a_lab_travels_to_a_process_that_has_no_such_package(tmp_p
     assert done.stdout.strip() == b"42", done.stderr
 
 
-def test_a_lab_s_notebook_that_was_copied_alone_finds_its_checks_in_the_checkout(tmp_path, monkeypatch):
+def test_a_notebook_that_was_copied_alone_finds_its_checks_in_the_checkout(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert check(lambda board: board, "next_generation").state == "wrong"
-    monkeypatch.setattr("course.checks.discovery.CHECKOUT_LABS", tmp_path)
-    with pytest.raises(ValueError, match=r"no exercise 'next_generation'.*the checks\.py that comes with its notebook"):
+    assert check(lambda rows, columns: 4 * rows * columns, "matrix_bytes")
+    monkeypatch.setattr("course.checks.discovery.CHECKOUT", tmp_path)
+    with pytest.raises(ValueError, match=r"no exercise 'next_generation'.*the checks\.py that comes with the notebook"):
         check(lambda board: board, "next_generation")
 
 
@@ -64,14 +64,14 @@ def test_checks_are_found_where_jupyter_says_that_the_notebook_lies(tmp_path, mo
     folder = write_lab(tmp_path / "lab", 3)
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
-    assert exercises_beside() == {}
+    assert check_files() == []
     monkeypatch.setenv("JPY_SESSION_NAME", str(folder / "lab.ipynb"))
-    assert list(exercises_beside()) == ["scaled"]
+    assert check_files() == [folder / "checks.py"]
     monkeypatch.setenv("JPY_SESSION_NAME", "not-a-path")
-    assert exercises_beside() == {}
+    assert check_files() == []
 
 
 def test_no_two_exercises_of_chapters_and_labs_share_a_name():
-    folders = [path.parent for path in CHECKOUT_LABS.glob("*/checks.py")]
-    names = [*MODULES, *(name for folder in folders for name in exercises_beside(folder))]
-    assert len(folders) >= 7 and len(set(names)) == len(names)
+    files = check_files_of_the_checkout()
+    names = [name for path in files for name in exercises_in(path)]
+    assert len(files) >= 16 and len(set(names)) == len(names)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from course.checks.discovery import exercises_beside
+from course.checks.discovery import check_files, exercises_in
 from grader.at_home import by_its_checks
 from grader.lab.release import notebook_with, text_of, write_release
 from grader.lab.source import LabError, load_lab
@@ -31,9 +31,12 @@ def matrix_bytes(rows, columns):
 check(matrix_bytes)
 """
 MARKING = '''
-from course.checks.chapters.ch00_start import count_bytes
 from grader.marking.result_types import Integer
 from grader.lab.spec import Case, Edit, Exercise, Lab, Marking
+
+
+def count_bytes(rows, columns):
+    return len(bytes(4)) * rows * columns
 
 
 def cases(draw):
@@ -175,7 +178,7 @@ def test_a_check_that_refuses_the_solution_is_seen(tmp_path):
 
 
 def test_checks_beside_a_notebook_that_fail_are_named(tmp_path):
-    assert exercises_beside(tmp_path) == {}
+    assert check_files(tmp_path) == []
     (tmp_path / "lab98_checks.py").write_text("EXERCISES = 1 / 0", encoding="utf-8")
     with pytest.raises(ValueError, match="lab98_checks.py, beside this notebook, can't be used: ZeroDivisionError"):
-        exercises_beside(tmp_path)
+        exercises_in(*check_files(tmp_path))

@@ -5,7 +5,7 @@ import torch
 
 from course import place
 from course.checks import check
-from course.checks.chapters.watched_gpus import gpus_for
+from course.checks.watched_gpus import gpus_for
 from course.devices import simulated_gpus
 from simgpu import active
 

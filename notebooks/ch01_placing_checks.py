@@ -2,8 +2,8 @@
 
 import torch
 
-from course.checks.chapters.watched_gpus import watched
 from course.checks.exercise import Exercise, by_name
+from course.checks.watched_gpus import watched
 
 _PRODUCTS = {"mm", "addmm", "bmm", "baddbmm", "matmul", "mv", "dot", "addmv"}
 _STEPS, _RATE = 3, 0.1  # of `fit`

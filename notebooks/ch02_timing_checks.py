@@ -5,8 +5,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 from statistics import median
 
-from course.checks.chapters.watched_gpus import modelled_gpu
 from course.checks.exercise import Exercise, by_name
+from course.checks.watched_gpus import modelled_gpu
 from course.timing.crossover import crossover
 from course.traces import load_trace
 

@@ -1,25 +1,25 @@
 """Marking many submissions with several processes of the grader's own: one that dies or hangs costs one mark, no more.
 
-Each worker loads the lab once and marks one submission after another; what a student wrote runs in neither it nor here,
-but in the sandboxes that it makes. A worker that ends, or doesn't answer, is replaced, and what it had is a
-`grader_failed`, to be marked again.
+Each process loads the lab once and marks one submission after another; what a student wrote runs in neither it nor
+here, but in the sandboxes that it makes. Pebble replaces one that ends or takes too long; the submission that it had is
+a `grader_failed`, to be marked again.
 """
 
 import multiprocessing
-import signal
-import time
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, wait
 from dataclasses import dataclass
-from multiprocessing.connection import wait
+
+from pebble import ProcessExpired, ProcessPool
 
 from grader.lab.source import load_lab
 from grader.lab.spec import Lab
 from grader.marking.mark import Marks, mark_submission, unasked
 from grader.sandbox import Profile, Sandbox, SandboxUnavailable
 
-#: Submissions after which a worker is replaced: whatever a library keeps, memory stays flat.
+#: Submissions after which a process is replaced: whatever a library keeps, memory stays flat.
 LIFE = 100
-START = 600.0  # seconds in which a worker must have loaded the lab; seconds of it are spent on imports
+ENDS = 20.0  # seconds for the processes to end; what they started dies with them
 
 
 @dataclass(frozen=True)
@@ -51,29 +51,22 @@ def mark_all(
         return
     # at the very most each exercise hangs in turn
     limit = (2 * len(lab.exercises) + 6) * (lab.seconds + 30) if seconds is None else seconds
-    waiting = iter(tasks)
-    workers: list[_Worker] = []
+    # spawned, not forked: a fork would take over locks and threads of the numerical libraries
+    spawned = multiprocessing.get_context("spawn")
+    pool = ProcessPool(jobs, LIFE, initializer=_begin, initargs=(lab.folder, lab.source), context=spawned)
+    waiting, given = iter(tasks), {}
     try:
         while True:
-            while len(workers) < jobs and (first := next(waiting, None)) is not None:
-                workers.append(_Worker(lab, sandbox, mark))
-                workers[-1].give(first, START)
-            if not workers:
+            while len(given) < jobs and (task := next(waiting, None)) is not None:
+                work = (task.data, task.secret, sandbox, mark)
+                given[pool.schedule(_work, args=work, timeout=limit)] = task
+            if not given:
                 return
-            for worker in _answered(workers):
-                task, marks = worker.task, worker.take(limit)
-                if marks is None:
-                    continue  # it has loaded the lab and begins
-                following = next(waiting, None) if not worker.broken and worker.count < LIFE else None
-                if following is not None:
-                    worker.give(following, limit)
-                else:
-                    workers.remove(worker)
-                    worker.close()
-                yield task, marks
+            for done in wait(given, return_when=FIRST_COMPLETED).done:
+                yield given.pop(done), _told(_outcome(done), lab)
     finally:
-        for worker in workers:
-            worker.close()
+        pool.stop()
+        pool.join(ENDS)
 
 
 def failed(lab: Lab, why: str) -> Marks:
@@ -81,86 +74,36 @@ def failed(lab: Lab, why: str) -> Marks:
     return unasked(lab, "grader_failed", f"Our side failed, mark it again: {why}.")
 
 
-def _answered(workers):
-    """Wait, and return the workers that have answered, have ended or are overdue."""
-    patience = max(0.0, min(worker.deadline for worker in workers) - time.monotonic())
-    ready = set(wait([handle for worker in workers for handle in (worker.pipe, worker.sentinel)], patience))
-    overdue = time.monotonic()
-    return [w for w in workers if w.pipe in ready or w.sentinel in ready or w.deadline <= overdue]
-
-
-class _Worker:
-    """One process that marks. `task` is what it has, `deadline` until when."""
-
-    def __init__(self, lab, sandbox, mark):
-        self.lab, self.task, self.deadline, self.count, self.broken = lab, None, 0.0, 0, False
-        # spawned, not forked: a fork would take over locks and threads of the numerical libraries
-        context = multiprocessing.get_context("spawn")
-        self.pipe, theirs = context.Pipe()
-        self._process = context.Process(target=_work, args=(theirs, lab.folder, lab.source, sandbox, mark), daemon=True)
-        self._process.start()
-        theirs.close()
-        self.sentinel = self._process.sentinel
-
-    def give(self, task, limit):
-        self.task, self.count, self.deadline = task, self.count + 1, time.monotonic() + limit
-        try:
-            self.pipe.send((task.data, task.secret))
-        except OSError:
-            self.broken = True  # it has ended: `take` says so
-
-    def take(self, limit):
-        """Return the marks of its task, or those of a failure; None when it has only just begun."""
-        try:
-            if not self.broken and self.pipe.poll():
-                told = self.pipe.recv()
-                if told is None:
-                    self.deadline = time.monotonic() + limit
-                    return None
-                self.task = None
-                return _told(told, self.lab)
-        except (EOFError, OSError):
-            pass
-        overdue = time.monotonic() >= self.deadline and not self.broken
-        self.broken = True
-        if overdue:
-            return failed(self.lab, "it took longer than any submission can")
-        self._process.join(5)
-        return failed(self.lab, f"the process that marked it ended (exit status {self._process.exitcode})")
-
-    def close(self):
-        self.pipe.close()
-        if self.broken or self.task is not None:
-            self._process.kill()
-        self._process.join(20)
-        if self._process.is_alive():
-            self._process.kill()
-            self._process.join()
-        self._process.close()
+def _outcome(done):
+    """Return what a process told of its submission, or why it told nothing."""
+    try:
+        return done.result()
+    except TimeoutError:
+        return "it took longer than any submission can"
+    except ProcessExpired as ended:
+        return f"the process that marked it ended (exit status {ended.exitcode})"
 
 
 def _told(told, lab):
-    """Return the `Marks` that a worker told, which may have told why there are none."""
+    """Return the `Marks` that a process told, which may have told why there are none."""
     if isinstance(told, SandboxUnavailable):
         raise told
     return failed(lab, told) if isinstance(told, str) else told
 
 
-def _work(pipe, folder, source, sandbox, mark):
-    """Mark what comes until the other end is closed. Runs in a process of its own."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the one that hands out the work
-    lab, problem = None, None
+_lab: Lab | str = "no lab was loaded"  # of a process that marks
+
+
+def _begin(folder, source):
+    global _lab
     try:
-        lab = load_lab(folder, source)
+        _lab = load_lab(folder, source)
     except Exception as error:
-        problem = f"the lab can't be loaded: {type(error).__name__}: {error}"
-    try:
-        pipe.send(None)
-        while True:
-            data, secret = pipe.recv()
-            pipe.send(_marked(lab, data, secret, sandbox, mark) if lab else problem)
-    except (EOFError, OSError):
-        return  # no one waits for it any more
+        _lab = f"the lab can't be loaded: {type(error).__name__}: {error}"
+
+
+def _work(data, secret, sandbox, mark):
+    return _lab if isinstance(_lab, str) else _marked(_lab, data, secret, sandbox, mark)
 
 
 def _marked(lab, data, secret, sandbox, mark):

@@ -1,8 +1,11 @@
 """The files around a class: its own, the roster, marks.csv, those for Canvas and Moodle; each wrong one is told."""
 
 import csv
+import itertools
 import os
+import re
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -265,7 +268,7 @@ def test_two_commands_at_a_time_on_one_class_are_told_apart(course):
         pass
 
 
-def test_the_bar_tells_how_much_is_left():
+def test_the_bar_tells_how_much_is_left(monkeypatch):
     class Terminal(list):
         write = list.append
 
@@ -275,18 +278,21 @@ def test_the_bar_tells_how_much_is_left():
         def flush(self):
             pass
 
-    clock = iter(range(0, 1000, 10))
+    clock = itertools.count(0, 5)
+    monkeypatch.setattr("click._termui_impl.time", SimpleNamespace(time=lambda: next(clock)))
     lines = Terminal()
     lines.on_a_terminal = False
-    progress = Progress("small", lines, lambda: next(clock))
+    progress = Progress("small", lines)
     for done in range(21):
         progress(done, 20)
-    assert len(lines) == 11
-    assert lines[1] == "small: 2 of 20, 1:30 left\n"
+    progress.end()
+    assert len(lines) == 11 and lines[0] == "small: 0 of 20\n" and lines[-1] == "small: 20 of 20\n"
+    assert re.fullmatch(r"small: 2 of 20, \d\d:\d\d:\d\d left\n", lines[1])
     lines = Terminal()
     lines.on_a_terminal = True
-    progress = Progress("small", lines, lambda: next(clock))
+    progress = Progress("small", lines)
+    progress(0, 20)
     progress(10, 20)
     progress.end()
-    assert lines[0].startswith("\rsmall [###############...............] 10 of 20, 0:10 left")
-    assert lines[1] == "\n"
+    shown = "".join(lines)
+    assert "small  [###############---------------]  10/20" in shown and shown.endswith("\n")

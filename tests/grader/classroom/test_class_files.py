@@ -295,4 +295,4 @@ def test_the_bar_tells_how_much_is_left(monkeypatch):
     progress(10, 20)
     progress.end()
     shown = "".join(lines)
-    assert "small  [###############---------------]  10/20" in shown and shown.endswith("\n")
+    assert "small  [##################------------------]  10/20" in shown and shown.endswith("\n")

@@ -1,17 +1,14 @@
 """The roofline: how many operations a second an op can reach, by how many it does for each byte."""
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import Any
 
 from course.draw.colours import ROLES, role_of
 from course.draw.picture import Picture, figure, picture
 
-if TYPE_CHECKING:
-    from course.timing.roofline import Point, Roofline
 
-
-def roofline(roof: "Roofline", points: Iterable["Point"] = ()) -> Picture:
-    """Return a `Picture` of `roof` (a `Roofline`) and the ops under it (each a `Point`, with label, intensity, speed).
+def roofline(roof: Any, points: Iterable[Any] = ()) -> Picture:
+    """Return a `Picture` of `roof`, a `course.timing.Roofline`, and the ops under it, each a `course.timing.Point`.
 
     Both axes are powers of ten: operations a byte, and GFLOP/s. The roof is dashed and a point hollow unless it was
     measured on this machine; the line below the axis says what they are. An op above the roof found its numbers in a

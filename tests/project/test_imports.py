@@ -23,7 +23,7 @@ MAY_REACH = {"simgpu": ("simgpu",), "grader.inside": ("grader.inside",)}
 def graph():
     """Every file of the three packages, and which it imports; what only a type checker reads is left out."""
     return grimp.build_graph(
-        "course", "grader", "simgpu", include_external_packages=True, exclude_type_checking_imports=True
+        "course", "grader", "simgpu", include_external_packages=True, exclude_type_checking_imports=True, cache_dir=None
     )
 
 
@@ -40,7 +40,7 @@ def test_no_circle_between_files(graph):
 
 @pytest.mark.parametrize("package", ["course", "grader", "simgpu"])
 def test_no_circle_of_annotations(package):
-    assert circles(grimp.build_graph(package, exclude_type_checking_imports=False)) == []
+    assert circles(grimp.build_graph(package, exclude_type_checking_imports=False, cache_dir=None)) == []
 
 
 def test_the_search_for_circles_finds_one():

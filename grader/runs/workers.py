@@ -7,7 +7,7 @@ a `grader_failed`, to be marked again.
 
 import multiprocessing
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
 
 from pebble import ProcessExpired, ProcessPool
@@ -54,12 +54,12 @@ def mark_all(
     # spawned, not forked: a fork would take over locks and threads of the numerical libraries
     spawned = multiprocessing.get_context("spawn")
     pool = ProcessPool(jobs, LIFE, initializer=_begin, initargs=(lab.folder, lab.source), context=spawned)
-    waiting, given = iter(tasks), {}
+    waiting, given = iter(tasks), dict[Future, Task]()
     try:
         while True:
-            while len(given) < jobs and (task := next(waiting, None)) is not None:
-                work = (task.data, task.secret, sandbox, mark)
-                given[pool.schedule(_work, args=work, timeout=limit)] = task
+            while len(given) < jobs and (following := next(waiting, None)) is not None:
+                work = (following.data, following.secret, sandbox, mark)
+                given[pool.schedule(_work, args=work, timeout=limit)] = following
             if not given:
                 return
             for done in wait(given, return_when=FIRST_COMPLETED).done:

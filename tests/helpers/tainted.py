@@ -9,6 +9,7 @@ see at least one mark.
 import math
 import operator
 import re
+import sys
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 
@@ -126,9 +127,22 @@ def _row(row, mark):
 
 @contextmanager
 def tainted_files(monkeypatch):
-    """Within the `with`, every trace and data sheet that is loaded is tainted, whoever loads it."""
+    """Within the `with`, every trace and data sheet that is loaded is tainted, whoever loads it.
+
+    What the course keeps of loaded ones is forgotten at both ends, or the next test would be shown tainted figures.
+    """
+    _forget()
     for kind in (Trace, DataSheet):
         plain = kind.from_document.__func__
         monkeypatch.setattr(kind, "from_document", classmethod(lambda cls, doc, plain=plain: tainted(plain(cls, doc))))
     yield
     monkeypatch.undo()
+    _forget()
+
+
+def _forget():
+    for name, module in list(sys.modules.items()):
+        if name.partition(".")[0] in ("course", "simgpu"):
+            for kept in list(vars(module).values()):
+                if callable(getattr(kept, "cache_clear", None)):
+                    kept.cache_clear()

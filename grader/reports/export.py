@@ -1,10 +1,12 @@
 """`export`: a lab's scores as files that Canvas and Moodle import, late penalties and manual marks counted.
 
-A student whose mark isn't whole yet (the grader failed, or a person's mark is due) gets an empty cell: never a zero.
+A student whose mark isn't whole yet (the grader failed, or a person's mark is due; what could
+not be placed may be theirs) gets an empty cell: never a zero.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 from grader.classroom import atomic
@@ -19,6 +21,9 @@ from grader.reports.gradebook import Manual, read_gradebook
 from grader.runs.assignment import Assignment
 from grader.runs.grade import Graded, standing
 
+#: What who has handed in nothing gets: 0; an empty cell; an empty cell until it is due for them, then 0.
+MISSING = ("zero", "empty", "when-due")
+
 
 @dataclass(frozen=True)
 class Total:
@@ -31,12 +36,18 @@ class Total:
 
 
 def write_exports(
-    assignment: Assignment, canvas: Path | None = None, moodle: Path | None = None, worksheet: Path | None = None
+    assignment: Assignment,
+    canvas: Path | None = None,
+    moodle: Path | None = None,
+    worksheet: Path | None = None,
+    missing: str = "zero",
 ) -> list[str]:
-    """Write the files asked for (paths, or None); return lines on what is in them and what isn't."""
+    """Write the files asked for (paths, or None); return lines on what is in them and what isn't.
+
+    `missing`: what who has handed in nothing gets, one of `MISSING`.
+    """
     course, lab, rules, people = assignment.course, assignment.lab, assignment.rules, assignment.people
-    graded, waiting = standing(assignment)
-    totals = totals_of(lab, rules, graded, waiting, read_gradebook(course, lab))
+    totals = standing_totals(assignment, missing)
     most = totals[0].most if totals else lab.points
     lines = []
     if canvas:
@@ -59,6 +70,30 @@ def write_exports(
     return lines
 
 
+def standing_totals(assignment: Assignment, missing: str = "zero", now: datetime | None = None) -> list[Total]:
+    """Return a `Total` a student as the marks stand `now`; `missing`: for who has handed in nothing, one of `MISSING`.
+
+    Raises ClassError for "when-due" where the class file has no due date.
+    """
+    course, lab, rules = assignment.course, assignment.lab, assignment.rules
+    if missing == "when-due" and rules.lab(lab.name).due is None:
+        where = f"Add `due = 2026-12-01T23:59:00` under [lab.{lab.name}] in class.toml, or use --missing empty"
+        raise ClassError(f"--missing when-due: {lab.name} has no due date. {where}.")
+    graded, waiting = standing(assignment)
+    totals = totals_of(lab, rules, graded, waiting, read_gradebook(course, lab))
+    nothing = {one.student for one in graded if not one.sha and all(row.state == "missing" for row in one.rows)}
+    if missing == "zero":
+        return totals
+    return [_unless_due(one, rules, lab.name, missing, now) if one.student in nothing else one for one in totals]
+
+
+def _unless_due(total, rules, lab, missing, now):
+    due = rules.due(total.student, lab)
+    if missing == "when-due" and due is not None and due < (now or datetime.now(UTC)):
+        return total
+    return replace(total, score=None, note="not handed in" + (f", due {due:%Y-%m-%d %H:%M}" if due else ""))
+
+
 def totals_of(
     lab: Lab,
     rules: ClassFile,
@@ -79,6 +114,8 @@ def _total(lab, one, entered, most):
         theirs = entered.get(row.exercise)
         if theirs is not None and theirs.score is not None:
             scores.append(theirs.score)
+        elif row.state == "unplaced":
+            return Total(one.student, None, most, row.reason)
         elif row.is_pending:
             pending.append(f"{row.exercise}: our side failed, mark it again")
         elif lab.exercise(row.exercise).manual and row.state == "graded":

@@ -127,13 +127,30 @@ def grade(course_dir: Path, lab: str, **options: Any) -> None:
 
 @_on_a_lab()
 @click.option("--student", "students", multiple=True, metavar="STUDENT", help="Only this one; may be repeated.")
-def feedback(course_dir: Path, lab: str, students: tuple[str, ...]) -> None:
+@click.option("--canvas", type=PATH, help="Write a zip with the pages, too, that Canvas gives back to students.")
+@click.option("--moodle", type=PATH, help="Write a zip with the pages, too, that Moodle gives back to students.")
+@click.option("--worksheet", type=PATH, help="Moodle's grading worksheet: who is which participant.")
+def feedback(
+    course_dir: Path,
+    lab: str,
+    students: tuple[str, ...],
+    canvas: Path | None,
+    moodle: Path | None,
+    worksheet: Path | None,
+) -> None:
     """Write a page for each student into feedback/STUDENT/LAB/LAB.html."""
+    from grader.intake.moodle import read_worksheet
     from grader.reports.feedback import write_feedback
+    from grader.reports.hand_back import canvas_zip, moodle_zip
 
     assignment = open_assignment(course_dir, lab, _aside)
     written, waiting = write_feedback(assignment, students)
     click.echo(f"{len(written)} pages in {assignment.course.root / 'feedback'}.")
+    if canvas:
+        click.echo("\n".join(canvas_zip(assignment, canvas)))
+    if moodle:
+        entries = read_worksheet(worksheet, assignment.rules.timezone) if worksheet else None
+        click.echo("\n".join(moodle_zip(assignment, moodle, entries)))
     if waiting:
         click.echo(f"{len(waiting)} are not marked yet: {', '.join(waiting[:5])}. Run `grade` first.", err=True)
         sys.exit(1)
@@ -176,6 +193,35 @@ def similarity(course_dir: Path, lab: str, least: float) -> None:
 
     for line in lines(open_assignment(course_dir, lab, _aside), least):
         click.echo(line)
+
+
+@main.command()
+@click.argument("course_dir", type=PATH)
+@click.argument("file", type=PATH)
+@_missing
+@_sentences()
+def totals(course_dir: Path, file: Path, missing: str) -> None:
+    """Write the scores of all labs that were graded, and their totals, into FILE."""
+    from grader.classroom.folders import open_course
+    from grader.reports.totals import write_totals
+
+    for line in write_totals(open_course(course_dir), file, missing, _aside):
+        click.echo(line)
+
+
+@main.command("rotate-secret")
+@click.argument("course_dir", type=PATH)
+@_sentences()
+def rotate(course_dir: Path) -> None:
+    """Give the class a new secret: what is handed in from now on is asked on inputs that the old one doesn't tell."""
+    from grader.classroom import atomic
+    from grader.classroom.folders import open_course, rotate_secret
+
+    course = open_course(course_dir)
+    with atomic.alone(course.kept):
+        kept = rotate_secret(course, datetime.now(UTC))
+    click.echo(f"The class has a new secret; the old one is {kept}." if kept else "The class has its first secret.")
+    click.echo("Marks that were made stay. To ask everybody anew: `grade --again`, lab by lab.")
 
 
 @main.command("new-lab")

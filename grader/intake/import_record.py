@@ -29,6 +29,16 @@ class Unplaced:
     left_out: bool = False
 
 
+@dataclass(frozen=True)
+class CameAs:
+    """How a student's notebook came last: from which `platform`, of `who` by which `number`; Canvas's `attachment`."""
+
+    platform: str
+    who: str
+    number: str
+    attachment: str = ""
+
+
 def remember_unplaced(course: CourseFolder, lab: str, placed: Collection[str], lost: Sequence[Unplaced]) -> None:
     """Note what an import of `lab` `lost`; what has one of the keys `placed` is settled."""
     told = _read(course, lab)
@@ -38,15 +48,16 @@ def remember_unplaced(course: CourseFolder, lab: str, placed: Collection[str], l
     _write(course, lab, told.get("names", {}), [one for one in known.values() if one.key not in placed])
 
 
-def remember_names(course: CourseFolder, lab: str, names: Mapping[str, str]) -> None:
-    """Note by which `names` in a download (student -> name) notebooks of `lab` came."""
+def remember_names(course: CourseFolder, lab: str, names: Mapping[str, CameAs]) -> None:
+    """Note how the notebooks of `lab` came: `names` is student -> `CameAs`."""
     told = _read(course, lab)
-    _write(course, lab, {**told.get("names", {}), **names}, _unplaced(told))
+    fresh = {student: asdict(one) for student, one in names.items()}
+    _write(course, lab, {**told.get("names", {}), **fresh}, _unplaced(told))
 
 
-def names_of(course: CourseFolder, lab: str) -> dict[str, str]:
-    """Return {student: the name in the download by which their notebook of `lab` came last}."""
-    return _read(course, lab).get("names", {})
+def came_as(course: CourseFolder, lab: str) -> dict[str, CameAs]:
+    """Return {student: `CameAs`} of the notebooks of `lab` that were imported."""
+    return {student: CameAs(**one) for student, one in _read(course, lab).get("names", {}).items()}
 
 
 def unplaced(course: CourseFolder, lab: str) -> list[Unplaced]:

@@ -16,7 +16,7 @@ from grader.classroom.folders import ClassError, CourseFolder, not_a_student, sh
 from grader.intake.archive import open_download
 from grader.intake.attempts import IMPORTED, PLATFORM, TEACHER, note_attempt, read_attempt, sha_of
 from grader.intake.handed_in import choose
-from grader.intake.import_record import Unplaced, leave_out, left_out, remember_names, remember_unplaced
+from grader.intake.import_record import CameAs, Unplaced, leave_out, left_out, remember_names, remember_unplaced
 from grader.intake.moodle import Entry
 from grader.intake.owners import CANVAS, FOLDERS, Unsure, owner_of, readings
 from grader.intake.roster import Person
@@ -28,13 +28,13 @@ class Imported:
     """What became of one student's files, and why (`note`).
 
     `action` is "new", "changed", "same", "refused", "nobody's", or "left out" for nobody's that the teacher settled.
-    `came_as`: the name of the notebook in the download.
+    `came_as`: how the notebook came, or None.
     """
 
     student: str
     action: str
     note: str = ""
-    came_as: str = ""
+    came_as: CameAs | None = None
 
     def __str__(self) -> str:
         return f"{self.action:9} {self.student}" + (f": {self.note}" if self.note else "")
@@ -150,7 +150,8 @@ def _take(course, lab, student, sent, download, arrived, by):
     except Unreadable as problem:
         data, why = None, f"The notebook was not read: {problem}"
     before = target.read_bytes() if target.is_file() and not target.is_symlink() else None
-    came_as = names[chosen] if chosen is not None else sent[0][0]
+    of = next((one for name, one in sent if chosen is not None and name == names[chosen]), sent[0][1])
+    came_as = CameAs(of.platform, of.who, of.number, of.attachment)
     if data is None:
         _refuse(course, lab, student, target, before, why, arrived, by)
         return Imported(student, "refused", why, came_as)

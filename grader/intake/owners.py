@@ -26,13 +26,17 @@ _MOODLE = re.compile(r"(?P<who>[^_]+)_(?P<number>\d+)_assignsubmission_(?P<kind>
 
 @dataclass(frozen=True)
 class Sent:
-    """One way to read a name in a download: `file` of `who`, who has this `number`; `late`: the platform says so."""
+    """One way to read a name in a download: `file` of `who`, who has this `number`; `late`: the platform says so.
+
+    `attachment`: the number that Canvas gave the file itself.
+    """
 
     platform: str
     who: str
     number: str
     file: str
     late: bool = False
+    attachment: str = ""
 
 
 class Unsure(Exception):
@@ -63,13 +67,13 @@ def readings(path: str) -> list[Sent]:
 def _canvas(name):
     anonymous = _ANONYMOUS.fullmatch(name)
     if anonymous:
-        return [Sent(CANVAS, "", anonymous[1], anonymous[3])]
+        return [Sent(CANVAS, "", anonymous[1], anonymous[3], attachment=anonymous[2])]
     found, position = [], 0
     while match := _CANVAS.search(name, position):
         told, file = name[: match.start()], name[match.end() :]
         who = told.removesuffix("_LATE")
         if who and file:
-            found.append(Sent(CANVAS, who, match[1], file, late=who != told))
+            found.append(Sent(CANVAS, who, match[1], file, who != told, match[2]))
         position = match.start() + 1
     return found
 

@@ -19,8 +19,9 @@ from grader.classroom.folders import ClassError, find_lab, open_course
 from grader.classroom.marks_csv import HEADINGS, Row, write_marks
 from grader.intake.moodle import filled_worksheet, read_worksheet
 from grader.intake.roster import Person, read_roster, same_name
-from grader.reports.export import Total, canvas_file, moodle_file, standing_totals, totals_of
+from grader.reports.export import canvas_file, moodle_file
 from grader.reports.gradebook import Manual
+from grader.reports.lab_totals import Total, standing_totals, totals_of
 from grader.reports.progress import Progress
 from grader.runs.assignment import Assignment
 from tests.helpers.class_here import graded, hand_in

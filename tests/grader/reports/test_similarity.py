@@ -57,8 +57,8 @@ def test_a_group_too_large_for_pairs_is_told_by_what_was_left_out_as_common():
     own = {f"student{number}": OTHER for number in range(12)}
     found = similar({**own, **dict.fromkeys(["ada", "bob", "cyd", "dan", "eve"], COPY)})
     assert found.pairs == ()
-    assert tuple(sorted(own)) in {names for _, names in found.together}
-    assert (len(fingerprints(COPY)), ("ada", "bob", "cyd", "dan", "eve")) in found.together
+    (most, group), *_ = found.together
+    assert group == ("ada", "bob", "cyd", "dan", "eve") and most > 0.9 * len(fingerprints(COPY))
     assert "are the same 5 students': ada, bob, cyd, dan, eve" in "\n".join(report(found, 17))
 
 

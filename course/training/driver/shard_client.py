@@ -160,9 +160,7 @@ def _result(future, task):
     except TimeoutError as error:
         raise ShardLost(task, f"it has not answered for {SHARD_OPENS:.0f} s; it may be busy, frozen or gone") from error
     except KilledWorker as error:
-        raise ShardLost(
-            task, f"it died each time that it opened its shard; cluster.log({task!r}) may say why"
-        ) from error
+        raise ShardLost(task, f"it died each time it opened its shard; see cluster.log({task!r})") from error
     except OSError as error:
         raise ShardLost(task, f"it could not open a port: {error}") from error
     finally:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from course.cluster.cluster import Cluster
 
-_LAST_LINES, _LAST_CHARACTERS = 10, 2000  # of a lost task's output: a traceback's end, or a word or two
+_LAST_LINES = 10  # of a lost task's output: a traceback's end, or a word or two
 _LOOK_EVERY = 0.05  # seconds between two questions to ps tasks that are not all there
 
 
@@ -120,7 +120,7 @@ class WorkerPool:
         """Return what the task of this worker printed last, as a sentence; of a task started by hand, where that is."""
         task = self.plan.workers[worker]
         try:
-            lines = self.cluster.log(task)[-_LAST_CHARACTERS:].splitlines()[-_LAST_LINES:]
+            lines = _last_lines(self.cluster.log(task))
         except (RuntimeError, ValueError):
             return f"What {task} printed last stands where it was started."
         return "\n".join([f"The last output of {task}:", *lines]) if lines else f"{task} printed nothing."
@@ -155,6 +155,14 @@ def _run_worker_aside(problem, worker, addresses, seed):
 
     secede()
     return run_worker(problem, worker, addresses, seed, context_of(get_worker().security, "worker"))
+
+
+def _last_lines(output):
+    """Return the last lines of what a task printed; where it crashed in C, those around the first word of that."""
+    lines = [line[:200] for line in output.splitlines()]
+    crash = max((at for at, line in enumerate(lines) if line.startswith("Fatal Python error")), default=None)
+    end = len(lines) if crash is None else crash + _LAST_LINES // 2
+    return lines[max(0, end - _LAST_LINES) : end]
 
 
 def _answering(cluster, tasks):

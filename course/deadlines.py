@@ -126,7 +126,8 @@ WIRE_HEARTBEAT_EVERY = 0.5
 WIRE_SILENCE = 3.0
 #: For TLS and the handshake of a connection to a shard together, however slowly the bytes come.
 SHARD_HANDSHAKE = 5.0
-#: Between two looks of a shard's listener whether it is closed, or a driver is overdue.
+#: Between two looks of a shard's listener whether it is closed, or a driver is overdue; its pause where the system has
+#: no file or thread for another connection.
 LISTENER_LOOKS_EVERY = 0.2
 #: A worker whose connections broke tries again for so long: longer than a shard needs to count the old ones out.
 WORKER_RECONNECTS = 6.0

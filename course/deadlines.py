@@ -64,6 +64,8 @@ TASK_WAITS = 60.0
 PINNED_WORK_WAITS = 30.0
 #: What is refused is told again of the same host only after so long: a refused task tries again and again.
 REFUSAL_IS_REPEATED = 10.0
+#: A process that has no file left for a connection pauses so long before it tries again: all that it does waits as long.
+LOOP_PAUSES = 0.05
 #: For a task that is told to stop.
 TASK_LEAVES = 10.0
 
@@ -210,6 +212,7 @@ ORDER = {
     "LEASE_SETTLES < LEASE_CANDIDATE_LIVES < LEASE_LASTS": (
         "candidates are known before a free lease is given, and are forgotten before the lease is free again"
     ),
+    "2 * LOOP_PAUSES < SCHEDULER_LOOKS_EVERY": "a loop that pauses, for want of files, still hears its heartbeats",
     "PLAIN_GREETING < HOST_ANSWER < REACH": "a step of a look ends within its whole",
     "WAITING_IS_SAID < HOST_ANSWER <= HANDSHAKE_ANSWER < REACH < CONNECT < TASK_WAITS": (
         "a line for the reader comes first, then a reason, and only then the patience ends"

@@ -64,7 +64,7 @@ TASK_WAITS = 60.0
 PINNED_WORK_WAITS = 30.0
 #: What is refused is told again of the same host only after so long: a refused task tries again and again.
 REFUSAL_IS_REPEATED = 10.0
-#: A process that has no file left for a connection pauses so long before it tries again: all that it does waits as long.
+#: A process that has no file left for a connection pauses so long before it tries again, all that it does with it.
 LOOP_PAUSES = 0.05
 #: For a task that is told to stop.
 TASK_LEAVES = 10.0

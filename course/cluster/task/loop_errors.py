@@ -4,7 +4,6 @@ import asyncio
 import errno
 import logging
 import time
-from typing import Any
 
 from distributed.client import AllExit
 

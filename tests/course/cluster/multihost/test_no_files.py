@@ -7,7 +7,7 @@ from contextlib import ExitStack
 import pytest
 
 from course.cluster import ClusterSpec, connect
-from tests.helpers.shells import Members, eventually
+from tests.helpers.shells import Members
 
 resource = pytest.importorskip("resource", reason="Windows has no limit on open files to lower")
 pytestmark = pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="only Linux limits another process's files")

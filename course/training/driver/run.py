@@ -98,9 +98,11 @@ class Run:
         self._count_fruitless(lost)
         newest = self._newest()
         if newest is None and (self._history.version > 0 or self._pool.took_over):
+            folder = self._checkpoints.folder
+            why = f"No checkpoint in {folder} can be read" if folder.is_dir() else f"The folder {folder} was removed"
             raise TrainingError(
-                f"{lost.task}, the parameter server, is lost: {lost.reason}. No checkpoint in "
-                f"{self._checkpoints.folder} can be read, so training can't go on."
+                f"{lost.task}, the parameter server, is lost: {lost.reason}. {why}, so training can't go on. To start "
+                "anew, call train with resume=False, or another folder."
             ) from lost
         self._start = newest  # None: lost before anything was applied, so nothing is lost by starting over
         self._history.roll_back(newest.version if newest else 0)

@@ -4,7 +4,7 @@ import contextlib
 import socket
 
 import pytest
-from hypothesis import settings
+from hypothesis import Phase, settings
 from hypothesis.internal.conjecture import providers
 
 from tests.helpers.lanes import Lanes, longest_first
@@ -14,6 +14,8 @@ from tests.helpers.leaks import check_leaks, leftovers
 # machine and under any load. `make explore` draws new ones; what it finds becomes an `@example` of the test.
 settings.register_profile("same verdict", deadline=None, derandomize=True)
 settings.register_profile("explore", deadline=None, print_blob=True)
+quick = (Phase.explicit, Phase.generate)  # where any counterexample will do, however large
+settings.register_profile("same verdict, found sooner", deadline=None, derandomize=True, phases=quick)
 settings.load_profile("same verdict")
 
 

@@ -13,7 +13,7 @@ from tests.helpers.leaks import check_leaks, leftovers
 # Examples are drawn from each test's own text, and none has a time limit: the same commit gets the same verdict, on any
 # machine and under any load. `make explore` draws new ones; what it finds becomes an `@example` of the test.
 settings.register_profile("same verdict", deadline=None, derandomize=True)
-settings.register_profile("explore", deadline=None, print_blob=True)
+settings.register_profile("explore", deadline=None, print_blob=True, max_examples=300)
 quick = (Phase.explicit, Phase.generate)  # where any counterexample will do, however large
 settings.register_profile("same verdict, found sooner", deadline=None, derandomize=True, phases=quick)
 settings.load_profile("same verdict")

@@ -91,6 +91,8 @@ def test_every_spelling_of_the_grammar_reads_as_one_name(text, canonical):
         ("/job:worker/tsk:1/cpu:0", "/job:worker/task:1/cpu:0"),
         ("cdua:1", "/gpu:1"),
         ("/gpu:-1", "/gpu:1"),
+        ("/task", "/task:0"),
+        ("/task:0/gpu:1:2", "/task:0/gpu:1"),
         ("", "/cpu:0"),
         ("/job:/task:1", "/task:1"),
         ("job=worker task=2 gpu", "/job:worker/task:2/gpu:0"),

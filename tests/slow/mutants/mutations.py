@@ -46,20 +46,22 @@ class Mutation:
 
 
 def mutations_of(root: Path, file: str) -> Iterator[Mutation]:
-    """Yield every `Mutation` of `file`, annotations left alone."""
+    """Yield every `Mutation` of `file`, but for what is there for types."""
     nodes = list(ast_nodes(get_ast((root / file).read_text(encoding="utf-8"))))
     for name in OPERATORS:
         operator, occurrence = get_operator(f"core/{name}")(), 0
         for node in nodes:
             for (line, _), _ in operator.mutation_positions(node):
-                if not _is_annotation(node):
+                if not _is_for_mypy(node):
                     yield Mutation(file, name, occurrence, line)
                 occurrence += 1
 
 
-def _is_annotation(node):
-    """Whether `node` lies in an annotation: types are mypy's to try."""
+def _is_for_mypy(node):
+    """Whether `node` lies in an annotation or an `if TYPE_CHECKING`: what is wrong there, mypy sees."""
     while (parent := node.parent) is not None:
+        if node.type == "if_stmt" and node.children[1].get_code().strip() == "TYPE_CHECKING":
+            return True
         if parent.type == "annassign" and node is parent.children[1]:  # [":", annotation, "=", value]
             return True
         if parent.type == "tfpdef" and node is parent.children[2]:  # [name, ":", annotation]

@@ -120,6 +120,13 @@ RANKS_END = 300.0
 #: `map_reduce` waits so long for a part to end after another one, unless told otherwise.
 PART_ENDS = 600.0
 
+# --- an exercise (course/checks/) ------------------------------------------------------------------------------------
+
+#: For an answer to one input of `check`: right ones take milliseconds, and a reader waits for the verdict.
+CHECKED_ANSWER = 10.0
+#: For all inputs of one `check` together; after that no other begins.
+CHECK = 60.0
+
 # --- a training's connections, its workers and shards (course/training/transport/, worker/, server/) ------------------
 
 #: Whoever has nothing to send on a connection of a training sends a heartbeat this often.
@@ -232,6 +239,7 @@ ORDER = {
         "ranks whose neighbour died while they connected are free again before the next run gives them up"
     ),
     "RANKS_SAY_WHY < RANK_SILENCE < RANKS_MEET < RANKS_END": "a silent rank is named by its neighbours before all end",
+    "CHECKED_ANSWER < CHECK": "an input that hangs is told as such before the whole check is too slow",
     "5 * WIRE_HEARTBEAT_EVERY < WIRE_SILENCE": "several heartbeats in a row are missing before an end counts as gone",
     "LISTENER_LOOKS_EVERY < WIRE_HEARTBEAT_EVERY": "a shard that closes does so between two heartbeats",
     "WIRE_SILENCE < SHARD_HANDSHAKE": "who calls a shard gives up before the shard cuts the handshake off",

@@ -179,6 +179,26 @@ def test_marks_replace_those_of_the_same_student_and_lab_and_no_others(tmp_path)
     assert [line[0] for line in read(path)] == ["student", "ada", "bob"]
 
 
+def of_lab(lab, exercises, *students):
+    return [Row(student, lab, exercise, "graded", 1, 1) for student in students for exercise in exercises]
+
+
+def test_marks_stand_by_lab_then_student_then_as_the_lab_has_its_exercises(tmp_path):
+    path, first, second = tmp_path / "marks.csv", ("zoom", "count", "area"), ("area", "words", "zoom", "beta")
+    write_marks(path, of_lab("lab2", second, "cyd", "bob"))
+    write_marks(path, of_lab("lab1", first, "dan", "bob"))
+    write_marks(path, of_lab("lab2", second, "ada"))
+    write_marks(path, of_lab("lab1", first, "ada", "bob"))
+    assert [tuple(line[:3]) for line in read(path)[1:]] == [
+        *(("ada", "lab1", exercise) for exercise in first),
+        *(("bob", "lab1", exercise) for exercise in first),
+        *(("dan", "lab1", exercise) for exercise in first),
+        *(("ada", "lab2", exercise) for exercise in second),
+        *(("bob", "lab2", exercise) for exercise in second),
+        *(("cyd", "lab2", exercise) for exercise in second),
+    ]
+
+
 def test_where_our_side_failed_there_is_no_score_and_not_a_zero(tmp_path):
     failed = Row("ada", "small", "double", "grader_failed", 0.0, 3, "no room")
     write_marks(tmp_path / "marks.csv", [failed, Row("bob", "small", "double", "missing", 0.0, 3, "not handed in")])

@@ -88,6 +88,9 @@ def test_every_spelling_of_the_grammar_reads_as_one_name(text, canonical):
     [
         ("/gpuu:0", "/gpu:0"),
         ("/gpu:zero", "/gpu:0"),
+        ("/gpu:", "/gpu:0"),
+        ("cuda:", "/gpu:0"),
+        ("/task:", "/task:0"),
         ("/job:worker/tsk:1/cpu:0", "/job:worker/task:1/cpu:0"),
         ("cdua:1", "/gpu:1"),
         ("/gpu:-1", "/gpu:1"),
@@ -151,9 +154,12 @@ def test_a_tasks_name_is_no_torch_device():
         _ = DeviceName.parse("/job:ps/task:0").torch
 
 
-def test_an_index_that_torch_would_wrap_is_refused():
-    with pytest.raises(ValueError, match="from 0 to 127"):
-        _ = DeviceName.parse("/gpu:300").torch
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_the_last_index_that_torch_has_is_taken_and_the_first_that_it_would_wrap_is_refused(kind):
+    assert DeviceName.parse(f"/{kind}:127").torch.index == 127
+    for wrapped in (128, 300):
+        with pytest.raises(ValueError, match="from 0 to 127"):
+            _ = DeviceName.parse(f"/{kind}:{wrapped}").torch
 
 
 def test_the_local_part_is_what_a_task_calls_its_own_device():

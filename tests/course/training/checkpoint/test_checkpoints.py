@@ -18,6 +18,7 @@ from course.training import (
     CheckpointWarning,
     NonFiniteError,
     ParameterServer,
+    SaveCheckpoint,
     Snapshot,
     linear_regression,
     train_in_turns,
@@ -420,3 +421,33 @@ def test_a_gradient_that_is_not_finite_leaves_the_last_good_version_saved(tmp_pa
         train_in_turns(PROBLEM, optimizer=wild, checkpoint_dir=tmp_path)
     assert Checkpoints(tmp_path).latest().version == 0
     assert all(value.isfinite().all() for value in Checkpoints(tmp_path).latest().parameters.values())
+
+
+# --- none that can be read, and a folder that goes away --------------------------------------------------------------
+
+TURNS = partial(train_in_turns, PROBLEM, optimizer=OPTIMIZERS["SGD"])
+
+
+@pytest.mark.parametrize("way", ["torn manifests", "no manifests", "no data"])
+def test_where_no_checkpoint_can_be_read_a_training_does_not_begin_anew_unless_it_is_told_to(way, tmp_path):
+    TURNS(total_steps=30, hooks=[SaveCheckpoint(steps=10)], checkpoint_dir=tmp_path)
+    for path in tmp_path.iterdir():
+        if way == "torn manifests" and path.suffix == ".json":
+            path.write_text("torn")
+        elif path.suffix == {"no manifests": ".json", "no data": ".pt"}.get(way):
+            path.unlink()
+    before = sorted(path.name for path in tmp_path.iterdir())
+    with pytest.warns(CheckpointWarning), pytest.raises(CheckpointError, match="none of the 4 .*resume=False"):
+        TURNS(total_steps=30, checkpoint_dir=tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == before, "nothing is lost meanwhile"
+    anew = TURNS(total_steps=20, checkpoint_dir=tmp_path, resume=False)
+    assert anew.restored_from is None and anew.version == 20
+    assert TURNS(total_steps=25, checkpoint_dir=tmp_path).restored_from == 20
+
+
+def test_the_data_of_a_first_save_that_was_cut_short_hinders_no_training(tmp_path):
+    TURNS(total_steps=0, checkpoint_dir=tmp_path)
+    for path in tmp_path.glob("*.json"):
+        path.unlink()  # killed between its two renames: the checkpoint of step 0 was never there
+    with pytest.warns(CheckpointWarning, match="manifest is missing.*none before it"):
+        assert TURNS(total_steps=20, checkpoint_dir=tmp_path).version == 20

@@ -4,6 +4,7 @@ What takes longest is to import torch and the like. The process that forks has i
 imports the course, with the bug in it, from the copy.
 """
 
+import contextlib
 import importlib
 import json
 import os
@@ -148,16 +149,14 @@ class _QuickestFirst:
 def _wait(child, deadline):
     """Return the exit code of `child`; None when it was stopped at `deadline`. What it started ends with it."""
     code = None
-    while time.monotonic() < deadline:
-        ended, status = os.waitpid(child, os.WNOHANG)
-        if ended:
-            code = os.waitstatus_to_exitcode(status)
-            break
-        time.sleep(0.05)
     try:
-        os.killpg(child, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
-    if code is None:
-        os.waitpid(child, 0)
+        while code is None and time.monotonic() < deadline:
+            ended, status = os.waitpid(child, os.WNOHANG)
+            code = os.waitstatus_to_exitcode(status) if ended else None
+            time.sleep(0 if ended else 0.05)
+    finally:  # an interrupt too
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(child, signal.SIGKILL)
+        if code is None:
+            os.waitpid(child, 0)
     return code

@@ -80,6 +80,12 @@ def test_other_names_are_students(name):
     assert why_not(name) is None
 
 
+def test_an_id_may_be_as_long_as_nbgraders_column_for_it():
+    from nbgrader.api import Student
+
+    assert LONGEST == Student.__table__.c.id.type.length
+
+
 def test_a_name_is_shown_without_what_a_terminal_obeys_and_never_longer_than_the_longest():
     assert shown("ada") == "ada" and shown("a\x1bb\u202ec") == "a\\x1bb\\x202ec"
     assert shown("a" * LONGEST) == "a" * LONGEST

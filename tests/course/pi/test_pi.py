@@ -250,6 +250,8 @@ def test_other_wrong_arguments_name_themselves():
         estimate_pi(10, method="sobel")
     with pytest.raises(ValueError, match=r"seed=-1"):
         estimate_pi(10, seed=-1)
+    with pytest.raises(ValueError, match=r"darts\(seed=-1\): give a whole number from 0, such as 1000\."):
+        darts(10, seed=-1)
     with pytest.raises(ValueError, match=r"parts=0"):
         estimate_pi(10, parts=0)
     with pytest.raises(ValueError, match=r"samples=31.*from 32"):

@@ -37,8 +37,8 @@ class Row:
 
     @property
     def is_pending(self) -> bool:
-        """Whether there is no mark yet: the grader failed."""
-        return self.state == "grader_failed"
+        """Whether there is no mark yet: the grader failed, or what could not be placed may be this student's."""
+        return self.state in ("grader_failed", "unplaced")
 
 
 HEADINGS = tuple(field.name for field in fields(Row))

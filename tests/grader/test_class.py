@@ -4,11 +4,13 @@ import os
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from click.testing import CliRunner
 
 from grader.classroom import history
 from grader.classroom.class_file import ClassFile, LabRules, Late
 from grader.classroom.folders import ClassError, class_secret
 from grader.classroom.history import differences, report
+from grader.cli import main
 from grader.intake.attempts import IMPORTED, TEACHER, attempts_of, note_attempt
 from grader.intake.roster import Person
 from grader.runs import results
@@ -340,6 +342,28 @@ def test_the_secret_is_the_owner_s_alone(course):
     path.chmod(0o644)
     with pytest.raises(ClassError, match="chmod 600"):
         class_secret(course)
+
+
+def test_the_secret_is_rotated_by_a_command_and_the_old_one_kept(course, small):
+    asked = []
+
+    def ask(lab, data, secret, sandbox):
+        asked.append(secret)
+        return stand_in(lab, data, secret, sandbox)
+
+    first = CliRunner().invoke(main, ["rotate-secret", str(course.root)])
+    assert "The class has its first secret." in first.output
+    hand_in(course, "ada")
+    before = graded(course, small, mark=ask).rows
+    old = class_secret(course)
+    said = CliRunner().invoke(main, ["rotate-secret", str(course.root)])
+    assert said.exit_code == 0 and "Marks that were made stay" in said.output
+    (kept,) = course.kept.glob("secret-until-*")
+    assert kept.read_bytes() == old != class_secret(course)
+    assert str(kept) in said.output and kept.stat().st_mode & 0o077 == 0
+    assert graded(course, small, mark=ask).rows == before and len(asked) == 1
+    assert graded(course, small, mark=ask, again=True).rows == before
+    assert asked[0] != asked[1]
 
 
 def test_each_student_and_each_notebook_is_asked_on_a_secret_of_its_own(course, small):

@@ -135,7 +135,7 @@ class Run:
             problem=plan.problem,
             cluster=self._pool.cluster,
             checkpoints=self._checkpoints,
-            settings={**vars(plan.settings), "optimizer": optimizer, "ps": len(plan.ps)},
+            settings={**vars(plan.settings), "optimizer": optimizer, "ps": len(plan.ps), "device": plan.device},
             seconds=self._history.now,
         )
         session.step = self._history.version
@@ -155,6 +155,7 @@ class Run:
             events=self._session.events,
             degraded=status["degraded"],
             restored_from=self._start.version if self._start else None,
+            devices=self._pool.devices,
             # JSON made words of the workers' numbers
             **{name: {int(worker): value for worker, value in status[name].items()} for name in by_worker},
         )

@@ -24,6 +24,7 @@ def test_what_a_figure_holds_is_what_the_page_shows():
     with draw.figure() as (figure, axes):
         axes.bar(["a", "b"], [1, 2], color="#123456")
     html = draw.picture(figure, "Two bars").html
+    assert re.search(r'width="518.4pt" height="259.2pt" viewBox="0 0 518.4 259.2"', html), "7.2 by 3.6 inches"
     found = re.findall(r'<path d="M ([\d.]+) ([\d.]+) \nL ([\d.]+) [\d.]+ \nL [\d.]+ ([\d.]+) [^"]*"[^>]*#123456', html)
     (left1, foot1, right1, top1), (left2, foot2, right2, top2) = [tuple(map(float, bar)) for bar in found]
     assert foot1 == foot2 and (foot2 - top2) / (foot1 - top1) == pytest.approx(2)

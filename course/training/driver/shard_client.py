@@ -1,7 +1,6 @@
 """The driver's connections to its shards: open them in ps tasks, poll them, cut a snapshot, stop them."""
 
 import secrets
-import signal
 import ssl
 import time
 from collections.abc import Iterator, Sequence
@@ -12,7 +11,7 @@ import numpy
 import torch
 
 from course.deadlines import FOLLOWERS_POLLED_EVERY, SHARD_OPENS, WIRE_SILENCE
-from course.signals import taken
+from course.signals import held_back
 from course.training.checkpoint.snapshot import Snapshot
 from course.training.driver.training_plan import TrainingPlan, spread
 from course.training.records import RECORD, ShardAddresses, ShardLost, TrainingSettings, exits_told
@@ -55,7 +54,7 @@ class ShardClient:
 
         `events`: the number of the first of `status["events"]` wanted. Raises ShardLost.
         """
-        with _signals_held_back():
+        with held_back():
             if time.monotonic() - self._followers_polled > FOLLOWERS_POLLED_EVERY:
                 self._followers_polled = time.monotonic()
                 for number in range(1, len(self._channels)):
@@ -68,7 +67,7 @@ class ShardClient:
 
     def snapshot(self, full: bool = True) -> Snapshot:
         """Return the `Snapshot` of this moment, all of one version; not `full`: parameters alone. Raises ShardLost."""
-        with _signals_held_back():
+        with held_back():
             first = self._ask(0, "SNAP", int(full))
             others = [self._ask(number, "TAKE", first.number) for number in range(1, len(self._channels))]
         parts = [Snapshot.from_bytes(part.payload) for part in (first, *others)]
@@ -76,7 +75,7 @@ class ShardClient:
 
     def stop(self) -> None:
         """End the training on every shard; the parameters can still be asked for. Raises ShardLost."""
-        with _signals_held_back(), self._answers(0):
+        with held_back(), self._answers(0):
             self._channels[0].send("STOP")
 
     def close(self) -> None:
@@ -175,18 +174,3 @@ def _open_in_task(parameters, optimizer, settings, options):
     contexts = context_of(here.security, "worker", listen=True), context_of(here.security, "worker")
     with exits_told("the optimiser"):
         return ShardServer(parameters, optimizer, settings, **options, contexts=contexts, host=host).address
-
-
-@contextmanager
-def _signals_held_back():
-    """Within the `with`, an interrupt (Ctrl-C, Jupyter's *Interrupt*, SIGTERM) waits until its end. Keep it short.
-
-    A request that is sent and whose answer is not read would leave a connection unusable.
-    """
-    arrived: list[int] = []
-    try:
-        with taken(lambda number, frame: arrived.append(number), signal.SIGINT, signal.SIGTERM):
-            yield
-    finally:
-        for number in arrived[:1]:
-            signal.raise_signal(number)

@@ -2,6 +2,7 @@
 
 import secrets
 import ssl
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
@@ -10,21 +11,21 @@ from typing import TYPE_CHECKING, Any
 import numpy
 import torch
 
-from course.deadlines import FOLLOWERS_POLLED_EVERY, SHARD_OPENS, WIRE_SILENCE
+from course.deadlines import FOLLOWERS_POLLED_EVERY, SHARD_OPENS, WIRE_HEARTBEAT_EVERY, WIRE_SILENCE
 from course.signals import held_back
 from course.training.checkpoint.snapshot import Snapshot
 from course.training.driver.training_plan import TrainingPlan, spread
 from course.training.records import RECORD, ShardAddresses, ShardLost, TrainingSettings, exits_told
 from course.training.server.shard_server import ShardServer
 from course.training.server.store import ParameterServer
-from course.training.transport.wire import connect
+from course.training.transport.wire import Channel, connect
 
 if TYPE_CHECKING:
     from distributed.security import Security
 
     from course.cluster.cluster import Cluster
 
-_LONGEST = 1 << 32  # bytes of a snapshot: what the length of a frame can say
+_LONGEST = 1 << 48  # bytes of a snapshot: what the length of a frame can say
 
 
 class ShardClient:
@@ -34,7 +35,9 @@ class ShardClient:
     """
 
     def __init__(self, addresses: ShardAddresses, context: ssl.SSLContext | None = None, term: int = 0):
-        self.addresses, self._channels, self._followers_polled = addresses, [], time.monotonic()
+        self.addresses, self._followers_polled = addresses, time.monotonic()
+        self._channels: list[Channel] = []
+        self._over = threading.Event()
         handshake = {"role": "driver", "token": addresses.token, "incarnation": addresses.incarnation, "term": term}
         try:
             for number, endpoint in enumerate(addresses.endpoints):
@@ -43,6 +46,7 @@ class ShardClient:
         except BaseException:
             self.leave()
             raise
+        threading.Thread(target=self._beat, daemon=True, name="driver-heartbeat").start()
 
     def link(self) -> None:
         """Have shard 0 connect to the others: they follow it from now on."""
@@ -87,8 +91,16 @@ class ShardClient:
 
     def leave(self) -> None:
         """Close the connections; the shards wait for another driver as long as their `grace`. Idempotent."""
+        self._over.set()
         for channel in self._channels:
             channel.close()
+
+    def _beat(self):
+        """Say that this process is there while a hook takes its time, a debugger stops it or nobody asks."""
+        while not self._over.wait(WIRE_HEARTBEAT_EVERY):
+            for channel in self._channels:
+                with suppress(OSError, ValueError):  # the next question finds out
+                    channel.beat()
 
     def _poll_shard(self, number, since=0, events=0):
         status = self._ask(number, "POLL", since, events).text()

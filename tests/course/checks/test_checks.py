@@ -13,7 +13,7 @@ from hypothesis import strategies
 from course.checks import Exercise, Verdict, find_exercise, same
 from course.checks import check as check_function
 from course.checks.check import Attempts, _function, _one_case, _value
-from course.checks.compare import show
+from course.checks.compare import equal, show
 from course.checks.shrink import smallest
 
 LABS = Path(__file__).parents[3] / "labs"
@@ -34,6 +34,34 @@ def test_a_wrong_answer_gets_the_first_input_that_shows_it():
     verdicts = [_one_case(double, lambda n: n * n, case, first=False) for case in double.cases()]
     first = next(v for v in verdicts if v is not None)
     assert first.state == "wrong" and "double(1)" in first.message and "expected 2" in first.message
+
+
+SHAPES = {
+    "a float": lambda x: x,
+    "in a list": lambda x: [1.0, x],
+    "in a dict": lambda x: {"a": (x,)},
+    "an array": lambda x: np.array([1.0, x]),
+    "a tensor": lambda x: torch.tensor([1.0, x], dtype=torch.float64),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("scale", [1.0, 1e-6, 1e6, -3.0])
+def test_floats_are_equal_to_a_millionth_and_no_further(shape, scale):
+    make = SHAPES[shape]
+    for compare in (same, equal):
+        for right in (1.0, 1 + 1e-7, 1 - 1e-7):
+            assert compare(make(scale * right), make(scale)), (compare, right)
+        for wrong in (1 + 3e-6, 1 - 3e-6, 1 + 1e-3, 1 - 1e-3, -1.0, 0.0, float("nan"), float("inf")):
+            assert not compare(make(scale * wrong), make(scale)), (compare, wrong)
+
+
+def test_an_answer_a_thousandth_off_is_wrong_unless_the_exercise_says_so():
+    half = Exercise("half", lambda: [(3.0,)], expected=lambda x: x / 2)
+    assert _one_case(half, lambda x: x / 2 * (1 + 1e-8), (3.0,), first=False) is None
+    assert _one_case(half, lambda x: x / 2 * (1 + 1e-3), (3.0,), first=False).state == "wrong"
+    lenient = Exercise("half", lambda: [(3.0,)], expected=lambda x: x / 2, tolerance=1e-2)
+    assert _one_case(lenient, lambda x: x / 2 * (1 + 1e-3), (3.0,), first=False) is None
 
 
 @pytest.mark.parametrize("empty", [None, ...])
@@ -149,8 +177,11 @@ def test_a_hint_comes_with_the_second_wrong_answer_and_not_before():
 def test_an_unknown_exercise_is_named_with_its_neighbours():
     with pytest.raises(ValueError, match="no exercise 'nothing_like_it'"):
         find_exercise("nothing_like_it")
-    with pytest.raises(ValueError, match="needs its exercise's name"):
-        check_function(3)
+    for verdict, words in (
+        (check_function(3), "needs its exercise's name"),
+        (check_function(max_of, "nothing_like_it"), "no exercise 'nothing_like_it'"),
+    ):
+        assert verdict.state == "not yet" and words in verdict.message  # and *Run All* goes on
 
 
 def test_a_class_s_own_checks_are_found_beside_the_notebook(tmp_path, monkeypatch):

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import TYPE_CHECKING
 
+from course.cluster.task.task import root
 from course.deadlines import ANY_PS_COMES, LOOP_SENT_AGAIN, LOST_PS_SUCCESSOR, PS_ANSWER, SOON_EVERY, WIRE_SILENCE
 from course.training.checkpoint.snapshot import Snapshot
 from course.training.driver.shard_client import ShardClient, context_of, open_shards
@@ -103,6 +104,7 @@ class WorkerPool:
         for worker in [worker for worker in done if now - self._ended[worker] > LOOP_SENT_AGAIN]:
             self._ended[worker] = now
             before = self._loops[worker]
+            _check_read(before, self.plan.workers[worker])
             with suppress(OSError, RuntimeError, ValueError):  # away still, or the scheduler is silent: later again
                 if self.plan.workers[worker] in self.cluster.tasks:
                     self._send(worker)
@@ -148,6 +150,18 @@ def _run_worker_aside(problem, worker, addresses, seed, device):
 
     secede()
     return run_worker(problem, worker, addresses, seed, context_of(get_worker().security, "worker"), device)
+
+
+def _check_read(loop, task):
+    """Raise TrainingError when `loop`, a future or None, failed since `task` couldn't read what it was sent."""
+    if loop is None or loop.status != "error":
+        return
+    error = root(loop.exception(timeout=PS_ANSWER))
+    if isinstance(error, (ImportError, AttributeError)):
+        raise TrainingError(
+            f"{task} can't read the problem that it was sent: {type(error).__name__}: {error}. A task imports the "
+            "module that a problem is defined in: start it in that module's folder, or install the module there."
+        )
 
 
 def _answering(cluster, tasks):

@@ -71,13 +71,12 @@ def joined_cluster(
     from course.cluster.certificates import security
     from course.commands.task import certificate_of, spec_of
 
+    by_scheduler = job_name is None and not any(hosts[name] for name in _HOSTS if name != "scheduler_hosts")
+    spec = hosts["scheduler_hosts"] if by_scheduler else spec_of(**hosts)
+    if job_name is not None:
+        spec.task_address(job_name, task_index)  # a wrong name is told before a missing certificate
     pair = certificate_of(certificate, hosts["spec"], insecure)
     target = {"security": security(pair)} if pair else {"insecure": True}
-    if job_name is None and not any(hosts[name] for name in _HOSTS if name != "scheduler_hosts"):
-        with connect(hosts["scheduler_hosts"], timeout=patience, **target) as cluster:
-            yield cluster
-        return
-    spec = spec_of(**hosts)
     with _as_task(spec, job_name, task_index, pair, patience, say):
         with connect(spec, timeout=patience, **target) as cluster:
             yield cluster

@@ -68,6 +68,7 @@ def run_in_strips(
     and below it; what goes wrong at its cut edges has not come as far as its own rows.
     """
     height, strips = len(board), []
+    parts = min(parts, height)
     for part in range(parts):
         first, last = height * part // parts, height * (part + 1) // parts
         above, below = (first - generations, last + generations) if wrap else (max(0, first - generations), None)

@@ -76,7 +76,7 @@ def test_the_pages_program_trains_on_tasks_that_run_and_says_what_they_cannot_re
 
         def run(name, text):
             (folder.path / name).write_text(folder(text))
-            done = subprocess.run([sys.executable, name], cwd=folder.path, capture_output=True, text=True, timeout=120)
+            done = subprocess.run([sys.executable, name], cwd=folder.path, capture_output=True, text=True, timeout=300)
             return done.stdout, done.stderr
 
         said, wrong = run("program.py", PROGRAM)

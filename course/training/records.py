@@ -1,7 +1,8 @@
 """What every room speaks of: the result and its history, a training's settings, where its shards are, its errors."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -142,6 +143,22 @@ class ShardAddresses:
     incarnation: int = 0
     names: tuple[tuple[str, ...], ...] = ()
     parameters: tuple[str, ...] = ()
+
+
+def in_words(error: BaseException) -> str:
+    """Return what the reader's code raised as one line: "ZeroDivisionError: division by zero"."""
+    return f"{type(error).__name__}: {error}"
+
+
+@contextmanager
+def exits_told(whose: str) -> Iterator[None]:
+    """Within the `with`, what would end the process or a thread, such as SystemExit, becomes a TrainingError."""
+    try:
+        yield
+    except Exception:
+        raise
+    except BaseException as error:
+        raise TrainingError(f"{whose} raised {in_words(error)}") from error
 
 
 class TrainingError(RuntimeError):

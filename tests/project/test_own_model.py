@@ -87,4 +87,4 @@ def test_the_pages_program_trains_on_tasks_that_run_and_says_what_they_cannot_re
         said, wrong = run(
             "other.py", "import sys; sys.path.append('elsewhere')\n" + PROGRAM.replace("parabola", "only_here")
         )
-        assert "can't read the problem that it was sent: ModuleNotFoundError: No module named 'only_here'" in wrong
+        assert "can't work: ModuleNotFoundError: No module named 'only_here'. A task imports the module" in wrong

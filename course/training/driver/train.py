@@ -50,7 +50,7 @@ def train(
     - `checkpoint_dir`: a folder of this process's machine for the newest `keep` checkpoints: of version 0, every 10 s
       or as a `SaveCheckpoint` among the hooks says, and of the end, after an error or an interrupt too. With
       `resume`, training goes on from the newest one that is there, on any number of ps tasks; without, it starts
-      anew, and its checkpoints push the older ones out.
+      anew, and its checkpoints push the older ones out. Where there are some and none can be read: CheckpointError.
     - `placement`: how parameters are spread over the ps tasks, "by_size" or "round_robin".
     - `device`: what each worker computes on, `"/gpu:0"` of its own task, real or simulated; its CPU by default. The
       parameters and the batch are there when `loss` is called. The result's `devices` tells which they were.
@@ -85,7 +85,9 @@ def train_with(
         if checkpoint_dir is not None:
             lock = held.enter_context(FolderLock(checkpoint_dir, pool.training, pool.term))
             checkpoints = LockedCheckpoints(lock, keep)
-            start = checkpoints.latest() if resume else None
+            # who takes running shards over needs no checkpoint now
+            found = checkpoints.latest if pool.took_over else checkpoints.to_resume
+            start = found() if resume else None
         # raises what a shard of it would raise
         ParameterServer(pool.plan.problem.initial(), pool.plan.optimizer, start)
         return Run(pool, with_saving(hooks, checkpoints), checkpoints, start).result()

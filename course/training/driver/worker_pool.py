@@ -11,7 +11,7 @@ from course.deadlines import ANY_PS_COMES, LOOP_SENT_AGAIN, LOST_PS_SUCCESSOR, P
 from course.training.checkpoint.snapshot import Snapshot
 from course.training.driver.shard_client import ShardClient, context_of, open_shards
 from course.training.driver.training_plan import TrainingPlan
-from course.training.records import ShardAddresses, TrainingError, TrainingSettings
+from course.training.records import ShardAddresses, TrainingError, TrainingSettings, in_words
 from course.training.worker.device import found_in
 from course.training.worker.worker_loop import run_worker
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from course.cluster.cluster import Cluster
     from course.devices import Device
 
+_LAST_LINES = 10  # of a lost task's output: a traceback's end, or a word or two
+_UNREAD = " A task imports the module that a problem is defined in: start it in that module's folder, or install the module there."
 _LOOK_EVERY = 0.05  # seconds between two questions to ps tasks that are not all there
 
 
@@ -104,12 +106,31 @@ class WorkerPool:
         for worker in [worker for worker in done if now - self._ended[worker] > LOOP_SENT_AGAIN]:
             self._ended[worker] = now
             before = self._loops[worker]
-            _check_read(before, self.plan.workers[worker])
+            self._raise_what_failed(worker, before)
             with suppress(OSError, RuntimeError, ValueError):  # away still, or the scheduler is silent: later again
                 if self.plan.workers[worker] in self.cluster.tasks:
                     self._send(worker)
                     if before is not None:
                         before.release()
+
+    def _raise_what_failed(self, worker, loop):
+        """Raise TrainingError where a loop could not begin; what ends one later, shard 0 is told and tells."""
+        from distributed import KilledWorker
+
+        if loop is None or loop.status != "error" or isinstance(error := loop.exception(), KilledWorker):
+            return
+        cause = root(error)  # Dask's own words for what a task couldn't read are longer, and don't say it
+        unread = _UNREAD if isinstance(cause, (ImportError, AttributeError)) else ""
+        raise TrainingError(f"{self.plan.workers[worker]} can't work: {in_words(cause)}.{unread}") from error
+
+    def last_output(self, worker: int) -> str:
+        """Return what the task of this worker printed last, as a sentence; of a task started by hand, where that is."""
+        task = self.plan.workers[worker]
+        try:
+            lines = _last_lines(self.cluster.log(task))
+        except (RuntimeError, ValueError):
+            return f"What {task} printed last stands where it was started."
+        return "\n".join([f"The last output of {task}:", *lines]) if lines else f"{task} printed nothing."
 
     def _futures(self):
         return [future for future in self._loops.values() if future is not None]
@@ -152,16 +173,12 @@ def _run_worker_aside(problem, worker, addresses, seed, device):
     return run_worker(problem, worker, addresses, seed, context_of(get_worker().security, "worker"), device)
 
 
-def _check_read(loop, task):
-    """Raise TrainingError when `loop`, a future or None, failed since `task` couldn't read what it was sent."""
-    if loop is None or loop.status != "error":
-        return
-    error = root(loop.exception(timeout=PS_ANSWER))
-    if isinstance(error, (ImportError, AttributeError)):
-        raise TrainingError(
-            f"{task} can't read the problem that it was sent: {type(error).__name__}: {error}. A task imports the "
-            "module that a problem is defined in: start it in that module's folder, or install the module there."
-        )
+def _last_lines(output):
+    """Return the last lines of what a task printed; where it crashed in C, those around the first word of that."""
+    lines = [line[:200] for line in output.splitlines()]
+    crash = max((at for at, line in enumerate(lines) if line.startswith("Fatal Python error")), default=None)
+    end = len(lines) if crash is None else crash + _LAST_LINES // 2
+    return lines[max(0, end - _LAST_LINES) : end]
 
 
 def _answering(cluster, tasks):

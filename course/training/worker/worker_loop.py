@@ -10,7 +10,7 @@ import torch
 
 from course.deadlines import WORKER_RECONNECTS, WORKER_RECONNECTS_EVERY, WORKER_RECONNECTS_REFUSED
 from course.training.problems.problem import Problem, batch_generator
-from course.training.records import ShardAddresses
+from course.training.records import ShardAddresses, exits_told, in_words
 from course.training.transport.wire import Layout, Refused
 from course.training.worker.device import DeviceLeaves
 from course.training.worker.shard_connections import ShardConnections
@@ -39,9 +39,11 @@ def run_worker(
 
     A connection that breaks is made again, for some seconds, in the same session: what was decided meanwhile is known
     then, and no gradient counts twice. Shards that are gone end the loop too: whether that is an error, the driver
-    says. An exception in the problem's code is told to shard 0 and then raised.
+    says. An exception in the problem's code is told to shard 0 and then raised; one that would end the process, such as
+    SystemExit, as a TrainingError.
     """
-    return _WorkerLoop(problem, worker, addresses, seed, context, device).run()
+    with exits_told("the problem's code"):
+        return _WorkerLoop(problem, worker, addresses, seed, context, device).run()
 
 
 class _WorkerLoop:
@@ -99,8 +101,8 @@ class _WorkerLoop:
             try:
                 with connections.computing():
                     loss, gradients = self._gradient(leaves, answer.version, generator)
-            except Exception as error:  # the problem's code may raise anything; the driver reports it
-                connections.fail(f"{type(error).__name__}: {error}")
+            except BaseException as error:  # the problem's code may raise anything; the driver reports it
+                connections.fail(in_words(error))
                 raise _Failed(error) from error
             for output, gradient in zip(outputs, gradients, strict=True):
                 output.copy_(gradient)

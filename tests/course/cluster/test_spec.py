@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from course.cluster import ClusterSpec
+from course.devices import DeviceName
 
 GOOD = {"scheduler": ["localhost:8786"], "ps": ["localhost:2221"], "worker": ["localhost:2222", "127.0.0.1:2223"]}
 
@@ -63,6 +64,7 @@ def test_unknown_jobs_and_tasks_are_named_with_what_there_is():
         ({"ps": ["a:1"], "worker": ["a:1"]}, ValueError, r"ps\[0\] and worker\[0\] are both 'a:1'"),
         ({"scheduler": ["a:1", "a:2"], "worker": ["a:3"]}, ValueError, "a cluster has one scheduler"),
         ({"my/job": ["a:1"]}, ValueError, "a job cannot be called 'my/job'"),
+        ({"1st": ["a:1"]}, ValueError, "a job cannot be called '1st'"),
         ({3: ["a:1"]}, ValueError, "a job cannot be called 3"),
     ],
 )
@@ -159,6 +161,7 @@ def test_every_legal_spec_survives_the_round_trip(pairs):
         jobs.setdefault(job, []).append(address)
     spec = ClusterSpec(jobs)
     assert ClusterSpec(spec.as_dict()).as_dict() == jobs
+    assert [str(DeviceName.parse(task)) for task in spec.tasks] == spec.tasks
     assert [spec.task_address(job, i) for job in spec.jobs for i in range(spec.num_tasks(job))] == sum(
         jobs.values(), []
     )

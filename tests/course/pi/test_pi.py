@@ -105,6 +105,40 @@ def test_darts_fill_the_square_evenly(method):
     assert np.abs(counts - 400).max() < 5 * math.sqrt(400)  # 5 standard errors of a cell, for chance
 
 
+@pytest.mark.parametrize("method", ["sobol", "stratified"])
+def test_no_two_sets_and_no_two_seeds_throw_the_same_darts(method):
+    points = spread.sobol_points if method == "sobol" else spread.stratified_points
+    thrown = {tuple(points(seed, replicate, 64, 0, 64)[0]) for seed in range(5) for replicate in range(16)}
+    assert len(thrown) == 5 * 16
+
+
+def test_each_block_of_stratified_darts_has_chances_of_its_own():
+    size = 2 * BLOCK
+    rows = math.isqrt(size)
+    ends = np.arange(rows + 1) * size // rows
+    offsets = []
+    for block in range(2):
+        x, y = spread.stratified_points(3, 0, size, block * BLOCK, (block + 1) * BLOCK)
+        index = np.arange(block * BLOCK, (block + 1) * BLOCK)
+        row = np.searchsorted(ends, index, side="right") - 1
+        length = ends[row + 1] - ends[row]
+        offsets.append((x * length - (index - ends[row]), (y * size - ends[row]) / length))
+    every = np.array([axis for block in offsets for axis in block])  # x and y of the first block, x and y of the next
+    assert 0 <= every.min() and every.max() <= 1
+    correlations = np.corrcoef(every) - np.eye(4)
+    assert np.abs(correlations).max() < 4 / math.sqrt(BLOCK)  # 4 standard errors
+
+
+def test_a_sobol_sequence_is_scrambled_and_not_only_shifted():
+    def digits(seed, replicate):
+        return [(axis * 2**32).astype(np.uint64) for axis in spread.sobol_points(seed, replicate, 0, 0, 1024)]
+
+    plain = digits(9, 4)
+    for other in (digits(9, 5), digits(10, 4)):
+        for one, same in zip(plain, other, strict=True):
+            assert len(np.unique(one ^ same)) > 500, "a shift alone would turn the same bits of every point"
+
+
 @settings(max_examples=30)
 @given(st.integers(1, 2000), st.integers(0, 100))
 def test_stratified_darts_are_one_a_cell_of_equal_area(size, seed):

@@ -12,6 +12,7 @@ import pytest
 from grader.lab.secret_draw import draw_secret, drawing
 from grader.lab.spec import Case, Exercise, Marking, Race
 from grader.marking.mark import mark_submission
+from grader.marking.messages import Messages
 from grader.marking.questions import Answer
 from grader.marking.result_types import Integer, Json
 from grader.marking.speed_test import race
@@ -324,6 +325,24 @@ def test_a_lab_that_cannot_be_set_up_is_our_failure(lab):
 def test_a_lab_that_names_what_is_not_there_is_our_failure(lab, change):
     marks = mark(replace(lab, **change))
     assert states(marks) == dict.fromkeys(["double", "total", "shifted"], "grader_failed")
+
+
+def test_a_cases_truth_never_goes_into_the_sandbox(lab, monkeypatch):
+    sent, send = [], Messages.send
+
+    def record(self, message, deadline):
+        sent.append(bytes(message))
+        send(self, message, deadline)
+
+    monkeypatch.setattr(Messages, "send", record)
+    case = Case((["asked about"],), truth="what nobody in there may know")
+    told = Marking(Exercise("total", lambda draw: [case]), Json(), points=2)
+    lab = replace(lab, exercises=[told if one.name == "total" else one for one in lab.exercises])
+    marks = mark(lab, {"total": "def total(values):\n    return 'what nobody in there may know'"})
+    assert scores(marks)["total"] == 2, "the judge knows it"
+    assert any(b"asked about" in message for message in sent)
+    said = [message for message in sent if b"what nobody in there may know" in message]
+    assert said == sent[:1], "only the cells, in which the student wrote it"
 
 
 def test_no_notebook_no_marks_and_the_reason(lab):

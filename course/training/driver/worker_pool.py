@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from course.devices import Device
 
 _LAST_LINES = 10  # of a lost task's output: a traceback's end, or a word or two
-_UNREAD = " A task imports the module that a problem is defined in: start it in that module's folder, or install the module there."
+_UNREAD = (
+    " A task imports the module that a problem is defined in: start it in its folder, or install the module there."
+)
 _LOOK_EVERY = 0.05  # seconds between two questions to ps tasks that are not all there
 
 

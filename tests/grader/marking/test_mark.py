@@ -14,7 +14,7 @@ from grader.lab.spec import Case, Exercise, Marking, Race
 from grader.marking.mark import mark_submission
 from grader.marking.messages import Messages
 from grader.marking.questions import Answer
-from grader.marking.result_types import Integer, Json
+from grader.marking.result_types import Integer, Json, Number
 from grader.marking.speed_test import race
 from grader.sandbox import Sandbox, SandboxUnavailable
 from grader.sandbox.unsafe import UnsafeSandbox
@@ -386,6 +386,29 @@ def test_a_race_is_won_by_the_ratio_and_lost_by_a_wrong_answer(lab, monkeypatch)
     assert asked == 2 * [0, 1, 2, 3, 4]  # the reference goes before and after
     assert "2 times as fast as the reference; 4 times is asked for" in run(0.5)
     assert "is wrong" in run(0.1, lambda n: 7)
+
+
+def test_a_race_is_lost_by_an_answer_a_thousandth_off(lab, monkeypatch):
+    ratio = Race("reference", times=4, chain=lambda draw, answer: (answer + 1,))
+    exercise = Marking(Exercise("fast", list, lambda x: x / 3), Number(), race=ratio)
+
+    def run(value):
+        talks = {"reference": Timed(1.0, lambda x: x / 3), "mine": Timed(0.1, value)}
+        monkeypatch.setattr("grader.marking.speed_test.SandboxedSubmission", lambda lab, cells, *_: talks[cells[0]])
+        return race(lab, ["mine"], exercise, Case((1.0,)), None, np.random.default_rng(0))
+
+    assert run(lambda x: x / 3 * (1 + 1e-8)) is None
+    assert "is wrong" in run(lambda x: x / 3 * (1 + 1e-3))
+
+
+@pytest.mark.parametrize(("off", "score"), [(0.0, 2), (1e-8, 2), (1e-3, 0), (-1e-5, 0)])
+def test_a_mark_forgives_a_float_s_rounding_and_not_a_thousandth(lab, off, score):
+    asked = Exercise("total", lambda: [([0.1, 0.2],), ([1e6],), ([-3.5],)], lambda values: float(np.sum(values)))
+    exercises = [Marking(asked, Number()) if one.name == "total" else one for one in lab.exercises]
+    floats = replace(lab, exercises=exercises)
+    answer = f"def total(values):\n    return sum(values) * {1 + off!r}"
+    found = mark(floats, {"total": answer}).exercise("total")
+    assert found.score == score * (found.max_score / 2), found.reason
 
 
 def test_a_reason_holds_nothing_that_a_terminal_obeys(lab):

@@ -188,6 +188,8 @@ CHIEF_ASKS_EVERY = 0.3
 CHIEF_SUCCESSOR = 10.0
 #: Between two looks of a role at the status board.
 ROLE_LOOKS_EVERY = 0.3
+#: Between two questions of a role for what the chief has told all readers: a line of progress comes every 2 s.
+NEWS_ASKED_EVERY = 1.0
 #: Between two questions of a ps role to the scheduler about which tasks there are; they cost it more.
 ROLE_LISTS_TASKS_EVERY = 2.0
 #: For the scheduler to answer one question about the status board.
@@ -274,7 +276,7 @@ ORDER = {
     ),
     "WORKER_RECONNECTS < CHIEF_SUCCESSOR": "shards outlast their workers' attempts while they wait for a chief",
     "ROLE_LOOKS_EVERY < END_HEARD < LAST_NOTICE_READ": "every role reads the last notice while the scheduler is there",
-    "ROLE_LOOKS_EVERY < ROLE_LISTS_TASKS_EVERY": "the costlier question is asked less often",
+    "ROLE_LOOKS_EVERY < NEWS_ASKED_EVERY < ROLE_LISTS_TASKS_EVERY": "the costlier a question, the rarer it is asked",
     "BOARD_ANSWER < LEASE_LASTS < BOARD_SILENCE < SCHEDULER_SILENCE": (
         "a chief has lost its lease before its role gives the scheduler up, and says so before its client is closed"
     ),

@@ -59,7 +59,7 @@ def mutations_of(root: Path, file: str) -> Iterator[Mutation]:
 
 def _is_dotted(node, start, end):
     """Whether what stands there is no plain name, as in `except json.JSONDecodeError`: cosmic-ray can't change it."""
-    leaf = node.get_leaf_for_position(start)
+    leaf = node.get_leaf_for_position((start[0], start[1] + 1))  # at a leaf's very start it finds the one before
     return leaf.type != "name" or leaf.end_pos != end
 
 

@@ -60,11 +60,13 @@ def test_a_bug_is_one_change_in_one_line_and_never_in_a_type(tmp_path):
 
 
 def test_a_handler_of_a_plain_name_is_a_place_for_a_bug_and_one_of_a_dotted_name_is_none(tmp_path):
-    code = "try:\n    f()\nexcept (OSError, json.Error):\n    g()\nexcept json.Other:\n    g()\nexcept KeyError:\n    g()\n"
+    handlers = "(OSError, ValueError)", "json.Other", "KeyError"
+    code = "try:\n    f()\n" + "".join(f"except {one}:\n    g()\n" for one in handlers)
     (tmp_path / "code.py").write_text(code)
     found = [mutation.told(code).splitlines()[2] for mutation in mutations_of(tmp_path, "code.py")]
     assert found == [
-        "+ except (CosmicRayTestingException, json.Error):",
+        "+ except (CosmicRayTestingException, ValueError):",
+        "+ except (OSError, CosmicRayTestingException):",
         "+ except CosmicRayTestingException:",
     ]
 

@@ -9,7 +9,7 @@ from dataclasses import asdict, replace
 import pytest
 
 from grader.lab.secret_draw import draw_secret, drawing
-from grader.lab.spec import Case
+from grader.lab.spec import Case, Exercise, Marking
 from grader.marking.mark import mark_submission
 from grader.marking.messages import Messages
 from grader.marking.result_types import Json

@@ -40,9 +40,9 @@ faults:  ## set up, then break trainings in two hundred ways, each drawn from it
 	$(INSTALL) --test
 	@$(VENV) -m tests.slow.faults --count $(or $(COUNT),200)
 
-attacks:  ## set up, then mark every hostile submission and every honest one (some: ONLY="fork bomb"; 10 minutes)
+attacks:  ## set up, then mark every hostile submission and every honest one (10 minutes; ONLY="fork bomb"; PEERS=1)
 	$(INSTALL) --test
-	@$(VENV) -m tests.slow.attacks --only "$(ONLY)"
+	@$(VENV) -m tests.slow.attacks --only "$(ONLY)" $(if $(PEERS),--peers)
 
 bench:  ## set up, then measure each figure beside its rival (one topic: TOPIC=life)
 	$(INSTALL) --test

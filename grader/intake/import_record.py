@@ -2,7 +2,7 @@
 
 `grading/imports/LAB.json`. A file that is nobody's may be the work of somebody who seems to have handed in nothing:
 until it is settled whose it is, no zero is made of that. It is settled when a later import places it (the roster was
-mended), when the same bytes lie in a student's folder (put there by hand), or when the teacher leaves it out.
+mended), when the same bytes were put into a student's folder by hand, or when the teacher leaves it out.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -62,8 +62,14 @@ def came_as(course: CourseFolder, lab: str) -> dict[str, CameAs]:
 
 def unplaced(course: CourseFolder, lab: str) -> list[Unplaced]:
     """Return what is not settled of `lab` (its name)."""
-    there = {path.stem for path in (course.kept / "attempts" / lab).glob("*/*.ipynb")}
-    return [one for one in _unplaced(_read(course, lab)) if not one.left_out and one.sha not in there]
+    open_ = [one for one in _unplaced(_read(course, lab)) if not one.left_out]
+    return [one for one in open_ if not _put_by_hand(course, lab, one, came_as(course, lab))]
+
+
+def _put_by_hand(course, lab, one, names):
+    """Whether a student has these bytes, and not because a file like it came for them as well: people copy."""
+    holders = {path.parent.name for path in (course.kept / "attempts" / lab).glob(f"*/{one.sha}.ipynb") if one.sha}
+    return any(who not in names or not one.key.startswith((names[who].platform, one.name)) for who in holders)
 
 
 def left_out(course: CourseFolder, lab: str) -> set[str]:
@@ -100,7 +106,7 @@ def _unplaced(told):
     return [Unplaced(**{**one, "may_be": tuple(one["may_be"])}) for one in told.get("unplaced", ())]
 
 
-def _read(course, lab) -> dict[str, Any]:
+def _read(course: CourseFolder, lab: str) -> dict[str, Any]:
     return atomic.read_json(_path(course, lab)) or {}
 
 

@@ -239,6 +239,13 @@ def test_the_sizes_that_are_shown_fit():
     assert mean([1, 2, 3, 4, 5], [3, 2]) == 3
 
 
+def test_no_sizes_are_not_enough_even_for_no_numbers_and_sizes_that_can_be_read_once_are_refused():
+    for data, parts in (([], []), ([1, 2, 3, 4], iter([2, 2]))):
+        with pytest.raises(ValueError, match=r"mean\(parts="):
+            slices(data, parts)
+    assert slices([], [0]) == [[]] and slices([], 1) == [[]]
+
+
 @pytest.mark.parametrize("data", [["a"], [1j], [None]])
 def test_what_is_not_a_real_number_is_refused(data):
     with pytest.raises(TypeError, match="real numbers"):

@@ -2,6 +2,7 @@
 
 import csv
 import sqlite3
+from datetime import UTC, datetime
 
 import pytest
 
@@ -108,6 +109,19 @@ def test_it_is_settled_by_the_roster_or_by_hand_or_by_the_teachers_word(course, 
     assert not waits()
     assert "left out" in told(course, tmp_path, ["guest_97_9_small.ipynb"])["guest_97_9_small.ipynb"]
     assert not waits()
+
+
+def test_the_same_bytes_from_another_student_settle_nothing(course, small, tmp_path):
+    files = {"ohararob_13_9_small.ipynb": b"copied", "lovelaceada_12_8_small.ipynb": b"copied"}
+    import_download(course, "small", download(tmp_path, files), CLASS)
+    assert states(graded(course, small, roster=CLASS))["bob"] == {"unplaced"}
+    import_download(course, "small", download(tmp_path, {"eve_14_7_small.ipynb": b"copied"}), CLASS)
+    assert states(graded(course, small, roster=CLASS))["bob"] == {"unplaced"}
+    hand_in(course, "bob", b"copied")
+    assert states(graded(course, small, roster=CLASS))["bob"] == {"graded"}
+    assert not unplaced(course, "small")
+    import_download(course, "small", course.root / "submitted", CLASS, arrived=datetime(2026, 11, 1, tzinfo=UTC))
+    assert not unplaced(course, "small")
 
 
 def test_a_folder_by_a_name_that_is_not_quite_a_students_makes_no_zero(course, small):

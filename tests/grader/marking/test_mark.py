@@ -12,7 +12,7 @@ from grader.lab.secret_draw import draw_secret, drawing
 from grader.lab.spec import Case, Exercise, Marking
 from grader.marking.mark import mark_submission
 from grader.marking.messages import Messages
-from grader.marking.result_types import Json
+from grader.marking.result_types import Json, Number
 from grader.sandbox import Sandbox, SandboxUnavailable
 from grader.sandbox.unsafe import UnsafeSandbox
 from tests.helpers.small_lab import cells_of, code, notebook, write_small_lab
@@ -347,6 +347,16 @@ def test_no_notebook_no_marks_and_the_reason(lab):
     assert set(states(marks).values()) == {"unreadable"}
     assert "not JSON" in marks.exercise("double").reason
     assert set(states(mark_submission(lab, bytes(10**8), SECRET, UnsafeSandbox)).values()) == {"refused"}
+
+
+@pytest.mark.parametrize(("off", "score"), [(0.0, 2), (1e-8, 2), (1e-3, 0), (-1e-5, 0)])
+def test_a_mark_forgives_a_float_s_rounding_and_not_a_thousandth(lab, off, score):
+    asked = Exercise("total", lambda: [([0.1, 0.2],), ([1e6],), ([-3.5],)], lambda values: float(sum(values)))
+    exercises = [Marking(asked, Number()) if one.name == "total" else one for one in lab.exercises]
+    floats = replace(lab, exercises=exercises)
+    answer = f"def total(values):\n    return sum(values) * {1 + off!r}"
+    found = mark(floats, {"total": answer}).exercise("total")
+    assert found.score == score * (found.max_score / 2), found.reason
 
 
 def test_a_reason_holds_nothing_that_a_terminal_obeys(lab):

@@ -9,7 +9,7 @@ import pytest
 
 from grader.lab.spec import Case, Exercise, Lab, Marking, Race
 from grader.marking.questions import Answer
-from grader.marking.result_types import Integer
+from grader.marking.result_types import Integer, Number
 from grader.marking.speed_test import race
 from grader.sandbox import Sandbox
 from tests.helpers.sandboxes import need_sandboxes
@@ -49,6 +49,19 @@ def test_a_race_is_won_by_the_ratio_and_lost_by_a_wrong_answer(monkeypatch):
     assert asked == 2 * [0, 1, 2, 3, 4]  # the reference goes before and after
     assert "2 times as fast as the reference; 4 times is asked for" in run(0.5)
     assert "is wrong" in run(0.1, lambda n: 7)
+
+
+def test_a_race_is_lost_by_an_answer_a_thousandth_off(monkeypatch):
+    ratio = Race("reference", times=4, chain=lambda draw, answer: (answer + 1,))
+    exercise = Marking(Exercise("fast", list, lambda x: x / 3), Number(), race=ratio)
+
+    def run(value):
+        talks = {"reference": Timed(1.0, lambda x: x / 3), "mine": Timed(0.1, value)}
+        monkeypatch.setattr("grader.marking.speed_test.SandboxedSubmission", lambda lab, cells, *_: talks[cells[0]])
+        return race(Lab("lab", ()), ["mine"], exercise, Case((1.0,)), None, np.random.default_rng(0), None)
+
+    assert run(lambda x: x / 3 * (1 + 1e-8)) is None
+    assert "is wrong" in run(lambda x: x / 3 * (1 + 1e-3))
 
 
 #: `busy(share)`: that share of the reference's work; it is counted in processor seconds, not in what a clock says.

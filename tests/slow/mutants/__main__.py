@@ -1,6 +1,7 @@
 """`python -m tests.slow.mutants life`: small bugs are planted in a room, one at a time; its tests ought to see them."""
 
 import random
+import signal
 import sys
 from pathlib import Path
 
@@ -22,6 +23,7 @@ ROOT = Path(__file__).resolve().parents[3]
 @click.option("--wanted", default=90, show_default=True, type=click.IntRange(0, 100), help="Per cent to be seen.")
 def main(room, count, seed, wanted):
     """Plant bugs in ROOM; end with the share that its tests see, and with 1 when it is less than wanted."""
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # the copy goes then too
     every = [mutation for file in ROOMS[room].files(ROOT) for mutation in mutations_of(ROOT, file)]
     chosen = random.Random(seed).sample(every, min(count or len(every), len(every)))
     with Trials(ROOT, ROOMS[room]) as trials:

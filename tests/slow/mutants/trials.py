@@ -4,6 +4,7 @@ What takes longest is to import torch and the like. The process that forks has i
 imports the course, with the bug in it, from the copy.
 """
 
+import contextlib
 import importlib
 import json
 import os
@@ -52,7 +53,7 @@ class Trials:
     def __init__(self, root: Path, room: Room) -> None:
         self._room = room
         self._folder = Path(tempfile.mkdtemp(prefix="mutants-"))
-        self._limit, self._seconds, self._planted = 600.0, {}, 0
+        self._limit, self._test_limit, self._seconds, self._planted = 1200.0, 300.0, {}, 0
         listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", "-z"], cwd=root, stdout=-1, check=True)
         for name in filter(None, listed.stdout.decode().split("\0")):
             if (root / name).is_file():  # a file may be removed and not committed
@@ -71,7 +72,8 @@ class Trials:
         """Run the tests on the code as it is: how long each takes decides which is asked first, and the time limit."""
         verdict = self._run()
         self._seconds = json.loads((self._folder / "seconds.json").read_text()) if verdict.state == "survived" else {}
-        self._limit = 60 + 5 * verdict.seconds
+        self._limit = 60 + 3 * verdict.seconds
+        self._test_limit = 20 + 5 * max(self._seconds.values(), default=0)  # a bug may make a test wait for ever
         return verdict
 
     def with_bug(self, mutation: Mutation) -> Verdict:
@@ -108,6 +110,7 @@ class Trials:
         code = 70
         try:
             os.setsid()
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
             output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
             os.dup2(output, 1), os.dup2(output, 2)
             os.chdir(self._folder)
@@ -115,7 +118,8 @@ class Trials:
             for name in [name for name in sys.modules if name.split(".")[0] in OURS]:
                 del sys.modules[name]
             importlib.invalidate_caches()
-            code = pytest.main([*OPTIONS, *self._room.tests], plugins=[_QuickestFirst(self._seconds, self._folder)])
+            options = [*OPTIONS, f"--timeout={self._test_limit}", *self._room.tests]
+            code = pytest.main(options, plugins=[_QuickestFirst(self._seconds, self._folder)])
         except BaseException:
             traceback.print_exc()
         finally:
@@ -146,16 +150,14 @@ class _QuickestFirst:
 def _wait(child, deadline):
     """Return the exit code of `child`; None when it was stopped at `deadline`. What it started ends with it."""
     code = None
-    while time.monotonic() < deadline:
-        ended, status = os.waitpid(child, os.WNOHANG)
-        if ended:
-            code = os.waitstatus_to_exitcode(status)
-            break
-        time.sleep(0.05)
     try:
-        os.killpg(child, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
-    if code is None:
-        os.waitpid(child, 0)
+        while code is None and time.monotonic() < deadline:
+            ended, status = os.waitpid(child, os.WNOHANG)
+            code = os.waitstatus_to_exitcode(status) if ended else None
+            time.sleep(0 if ended else 0.05)
+    finally:  # an interrupt too
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(child, signal.SIGKILL)
+        if code is None:
+            os.waitpid(child, 0)
     return code

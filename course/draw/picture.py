@@ -114,8 +114,8 @@ def _with_own_ids(svg):
     """Number the ids inside `svg`, and name them after its contents.
 
     Matplotlib makes some of them from objects' addresses: numbered, the same figure is the same bytes. All pictures of
-    a page share its ids. JupyterLab hides the cells that are out of sight, and a bar whose hatching is found in a hidden
-    picture first is not drawn at all.
+    a page share its ids. JupyterLab hides the cells that are out of sight, and a bar whose hatching is found in a
+    hidden picture first is not drawn at all.
     """
     numbers: dict[str, int] = {}
     plain = _ID.sub(lambda found: f"{found[1]}{numbers.setdefault(found[2], len(numbers))}", svg)

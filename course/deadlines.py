@@ -64,6 +64,8 @@ TASK_WAITS = 60.0
 PINNED_WORK_WAITS = 30.0
 #: What is refused is told again of the same host only after so long: a refused task tries again and again.
 REFUSAL_IS_REPEATED = 10.0
+#: A process that has no file left for a connection pauses so long before it tries again, all that it does with it.
+LOOP_PAUSES = 0.05
 #: For a task that is told to stop.
 TASK_LEAVES = 10.0
 
@@ -133,7 +135,8 @@ WIRE_HEARTBEAT_EVERY = 0.5
 WIRE_SILENCE = 3.0
 #: For TLS and the handshake of a connection to a shard together, however slowly the bytes come.
 SHARD_HANDSHAKE = 5.0
-#: Between two looks of a shard's listener whether it is closed, or a driver is overdue.
+#: Between two looks of a shard's listener whether it is closed, or a driver is overdue; its pause where the system has
+#: no file or thread for another connection.
 LISTENER_LOOKS_EVERY = 0.2
 #: A worker whose connections broke tries again for so long: longer than a shard needs to count the old ones out.
 WORKER_RECONNECTS = 6.0
@@ -216,6 +219,7 @@ ORDER = {
     "LEASE_SETTLES < LEASE_CANDIDATE_LIVES < LEASE_LASTS": (
         "candidates are known before a free lease is given, and are forgotten before the lease is free again"
     ),
+    "2 * LOOP_PAUSES < SCHEDULER_LOOKS_EVERY": "a loop that pauses, for want of files, still hears its heartbeats",
     "PLAIN_GREETING < HOST_ANSWER < REACH": "a step of a look ends within its whole",
     "WAITING_IS_SAID < HOST_ANSWER <= HANDSHAKE_ANSWER < REACH < CONNECT < TASK_WAITS": (
         "a line for the reader comes first, then a reason, and only then the patience ends"

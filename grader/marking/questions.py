@@ -18,6 +18,7 @@ import numpy as np
 
 from grader.inside.values import AsTensor, pack
 from grader.lab.spec import Case, Lab, Marking
+from grader.marking.bounds import OutOfBounds
 from grader.marking.companion import Companion
 from grader.marking.messages import Messages
 from grader.marking.result_types import Malformed
@@ -133,6 +134,8 @@ class SandboxedSubmission:
             return Answer(KINDS[status], text=self._messages.text(deadline), seconds=time.monotonic() - started)
         except SandboxStopped as stopped:
             raise self._stopped(stopped) from None
+        except OutOfBounds as problem:  # read to its end: the next answer begins where this one ends
+            return Answer("other kind", text=str(problem))
         except Malformed as problem:
             raise Stopped("crashed", f"it gave {problem}, where {kind.describe()} was asked for") from None
 

@@ -15,6 +15,7 @@ import dask
 from distributed import Worker
 
 from course.cluster.certificates import Certificate, security
+from course.cluster.task.loop_errors import watch_errors
 from course.cluster.task.placement import Executors
 from course.deadlines import SCHEDULER_FOUND, WORKER_CLOSES
 
@@ -123,6 +124,7 @@ async def serve_task(
     """
     import torch
 
+    watch_errors()
     stop = stop or stop_signal()
     torch.set_num_threads(settings.threads)
     simulation: Any = nullcontext()

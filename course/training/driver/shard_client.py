@@ -15,7 +15,7 @@ from course.deadlines import FOLLOWERS_POLLED_EVERY, SHARD_OPENS, WIRE_SILENCE
 from course.signals import taken
 from course.training.checkpoint.snapshot import Snapshot
 from course.training.driver.training_plan import TrainingPlan, spread
-from course.training.records import RECORD, ShardAddresses, ShardLost, TrainingSettings
+from course.training.records import RECORD, ShardAddresses, ShardLost, TrainingSettings, exits_told
 from course.training.server.shard_server import ShardServer
 from course.training.server.store import ParameterServer
 from course.training.transport.wire import connect
@@ -153,10 +153,14 @@ def context_of(security: "Security", role: str, listen: bool = False) -> ssl.SSL
 
 
 def _result(future, task):
+    from distributed import KilledWorker
+
     try:
         return future.result(timeout=SHARD_OPENS)
     except TimeoutError as error:
         raise ShardLost(task, f"it has not answered for {SHARD_OPENS:.0f} s; it may be busy, frozen or gone") from error
+    except KilledWorker as error:
+        raise ShardLost(task, f"it died each time it opened its shard; see cluster.log({task!r})") from error
     except OSError as error:
         raise ShardLost(task, f"it could not open a port: {error}") from error
     finally:
@@ -169,7 +173,8 @@ def _open_in_task(parameters, optimizer, settings, options):
     here = get_worker()
     host = here.address.split("://")[-1].rsplit(":", 1)[0].strip("[]")
     contexts = context_of(here.security, "worker", listen=True), context_of(here.security, "worker")
-    return ShardServer(parameters, optimizer, settings, **options, contexts=contexts, host=host).address
+    with exits_told("the optimiser"):
+        return ShardServer(parameters, optimizer, settings, **options, contexts=contexts, host=host).address
 
 
 @contextmanager

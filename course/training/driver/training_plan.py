@@ -9,6 +9,7 @@ from course.training.problems.problem import MakeOptimizer, Problem
 from course.training.records import NonFiniteError, TrainingSettings
 from course.training.server.rules import make_rule
 from course.training.server.store import ParameterServer
+from course.training.worker.device import checked_device
 
 PLACEMENTS = ("by_size", "round_robin")
 
@@ -18,7 +19,7 @@ class TrainingPlan:
     """The arguments of `train`, checked: ValueError for a wrong one.
 
     `optimizer`: from a list of tensors to a `torch.optim` optimiser. `settings`: what every shard is told. `ps` and
-    `workers`: tasks' names, see `participants`.
+    `workers`: tasks' names, see `participants`. `device`: what each worker computes on, None for its CPU.
     """
 
     problem: Problem
@@ -26,9 +27,11 @@ class TrainingPlan:
     settings: TrainingSettings
     ps: tuple[str, ...]
     workers: tuple[str, ...]
+    device: str | None = None
 
     def __post_init__(self):
         _check_problem(self.problem)
+        checked_device(self.device)
         total_steps, placement = self.settings.limit, self.settings.placement
         if isinstance(total_steps, bool) or not isinstance(total_steps, int) or total_steps < 0:
             raise ValueError(f"train(total_steps={total_steps!r}): give a whole number of updates from 0 up.")

@@ -12,6 +12,7 @@ from course.cluster.certificates import Certificate, security
 from course.cluster.multihost.member import Member
 from course.cluster.multihost.serve import joined
 from course.deadlines import LAST_NOTICE_READ, ROLE_LISTS_TASKS_EVERY, ROLE_LOOKS_EVERY, TASK_WAITS
+from course.devices import DeviceList
 from course.signals import taken
 from course.training.driver.shard_client import context_of
 from course.training.driver.train import train_with
@@ -21,6 +22,7 @@ from course.training.multihost.chief import ChiefPool, LeaderLease
 from course.training.multihost.status_board import StatusBoard
 from course.training.multihost.worker_thread import WorkerThread
 from course.training.records import Deposed, TrainingError, TrainingResult
+from course.training.worker.device import own_device
 
 
 @dataclass(frozen=True)
@@ -29,7 +31,7 @@ class Role:
 
     `plan`: None for a ps, which is told all it needs. `certificate`: None for plain TCP. `patience`: seconds to wait
     for the scheduler, for the other roles, and without any worker. `hooks`, `checkpoint_dir`, `resume`: as for `train`,
-    used where this process is the chief.
+    used where this process is the chief. `simulated_gpus`: count and model of those that the task has, None for none.
     """
 
     spec: ClusterSpec
@@ -41,6 +43,7 @@ class Role:
     hooks: tuple[Hook, ...] = ()
     checkpoint_dir: str | None = None
     resume: bool = True
+    simulated_gpus: tuple[int, str] | None = None
 
     @property
     def name(self) -> str:
@@ -55,7 +58,7 @@ def run_role(role: Role, outcome: Callable[[TrainingResult], Iterable[str]] | No
     TrainingError, RuntimeError or TimeoutError with a sentence when this role can't go on, SystemExit on SIGTERM.
     """
     with taken(_leave, signal.SIGTERM), ExitStack() as held:
-        me = Member(role.spec, role.job, role.index, role.certificate, role.patience)
+        me = Member(role.spec, role.job, role.index, role.certificate, role.patience, role.simulated_gpus)
         membership = held.enter_context(joined(me, say))
         target = {"security": security(role.certificate)} if role.certificate else {"insecure": True}
         cluster = held.enter_context(connect(role.spec, timeout=role.patience, wait=False, **target))
@@ -102,7 +105,10 @@ def _serve(role, cluster, board, membership, say):
 def _work(role, cluster, board, membership, outcome, say):
     """Work wherever the chief says; be the chief while this process has the lease."""
     context = context_of(security(role.certificate), "worker")
-    worker_thread = WorkerThread(role.plan.problem, role.index, role.plan.settings.seed, context)
+    plan = role.plan
+    if plan.device is not None:
+        say(f"{role.name} computes on {str(DeviceList([own_device(plan.device)])).splitlines()[-1]}")
+    worker_thread = WorkerThread(plan.problem, role.index, plan.settings.seed, context, plan.device)
     with closing(worker_thread), LeaderLease(cluster, role.name) as lease:
         while True:
             notice = board.read()

@@ -7,7 +7,7 @@ import torch
 
 from course.training.checkpoint.snapshot import Snapshot, load_optimizer_state, optimizer_state
 from course.training.problems.problem import MakeOptimizer
-from course.training.records import NonFiniteError
+from course.training.records import NonFiniteError, in_words
 
 
 class Pulled(NamedTuple):
@@ -48,7 +48,7 @@ class ParameterServer:
                 f"ParameterServer(optimizer=…) made a {kind}: an optimiser that takes one dense gradient a step is "
                 "needed. Use functools.partial(torch.optim.SGD, lr=0.05), or Adam, Adagrad, RMSprop, …"
             )
-        self._version = 0
+        self._version, self._failed = 0, ""
         if state is not None:
             state.check(parameters, kind)
             load_optimizer_state(self._optimizer, parameters, state.optimizer)
@@ -64,6 +64,7 @@ class ParameterServer:
 
         `into`: name to tensor, to receive the copies instead of new tensors (a buffer about to be sent).
         """
+        self._check_whole()
         if into is None:
             into = {n: torch.empty_like(p, requires_grad=False) for n, p in self._parameters.items()}
         with torch.no_grad():
@@ -86,10 +87,17 @@ class ParameterServer:
         return self.apply(gradients, version)
 
     def apply(self, gradients: dict[str, torch.Tensor], version: int) -> int:
-        """Push gradients that have passed `check`: the part of a push that needs the lock."""
+        """Push gradients that have passed `check`: the part of a push that needs the lock.
+
+        Raises what the optimiser raises; some parameters may have changed then, so none can be had any more.
+        """
         for name, parameter in self._parameters.items():
             parameter.grad = gradients[name]
-        self._optimizer.step()
+        try:
+            self._optimizer.step()
+        except BaseException as error:  # SystemExit too
+            self._failed = in_words(error)
+            raise
         for parameter in self._parameters.values():
             parameter.grad = None  # lets go of the caller's tensors
         staleness = self._version - version
@@ -103,6 +111,7 @@ class ParameterServer:
 
     def state(self) -> Snapshot:
         """Return a `Snapshot` of this moment: copies, which later pushes don't change."""
+        self._check_whole()
         parameters = {name: value.detach().clone() for name, value in self._parameters.items()}
         kind = type(self._optimizer).__name__
         return Snapshot(self._version, parameters, optimizer_state(self._optimizer, parameters), kind)
@@ -123,6 +132,12 @@ class ParameterServer:
                 )
             if not _is_finite(gradient):
                 raise NonFiniteError(f"the gradient of {name!r}", version)
+
+    def _check_whole(self):
+        if self._failed:
+            raise ValueError(
+                f"the optimiser failed in update {self._version + 1}, which may be half made: {self._failed}"
+            )
 
     def __repr__(self):
         shapes = ", ".join(f"{name}: {tuple(value.shape)}" for name, value in self._parameters.items())

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import torch
 
-from course.training.problems.problem import MakeOptimizer, Problem
+from course.training.problems.problem import MakeOptimizer, Problem, missing_methods, shown
 from course.training.records import NonFiniteError, TrainingSettings
 from course.training.server.rules import make_rule
 from course.training.server.store import ParameterServer
@@ -87,9 +87,9 @@ def spread(parameters: dict[str, torch.Tensor], shards: int, placement: str = "b
 
 
 def _check_problem(problem):
-    missing = [name for name in ("initial", "batch", "loss") if not callable(getattr(problem, name, None))]
-    if missing:
-        raise ValueError(f"train(problem={problem!r}): it has no {', '.join(missing)}. See course.training.Problem.")
+    if missing := missing_methods(problem):
+        has_no = f"train(problem={shown(problem)}): it has no {', '.join(missing)}"
+        raise ValueError(f"{has_no}. See course.training.Problem.")
     for name, value in problem.initial().items():
         if not bool(value.isfinite().all()):
             raise NonFiniteError(f"the first value of {name!r}", version=0)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import TYPE_CHECKING
 
+from course.cluster.task.task import root
 from course.deadlines import ANY_PS_COMES, LOOP_SENT_AGAIN, LOST_PS_SUCCESSOR, PS_ANSWER, SOON_EVERY, WIRE_SILENCE
 from course.training.checkpoint.snapshot import Snapshot
 from course.training.driver.shard_client import ShardClient, context_of, open_shards
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from course.devices import Device
 
 _LAST_LINES = 10  # of a lost task's output: a traceback's end, or a word or two
+_UNREAD = (
+    " A task imports the module that a problem is defined in: start it in its folder, or install the module there."
+)
 _LOOK_EVERY = 0.05  # seconds between two questions to ps tasks that are not all there
 
 
@@ -117,7 +121,9 @@ class WorkerPool:
 
         if loop is None or loop.status != "error" or isinstance(error := loop.exception(), KilledWorker):
             return
-        raise TrainingError(f"{self.plan.workers[worker]} can't work: {in_words(error)}.") from error
+        cause = root(error)  # Dask's own words for what a task couldn't read are longer, and don't say it
+        unread = _UNREAD if isinstance(cause, (ImportError, AttributeError)) else ""
+        raise TrainingError(f"{self.plan.workers[worker]} can't work: {in_words(cause)}.{unread}") from error
 
     def last_output(self, worker: int) -> str:
         """Return what the task of this worker printed last, as a sentence; of a task started by hand, where that is."""

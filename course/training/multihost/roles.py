@@ -18,6 +18,7 @@ from course.training.driver.shard_client import context_of
 from course.training.driver.train import train_with
 from course.training.driver.training_plan import TrainingPlan
 from course.training.hooks.base import Hook
+from course.training.hooks.progress import SayProgress
 from course.training.multihost.chief import ChiefPool, LeaderLease
 from course.training.multihost.status_board import StatusBoard
 from course.training.multihost.worker_thread import WorkerThread
@@ -89,6 +90,7 @@ def _serve(role, cluster, board, membership, say):
     seen = asked = time.monotonic()
     while (notice := board.read()) is None or notice.phase == "running":
         _check(membership)
+        _tell_news(board, role, say)
         if time.monotonic() - asked > ROLE_LISTS_TASKS_EVERY:
             asked = time.monotonic()
             seen = asked if any(task.startswith("/job:worker/") for task in cluster.tasks) else seen
@@ -116,16 +118,17 @@ def _work(role, cluster, board, membership, outcome, say):
                 return _end(notice, say)
             _check(membership)
             worker_thread.follow(notice and notice.addresses)
+            _tell_news(board, role, say)
             if lease.mine:
                 pool = ChiefPool(cluster, role.plan, board, lease, worker_thread, notice, role.checkpoint_dir)
                 try:
-                    _lead(role, pool, outcome, say)
+                    _lead(role, pool, board, outcome, say)
                 except Deposed as error:
                     say(f"{role.name}: {error} It goes on as a worker.")
             time.sleep(ROLE_LOOKS_EVERY)
 
 
-def _lead(role, pool, outcome, say):
+def _lead(role, pool, board, outcome, say):
     """Train as the chief, and put up how it ended. Raises Deposed when the lease is lost on the way."""
     say(f"{role.name} is the chief" + (" now, and goes on where the one before was" if pool.took_over else ""))
     try:
@@ -134,12 +137,22 @@ def _lead(role, pool, outcome, say):
         except ValueError as error:
             say(f"NO CHECKPOINTS from here on: {error}")
             folder = None
-        result = train_with(pool, role.hooks, folder, resume=role.resume)
+
+        def tell(line):
+            say(line)
+            board.tell(line, role.name)
+
+        result = train_with(pool, (*role.hooks, SayProgress(tell)), folder, resume=role.resume)
         pool.post("done", "\n".join(outcome(result)))
     except Deposed:
         raise
     except Exception as error:  # a hook may raise anything; every role is to hear of it
         pool.post("failed", f"{type(error).__name__}: {error}")
+
+
+def _tell_news(board, role, say):
+    for line in board.news(role.name):
+        say(line)
 
 
 def _end(notice, say):

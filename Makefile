@@ -12,7 +12,7 @@ INSTALL = @command -v "$(PYTHON)" >/dev/null 2>&1 || { \
 	echo "There is no $(PYTHON) here. Install Python 3.11 or newer, or name yours: make lab PYTHON=python3.12"; exit 1; }; \
 	"$(PYTHON)" install.py $(CHOSEN)
 
-.PHONY: help lab test explore mutants faults attacks bench notebooks labs architecture picture env clean
+.PHONY: help lab test explore mutants faults attacks bench notebooks labs architecture picture publish env clean
 
 help:  ## these lines
 	@sed -n 's/^\([a-z]*\):.*## /\1|/p' Makefile | awk -F'|' '{ printf "make %-10s %s\n", $$1, $$2 }'
@@ -63,6 +63,10 @@ architecture:  ## draw the pictures of who imports whom again, from the code
 picture:  ## draw the README's picture again
 	$(INSTALL)
 	@$(VENV) docs/picture.py
+
+publish:  ## set the repository's address everywhere: REPOSITORY=https://github.com/OWNER/NAME
+	$(INSTALL)
+	@$(VENV) docs/publish.py $(REPOSITORY)
 
 env:  ## set up only: .venv with the course in it
 	$(INSTALL)

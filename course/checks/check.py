@@ -16,7 +16,7 @@ from course.checks.exercise import VALUE, Case, Exercise
 from course.checks.mistakes import StillToWrite, float_for_int, heard, told, whole
 from course.checks.shrink import smallest
 from course.checks.time_limit import time_limit
-from course.deadlines import CHECK, CHECKED_ANSWER
+from course.deadlines import CHECK, CHECKED_ANSWER_WAITS, CHECKED_ANSWER_WORKS
 from course.draw import html
 
 HINT_AFTER = 2  # wrong answers
@@ -152,14 +152,14 @@ def _run_case(exercise, answer, run, case, first, notes):
     call = exercise.question(case)
     with heard() as ears:
         try:
-            with time_limit(CHECKED_ANSWER):
+            with time_limit(CHECKED_ANSWER_WORKS, CHECKED_ANSWER_WAITS):
                 got, *seen = run()
         except KeyboardInterrupt:
             raise
         except StillToWrite:
             got = None
         except BaseException as failure:  # the reader's code may raise anything; it is shown as the counterexample
-            text, slip = told(failure, exercise, answer, case, CHECKED_ANSWER)
+            text, slip = told(failure, exercise, answer, case, CHECKED_ANSWER_WORKS)
             return Verdict("wrong", text, "slip" if slip else "error")
     if got is None or got is ...:
         return _nothing(exercise, call, ears.text.strip(), first)

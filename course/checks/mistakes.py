@@ -58,13 +58,13 @@ def callable_with(answer: Callable, *arguments: object, **settings: object) -> N
 
 
 def told(failure: BaseException, exercise: Exercise, answer: Callable, case: Case, seconds: float) -> tuple[str, bool]:
-    """Return (sentence, whether it is a slip) for what `answer` raised for `case`, within at most `seconds`.
+    """Return (sentence, whether it is a slip) for what `answer` raised for `case`; it may work for `seconds`.
 
     A slip has nothing to do with the case: no other input and no hint would help.
     """
     call, where = exercise.question(case), _where(failure, answer)
     if isinstance(failure, TimeIsUp):
-        return f"{call}\nhad not come back after {seconds:g} s, and was stopped{where}.", True
+        return f"{call}\nhad not come back after {seconds:g} s or more, and was stopped{where}.", True
     if isinstance(failure, WrongSignature):
         return f"{exercise.entry}{failure}. It is called so: {call}.{_first_line(exercise)}", True
     if isinstance(failure, SystemExit):

@@ -16,27 +16,33 @@ class TimeIsUp(BaseException):
 
 
 @contextlib.contextmanager
-def time_limit(seconds: float) -> Iterator[None]:
-    """Raise `TimeIsUp` in the code within the `with` once it has taken `seconds` on the clock.
+def time_limit(works: float, waits: float) -> Iterator[None]:
+    """Raise `TimeIsUp` in the code within the `with` after `works` seconds of the processor's, or `waits` on the clock.
 
-    In the main thread even a wait is interrupted, where the system has alarms (not on Windows). Elsewhere Python code
-    is; a single call into a library is not, and ends first.
+    A busy machine may let right code wait, so the clock's limit is the longer one. In the main thread even a wait is
+    interrupted, where the system has alarms (not on Windows). Elsewhere Python code is; a single call into a library is
+    not, and ends first.
     """
+    end, late = time.process_time() + works, time.monotonic() + waits
+
+    def over():
+        return time.process_time() >= end or time.monotonic() >= late
+
     alarm = hasattr(signal, "SIGALRM") and threading.current_thread() is threading.main_thread()
-    with _alarm(seconds) if alarm else _watchdog(seconds, threading.get_ident()):
+    with _alarm(min(works, waits), over) if alarm else _watchdog(min(works, waits), over, threading.get_ident()):
         yield
 
 
 @contextlib.contextmanager
-def _alarm(seconds):
+def _alarm(first, over):
     within = True
 
     def ring(*_):
-        if within:
+        if within and over():
             raise TimeIsUp
 
     began, handler = time.monotonic(), signal.signal(signal.SIGALRM, ring)
-    left, every = signal.setitimer(signal.ITIMER_REAL, seconds, _AGAIN)  # of an alarm that was set before
+    left, every = signal.setitimer(signal.ITIMER_REAL, first, _AGAIN)  # of an alarm that was set before
     try:
         try:
             yield
@@ -50,14 +56,14 @@ def _alarm(seconds):
 
 
 @contextlib.contextmanager
-def _watchdog(seconds, thread):
-    within, over = threading.Lock(), threading.Event()
+def _watchdog(first, over, thread):
+    within, done = threading.Lock(), threading.Event()
 
     def watch():
-        pause = seconds
-        while not over.wait(pause):
+        pause = first
+        while not done.wait(pause):
             with within:
-                if not over.is_set():
+                if not done.is_set() and over():
                     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(TimeIsUp))
             pause = _AGAIN
 
@@ -67,7 +73,7 @@ def _watchdog(seconds, thread):
         yield
     finally:
         with within:
-            over.set()
+            done.set()
             # one that was sent, and has not arrived
             ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), None)
         dog.join()

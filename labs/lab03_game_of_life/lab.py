@@ -31,8 +31,9 @@ from course import check
 # What happens to all cells at once? A dead cell with exactly 3 living neighbours is born, a living one with 2 or 3
 # survives, all others are dead: `B3/S23`. A cell has eight neighbours, and is not its own.
 #
-# Write `next_generation(board)`. It returns the next board, a new `uint8` array (H, W). The slow specification, for
-# every cell: look at the eight around it, indices modulo the size, and count.
+# Write `next_generation(board)`. It returns the next board, a new `uint8` array (H, W). The slow specification (the
+# plainest way to a right answer; yours may be faster), for every cell: look at the eight around it, indices modulo the
+# size, and count.
 #
 # <details><summary>Hint</summary>
 #

@@ -52,8 +52,9 @@ from course import check
 check(lambda rows, columns: rows * columns, "matrix_bytes")
 
 # %% [markdown]
-# **Exercise.** Write `matrix_bytes(rows, columns)`: the bytes of a `float32` matrix. The specification counts 4 for
-# every number of every row.
+# **Exercise.** Write `matrix_bytes(rows, columns)`: the bytes of a `float32` matrix. Each exercise has a *slow
+# specification*: the plainest way to a right answer, however slow; yours may be another. This one counts 4 for every
+# number of every row.
 #
 # <details><summary>Hint</summary>How many numbers are there?</details>
 

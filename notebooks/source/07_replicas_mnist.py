@@ -520,9 +520,10 @@ def mean_gradient(gradients, sizes):
 check(mean_gradient)
 
 # %% [markdown]
-# **2. Cut inside.** Return a list of `parts` matrices whose sum is `a @ b`. Part p multiplies the columns
-# inner·p // parts up to inner·(p + 1) // parts of `a` with the same rows of `b`. Slow specification: entry k of the
-# inner side makes the outer product of column k of `a` and row k of `b`; add up those of each part.
+# **2. Cut inside.** Return a list of `parts` matrices whose sum is `a @ b`. Part p multiplies the columns inner·p //
+# parts up to inner·(p + 1) // parts of `a` with the same rows of `b`. Slow specification (the plainest way to a right
+# answer; yours may be faster): entry k of the inner side makes the outer product of column k of `a` and row k of `b`;
+# add up those of each part.
 #
 # <details><summary>Hint</summary>`a[:, first:last] @ b[first:last]`</details>
 

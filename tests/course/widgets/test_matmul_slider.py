@@ -116,12 +116,6 @@ def test_the_outlook_knows_every_chapter_and_the_minutes_it_states():
     assert {c.name: c.minutes for c in CHAPTERS} == stated
 
 
-def test_the_readme_states_the_same_minutes():
-    readme = (Path(__file__).parents[3] / "README.md").read_text(encoding="utf-8")
-    stated = re.findall(r"\(notebooks/(\w+)\.ipynb\) \| (\d+) \|", readme)
-    assert {name: int(minutes) for name, minutes in stated} == {c.name: c.minutes for c in CHAPTERS}
-
-
 def test_on_the_machine_it_was_seen_on_every_chapter_keeps_its_promise():
     seen = outlook(cores=2, memory=2)
     assert [o.seconds for o in seen] == [c.seconds for c in CHAPTERS]

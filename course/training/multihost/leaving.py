@@ -9,15 +9,14 @@ from contextlib import contextmanager
 from typing import Any
 
 from course.deadlines import ROLE_LEAVES
-from course.signals import taken
+from course.signals import end_process, taken
 
 
 @contextmanager
 def leaving_on_sigterm(say: Callable[..., None]) -> Iterator[Callable[..., None]]:
     """Within the `with`, SIGTERM raises SystemExit; at its end, or after `ROLE_LEAVES` s, the process is gone then.
 
-    Gives `say` back, silent once the signal has come: what a process that leaves no longer does is not announced. The
-    process ends without Python's own end, which takes seconds after PyTorch, and aborts a thread in the middle of it.
+    Gives `say` back, silent once the signal has come: what a process that leaves no longer does is not announced.
     """
     leaving = threading.Event()
 
@@ -38,6 +37,4 @@ def leaving_on_sigterm(say: Callable[..., None]) -> Iterator[Callable[..., None]
             yield say_unless_leaving
     finally:
         if leaving.is_set():
-            sys.stdout.flush()
-            sys.stderr.flush()
-            os._exit(128 + signal.SIGTERM)
+            end_process(128 + signal.SIGTERM)

@@ -63,7 +63,9 @@ class StatusBoard:
             try:
                 client = self._client()
                 data = dataclasses.asdict(notice)
-                return client.sync(client._run_on_scheduler, _post, data, callback_timeout=BOARD_ANSWER)
+                posted = client.sync(client._run_on_scheduler, _post, data, callback_timeout=BOARD_ANSWER)
+                self.known = notice if posted else self.known
+                return posted
             except OSError as error:
                 self._judge(error)  # posting twice does no harm
                 time.sleep(0.1)

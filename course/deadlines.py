@@ -120,12 +120,22 @@ RANKS_END = 300.0
 #: `map_reduce` waits so long for a part to end after another one, unless told otherwise.
 PART_ENDS = 600.0
 
+# --- an exercise (course/checks/) ------------------------------------------------------------------------------------
+
+#: For an answer to one input of `check`: right ones take milliseconds, and a reader waits for the verdict.
+CHECKED_ANSWER = 10.0
+#: For all inputs of one `check` together; after that no other begins.
+CHECK = 60.0
+
 # --- a training's connections, its workers and shards (course/training/transport/, worker/, server/) ------------------
 
 #: Whoever has nothing to send on a connection of a training sends a heartbeat this often.
 WIRE_HEARTBEAT_EVERY = 0.5
 #: Without a byte for so long, the other end of a connection counts as gone: five heartbeats in a row are missing.
 WIRE_SILENCE = 3.0
+#: A wait that ended so much later than it was to was this process's own standstill: a laptop slept, the process was
+#: stopped. What the other end did meanwhile is not known, so it gets the whole time again.
+WIRE_STOOD_STILL = 1.0
 #: For TLS and the handshake of a connection to a shard together, however slowly the bytes come.
 SHARD_HANDSHAKE = 5.0
 #: Between two looks of a shard's listener whether it is closed, or a driver is overdue; its pause where the system has
@@ -145,8 +155,11 @@ WORKERS_REJOIN = 2.0
 NO_WORKER_LEFT = 10.0
 #: For the driver to come to a shard that has just opened.
 DRIVER_COMES = 30.0
-#: Between two requests of a driver: its hooks may take their time, and a notebook's kernel may be busy.
-DRIVER_SILENCE = 30.0
+#: Without a heartbeat of a driver for so long, a shard ends: a debugger may stop all of its threads, a job control the
+#: whole process; one that ends closes its connections, which is noticed at once.
+DRIVER_SILENCE = 600.0
+#: For the log to bring a follower to the place of a snapshot: updates of a large model may come before it.
+CUT_COMES = 60.0
 #: For a process that ends to finish the optimiser's steps it is in.
 STEPS_END_AT_EXIT = 3.0
 
@@ -175,6 +188,8 @@ CHIEF_ASKS_EVERY = 0.3
 CHIEF_SUCCESSOR = 10.0
 #: Between two looks of a role at the status board.
 ROLE_LOOKS_EVERY = 0.3
+#: Between two questions of a role for what the chief has told all readers: a line of progress comes every 2 s.
+NEWS_ASKED_EVERY = 1.0
 #: Between two questions of a ps role to the scheduler about which tasks there are; they cost it more.
 ROLE_LISTS_TASKS_EVERY = 2.0
 #: For the scheduler to answer one question about the status board.
@@ -234,6 +249,7 @@ ORDER = {
         "ranks whose neighbour died while they connected are free again before the next run gives them up"
     ),
     "RANKS_SAY_WHY < RANK_SILENCE < RANKS_MEET < RANKS_END": "a silent rank is named by its neighbours before all end",
+    "CHECKED_ANSWER < CHECK": "an input that hangs is told as such before the whole check is too slow",
     "5 * WIRE_HEARTBEAT_EVERY < WIRE_SILENCE": "several heartbeats in a row are missing before an end counts as gone",
     "LISTENER_LOOKS_EVERY < WIRE_HEARTBEAT_EVERY": "a shard that closes does so between two heartbeats",
     "WIRE_SILENCE < SHARD_HANDSHAKE": "who calls a shard gives up before the shard cuts the handshake off",
@@ -251,7 +267,10 @@ ORDER = {
         "the driver sees the loss of any shard before the shards' heartbeats would be missed"
     ),
     "DRIVER_POLLS_EVERY < LOOP_SENT_AGAIN": "a loop that ended with its training is not sent again",
-    "WIRE_SILENCE < DRIVER_SILENCE": "a driver may be busy for longer than a worker may be silent: hooks run in it",
+    "WIRE_SILENCE < CUT_COMES < DRIVER_SILENCE": (
+        "a driver may be stopped for longer than a worker may be silent, and a snapshot may take some of that time"
+    ),
+    "WIRE_STOOD_STILL < WIRE_SILENCE": "who stood still for as long as its own patience knows that it did",
     "PS_ANSWER < LOST_PS_SUCCESSOR < ANY_PS_COMES": "a ps task that lives has answered before another takes its part",
     "CHIEF_ASKS_EVERY <= LEASE_ASKED_EVERY": "a chief asks for its lease as often as a lease wants",
     "LEASE_LASTS + LEASE_SETTLES + ROLE_LOOKS_EVERY < CHIEF_SUCCESSOR": (
@@ -259,7 +278,7 @@ ORDER = {
     ),
     "WORKER_RECONNECTS < CHIEF_SUCCESSOR": "shards outlast their workers' attempts while they wait for a chief",
     "ROLE_LOOKS_EVERY < END_HEARD < LAST_NOTICE_READ": "every role reads the last notice while the scheduler is there",
-    "ROLE_LOOKS_EVERY < ROLE_LISTS_TASKS_EVERY": "the costlier question is asked less often",
+    "ROLE_LOOKS_EVERY < NEWS_ASKED_EVERY < ROLE_LISTS_TASKS_EVERY": "the costlier a question, the rarer it is asked",
     "BOARD_ANSWER < LEASE_LASTS < BOARD_SILENCE < SCHEDULER_SILENCE": (
         "a chief has lost its lease before its role gives the scheduler up, and says so before its client is closed"
     ),

@@ -12,9 +12,13 @@ Result = TypeVar("Result")
 def run_for_home(function: Callable[..., Result], *args: Any) -> Result:
     """On a task: return `function(*args)`, which is to be sent; TypeError when it holds a tensor that is not on a CPU.
 
-    Without this, Dask tries to send such a tensor again and again, and the caller waits.
+    Without this, Dask tries to send such a tensor again and again, and the caller waits. RuntimeError for a function
+    that exits by SystemExit, which would end the whole task.
     """
-    result = function(*args)
+    try:
+        result = function(*args)
+    except (SystemExit, KeyboardInterrupt) as error:
+        raise RuntimeError(f"{_name(function)} raised {type(error).__name__}: {error}") from error
     found = _elsewhere(result)
     if found is not None:
         raise TypeError(

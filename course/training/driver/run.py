@@ -135,7 +135,7 @@ class Run:
             problem=plan.problem,
             cluster=self._pool.cluster,
             checkpoints=self._checkpoints,
-            settings={**vars(plan.settings), "optimizer": optimizer, "ps": len(plan.ps)},
+            settings={**vars(plan.settings), "optimizer": optimizer, "ps": len(plan.ps), "device": plan.device},
             seconds=self._history.now,
         )
         session.step = self._history.version
@@ -155,6 +155,7 @@ class Run:
             events=self._session.events,
             degraded=status["degraded"],
             restored_from=self._start.version if self._start else None,
+            devices=self._pool.devices,
             # JSON made words of the workers' numbers
             **{name: {int(worker): value for worker, value in status[name].items()} for name in by_worker},
         )
@@ -176,7 +177,7 @@ def _follow(client, session, history, pool):
                 break
         status, ended = history.status, history.status["ended"]
         if ended and (len(rows) == 0 or session.stop_reason is not None):
-            _raise_for(ended, status, session, workers)
+            _raise_for(ended, status, session, pool)
             return
         if session.stop_reason is not None:
             client.stop()
@@ -184,8 +185,10 @@ def _follow(client, session, history, pool):
             time.sleep(DRIVER_POLLS_EVERY)
 
 
-def _raise_for(ended, status, session, workers):
+def _raise_for(ended, status, session, pool):
     """Raise what the end of the training calls for."""
+    workers = pool.plan.workers
+    output = f"\n{pool.last_output(ended['worker'])}" if "worker" in ended else ""
     if ended["why"] == "not finite":
         refuse(session, NonFiniteError(ended["text"], ended["version"]))
     elif ended["why"] == "lost":
@@ -194,5 +197,11 @@ def _raise_for(ended, status, session, workers):
             f"training stands still at step {status['version']}, {ended['text']}: {lost}. Start the workers again (a "
             "local cluster does so by itself), then call train again."
         )
+    elif ended["why"] == "stuck":
+        raise TrainingError(
+            f"training gets no further than step {status['version']}: {workers[ended['worker']]} was {ended['text']}. "
+            f"Something ends it each time, most often the problem's code or a lack of memory.{output}"
+        )
     elif ended["why"] in ("error", "closed"):
-        raise TrainingError(f"training ended at step {status['version']}: {ended['text'] or 'the server closed'}.")
+        text = ended["text"] or "the server closed"
+        raise TrainingError(f"training ended at step {status['version']}: {text}.{output}")

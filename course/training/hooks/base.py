@@ -158,7 +158,7 @@ class Hook:
         """Called once, before any worker starts."""
 
     def before_run(self, session: Session) -> Fetches | None:
-        """Called before each step is told; `session.step` is the one before. What it returns is fetched for `after_run`.
+        """Called before each step is told; `session.step` is the one before. What it returns is fetched.
 
         A parameter's name, "version", a function of the parameters, or a list or a dict of these; None for nothing.
         """

@@ -3,8 +3,10 @@
 import os
 import warnings
 
+from course.signals import held_back
 from course.training.hooks.base import Hook, Session
 from course.training.hooks.progress import StepRate
+from course.training.problems.problem import shown
 from course.training.records import Event, Step
 
 
@@ -34,7 +36,7 @@ class WriteSummaries(Hook):
         """Open the event file and write the settings; raises ImportError where TensorBoard isn't installed."""
         self._rate = StepRate(self.every)
         self._restart(session.step)
-        settings = {"problem": repr(session.problem), **session.settings}
+        settings = {"problem": shown(session.problem), **session.settings}
         rows = "\n".join(f"| {name} | {str(value).replace('|', ' ')} |" for name, value in settings.items())
         self._file.add("text", "settings", f"| setting | value |\n|---|---|\n{rows}", session.step)
 
@@ -101,7 +103,8 @@ class _EventFile:
 
     def open(self, purge_step):
         """Open a file that overrides, in TensorBoard, what older ones say of steps from `purge_step` on."""
-        from torch.utils.tensorboard import SummaryWriter
+        with held_back():
+            from torch.utils.tensorboard import SummaryWriter
 
         self.close()
         self._writer = self._tried(lambda: SummaryWriter(str(self._folder), purge_step=purge_step))

@@ -126,7 +126,12 @@ class ChiefPool(WorkerPool):
         with _lost_as_deposed(), opened as client:
             try:
                 yield client
-            except (Deposed, KeyboardInterrupt, SystemExit):  # it is only this chief that goes: the shards stay
+            except (
+                Deposed,
+                SchedulerLost,
+                KeyboardInterrupt,
+                SystemExit,
+            ):  # it is only this chief that goes: the shards stay
                 client.leave()
                 raise
 

@@ -17,15 +17,18 @@ from course.deadlines import (
     ROLE_LOOKS_EVERY,
     TASK_WAITS,
 )
+from course.devices import DeviceList
 from course.training.driver.shard_client import context_of
 from course.training.driver.train import train_with
 from course.training.driver.training_plan import TrainingPlan
 from course.training.hooks.base import Hook
+from course.training.hooks.progress import SayProgress
 from course.training.multihost.chief import ChiefPool, LeaderLease
 from course.training.multihost.leaving import leaving_on_sigterm
 from course.training.multihost.status_board import SchedulerLost, StatusBoard
 from course.training.multihost.worker_thread import WorkerThread
 from course.training.records import Deposed, TrainingError, TrainingResult
+from course.training.worker.device import own_device
 
 
 @dataclass(frozen=True)
@@ -34,7 +37,7 @@ class Role:
 
     `plan`: None for a ps, which is told all it needs. `certificate`: None for plain TCP. `patience`: seconds to wait
     for the scheduler, for the other roles, and without any worker. `hooks`, `checkpoint_dir`, `resume`: as for `train`,
-    used where this process is the chief.
+    used where this process is the chief. `simulated_gpus`: count and model of those that the task has, None for none.
     """
 
     spec: ClusterSpec
@@ -46,6 +49,7 @@ class Role:
     hooks: tuple[Hook, ...] = ()
     checkpoint_dir: str | None = None
     resume: bool = True
+    simulated_gpus: tuple[int, str] | None = None
 
     @property
     def name(self) -> str:
@@ -63,7 +67,7 @@ def run_role(role: Role, outcome: Callable[[TrainingResult], Iterable[str]] | No
     # a loop in mid-gradient is waited for where Python ends, so not on SIGTERM
     with ExitStack() as at_end, leaving_on_sigterm(say) as say, ExitStack() as held:
         part = at_end.enter_context(closing(_Worker(role, outcome))) if role.job == "worker" else _Ps(role)
-        me = Member(role.spec, role.job, role.index, role.certificate, role.patience)
+        me = Member(role.spec, role.job, role.index, role.certificate, role.patience, role.simulated_gpus)
         membership, known = held.enter_context(joined(me, say)), None
         while True:
             with _connected(role, membership) as cluster:
@@ -125,6 +129,7 @@ class _Ps:
         asked = seen
         while (notice := board.read()) is None or notice.phase == "running":
             _check(membership)
+            _tell_news(board, role, say)
             if time.monotonic() - asked > ROLE_LISTS_TASKS_EVERY:
                 asked = time.monotonic()
                 tasks = _told(lambda: cluster.tasks)
@@ -146,32 +151,36 @@ class _Worker:
     """
 
     def __init__(self, role, outcome):
-        self._role, self._outcome = role, outcome
+        self._role, self._outcome, plan = role, outcome, role.plan
+        self._device = plan.device  # until it is told
         context = context_of(security(role.certificate), "worker")
-        self._loop = WorkerThread(role.plan.problem, role.index, role.plan.settings.seed, context)
+        self._loop = WorkerThread(plan.problem, role.index, plan.settings.seed, context, plan.device)
 
     def close(self):
         self._loop.close()
 
     def play(self, cluster, board, membership, say):
         """Return the last notice; raises SchedulerLost."""
-        role = self._role
+        role, device, self._device = self._role, self._device, None
+        if device is not None:
+            say(f"{role.name} computes on {str(DeviceList([own_device(device)])).splitlines()[-1]}")
         with LeaderLease(cluster, role.name) as lease:
             while (notice := board.read()) is None or notice.phase == "running":
                 _check(membership)
                 self._loop.follow(notice and notice.addresses)
+                _tell_news(board, role, say)
                 if lease.mine:
                     before, grace = (notice, role.checkpoint_dir), max(CHIEF_SUCCESSOR, role.patience)
                     pool = ChiefPool(cluster, role.plan, board, lease, self._loop, *before, grace=grace)
                     try:
-                        _lead(role, pool, self._outcome, say)
+                        _lead(role, pool, board, self._outcome, say)
                     except Deposed as error:
                         say(f"{role.name}: {error} It goes on as a worker.")
                 time.sleep(ROLE_LOOKS_EVERY)
             return notice
 
 
-def _lead(role, pool, outcome, say):
+def _lead(role, pool, board, outcome, say):
     """Train as the chief, and put up how it ended. Raises Deposed when the lease is lost on the way."""
     say(f"{role.name} is the chief" + (" now, and goes on where the one before was" if pool.took_over else ""))
     try:
@@ -180,12 +189,22 @@ def _lead(role, pool, outcome, say):
         except ValueError as error:
             say(f"NO CHECKPOINTS from here on: {error}")
             folder = None
-        result = train_with(pool, role.hooks, folder, resume=role.resume)
+
+        def tell(line):
+            say(line)
+            board.tell(line, role.name)
+
+        result = train_with(pool, (*role.hooks, SayProgress(tell)), folder, resume=role.resume)
         pool.post("done", "\n".join(outcome(result)))
     except Deposed:
         raise
     except Exception as error:  # a hook may raise anything; every role is to hear of it
         pool.post("failed", f"{type(error).__name__}: {error}")
+
+
+def _tell_news(board, role, say):
+    for line in board.news(role.name):
+        say(line)
 
 
 def _check(membership):

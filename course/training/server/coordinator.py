@@ -4,6 +4,7 @@ All state stands behind one lock. A decision goes into the log of every other sh
 """
 
 import time
+from collections import Counter
 from dataclasses import replace
 from typing import Any
 
@@ -11,11 +12,13 @@ import torch
 
 from course.deadlines import ALL_WORKERS_JOIN, NO_WORKER_LEFT, WORKERS_REJOIN
 from course.training.checkpoint.snapshot import Applied, Snapshot
-from course.training.records import NonFiniteError, TrainingSettings
+from course.training.records import NonFiniteError, TrainingSettings, in_words
 from course.training.server.reply_slots import ReplySlot, ReplySlots
 from course.training.server.rules import Push, make_rule
 from course.training.server.store import ParameterServer
 from course.training.server.update_log import Entry, PushId, PushTable
+
+LOSSES = 5  # of one worker without an update in between, after which training is given up
 
 
 class Coordinator:
@@ -36,6 +39,7 @@ class Coordinator:
         self._current: dict[int, str] = {}  # worker -> its present session; an older one is refused
         self._live: set[int] = set()
         self._lost: dict[int, str] = {}  # worker -> why
+        self._losses, self._losses_at = Counter[int](), 0  # by worker, all of them at this version
         self._records: list[tuple] = []
         self._events: list[tuple] = []
         self._staged: dict[tuple[int, int], PushId] = {}  # by (link's number, worker)
@@ -124,7 +128,8 @@ class Coordinator:
             self._no_worker_since = time.perf_counter()
             self._lost[slot.worker] = f"{reason} (after step {self.store.version})"
             self._add_event("worker counted out" if silent else "worker lost", slot.worker, reason)
-            self._settle(self.rule.settle(self._live))
+            self._settle(self._decided(self.rule.settle, self._live))
+            self._count_loss(slot)
 
     # --- the driver: poll, cut, end ----------------------------------------------------------------------------------
 
@@ -173,8 +178,17 @@ class Coordinator:
             self._offer(self._parts.pop(worker))
 
     def _offer(self, push):
-        used = self.rule.offer(push, self._live)
-        self._settle(used, [] if used or self.rule.is_waiting(push.worker) else [push])
+        used = self._decided(self.rule.offer, push, self._live)
+        waits = self.rule.is_waiting(push.worker) or self.slots.ended
+        self._settle(used, [] if used or waits else [push])
+
+    def _decided(self, decide, *arguments):
+        """Return the pushes that the rule has applied now; none where the optimiser, the reader's, ended training."""
+        try:
+            return decide(*arguments)
+        except BaseException as error:  # SystemExit too: this thread would end without a word
+            self.end("error", optimizer_failed(error))
+            return []
 
     def _settle(self, used, dropped=()):
         """Write down what became of these pushes, and give it its place in the order."""
@@ -208,6 +222,15 @@ class Coordinator:
         else:
             self._order(joined=tuple(slot.connection for slot in self.slots.all()))
 
+    def _count_loss(self, slot):
+        """End a training in which one worker is lost again and again, and no update is made in between."""
+        if self._losses_at != self.store.version:
+            self._losses_at, self._losses = self.store.version, Counter()
+        self._losses[slot.worker] += slot.version >= 0  # it had parameters to compute with
+        if self._losses[slot.worker] >= LOSSES:
+            text = f"lost {LOSSES} times without an update in between, the last time: {self._lost[slot.worker]}"
+            self.end("stuck", text, worker=slot.worker)
+
     def _check_deadlines(self):
         """Do what is due by the clock; the driver polls often enough."""
         without = time.perf_counter() - self._no_worker_since
@@ -219,7 +242,8 @@ class Coordinator:
             elif without > ALL_WORKERS_JOIN:
                 missing = sorted(set(range(self.settings.workers)) - self._live)
                 what_next = "see that their tasks run, then train again"
-                self.end("error", f"workers {missing} have not joined after {ALL_WORKERS_JOIN:.0f} s; {what_next}")
+                text = f"workers {missing} have not joined after {ALL_WORKERS_JOIN:.0f} s; {what_next}"
+                self.end("error", text, worker=missing[0])
         elif not self._live and without > NO_WORKER_LEFT:
             self.end("lost", f"no worker for {NO_WORKER_LEFT:.0f} s")
 
@@ -239,6 +263,11 @@ def refusal(store: ParameterServer, slot: ReplySlot, gradients: dict[str, torch.
     except ValueError as error:
         return {"why": "error", "text": f"worker {slot.worker}: {error}"}
     return None
+
+
+def optimizer_failed(error: BaseException) -> str:
+    """Return the reason for the end of a training whose optimiser raised `error` in its step."""
+    return f"the optimiser raised {in_words(error)}"
 
 
 def state_of(store: ParameterServer, full: bool, incarnation: int, seed: int, applied: dict[str, Applied]) -> Snapshot:

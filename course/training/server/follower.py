@@ -12,7 +12,7 @@ import torch
 
 from course.training.checkpoint.snapshot import Snapshot
 from course.training.records import TrainingSettings
-from course.training.server.coordinator import refusal, state_of
+from course.training.server.coordinator import optimizer_failed, refusal, state_of
 from course.training.server.reply_slots import ReplySlot, ReplySlots
 from course.training.server.rules import mean_of
 from course.training.server.store import ParameterServer
@@ -63,7 +63,8 @@ class Follower:
         with self.slots.changed:
             if entry.used:
                 gradients = [self._part(push) for push in entry.used]
-                self.store.apply(mean_of(gradients), self.store.version)
+                if not self._applied(mean_of(gradients)):
+                    return
             if self.store.version != entry.version:
                 raise ValueError(f"shard 0 is at version {entry.version}, this shard at {self.store.version}")
             for push in entry.dropped:
@@ -107,6 +108,16 @@ class Follower:
         if self.report is None:
             raise ConnectionError("shard 0 has not come yet.")
         self.report(report)
+
+    def _applied(self, gradients):
+        """Apply an update; where the optimiser, the reader's, raises anything, end the training and return False."""
+        try:
+            self.store.apply(gradients, self.store.version)
+            return True
+        except BaseException as error:  # SystemExit too: this thread would end without a word
+            self.slots.end("error", optimizer_failed(error))
+            self._tell(self.slots.ended)
+            return False
 
     def _part(self, push):
         if push not in self._staged:

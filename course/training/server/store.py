@@ -5,9 +5,10 @@ from typing import NamedTuple
 
 import torch
 
+from course.signals import held_back
 from course.training.checkpoint.snapshot import Snapshot, load_optimizer_state, optimizer_state
 from course.training.problems.problem import MakeOptimizer
-from course.training.records import NonFiniteError
+from course.training.records import NonFiniteError, in_words
 
 
 class Pulled(NamedTuple):
@@ -41,14 +42,15 @@ class ParameterServer:
             state.check(parameters)
             values = {name: state.parameters[name] for name in parameters}
         self._parameters = {name: value.detach().clone().requires_grad_() for name, value in values.items()}
-        self._optimizer = optimizer(list(self._parameters.values()))
+        with held_back():  # PyTorch's first optimiser imports a compiler: seconds, and all or nothing
+            self._optimizer = optimizer(list(self._parameters.values()))
         kind = type(self._optimizer).__name__
         if not isinstance(self._optimizer, torch.optim.Optimizer) or kind in ("LBFGS", "SparseAdam"):
             raise ValueError(
                 f"ParameterServer(optimizer=…) made a {kind}: an optimiser that takes one dense gradient a step is "
                 "needed. Use functools.partial(torch.optim.SGD, lr=0.05), or Adam, Adagrad, RMSprop, …"
             )
-        self._version = 0
+        self._version, self._failed = 0, ""
         if state is not None:
             state.check(parameters, kind)
             load_optimizer_state(self._optimizer, parameters, state.optimizer)
@@ -64,6 +66,7 @@ class ParameterServer:
 
         `into`: name to tensor, to receive the copies instead of new tensors (a buffer about to be sent).
         """
+        self._check_whole()
         if into is None:
             into = {n: torch.empty_like(p, requires_grad=False) for n, p in self._parameters.items()}
         with torch.no_grad():
@@ -86,10 +89,17 @@ class ParameterServer:
         return self.apply(gradients, version)
 
     def apply(self, gradients: dict[str, torch.Tensor], version: int) -> int:
-        """Push gradients that have passed `check`: the part of a push that needs the lock."""
+        """Push gradients that have passed `check`: the part of a push that needs the lock.
+
+        Raises what the optimiser raises; some parameters may have changed then, so none can be had any more.
+        """
         for name, parameter in self._parameters.items():
             parameter.grad = gradients[name]
-        self._optimizer.step()
+        try:
+            self._optimizer.step()
+        except BaseException as error:  # SystemExit too
+            self._failed = in_words(error)
+            raise
         for parameter in self._parameters.values():
             parameter.grad = None  # lets go of the caller's tensors
         staleness = self._version - version
@@ -103,6 +113,7 @@ class ParameterServer:
 
     def state(self) -> Snapshot:
         """Return a `Snapshot` of this moment: copies, which later pushes don't change."""
+        self._check_whole()
         parameters = {name: value.detach().clone() for name, value in self._parameters.items()}
         kind = type(self._optimizer).__name__
         return Snapshot(self._version, parameters, optimizer_state(self._optimizer, parameters), kind)
@@ -123,6 +134,12 @@ class ParameterServer:
                 )
             if not _is_finite(gradient):
                 raise NonFiniteError(f"the gradient of {name!r}", version)
+
+    def _check_whole(self):
+        if self._failed:
+            raise ValueError(
+                f"the optimiser failed in update {self._version + 1}, which may be half made: {self._failed}"
+            )
 
     def __repr__(self):
         shapes = ", ".join(f"{name}: {tuple(value.shape)}" for name, value in self._parameters.items())

@@ -10,8 +10,9 @@ import torch
 
 from course.deadlines import WORKER_RECONNECTS, WORKER_RECONNECTS_EVERY, WORKER_RECONNECTS_REFUSED
 from course.training.problems.problem import Problem, batch_generator
-from course.training.records import ShardAddresses
+from course.training.records import ShardAddresses, exits_told, in_words
 from course.training.transport.wire import Layout, Refused
+from course.training.worker.device import DeviceLeaves
 from course.training.worker.shard_connections import ShardConnections
 
 
@@ -27,20 +28,28 @@ class WorkerReport:
 
 
 def run_worker(
-    problem: Problem, worker: int, addresses: ShardAddresses, seed: int = 0, context: ssl.SSLContext | None = None
+    problem: Problem,
+    worker: int,
+    addresses: ShardAddresses,
+    seed: int = 0,
+    context: ssl.SSLContext | None = None,
+    device: str | None = None,
 ) -> WorkerReport:
-    """Work for the training whose shards are at `addresses` until it says stop.
+    """Work for the training whose shards are at `addresses` until it says stop; on `device` (None: the CPU).
 
     A connection that breaks is made again, for some seconds, in the same session: what was decided meanwhile is known
     then, and no gradient counts twice. Shards that are gone end the loop too: whether that is an error, the driver
-    says. An exception in the problem's code is told to shard 0 and then raised.
+    says. An exception in the problem's code is told to shard 0 and then raised; one that would end the process, such as
+    SystemExit, as a TrainingError.
     """
-    return _WorkerLoop(problem, worker, addresses, seed, context).run()
+    with exits_told("the problem's code"):
+        return _WorkerLoop(problem, worker, addresses, seed, context, device).run()
 
 
 class _WorkerLoop:
-    def __init__(self, problem, worker, addresses, seed, context):
+    def __init__(self, problem, worker, addresses, seed, context, device):
         self.problem, self.worker, self.addresses, self.seed, self.context = problem, worker, addresses, seed, context
+        self.device = device
         self.session, self.attempt = secrets.token_hex(8), 0
         self.sent = self.acknowledged = 0
         self._unanswered = None  # the number of the push whose fate is not known here
@@ -80,8 +89,8 @@ class _WorkerLoop:
 
     def _work(self, connections):
         # the views of the receiving buffers: each answer overwrites them in place, between two gradients
-        leaves = {name: connections.parameters[name].requires_grad_() for name in self._names}
-        inputs, outputs = list(leaves.values()), [connections.gradients[name] for name in self._names]
+        leaves = DeviceLeaves({name: connections.parameters[name] for name in self._names}, self.device)
+        outputs = [connections.gradients[name] for name in self._names]
         generator = torch.Generator()
         while True:
             answer = connections.receive()
@@ -90,10 +99,9 @@ class _WorkerLoop:
                 connections.bye(self.sent, self.acknowledged)
                 return
             try:
-                with connections.computing():
-                    loss, gradients = self._gradient(leaves, inputs, answer.version, generator)
-            except Exception as error:  # the problem's code may raise anything; the driver reports it
-                connections.fail(f"{type(error).__name__}: {error}")
+                loss, gradients = self._gradient(leaves, answer.version, generator)
+            except BaseException as error:  # the problem's code may raise anything; the driver reports it
+                connections.fail(in_words(error))
                 raise _Failed(error) from error
             for output, gradient in zip(outputs, gradients, strict=True):
                 output.copy_(gradient)
@@ -107,10 +115,9 @@ class _WorkerLoop:
             self.acknowledged += 1
         self._unanswered = self._broken_since = None
 
-    def _gradient(self, leaves, inputs, version, generator):
+    def _gradient(self, leaves, version, generator):
         seeded = batch_generator(self.seed, self.worker, version, generator)
-        loss = self.problem.loss(leaves, self.problem.batch(self.worker, version, seeded))
-        return loss.item(), torch.autograd.grad(loss, inputs)
+        return leaves.gradient(self.problem, self.problem.batch(self.worker, version, seeded))
 
 
 class _Failed(Exception):

@@ -19,9 +19,11 @@ from grader.classroom.folders import ClassError, find_lab, open_course
 from grader.classroom.marks_csv import HEADINGS, Row, write_marks
 from grader.intake.moodle import filled_worksheet, read_worksheet
 from grader.intake.roster import Person, read_roster, same_name
-from grader.reports.export import Total, canvas_file, moodle_file, totals_of
+from grader.reports.export import canvas_file, moodle_file
 from grader.reports.gradebook import Manual
+from grader.reports.lab_totals import Total, standing_totals, totals_of
 from grader.reports.progress import Progress
+from grader.runs.assignment import Assignment
 from tests.helpers.class_here import graded, hand_in
 
 
@@ -103,11 +105,26 @@ def test_rosters_of_several_makes_are_read(course, text, people):
 
 
 @pytest.mark.parametrize(
+    ("row", "says"),
+    [
+        ("../ada,,", "line 3: '../ada' can't be a student's name"),
+        ("ADA,,", "line 3: 'ADA' stands in line 2 already (student)"),
+        ("eve,1,", "line 3: '1' stands in line 2 already (canvas_id)"),
+        (",9,Zoe", "line 3: it names no student"),
+        ('eve,2,"Eve\nzoe,3,Zoe"', "line 4: a quotation mark that is not closed"),
+    ],
+)
+def test_an_odd_row_of_the_roster_is_skipped_and_told(course, row, says):
+    (course.root / "roster.csv").write_text(f"student,canvas_id,name\nada,1,Ada\n{row}\nbob,7,Bob\n")
+    told = []
+    assert [person.student for person in read_roster(course, tell=told.append)] == ["ada", "bob"]
+    assert len(told) == 1 and says in told[0] and told[0].endswith("The row is skipped.")
+
+
+@pytest.mark.parametrize(
     ("data", "says"),
     [
-        (b"student\nada\nbob\nADA\n", "'ADA' stands in it twice .student., in lines 2 and 4"),
-        (b"student,canvas_id\nada,1\nbob,1\n", "'1' stands in it twice .canvas_id."),
-        (b"student\n../ada\n", "line 2: '../ada' can't be a student's name"),
+        (b"student\n../ada\n", "has no row that can be a student's"),
         (b"grade\n3\n", "no column says which folder"),
         (b"student\n\xff\xfe\xfa\n", "not text in UTF-8"),
     ],
@@ -160,6 +177,29 @@ def test_marks_replace_those_of_the_same_student_and_lab_and_no_others(tmp_path)
     assert path.read_bytes() == before
     write_marks(path, rows("bob", score=3), labs_wholly=["small"])
     assert [line[0] for line in read(path)] == ["student", "ada", "bob"]
+
+
+def of_lab(lab, exercises, *students):
+    return [Row(student, lab, exercise, "graded", 1, 1) for student in students for exercise in exercises]
+
+
+def test_marks_stand_by_lab_then_student_then_as_the_lab_has_its_exercises(tmp_path):
+    path, first, second = tmp_path / "marks.csv", ("zoom", "count", "area"), ("area", "words", "zoom", "beta")
+    write_marks(path, of_lab("lab2", second, "cyd", "bob"))
+    write_marks(path, of_lab("lab1", first, "dan", "bob"))
+    write_marks(path, of_lab("lab2", second, "ada"))
+    headings, *lines = path.read_text().splitlines()
+    backwards = [line for line in reversed(lines) if "lab1" in line]  # as a spreadsheet may have left them
+    path.write_text("\n".join([headings, *backwards, *(line for line in lines if "lab2" in line)]))
+    write_marks(path, of_lab("lab1", first, "ada", "bob"))
+    assert [tuple(line[:3]) for line in read(path)[1:]] == [
+        *(("ada", "lab1", exercise) for exercise in first),
+        *(("bob", "lab1", exercise) for exercise in first),
+        *(("dan", "lab1", exercise) for exercise in first),
+        *(("ada", "lab2", exercise) for exercise in second),
+        *(("bob", "lab2", exercise) for exercise in second),
+        *(("cyd", "lab2", exercise) for exercise in second),
+    ]
 
 
 def test_where_our_side_failed_there_is_no_score_and_not_a_zero(tmp_path):
@@ -258,6 +298,26 @@ def test_a_total_counts_a_person_s_marks_and_lateness_and_waits_for_both(course,
     assert total("ada", {"words": Manual(2.0)})[0].score == (6 + 2) * 2
     assert total("ada", {"words": Manual(2.0), "double": Manual(0.0)}, cost=0.5)[0].score == (3 + 2) * 2 * 0.5
     assert total("bob", {"words": Manual(4.0)})[0].score is None
+
+
+def test_who_has_handed_in_nothing_gets_a_zero_or_nothing_until_it_is_due(course, small):
+    hand_in(course, "ada")
+    due = datetime(2026, 12, 1, tzinfo=UTC)
+    rules = course_file.ClassFile(rules={"small": LabRules(due=due)}, extensions={("eve", "small"): timedelta(days=2)})
+    people = [Person("ada"), Person("bob"), Person("eve")]
+    graded(course, small, rules, roster=people)
+
+    def scores(missing, days, rules=rules):
+        found = standing_totals(Assignment(course, small, rules, people), missing, due + timedelta(days=days))
+        return {total.student: total.score for total in found if total.student != "ada"}
+
+    assert scores("zero", -1) == {"bob": 0, "eve": 0}
+    assert scores("empty", 9) == {"bob": None, "eve": None}
+    assert scores("when-due", -1) == {"bob": None, "eve": None}
+    assert scores("when-due", 1) == {"bob": 0, "eve": None}
+    assert scores("when-due", 3) == {"bob": 0, "eve": 0}
+    with pytest.raises(ClassError, match="small has no due date. Add"):
+        scores("when-due", 1, course_file.ClassFile())
 
 
 def test_two_commands_at_a_time_on_one_class_are_told_apart(course):

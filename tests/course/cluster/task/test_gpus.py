@@ -1,5 +1,7 @@
 """A task with simulated GPUs: work is placed on them by its pin, sees them without one, and the list marks them."""
 
+import os
+import sys
 from functools import partial
 
 import pytest
@@ -93,3 +95,11 @@ def test_a_result_that_holds_itself_is_looked_through_once():
 def test_a_wrong_number_of_gpus_is_refused_before_anything_starts(given):
     with pytest.raises(ValueError, match=r"simulated_gpus=|model='no such model'"):
         local_cluster(local=1, simulated_gpus=given)
+
+
+def test_a_function_that_exits_is_told_like_any_exception_and_its_task_lives(cluster):
+    with cluster.at("/job:local/task:0"):
+        process = cluster.executor.submit(os.getpid).result(timeout=60)
+        with pytest.raises(RuntimeError, match="exit raised SystemExit: 3"):
+            cluster.executor.submit(sys.exit, 3).result(timeout=60)
+        assert cluster.executor.submit(os.getpid).result(timeout=60) == process

@@ -10,6 +10,8 @@ WORKERS = ["/job:worker/task:0", "/job:worker/task:1"]
 
 
 class Loop:
+    status = "finished"
+
     def __init__(self, task):
         self.task, self.over, self.released = task, False, False
 
@@ -81,3 +83,18 @@ def test_a_task_that_is_away_gets_its_loop_when_it_is_back(monkeypatch):
         clock.now = 8.0
         pool.check()
         assert [loop.task for loop in cluster.sent] == [*WORKERS, WORKERS[0]]
+
+
+def test_the_last_output_of_a_crash_in_c_is_its_first_words_not_the_stacks_of_all_threads():
+    crash = ["before", "Fatal Python error: Segmentation fault", "", *(f"  File {at}" for at in range(300))]
+    cluster = SimpleNamespace(log=lambda task: "\n".join([*(f"line {at}" for at in range(50)), *crash]))
+    said = WorkerPool(cluster, SimpleNamespace(workers=WORKERS)).last_output(1).splitlines()
+    assert said[0] == f"The last output of {WORKERS[1]}:"
+    assert said[-6:] == [
+        *crash[:3],
+        "  File 0",
+        "  File 1",
+        "  File 2",
+    ]
+    cluster.log = lambda task: ""
+    assert WorkerPool(cluster, SimpleNamespace(workers=WORKERS)).last_output(0) == f"{WORKERS[0]} printed nothing."

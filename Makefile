@@ -12,7 +12,7 @@ INSTALL = @command -v "$(PYTHON)" >/dev/null 2>&1 || { \
 	echo "There is no $(PYTHON) here. Install Python 3.11 or newer, or name yours: make lab PYTHON=python3.12"; exit 1; }; \
 	"$(PYTHON)" install.py $(CHOSEN)
 
-.PHONY: help lab test faults attacks bench notebooks labs architecture picture env clean
+.PHONY: help lab test explore mutants faults attacks bench notebooks labs architecture picture publish env clean
 
 help:  ## these lines
 	@sed -n 's/^\([a-z]*\):.*## /\1|/p' Makefile | awk -F'|' '{ printf "make %-10s %s\n", $$1, $$2 }'
@@ -28,13 +28,21 @@ test:  ## set up, then check everything that the chapters claim (so many files o
 	@$(VENV) -m ruff format --check .
 	@PYTHONDONTWRITEBYTECODE= $(VENV) -m pytest -n $(LANES) --durations=25
 
+explore:  ## set up, then draw new examples for every property (SEED=7: those again); a find becomes an @example
+	$(INSTALL) --test
+	@$(VENV) -m pytest -m hypothesis --hypothesis-profile=explore -n $(LANES) $(if $(SEED),--hypothesis-seed=$(SEED))
+
+mutants:  ## set up, then plant small bugs in a room, and say what share its tests see (ROOM=life, COUNT=100, 0 for all)
+	$(INSTALL) --test
+	@$(VENV) -m tests.slow.mutants $(ROOM) --count $(or $(COUNT),100)
+
 faults:  ## set up, then break trainings in two hundred ways, each drawn from its seed (COUNT=20: fewer; 20 minutes)
 	$(INSTALL) --test
 	@$(VENV) -m tests.slow.faults --count $(or $(COUNT),200)
 
-attacks:  ## set up, then mark every hostile submission and every honest one (some: ONLY="fork bomb"; 10 minutes)
+attacks:  ## set up, then mark every hostile submission and every honest one (10 minutes; ONLY="fork bomb"; PEERS=1)
 	$(INSTALL) --test
-	@$(VENV) -m tests.slow.attacks --only "$(ONLY)"
+	@$(VENV) -m tests.slow.attacks --only "$(ONLY)" $(if $(PEERS),--peers)
 
 bench:  ## set up, then measure each figure beside its rival (one topic: TOPIC=life)
 	$(INSTALL) --test
@@ -55,6 +63,10 @@ architecture:  ## draw the pictures of who imports whom again, from the code
 picture:  ## draw the README's picture again
 	$(INSTALL)
 	@$(VENV) docs/picture.py
+
+publish:  ## set the repository's address everywhere: REPOSITORY=https://github.com/OWNER/NAME
+	$(INSTALL)
+	@$(VENV) docs/publish.py $(REPOSITORY)
 
 env:  ## set up only: .venv with the course in it
 	$(INSTALL)

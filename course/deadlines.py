@@ -64,6 +64,8 @@ TASK_WAITS = 60.0
 PINNED_WORK_WAITS = 30.0
 #: What is refused is told again of the same host only after so long: a refused task tries again and again.
 REFUSAL_IS_REPEATED = 10.0
+#: A process that has no file left for a connection pauses so long before it tries again, all that it does with it.
+LOOP_PAUSES = 0.05
 #: For a task that is told to stop.
 TASK_LEAVES = 10.0
 
@@ -118,6 +120,16 @@ RANKS_END = 300.0
 #: `map_reduce` waits so long for a part to end after another one, unless told otherwise.
 PART_ENDS = 600.0
 
+# --- an exercise (course/checks/) ------------------------------------------------------------------------------------
+
+#: An answer to one input of `check` may work so long, in the processor's time: right ones take milliseconds, and the
+#: first may import a library.
+CHECKED_ANSWER_WORKS = 10.0
+#: … and so long on the clock: a busy machine lets it wait.
+CHECKED_ANSWER_WAITS = 60.0
+#: For all inputs of one `check` together; after that no other begins.
+CHECK = 120.0
+
 # --- a training's connections, its workers and shards (course/training/transport/, worker/, server/) ------------------
 
 #: Whoever has nothing to send on a connection of a training sends a heartbeat this often.
@@ -129,7 +141,8 @@ WIRE_SILENCE = 3.0
 WIRE_STOOD_STILL = 1.0
 #: For TLS and the handshake of a connection to a shard together, however slowly the bytes come.
 SHARD_HANDSHAKE = 5.0
-#: Between two looks of a shard's listener whether it is closed, or a driver is overdue.
+#: Between two looks of a shard's listener whether it is closed, or a driver is overdue; its pause where the system has
+#: no file or thread for another connection.
 LISTENER_LOOKS_EVERY = 0.2
 #: A worker whose connections broke tries again for so long: longer than a shard needs to count the old ones out.
 WORKER_RECONNECTS = 6.0
@@ -178,6 +191,8 @@ CHIEF_ASKS_EVERY = 0.3
 CHIEF_SUCCESSOR = 10.0
 #: Between two looks of a role at the status board.
 ROLE_LOOKS_EVERY = 0.3
+#: Between two questions of a role for what the chief has told all readers: a line of progress comes every 2 s.
+NEWS_ASKED_EVERY = 1.0
 #: Between two questions of a ps role to the scheduler about which tasks there are; they cost it more.
 ROLE_LISTS_TASKS_EVERY = 2.0
 #: For the scheduler to answer one question about the status board.
@@ -215,6 +230,7 @@ ORDER = {
     "LEASE_SETTLES < LEASE_CANDIDATE_LIVES < LEASE_LASTS": (
         "candidates are known before a free lease is given, and are forgotten before the lease is free again"
     ),
+    "2 * LOOP_PAUSES < SCHEDULER_LOOKS_EVERY": "a loop that pauses, for want of files, still hears its heartbeats",
     "PLAIN_GREETING < HOST_ANSWER < REACH": "a step of a look ends within its whole",
     "WAITING_IS_SAID < HOST_ANSWER <= HANDSHAKE_ANSWER < REACH < CONNECT < TASK_WAITS": (
         "a line for the reader comes first, then a reason, and only then the patience ends"
@@ -234,6 +250,9 @@ ORDER = {
         "ranks whose neighbour died while they connected are free again before the next run gives them up"
     ),
     "RANKS_SAY_WHY < RANK_SILENCE < RANKS_MEET < RANKS_END": "a silent rank is named by its neighbours before all end",
+    "CHECKED_ANSWER_WORKS < CHECKED_ANSWER_WAITS < CHECK": (
+        "an input that hangs is told as such before the whole check is too slow"
+    ),
     "5 * WIRE_HEARTBEAT_EVERY < WIRE_SILENCE": "several heartbeats in a row are missing before an end counts as gone",
     "LISTENER_LOOKS_EVERY < WIRE_HEARTBEAT_EVERY": "a shard that closes does so between two heartbeats",
     "WIRE_SILENCE < SHARD_HANDSHAKE": "who calls a shard gives up before the shard cuts the handshake off",
@@ -262,7 +281,7 @@ ORDER = {
     ),
     "WORKER_RECONNECTS < CHIEF_SUCCESSOR": "shards outlast their workers' attempts while they wait for a chief",
     "ROLE_LOOKS_EVERY < END_HEARD < LAST_NOTICE_READ": "every role reads the last notice while the scheduler is there",
-    "ROLE_LOOKS_EVERY < ROLE_LISTS_TASKS_EVERY": "the costlier question is asked less often",
+    "ROLE_LOOKS_EVERY < NEWS_ASKED_EVERY < ROLE_LISTS_TASKS_EVERY": "the costlier a question, the rarer it is asked",
     "BOARD_ANSWER < LEASE_LASTS < BOARD_SILENCE < SCHEDULER_SILENCE": (
         "a chief has lost its lease before its role gives the scheduler up, and says so before its client is closed"
     ),

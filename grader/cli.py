@@ -28,6 +28,12 @@ def _on_a_lab(name=None):
     return lambda function: main.command(name)(course(lab(_sentences()(function))))
 
 
+def _missing(function):
+    told = "What who has handed in nothing gets: 0, an empty cell, or that until it is due for them."
+    kinds = click.Choice(("zero", "empty", "when-due"))
+    return click.option("--missing", type=kinds, default="zero", show_default=True, help=told)(function)
+
+
 @contextmanager
 def _sentences():
     try:
@@ -43,13 +49,24 @@ def _sentences():
         ) from error
 
 
+def _aside(line):
+    click.echo(line, err=True)
+
+
 @_on_a_lab("import")
 @click.argument("download", type=PATH)
 @click.option("--arrived", metavar="TIME", help="When all of it arrived, such as 2026-12-01T23:59; by default now.")
 @click.option("--worksheet", type=PATH, help="Moodle's grading worksheet: who, and when.")
 @click.option("--roster", type=PATH, help="By default roster.csv in the class's folder.")
+@click.option("--leave-out", multiple=True, metavar="NAME", help="A file of nobody's in this class; may be repeated.")
 def import_(
-    course_dir: Path, download: Path, lab: str, arrived: str | None, worksheet: Path | None, roster: Path | None
+    course_dir: Path,
+    download: Path,
+    lab: str,
+    arrived: str | None,
+    worksheet: Path | None,
+    roster: Path | None,
+    leave_out: tuple[str, ...],
 ) -> None:
     """Take a download of Canvas or Moodle, a zip or a folder, into submitted/STUDENT/LAB/."""
     from grader.classroom import atomic
@@ -57,15 +74,21 @@ def import_(
     from grader.intake.importing import import_download
     from grader.intake.moodle import read_worksheet
 
-    course, rules, people = open_class(course_dir, roster)
+    course, rules, people = open_class(course_dir, roster, _aside)
     find_lab(course, lab, rules.labs)  # a name with a slip in it would be a folder that is never marked
     entries = read_worksheet(worksheet, rules.timezone) if worksheet else None
     with atomic.alone(course.kept):
-        told = import_download(course, lab, download, people, entries, _time(arrived, rules))
+        told = import_download(course, lab, download, people, entries, _time(arrived, rules), leave_out)
     for one in told:
         click.echo(str(one))
     wrong = [one for one in told if one.action in ("refused", "nobody's")]
-    click.echo(f"{len(told) - len(wrong)} imported, {len(wrong)} not.")
+    settled = sum(one.action == "left out" for one in told)
+    click.echo(f"{len(told) - len(wrong) - settled} imported, {len(wrong)} not.")
+    if any(one.action == "nobody's" for one in wrong):
+        click.echo(
+            "Until it is settled whose these are, whoever may have handed them in gets no mark instead of a zero. Put "
+            "them right as each line says; of a file of nobody's in this class, import again with --leave-out NAME."
+        )
     sys.exit(1 if wrong else 0)
 
 
@@ -78,7 +101,7 @@ def release(course_dir: Path, lab: str, new: bool) -> None:
 
     if new:
         (course_dir / "submitted").mkdir(parents=True, exist_ok=True)
-    found = open_assignment(course_dir, lab)
+    found = open_assignment(course_dir, lab, _aside)
     course = found.course
     click.echo(write_release(found.lab, course.release(lab)))
     course.source(lab).mkdir(parents=True, exist_ok=True)  # formgrader lists the labs that it finds there
@@ -96,7 +119,7 @@ def grade(course_dir: Path, lab: str, **options: Any) -> None:
     """Mark a lab: marks.csv, nbgrader's gradebook, and autograded/ for its formgrader."""
     from grader.grade_command import run
 
-    problems = run(open_assignment(course_dir, lab), click.echo, **options)
+    problems = run(open_assignment(course_dir, lab, _aside), click.echo, **options)
     for problem in problems:
         click.echo(f"Error: {problem}", err=True)
     sys.exit(1 if problems else 0)
@@ -104,13 +127,30 @@ def grade(course_dir: Path, lab: str, **options: Any) -> None:
 
 @_on_a_lab()
 @click.option("--student", "students", multiple=True, metavar="STUDENT", help="Only this one; may be repeated.")
-def feedback(course_dir: Path, lab: str, students: tuple[str, ...]) -> None:
+@click.option("--canvas", type=PATH, help="Write a zip with the pages, too, that Canvas gives back to students.")
+@click.option("--moodle", type=PATH, help="Write a zip with the pages, too, that Moodle gives back to students.")
+@click.option("--worksheet", type=PATH, help="Moodle's grading worksheet: who is which participant.")
+def feedback(
+    course_dir: Path,
+    lab: str,
+    students: tuple[str, ...],
+    canvas: Path | None,
+    moodle: Path | None,
+    worksheet: Path | None,
+) -> None:
     """Write a page for each student into feedback/STUDENT/LAB/LAB.html."""
+    from grader.intake.moodle import read_worksheet
     from grader.reports.feedback import write_feedback
+    from grader.reports.hand_back import canvas_zip, moodle_zip
 
-    assignment = open_assignment(course_dir, lab)
+    assignment = open_assignment(course_dir, lab, _aside)
     written, waiting = write_feedback(assignment, students)
     click.echo(f"{len(written)} pages in {assignment.course.root / 'feedback'}.")
+    if canvas:
+        click.echo("\n".join(canvas_zip(assignment, canvas)))
+    if moodle:
+        entries = read_worksheet(worksheet, assignment.rules.timezone) if worksheet else None
+        click.echo("\n".join(moodle_zip(assignment, moodle, entries)))
     if waiting:
         click.echo(f"{len(waiting)} are not marked yet: {', '.join(waiting[:5])}. Run `grade` first.", err=True)
         sys.exit(1)
@@ -120,13 +160,16 @@ def feedback(course_dir: Path, lab: str, students: tuple[str, ...]) -> None:
 @click.option("--canvas", type=PATH, help="The file for Canvas (Gradebook, Import).")
 @click.option("--moodle", type=PATH, help="The file for Moodle.")
 @click.option("--worksheet", type=PATH, help="Moodle's grading worksheet, to be filled in.")
-def export(course_dir: Path, lab: str, canvas: Path | None, moodle: Path | None, worksheet: Path | None) -> None:
+@_missing
+def export(
+    course_dir: Path, lab: str, canvas: Path | None, moodle: Path | None, worksheet: Path | None, missing: str
+) -> None:
     """Write a lab's scores as files that Canvas and Moodle import; late penalties and manual marks are counted."""
     from grader.reports.export import write_exports
 
     if not (canvas or moodle):
         raise ClassError("say what to write: --canvas FILE, --moodle FILE, or both.")
-    for line in write_exports(open_assignment(course_dir, lab), canvas, moodle, worksheet):
+    for line in write_exports(open_assignment(course_dir, lab, _aside), canvas, moodle, worksheet, missing):
         click.echo(line)
 
 
@@ -136,7 +179,7 @@ def difference(course_dir: Path, lab: str, since: str | None) -> None:
     """Tell which marks are not what they were before the last grading."""
     from grader.classroom.history import differences, report
 
-    course, rules, _ = open_class(course_dir)
+    course, rules, _ = open_class(course_dir, None, _aside)
     time = _time(since, rules)
     for line in report(differences(course, lab, time.astimezone(UTC) if time else None)):
         click.echo(line)
@@ -148,8 +191,37 @@ def similarity(course_dir: Path, lab: str, least: float) -> None:
     """Tell whose answers are more alike than the task explains. Alike is not copied: read both."""
     from grader.reports.similarity import lines
 
-    for line in lines(open_assignment(course_dir, lab), least):
+    for line in lines(open_assignment(course_dir, lab, _aside), least):
         click.echo(line)
+
+
+@main.command()
+@click.argument("course_dir", type=PATH)
+@click.argument("file", type=PATH)
+@_missing
+@_sentences()
+def totals(course_dir: Path, file: Path, missing: str) -> None:
+    """Write the scores of all labs that were graded, and their totals, into FILE."""
+    from grader.classroom.folders import open_course
+    from grader.reports.totals import write_totals
+
+    for line in write_totals(open_course(course_dir), file, missing, _aside):
+        click.echo(line)
+
+
+@main.command("rotate-secret")
+@click.argument("course_dir", type=PATH)
+@_sentences()
+def rotate(course_dir: Path) -> None:
+    """Give the class a new secret: what is handed in from now on is asked on inputs that the old one doesn't tell."""
+    from grader.classroom import atomic
+    from grader.classroom.folders import open_course, rotate_secret
+
+    course = open_course(course_dir)
+    with atomic.alone(course.kept):
+        kept = rotate_secret(course, datetime.now(UTC))
+    click.echo(f"The class has a new secret; the old one is {kept}." if kept else "The class has its first secret.")
+    click.echo("Marks that were made stay. To ask everybody anew: `grade --again`, lab by lab.")
 
 
 @main.command("new-lab")

@@ -156,7 +156,12 @@ def _course(folder):
         return
     if not (folder / "submitted").is_dir():
         yield Finding("note", f"{folder}: no submitted/ in it yet. `python -m grader import` makes it")
-    for path in [folder, *sorted(folder.glob("*.db")), *sorted(folder.glob("*secret*"))]:
+    for path in [
+        folder,
+        *sorted(folder.glob("*.db")),
+        *sorted(folder.glob("*secret*")),
+        *sorted(folder.glob("grading/secret*")),
+    ]:
         yield (_broken(path) if path.suffix == ".db" else None) or _rights(path)
 
 

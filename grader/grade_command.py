@@ -52,11 +52,17 @@ def run(
         say(_arrived_now(course, lab, graded.unknown))
     if not graded.finished:
         problems.append("stopped before the end. Marks that were made are kept: run the same command again to go on.")
-    failed = sorted({row.student for row in graded.rows if row.is_pending})
+    failed = sorted({row.student for row in graded.rows if row.state == "grader_failed"})
+    waiting = sorted({row.student for row in graded.rows if row.state == "unplaced"})
     if failed:
         problems.append(
             f"our side failed for {len(failed)} submissions ({', '.join(failed[:5])}): they have no mark, which is not "
             "a zero. The column reason says what happened; run the same command again to mark them."
+        )
+    if waiting:
+        problems.append(
+            f"{len(waiting)} students ({', '.join(waiting[:5])}) have no mark, which is not a zero: what could not be "
+            "placed may be theirs. The column reason says what; `import` says how to settle it."
         )
     return problems
 

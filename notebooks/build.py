@@ -2,8 +2,8 @@
 
 `source/NN_topic.py` (jupytext's percent format) is where a chapter is written; `NN_topic.ipynb` is made here, executed,
 and committed with its outputs. Two runs of an unchanged chapter give the same bytes: cell ids come from the source, no
-time is recorded, no widget state is kept, and a cell tagged `timing` keeps its stored output while its source is
-unchanged.
+time is recorded, no widget state is kept, and a cell tagged `timing` keeps its stored output while all that it was
+made from is unchanged (`made_from.py`). A notebook with an output that was made from anything else is refused.
 """
 
 import argparse
@@ -23,8 +23,13 @@ from traitlets.config import Config
 from course.widgets.explorer import STATIC_TWINS
 
 HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))  # this file is run as a script, too
+
+from notebooks.made_from import stamps  # noqa: E402
+
 SOURCES = HERE / "source"
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
+MADE_FROM = "made_from"  # in a cell's metadata: the stamp of its output
 SECONDS_A_CELL = 120  # a deadline, not a budget: a chapter runs in 30 s
 
 
@@ -75,15 +80,18 @@ def execute(notebook, folder=HERE):
 def settle(notebook, stored=None):
     """Make the outputs the same from run to run, in place; unchanged timing cells keep `stored`'s."""
     kept = {cell["id"]: cell for cell in stored.cells} if stored is not None else {}
+    now = stamps(notebook.cells)
     for cell in notebook.cells:
         if cell.cell_type != "code":
             continue
         cell.metadata.pop("execution", None)
         before = kept.get(cell["id"])
-        if "timing" in _tags(cell) and before is not None and before.source == cell.source and before.outputs:
+        if "timing" in _tags(cell) and before is not None and _stamp(before) == now[cell["id"]] and before.outputs:
             cell.outputs = before.outputs
         else:
             cell.outputs = _one_stream_each([_settled(output) for output in cell.outputs])
+        if cell["id"] in now and cell.outputs:
+            cell.metadata[MADE_FROM] = now[cell["id"]]
     notebook.metadata.pop("widgets", None)
     return notebook
 
@@ -125,7 +133,7 @@ def build(name, sources=SOURCES, target=HERE):
 
 
 def difference(name, sources=SOURCES, target=HERE):
-    """Return None when the notebook was made from its source as it stands, else a sentence that says what to do."""
+    """Return None when the notebook was made from its source, and from the course, as they stand, else what to do."""
     path = Path(target) / f"{name}.ipynb"
     again = f"run `make notebooks` (or `python notebooks/build.py {name}`) and commit both"
     if not path.exists():
@@ -139,7 +147,16 @@ def difference(name, sources=SOURCES, target=HERE):
         return f"{path.name} was not made from source/{name}.py as it stands: {again}."
     if not any(c.get("outputs") for c in made.cells):
         return f"{path.name} has no outputs: {again}."
+    now = stamps(source.cells)
+    for cell in made.cells:
+        if cell.get("outputs") and cell["id"] in now and _stamp(cell) != now[cell["id"]]:
+            first = cell.source.strip().splitlines()[-1]
+            return f"{path.name}: the output of `… {first}` was made from other cells or another course: {again}."
     return None
+
+
+def _stamp(cell):
+    return cell.metadata.get(MADE_FROM)
 
 
 def _tags(cell):

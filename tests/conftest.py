@@ -4,19 +4,25 @@ import contextlib
 import socket
 
 import pytest
-from hypothesis import settings
+from hypothesis import Phase, settings
 from hypothesis.internal.conjecture import providers
 
 from tests.helpers.lanes import Lanes, longest_first
 from tests.helpers.leaks import check_leaks, leftovers
 
 # Examples are drawn from each test's own text, and none has a time limit: the same commit gets the same verdict, on any
-# machine and under any load. `pytest --hypothesis-profile=explore` draws new ones.
+# machine and under any load. `make explore` draws new ones; what it finds becomes an `@example` of the test.
 settings.register_profile("same verdict", deadline=None, derandomize=True)
-settings.register_profile("explore", deadline=None)
+settings.register_profile("explore", deadline=None, print_blob=True, max_examples=300)
+quick = (Phase.explicit, Phase.generate)  # where any counterexample will do, however large
+settings.register_profile("same verdict, found sooner", deadline=None, derandomize=True, phases=quick)
 settings.load_profile("same verdict")
-# Nor from the numbers in the modules that tests before it happened to import; Hypothesis has no setting for that.
-providers.is_local_module_file = lambda path: False
+
+
+def pytest_configure(config):
+    # Nor from the numbers in the modules that tests before it happened to import; Hypothesis has no setting for that.
+    if settings().derandomize:
+        providers.is_local_module_file = lambda path: False
 
 
 def pytest_collection_modifyitems(items):

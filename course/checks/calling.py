@@ -11,43 +11,43 @@ from pathlib import Path
 from typing import Any
 
 from course.checks.exercise import Case, Exercise
-
-
-class _StillToWrite(BaseException):
-    """The answer returned nothing: no driver can go on. A driver that catches exceptions must not catch this one."""
+from course.checks.mistakes import StillToWrite, callable_with
 
 
 def call_here(exercise: Exercise, answer: Any, case: Case) -> Any:
     """Return what `answer` gives for `case`, called as `exercise` states; None where it returns nothing.
 
     The answer gets its own copy of the arguments, so that one that changes its input can't change the question. Passes
-    on whatever the answer raises.
+    on whatever the answer raises; raises WrongSignature where it can't be called so.
     """
     with _files_of(replace(case, arguments=copy.deepcopy(case.arguments))) as case:
         if exercise.tensors:
             case = replace(case, arguments=_tensors(case.arguments))
         try:
             if exercise.in_kernel is not None:
-                return exercise.in_kernel(_noticed(answer), case)
+                return exercise.in_kernel(noticed(answer), case)
             if exercise.call is not None:
-                return _driver(exercise.call)(_noticed(answer), *case.arguments)
+                return _driver(exercise.call)(noticed(answer), *case.arguments)
+            callable_with(answer, *case.arguments)
             return answer(*case.arguments)
-        except _StillToWrite:
+        except StillToWrite:
             return None
 
 
-def _noticed(answer: Any) -> Any:
+def noticed(answer: Any) -> Any:
+    """Return `answer`, which raises where it returns nothing or can't be called so; a class, or a value, as it is."""
     if not callable(answer) or inspect.isclass(answer):
         return answer
 
     @wraps(answer)
-    def noticed(*arguments, **settings):
+    def asked(*arguments, **settings):
+        callable_with(answer, *arguments, **settings)
         got = answer(*arguments, **settings)
         if got is None or got is ...:
-            raise _StillToWrite
+            raise StillToWrite
         return got
 
-    return noticed
+    return asked
 
 
 def _driver(call: Callable | str) -> Callable:

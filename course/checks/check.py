@@ -4,15 +4,19 @@ import contextlib
 import copy
 import difflib
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from threading import Lock
+from time import monotonic
 
-from course.checks.calling import call_here
+from course.checks.calling import call_here, noticed
 from course.checks.compare import show
 from course.checks.discovery import check_files, check_files_of_the_checkout, exercises_in
-from course.checks.exercise import Case, Exercise
+from course.checks.exercise import VALUE, Case, Exercise
+from course.checks.mistakes import StillToWrite, float_for_int, heard, told, whole
 from course.checks.shrink import smallest
+from course.checks.time_limit import time_limit
+from course.deadlines import CHECK, CHECKED_ANSWER_WAITS, CHECKED_ANSWER_WORKS
 from course.draw import html
 
 HINT_AFTER = 2  # wrong answers
@@ -43,10 +47,15 @@ ATTEMPTS = Attempts()
 
 @dataclass(frozen=True, repr=False)
 class Verdict:
-    """`state` is "passed", "wrong" or "not yet"; `message` says why. It prints itself and is true when passed."""
+    """`state` is "passed", "wrong" or "not yet"; `message` says why. It prints itself and is true when passed.
+
+    `about` is "value" where an answer gave a wrong one, "error" where it raised, and "slip" where its mistake has
+    nothing to do with the input: then neither a hint nor a smaller input would help.
+    """
 
     state: str
     message: str
+    about: str = "value"
 
     def __bool__(self) -> bool:
         return self.state == "passed"
@@ -64,38 +73,47 @@ def check(answer: object, exercise: str | None = None, attempts: Attempts = ATTE
     """Check an exercise's answer; return a `Verdict`: passed, the smallest counterexample, or "not yet" on a stub.
 
     `answer` is the function that the exercise asks for, found by its name; for an answer that is a value, name the
-    exercise: `check(238, "total")`. An answer that raises is shown, never passed on: a check does not stop *Run All*.
-    From the second wrong answer on, as `attempts` counts them, the exercise's hint is shown. Raises ValueError for an
-    exercise that does not exist.
+    exercise: `check(238, "total")`. An answer that raises is shown, never passed on, and one that does not come back is
+    stopped: a check does not stop *Run All*, whatever it is given; only an interrupt stops a check. From the second
+    wrong answer on, as `attempts` counts them, the exercise's hint is shown.
     """
     name = exercise or getattr(answer, "__name__", None)
-    if name is None:
-        raise ValueError(
-            f"check({show(answer)}): an answer that is a value needs its exercise's name, check(value, 'name')."
-        )
-    found = find_exercise(name)
+    if not isinstance(name, str):
+        text = f"check({show(answer)}): an answer that is a value needs its exercise's name, check(value, 'name')."
+        return Verdict("not yet", text, "slip")
+    try:
+        found = find_exercise(name)
+    except ValueError as failure:
+        return Verdict("not yet", str(failure), "slip")
     verdict = _function(found, answer) if callable(answer) else _value(found, answer)
-    if verdict.state == "wrong" and attempts.wrong(name) >= HINT_AFTER and found.hint:
-        return Verdict("wrong", f"{verdict.message}\nHint: {found.hint}")
+    counts = verdict.state == "wrong" and verdict.about == "value"
+    if counts and attempts.wrong(name) >= HINT_AFTER and found.hint:
+        return replace(verdict, message=f"{verdict.message}\nHint: {found.hint}")
     return verdict
 
 
 def _function(exercise, answer):
     """Try the fixed cases, the smallest first; then, where inputs can be drawn, look for a smaller counterexample."""
-    count, verdict = 0, None
+    count, verdict, notes, began = 0, None, [], monotonic()
     for case in exercise.questions():
-        verdict = _one_case(exercise, answer, case, first=count == 0)
+        if monotonic() - began > CHECK:
+            text = f"{exercise.name}: {count} cases were right, and took more than {CHECK:g} s. Too slow to try more."
+            return Verdict("wrong", text, "slip")
+        verdict = _one_case(exercise, answer, case, first=count == 0, notes=notes)
         if verdict is not None:
             break
         count += 1
-    if exercise.inputs is not None and (verdict is None or verdict.state == "wrong"):
+    if verdict is not None and verdict.about == "error" and count:
+        verdict = replace(verdict, about="value")  # it works for other inputs: what it does with this one is wrong
+    may_be_smaller = verdict is None or (verdict.state == "wrong" and verdict.about != "slip")
+    if exercise.inputs is not None and may_be_smaller:
         inputs = exercise.inputs()  # a strategy, or a context manager that gives one: its files are there meanwhile
         with inputs if hasattr(inputs, "__enter__") else contextlib.nullcontext(inputs) as strategy:
             verdict = smallest(strategy, lambda drawn: _one_case(exercise, answer, drawn, False), verdict)
     if verdict is not None:
         return verdict
     drawn = " and others drawn at random" if exercise.inputs is not None else ""
-    return Verdict("passed", f"{exercise.name}: {count} cases{drawn}, all right.")
+    return Verdict("passed", " ".join([f"{exercise.name}: {count} cases{drawn}, all right.", *notes[:1]]))
 
 
 def find_exercise(name: str) -> Exercise:
@@ -116,51 +134,80 @@ def find_exercise(name: str) -> Exercise:
     )
 
 
-def _one_case(exercise, answer, case, first):
+def _one_case(exercise, answer, case, first, notes=None):
+    """Return None where `answer` is right for `case`, else a Verdict; a remark on a right one is added to `notes`."""
     case = case if isinstance(case, Case) else Case(tuple(case))
     if exercise.watch is None:
-        return _run_case(exercise, lambda: (call_here(exercise, answer, case),), case, first)
-    with exercise.watch() as run:
-        return _run_case(exercise, lambda: run(answer, copy.deepcopy(case.arguments)), case, first)
+        return _run_case(exercise, answer, lambda: (call_here(exercise, answer, case),), case, first, notes)
+    with contextlib.ExitStack() as stack:
+        try:
+            run = stack.enter_context(exercise.watch())
+        except RuntimeError as failure:  # what it needs, such as a GPU, can't be had just now
+            return Verdict("not yet", f"{exercise.name}: {failure}", "slip")
+        asked = lambda: run(noticed(answer), copy.deepcopy(case.arguments))  # noqa: E731
+        return _run_case(exercise, answer, asked, case, first, notes)
 
 
-def _run_case(exercise, run, case, first):
+def _run_case(exercise, answer, run, case, first, notes):
     call = exercise.question(case)
-    try:
-        got, *seen = run()
-    except Exception as failure:  # the reader's code may raise anything; it is shown as the counterexample
-        return Verdict("wrong", f"{call} raised {_in_short(failure)}")
+    with heard() as ears:
+        try:
+            with time_limit(CHECKED_ANSWER_WORKS, CHECKED_ANSWER_WAITS):
+                got, *seen = run()
+        except KeyboardInterrupt:
+            raise
+        except StillToWrite:
+            got = None
+        except BaseException as failure:  # the reader's code may raise anything; it is shown as the counterexample
+            text, slip = told(failure, exercise, answer, case, CHECKED_ANSWER_WORKS)
+            return Verdict("wrong", text, "slip" if slip else "error")
     if got is None or got is ...:
-        text = f"{exercise.name}: still to write." if first else f"{call} returned nothing."
-        return Verdict("not yet" if first else "wrong", text)
+        return _nothing(exercise, call, ears.text.strip(), first)
     complaint = _complaint(exercise, case, got, seen)
     if complaint is None:
+        if notes is not None and exercise.judge is None and float_for_int(got, whole(got)):
+            notes += filter(None, [float_for_int(got, exercise.wanted(case))])
         return None
+    if (remark := float_for_int(got, whole(got))) and _complaint(exercise, case, whole(got), seen) is None:
+        return Verdict("wrong", f"{call}\ngave {show(got)}. {remark}", "slip")
     return Verdict("wrong", f"{call}\ngave {show(got)}; {complaint}.")
 
 
-def _complaint(exercise, case, got, seen):
+def _nothing(exercise, call, printed, first):
+    if printed:
+        text = (
+            f"{call}\nprinted {show(printed)} and returned nothing. `print` only shows a value; `return` gives it back."
+        )
+        return Verdict("wrong", text, "slip")
+    if first:
+        return Verdict("not yet", f"{exercise.name}: still to write.")
+    return Verdict("wrong", f"{call} returned nothing.")
+
+
+def _complaint(exercise, case, got, seen=()):
     if exercise.read is not None:
         try:
             got = exercise.read(got)
-        except (TypeError, ValueError, LookupError, AttributeError):
+        except Exception:  # what was given is of another kind; looking into it may raise anything
             return f"expected {exercise.wants}" if exercise.wants else exercise.complaint(case, None)
-    return exercise.complaint(case, got, seen)
+    try:
+        return exercise.complaint(case, got, seen)
+    except (
+        Exception
+    ) as failure:  # what was given is of another kind: comparing it, or looking into it, may raise anything
+        return f"that is not what was asked for: looked at as an answer, it raised {type(failure).__name__}"
 
 
 def _value(exercise, answer):
     if answer is None or answer is ... or (isinstance(answer, dict) and ... in answer.values()):
         return Verdict("not yet", f"{exercise.name}: still to answer.")
     for case in exercise.questions():
-        complaint = exercise.complaint(case, answer)
+        if case.arguments or exercise.watch is not None or exercise.call not in (None, VALUE):
+            text = f"{exercise.entry} is a function to write; {show(answer)} is a value. Hand in the function itself."
+            return Verdict("wrong", text, "slip")
+        complaint = _complaint(exercise, case, answer)
         if complaint is not None:
             # not the expected value itself: the reader should find it
             reason = complaint if exercise.accepts else "that is not it"
             return Verdict("wrong", f"{exercise.name} = {show(answer)}: {reason}.")
     return Verdict("passed", f"{exercise.name} = {show(answer)}: right.")
-
-
-def _in_short(failure, limit=400):
-    # torch lists every backend that has a kernel; the first lines say what is wrong
-    text = f"{type(failure).__name__}: {failure}"
-    return text if len(text) <= limit else text[:limit] + " …"

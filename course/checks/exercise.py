@@ -79,8 +79,8 @@ class Exercise:
       case's arguments into words: `told(*arguments)` is a text.
     - `tensors`: arrays among the arguments become torch tensors, dtype kept.
     - `tolerance`: relative, for floats, where `expected` or `truth` decides. 0 compares bits.
-    - `read`: in a kernel, makes what is judged of what the answer gave (an array of nested lists); raises TypeError,
-      ValueError, LookupError or AttributeError where it can't. `wants` says what was wanted then.
+    - `read`: in a kernel, makes what is judged of what the answer gave (an array of nested lists); raises
+      where it can't. `wants` says what was wanted then.
     - `in_kernel(answer, case)`: how a kernel asks, where marks are made against a host in a process of its own.
     - `watch()`: context manager that lasts until the verdict (with devices that the answer needs); it yields a function
       `(answer, arguments) -> (got, seen)`; `accepts` gets `seen` right after `got`. For chapters: marks don't use it.
@@ -135,8 +135,12 @@ class Exercise:
                 return verdict or "that does not have the property asked for"
             if self.expected is None:
                 return None
-        wanted = case.truth if self.expected is None else self.expected(*case.arguments)
+        wanted = self.wanted(case)
         return None if equal(got, wanted, self.tolerance) else f"expected {show(wanted)}"
+
+    def wanted(self, case: Case) -> Any:
+        """Return a right answer for `case`, by `expected` or by the case's own `truth`; None with neither."""
+        return case.truth if self.expected is None else self.expected(*case.arguments)
 
     def question(self, case: Case) -> str:
         """Return the call in words, such as `step([[0, 1], [1, 0]])`, and what its files hold."""

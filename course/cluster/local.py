@@ -26,7 +26,8 @@ def local_cluster(
     `jobs`: how many tasks each job has (`ps=1, worker=2` when nothing is given; names are free), or `spec`: a
     `ClusterSpec` with this machine's loopback as its hosts. `dashboard=True` opens Dask's dashboard on a free port.
     `simulated_gpus=2` gives every task two simulated GPUs, of another model by `simulated_gpus=(2, "T4")`; work on the
-    task uses them as `cuda:0` and `cuda:1`, or is placed there by `cluster.at("/job:worker/task:1/gpu:0")`.
+    task uses them as `cuda:0` and `cuda:1`, or is placed there by `cluster.at("/job:worker/task:1/gpu:0")`. Of several
+    real GPUs each task, but those of ps, sees one, as its `/gpu:0` (CUDA_VISIBLE_DEVICES; they take turns).
     Close it by `close()` or the end of a `with`; it also closes when it is forgotten and when Python ends. A task that
     dies, or is stopped for 2.5 seconds, is replaced under its name and on its port, and its work runs again. Raises
     TypeError or ValueError for a wrong number, name or address, RuntimeError when a task cannot start.

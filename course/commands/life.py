@@ -2,23 +2,48 @@
 
 import time
 from collections.abc import Iterator
+from concurrent.futures import Executor
+from functools import partial
+from typing import TYPE_CHECKING
 
+import torch
+
+from course.commands.cluster_flags import computing_tasks
+from course.deadlines import PART_ENDS
 from course.life.board import empty, put, to_text
 from course.life.files import pattern as named_pattern
 from course.life.files import read_pattern
 from course.life.run import run
 
+if TYPE_CHECKING:
+    from course.cluster.cluster import Cluster
+
 
 def report(
-    pattern: str, generations: int, engine: str, rule: str, wrap: bool, height: int, width: int, every: int, show: bool
+    pattern: str,
+    generations: int,
+    engine: str,
+    rule: str,
+    wrap: bool,
+    height: int,
+    width: int,
+    every: int,
+    show: bool,
+    cluster: "Cluster | None" = None,
 ) -> Iterator[str]:
-    """Yield the lines to print; `pattern` is a name or the path of a pattern file, shown every `every` generations."""
+    """Yield the lines to print; `pattern` is a name or the path of a pattern file, shown every `every` generations.
+
+    With a `cluster` each of its tasks computes a strip of the board.
+    """
     if every < 1:
         raise ValueError(f"life(every={every}): frames are 1 generation apart or more.")
     cells = read_pattern(pattern, rule) if any(sign in pattern for sign in "./\\") else named_pattern(pattern)
     at = (height - cells.shape[0]) // 2, (width - cells.shape[1]) // 2
     board = put(empty(height, width), cells, *at)
     done, seconds = 0, 0.0
+    advance = run if cluster is None else partial(run_in_strips, cluster.executor, len(computing_tasks(cluster)))
+    if cluster is not None:
+        yield f"a strip each on {', '.join(cluster.tasks)}, at {cluster.session_target}"
     while True:
         yield f"generation {done}: {int(board.sum())} living cells"
         if show:
@@ -27,8 +52,26 @@ def report(
             break
         some = min(every, generations - done)
         started = time.perf_counter()
-        board = run(board, some, engine, rule, wrap)
+        board = advance(board, some, engine, rule, wrap)
         seconds += time.perf_counter() - started
         done += some
     if seconds:
         yield f"{height * width * done / seconds / 1e6:,.1f} million cells a second, engine {engine}"
+
+
+def run_in_strips(
+    executor: Executor, parts: int, board: torch.Tensor, generations: int, engine: str, rule: str, wrap: bool
+) -> torch.Tensor:
+    """Return the board that `run` returns, in `parts` strips of rows, each computed by `executor`.
+
+    A cell depends on rows at most as far away as there are generations. So each strip travels with as many rows above
+    and below it; what goes wrong at its cut edges has not come as far as its own rows.
+    """
+    height, strips = len(board), []
+    parts = min(parts, height)
+    for part in range(parts):
+        first, last = height * part // parts, height * (part + 1) // parts
+        above, below = (first - generations, last + generations) if wrap else (max(0, first - generations), None)
+        rows = torch.arange(above, min(height, last + generations) if below is None else below) % height
+        strips.append((first - above, last - first, executor.submit(run, board[rows], generations, engine, rule, wrap)))
+    return torch.cat([found.result(PART_ENDS)[skipped:][:kept] for skipped, kept, found in strips])

@@ -1,26 +1,36 @@
 """What `python -m course pi` prints."""
 
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
+from course.commands.cluster_flags import computing_tasks, executor_of
 from course.pi.estimate import check_darts, estimate_pi
 
+if TYPE_CHECKING:
+    from course.cluster.cluster import Cluster
 
-def report(samples: float | str, workers: int, seed: int, method: str) -> Iterator[str]:
-    """Yield the lines of the report; with two `workers` or more, each is a process of a cluster of its own."""
+
+def report(
+    say: Callable[..., None],
+    samples: float | str,
+    workers: int,
+    seed: int,
+    method: str,
+    numsamples: int | None = None,
+    cluster: "Cluster | None" = None,
+) -> None:
+    """Say the lines of the report; the darts are thrown by `workers` processes here, or by the tasks of `cluster`.
+
+    `numsamples`: the darts of each worker, in place of `samples`, as the classic program counted them.
+    """
+    if numsamples is not None:
+        samples = numsamples * (workers if cluster is None else len(computing_tasks(cluster)))
     samples, seed = check_darts(samples, seed, method)  # before any process starts
-    executor = None
-    with ExitStack() as stack:
-        if workers > 1:
-            from course.cluster import local_cluster
-
-            started = time.perf_counter()
-            executor = stack.enter_context(local_cluster(worker=workers)).executor
-            yield f"{workers} processes ready in {time.perf_counter() - started:.1f} s"
+    with executor_of(cluster, workers, say) as executor:
         started = time.perf_counter()
         estimate = estimate_pi(samples, seed, executor, method)
         seconds = time.perf_counter() - started
-    yield f"pi = {estimate}"
-    yield f"{estimate.inside:,} of {estimate.samples:,} darts inside"
-    yield f"{seconds:.3g} s, {estimate.samples / seconds / 1e6:,.0f} million samples/s"
+    say(f"pi = {estimate}")
+    say(f"{estimate.inside:,} of {estimate.samples:,} darts inside")
+    say(f"{seconds:.3g} s, {estimate.samples / seconds / 1e6:,.0f} million samples/s")

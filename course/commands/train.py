@@ -8,10 +8,14 @@ import torch
 
 from course.training.driver.train import train
 from course.training.driver.training_plan import TrainingPlan, participants
-from course.training.hooks.base import StopOnNaN
+from course.training.hooks.base import Hook, StopOnNaN
+from course.training.hooks.every import Validate
+from course.training.hooks.progress import SayProgress
+from course.training.hooks.tensorboard import WriteSummaries
 from course.training.problems.named import NamedProblem, named_problem
-from course.training.problems.problem import Problem
+from course.training.problems.problem import Problem, shown
 from course.training.records import TrainingResult, TrainingSettings
+from course.training.worker.device import checked_device
 
 
 def run(
@@ -35,8 +39,7 @@ def run(
     if job_name is None:
         if any(hosts.values()):
             raise ValueError("--ps-hosts …: say which task this process is, as in --job-name worker --task-index 0")
-        for line in report(workers=workers, ps=ps, **more):
-            say(line)
+        report(say, workers=workers, ps=ps, **more)
         return 0
     from course.commands.task import certificate_of, spec_of
     from course.training.multihost.roles import run_role
@@ -49,6 +52,7 @@ def run(
 
 
 def report(
+    say: Callable[[str], None],
     problem: str,
     mode: str,
     workers: int,
@@ -57,27 +61,34 @@ def report(
     learning_rate: float | None = None,
     settings: str | None = None,
     ps: int = 1,
+    simulated_gpus: int = 0,
+    validate: int | None = None,
+    summaries: str | None = None,
     **more: Any,
-) -> Iterator[str]:
-    """Train on a local cluster and yield lines of text: what runs, how good its outcome is, speed and staleness.
+) -> None:
+    """Train on a local cluster and say in lines of text: what runs, how it gets on, how good its outcome is, speed.
 
-    `steps`, `optimizer` and `learning_rate` default to the problem's own; `settings`: "classic" or "tuned", for mnist.
-    `more`: `seed`, `max_staleness`, `aggregate`, `checkpoint_dir`, `resume`, as for `train`. Raises as that does.
+    `problem`, `steps`, `optimizer`, `learning_rate`, `settings`: as for `named_problem`. `validate`: updates between
+    two validations, `summaries`: a folder, None for neither. `more`: `seed`, `max_staleness`, `aggregate`,
+    `checkpoint_dir`, `resume`, `device`, as for `train`. Raises as that does.
     """
     from course.cluster import local_cluster
 
     choice = named_problem(problem, settings)
     made, steps = choice.made(optimizer, learning_rate), choice.steps if steps is None else steps
     task = choice.make()
-    yield f"{task}: {mode}, {optimizer or choice.optimizer} with learning rate {made.keywords['lr']:g}, {steps} updates"
-    with local_cluster(ps=ps, worker=workers) as cluster:
-        yield f"running: {', '.join(cluster.tasks)}"
-        result = train(task, cluster, optimizer=made, mode=mode, total_steps=steps, hooks=[StopOnNaN()], **more)
-    yield from outcome(choice, task, result)
+    hooks = [*_hooks(task, problem, validate, summaries), SayProgress(say)]
+    how = f"{optimizer or choice.optimizer} with learning rate {made.keywords['lr']:g}"
+    say(f"{shown(task)}: {mode}, {how}, {steps} updates")
+    with local_cluster(ps=ps, worker=workers, simulated_gpus=simulated_gpus) as cluster:
+        say(f"running: {', '.join(cluster.tasks)}")
+        result = train(task, cluster, optimizer=made, mode=mode, total_steps=steps, hooks=hooks, **more)
+    for line in outcome(choice, task, result):
+        say(line)
 
 
 def _role_of(
-    spec, job, index, *, problem, mode, steps, optimizer, learning_rate, settings, checkpoint_dir, resume, **more
+    spec, job, index, *, problem, mode, steps, optimizer, learning_rate, settings, validate, summaries, device, **more
 ):
     """Return the `Role` of task `index` of `job`, and the function from a result to lines that `run_role` takes."""
     from course.training.multihost.roles import Role
@@ -89,21 +100,41 @@ def _role_of(
         )
     servers, workers = participants(spec.tasks)
     spec.task_address(job, index)
+    gpus, saving = more.pop("simulated_gpus"), {name: more.pop(name) for name in ("checkpoint_dir", "resume")}
     choice = named_problem(problem, settings)
     made, steps = choice.made(optimizer, learning_rate), choice.steps if steps is None else steps
     if job != "worker":
         made([torch.zeros(1)])  # a first optimiser imports a lot: now, not when the shards are waited for
         return Role(spec, job, index, None), None
     task = choice.make()
-    plan = TrainingPlan(task, made, TrainingSettings(mode, len(workers), steps, **more), servers, workers)
-    role = Role(spec, job, index, plan, hooks=(StopOnNaN(),), checkpoint_dir=checkpoint_dir, resume=resume)
+    settings = TrainingSettings(mode, len(workers), steps, **more)
+    plan = TrainingPlan(task, made, settings, servers, workers, checked_device(device))
+    hooks = _hooks(task, problem, validate, summaries)
+    role = Role(spec, job, index, plan, hooks=hooks, simulated_gpus=(gpus, "H200") if gpus else None, **saving)
     return role, lambda result: outcome(choice, task, result)
+
+
+def _hooks(task: Problem, name: str, validate: int | None, summaries: str | None) -> tuple[Hook, ...]:
+    """Return the hooks that the flags ask for; ValueError for a problem that can't be validated."""
+    hooks: list[Hook] = [StopOnNaN()]
+    if validate is not None:
+        if not callable(getattr(task, "validate", None)):
+            raise ValueError(
+                f"--validate: the problem {name} has no validate(parameters). Leave the flag out, or give your own "
+                'problem one that returns a dict of numbers, such as {"accuracy": 0.9}.'
+            )
+        hooks.append(Validate(validate))
+    if summaries is not None:
+        hooks.append(WriteSummaries(summaries))
+    return tuple(hooks)
 
 
 def outcome(choice: NamedProblem, problem: Problem, result: TrainingResult) -> Iterator[str]:
     """Yield lines of text: how good the parameters are, speed, staleness, and what had to be survived."""
     yield from choice.outcome(problem, result.parameters)
     yield from _speed(result)
+    for device in str(result.devices).splitlines()[1:] if result.devices else ():
+        yield f"computed on {device}"
     if result.incarnations > 1:
         yield f"parameter servers lost: {result.incarnations - 1}; gone on from step {result.restored_from}"
     elif result.restored_from is not None:

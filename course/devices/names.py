@@ -18,12 +18,15 @@ GRAMMAR = (
     "and KIND is cpu, gpu, mps or meta; '/device:GPU:1' and 'cuda:1' are read as '/gpu:1'."
 )
 
-_JOB = r"[^/:\s]+"
+# What a job may be called, as in a cluster's spec, which doesn't import this room: it loads torch.
+_JOB = r"[A-Za-z_][A-Za-z0-9_.-]*"
+_JOB_WORDS = "letters, digits, '_', '-' and '.', the first no digit"
+_NUMBER = r"[0-9]{1,9}"  # so that any text is read in no time; Python refuses to read numbers of 4,300 digits
 # TensorFlow writes /replica:0 between job and task; always 0 since graphs are no longer replicated by hand.
 _NAME = re.compile(
-    rf"(?:/job:(?P<job>{_JOB}))?(?:/replica:0)?(?:/task:(?P<task>[0-9]+))?"
-    r"(?:/(?:device:)?(?P<kind>[a-z]+)(?::(?P<index>[0-9]+))?)?",
-    re.IGNORECASE,
+    rf"(?:/job:(?P<job>{_JOB}))?(?:/replica:0)?(?:/task:(?P<task>{_NUMBER}))?"
+    rf"(?:/(?:device:)?(?P<kind>[a-z]+)(?::(?P<index>{_NUMBER}))?)?",
+    re.IGNORECASE | re.ASCII,  # without ASCII the long s of 'taſk' is an s
 )
 _SPELLINGS = {"cuda": "gpu", **{kind: kind for kind in KINDS}}
 
@@ -44,10 +47,10 @@ class DeviceName:
 
     def __post_init__(self):
         if self.job is not None and not re.fullmatch(_JOB, self.job):
-            raise ValueError(f"DeviceName(job={self.job!r}): a job's name has no '/', ':' or space; say job='worker'.")
+            raise ValueError(f"DeviceName(job={self.job!r}): a job is called by {_JOB_WORDS}; say job='worker'.")
         for field, value in (("task", self.task), ("index", self.index)):
-            if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 0):
-                raise ValueError(f"DeviceName({field}={value!r}): count from 0; say {field}=0.")
+            if value is not None and (type(value) is not int or not 0 <= value < 10**9):
+                raise ValueError(f"DeviceName({field}={value!r}): count from 0 to 999999999; say {field}=0.")
         if self.kind is not None and self.kind not in KINDS:
             raise ValueError(f"DeviceName(kind={self.kind!r}): the kinds are {', '.join(KINDS)}.")
         if (self.kind is None) != (self.index is None):
@@ -136,7 +139,7 @@ def _nearest(text):
         word = re.match(r"[A-Za-z]*", piece).group().lower()
         value = piece[len(word) :].lstrip(":=")
         close = difflib.get_close_matches(word, ["job", "task", "replica", *_SPELLINGS], n=1, cutoff=0.5)
-        number = re.search(r"[0-9]+", value)
+        number = re.search(_NUMBER, value)
         match close:
             case ["job"] if re.fullmatch(_JOB, value):
                 parts["job"] = value

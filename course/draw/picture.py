@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from html import escape
 from importlib.resources import files
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from course.signals import held_back
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _TEXT = "#0a0b0c"  # replaced by currentColor below
+_ID = re.compile(r'( id="|url\(#|href="#)([^")]+)')  # where an id is given, and where it is used
 _DRAWING = threading.RLock()  # rcParams are one per process; widget callbacks draw from several threads
 
 STYLE: dict[Any, Any] = {
@@ -112,25 +114,34 @@ def picture(figure: "Figure", alt: str) -> Picture:
 
 
 def _with_own_ids(svg):
-    """Name the ids inside `svg` after its contents.
+    """Number the ids inside `svg`, and name them after its contents.
 
-    All pictures of a page share its ids. JupyterLab hides the cells that are out of sight, and a bar whose hatching is
-    found in a hidden picture first is not drawn at all.
+    Matplotlib makes some of them from objects' addresses: numbered, the same figure is the same bytes. All pictures of
+    a page share its ids. JupyterLab hides the cells that are out of sight, and a bar whose hatching is found in a
+    hidden picture first is not drawn at all.
     """
-    own = "p" + hashlib.sha256(svg.encode()).hexdigest()[:10]
-    return re.sub(r'( id="|url\(#|href="#)', rf"\g<1>{own}-", svg)
+    numbers: dict[str, int] = {}
+    plain = _ID.sub(lambda found: f"{found[1]}{numbers.setdefault(found[2], len(numbers))}", svg)
+    own = "p" + hashlib.sha256(plain.encode()).hexdigest()[:10]
+    return _ID.sub(rf"\g<1>{own}-\g<2>", plain)
 
 
 def table(headings: Iterable[object], rows: Iterable[Iterable[object]], alt: str, caption: str = "") -> Picture:
-    """Return a `Picture` of an HTML table; cells are escaped unless they are a `Picture`, numbers stand right."""
+    """Return a `Picture` of an HTML table; cells are escaped unless they are a `Picture`, numbers stand right.
+
+    A heading stands as the first cell below it does.
+    """
 
     def cell(value):
-        if isinstance(value, Picture):
-            return f"<td>{value.html}</td>"
-        kind = ' class="number"' if isinstance(value, (int, float)) else ""
-        return f"<td{kind}>{escape(str(value))}</td>"
+        return f"<td{_kind(value)}>{value.html if isinstance(value, Picture) else escape(str(value))}</td>"
 
-    head = "".join(f"<th>{escape(str(h))}</th>" for h in headings)
-    body = "".join("<tr>" + "".join(map(cell, row)) + "</tr>" for row in rows)
+    lines = [list(row) for row in rows]
+    first = lines[0] if lines else []
+    head = "".join(f"<th{_kind(value)}>{escape(str(h))}</th>" for h, value in zip_longest(headings, first))
+    body = "".join("<tr>" + "".join(map(cell, row)) + "</tr>" for row in lines)
     title = f"<caption>{escape(caption)}</caption>" if caption else ""
     return html(f"<table>{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>", alt)
+
+
+def _kind(value):
+    return ' class="number"' if isinstance(value, (int, float)) else ""

@@ -1,13 +1,16 @@
 """What every room speaks of: the result and its history, a training's settings, where its shards are, its errors."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy
 import torch
+
+if TYPE_CHECKING:
+    from course.devices import Device
 
 #: One applied gradient, as it is kept and sent; the times are seconds since all workers were there, on the server's
 #: clock. Several have the same `step` where a synchronous update used several workers.
@@ -61,6 +64,7 @@ class TrainingResult:
       `restored_from`: the step of the checkpoint that the last incarnation began with, None without one.
     - `sent`, `acknowledged`, `applied`: worker -> pushes, counted by the worker, by the worker, and by the servers, in
       the updates that led to `parameters`: acknowledged ≤ applied + dropped ≤ sent.
+    - `devices`: the `Device` that each worker computed on, simulated ones marked so; empty where none was asked for.
     - `degraded`: synchronous updates that used fewer gradients than asked for, since too few workers were alive.
     """
 
@@ -80,6 +84,7 @@ class TrainingResult:
     applied: dict[int, int] = field(default_factory=dict)
     degraded: int = 0
     restored_from: int | None = None
+    devices: "Sequence[Device]" = field(default_factory=list)
 
     @property
     def staleness(self) -> numpy.ndarray:

@@ -11,23 +11,28 @@ from course.widgets.explorer import Explorer
 
 
 class ChapterOutlook(Explorer):
-    """Move `cores`, `memory` (GiB) and `slower` (times as slow a core) and see which chapters pass their 30 seconds."""
+    """Move `cores`, `memory` (GiB), `slower` and `starts` and see which chapters pass their 30 seconds.
+
+    `slower` is how many times as long a matrix product takes, `starts` how many times as long a process takes to start.
+    """
 
     cores = traitlets.Int(2).tag(state=True)
     memory = traitlets.Int(8).tag(state=True)
     slower = traitlets.Float(1.0).tag(state=True)
+    starts = traitlets.Float(1.0).tag(state=True)
 
     def controls(self) -> list[ipywidgets.Widget]:
-        """Return three sliders."""
+        """Return four sliders."""
         return [
             self.slider("cores", 1, 64, "cores"),
             self.slider("memory", 1, 64, "memory, GiB"),
-            self.slider("slower", 0.25, 8.0, "times as slow a core", step=0.25, kind=ipywidgets.FloatSlider),
+            self.slider("slower", 0.25, 8.0, "a product takes (times)", step=0.25, kind=ipywidgets.FloatSlider),
+            self.slider("starts", 0.25, 8.0, "a start takes (times)", step=0.25, kind=ipywidgets.FloatSlider),
         ]
 
     def compute(self) -> list[Outlook]:
         """Ask for the outlook: a formula, at once."""
-        return outlook(self.cores, self.memory, self.slower)
+        return outlook(self.cores, self.memory, self.slower, self.starts)
 
     def draw(self, result: list[Outlook]) -> Picture:
         """Return bars of seconds, one a chapter, beside the limit each chapter promises."""

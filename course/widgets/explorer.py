@@ -13,6 +13,7 @@ import traitlets
 
 from course.draw import html
 from course.draw.picture import Picture
+from course.widgets.slider_names import SliderNames
 
 #: Set in the environment of a kernel whose outputs will be stored: a widget is then shown with its picture, waited for.
 STATIC_TWINS = "COURSE_STATIC_TWINS"
@@ -53,7 +54,9 @@ class Explorer(ipywidgets.VBox):
         self._progress = ipywidgets.FloatProgress(min=0, max=1, description="working", layout={"visibility": "hidden"})
         self._stop = self.button("Stop", self.stop, icon="stop", layout={"visibility": "hidden", "width": "90px"})
         bar = [ipywidgets.HBox([self._progress, self._stop])] if self.background else []
-        self.children = [*self.controls(), *bar, self._picture]
+        controls = self.controls()
+        _line_up(controls)
+        self.children = [*controls, *bar, SliderNames(), self._picture]
         self.observe(lambda _: self.refresh(), names=list(self.state()))
         if self.background:
             # a thread still inside torch while Python shuts down aborts the process
@@ -200,6 +203,16 @@ def headline(number: str, words: str) -> str:
     """Return HTML of the number that matters, large, and the words beside it; both are escaped."""
     small = f'<small style="font-size: 16px; font-weight: normal">{escape(words)}</small>'
     return f'<div class="figure">{escape(number)} {small}</div>'
+
+
+def _line_up(controls):
+    """Give the labels of `controls`, one below the other, one width: what they control begins at one position."""
+    labelled = [control for control in controls if hasattr(getattr(control, "style", None), "description_width")]
+    longest = max((len(control.description) for control in labelled), default=0)
+    for control in labelled:
+        control.style.description_width = f"{longest}ch"
+        if isinstance(control, ipywidgets.Dropdown) and not control.layout.width:
+            control.layout.width, control.layout.max_width = "100%", "460px"  # what is chosen, whole
 
 
 def _finish(reference):

@@ -58,7 +58,7 @@ class FailureLab(TrainingExplorer):
         return plan
 
     def controls(self) -> list[ipywidgets.Widget]:
-        """Return the controls: how to train, which worker is meant, and what to do to it."""
+        """Return the controls: how to train, which worker is hit, and how."""
         targets = [(f"worker {k}", f"/job:worker/task:{k}") for k in range(3)]
         wide = {"layout": {"width": "180px"}}
         self._buttons = [
@@ -75,7 +75,7 @@ class FailureLab(TrainingExplorer):
             self.rules(),
             self.slider("workers", 2, 3, "workers"),
             length,
-            self.choice("target", targets, "the worker meant", kind=ipywidgets.ToggleButtons),
+            self.choice("target", targets, "worker to hit", kind=ipywidgets.ToggleButtons),
             ipywidgets.HBox([*self._buttons, again], layout={"flex_flow": "row wrap"}),
             self._said,
         ]

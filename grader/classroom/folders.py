@@ -17,6 +17,7 @@ import secrets
 import unicodedata
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 #: Where labs are looked for last: beside the package, in a checkout.
@@ -155,3 +156,19 @@ def class_secret(course: CourseFolder) -> bytes:
         restore = "Restore it from a backup; or remove it, and everybody is asked anew at the next grading."
         raise ClassError(f"{path} holds {len(secret)} bytes where {SECRET_BYTES} are due. {restore}")
     return secret
+
+
+def rotate_secret(course: CourseFolder, now: datetime) -> Path | None:
+    """Give the class a new secret; return where the old one is kept, or None where there was none.
+
+    Marks that were made with the old one stay, and can be made again by putting it back.
+    """
+    path = course.kept / "secret"
+    kept = None
+    if path.is_symlink() or path.exists():
+        kept = path.with_name(f"secret-until-{now:%Y-%m-%dT%H-%M-%S}")
+        if kept.exists():
+            raise ClassError(f"{kept} is there already. Rotate again in a second.")
+        os.rename(path, kept)  # stopped here, the next grading makes the new one
+    class_secret(course)
+    return kept

@@ -5,14 +5,13 @@ the same students and lab; all other rows stay.
 """
 
 import csv
-import io
 from collections.abc import Collection, Sequence
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 
 from grader.classroom import atomic
 from grader.classroom.class_file import LabRules
-from grader.classroom.csv_cells import plain_cell
+from grader.classroom.csv_cells import plain_cell, quoted_csv
 from grader.classroom.folders import ClassError
 from grader.marking.mark import Marks
 from grader.sandbox.unsafe import WARNING
@@ -37,8 +36,8 @@ class Row:
 
     @property
     def is_pending(self) -> bool:
-        """Whether there is no mark yet: the grader failed."""
-        return self.state == "grader_failed"
+        """Whether there is no mark yet: the grader failed, or what could not be placed may be this student's."""
+        return self.state in ("grader_failed", "unplaced")
 
 
 HEADINGS = tuple(field.name for field in fields(Row))
@@ -70,12 +69,11 @@ def write_marks(path: Path | str, rows: Sequence[Row], labs_wholly: Collection[s
     written = {(plain_cell(row.student), row.lab) for row in rows}
     kept = [cells for cells in _read(path) if cells[1] not in labs_wholly and tuple(cells[:2]) not in written]
     lines = [*kept, *(_cells(row) for row in rows)]
-    order = {row.exercise: number for number, row in enumerate(rows)}
-    lines.sort(key=lambda cells: (cells[1], cells[0], order.get(cells[2], 0)))
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows([HEADINGS, *lines])
+    # of rows that stay the order stays: another lab may have exercises of the same name
+    order = {(row.lab, row.exercise): number for number, row in enumerate(rows)}
+    lines.sort(key=lambda cells: (cells[1], cells[0], order.get((cells[1], cells[2]), 0)))
     try:
-        atomic.write(path, text.getvalue())
+        atomic.write(path, quoted_csv([HEADINGS, *lines], "\n"))
     except OSError as error:
         raise ClassError(f"{path} can't be written: {error.strerror}. {_GO_ON}") from None
 

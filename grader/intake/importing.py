@@ -1,8 +1,8 @@
 """`import`: from a download of Canvas or Moodle (a zip, or its unpacked folder) to submitted/STUDENT/LAB/LAB.ipynb.
 
 Who a file belongs to is read from the name that the platform gave it, and checked against the roster where there is
-one. What is not sure is told and not taken, and the rest goes on. The file is renamed to the lab's name; what was
-there before is kept (`attempts.py`).
+one. What is not sure is told, remembered (`import_record.py`) and not taken, and the rest goes on. The file is renamed
+to the lab's name; what was there before is kept (`attempts.py`).
 """
 
 from collections import defaultdict
@@ -14,21 +14,27 @@ from pathlib import Path
 from grader.classroom import atomic
 from grader.classroom.folders import ClassError, CourseFolder, not_a_student, shown
 from grader.intake.archive import open_download
-from grader.intake.attempts import IMPORTED, PLATFORM, TEACHER, note_attempt, read_attempt
+from grader.intake.attempts import IMPORTED, PLATFORM, TEACHER, note_attempt, read_attempt, sha_of
 from grader.intake.handed_in import choose
+from grader.intake.import_record import CameAs, Unplaced, leave_out, left_out, remember_names, remember_unplaced
 from grader.intake.moodle import Entry
-from grader.intake.owners import CANVAS, Unsure, owner_of, readings
+from grader.intake.owners import CANVAS, FOLDERS, Unsure, owner_of, readings
 from grader.intake.roster import Person
 from grader.submission.read import Unreadable
 
 
 @dataclass(frozen=True)
 class Imported:
-    """What became of one student's files: `action` is "new", "changed", "same", "refused" or "nobody's"; `note` why."""
+    """What became of one student's files, and why (`note`).
+
+    `action` is "new", "changed", "same", "refused", "nobody's", or "left out" for nobody's that the teacher settled.
+    `came_as`: how the notebook came, or None.
+    """
 
     student: str
     action: str
     note: str = ""
+    came_as: CameAs | None = None
 
     def __str__(self) -> str:
         return f"{self.action:9} {self.student}" + (f": {self.note}" if self.note else "")
@@ -41,54 +47,94 @@ def import_download(
     people: Sequence[Person] = (),
     worksheet: Mapping[str, Entry] | None = None,
     arrived: datetime | None = None,
+    of_nobody: Sequence[str] = (),
 ) -> list[Imported]:
     """Import the download at `path` for `lab` (its name); return a list of `Imported`, by student.
 
     `people`: the roster. `worksheet`: Moodle's grading worksheet as `moodle.read_worksheet` gives it, whose record of
     each last change is when the file arrived. `arrived`: the teacher's word on that, a datetime; else it is now.
+    `of_nobody`: how names of files begin that the teacher leaves out.
     """
     now = datetime.now(UTC)
     with open_download(path) as download:
-        files, told = _by_student(download, people, worksheet)
+        files, lost = _by_student(download, people, worksheet)
+        if not files and not any(readings(name) for name in download.names):
+            raise ClassError(
+                f"{path}: nothing in it has a name as Canvas, Moodle or folders of students give them, such as "
+                "lovelaceada_1234_56789_lab.ipynb. Import the file as it was downloaded, or one folder a student."
+            )
+        keys = {_key(name, one) for sent in files.values() for name, _ in sent for one in readings(name)}
+        remember_unplaced(course, lab, keys, lost)
+        leave_out(course, lab, of_nobody)
+        settled = left_out(course, lab)
+        told = [Imported(one.name, "left out" if one.key in settled else "nobody's", one.why) for one in lost]
         for student, sent in sorted(files.items()):
             times = [worksheet[s.number].modified for _, s in sent if worksheet and s.number in worksheet]
             by_platform = max((time for time in times if time is not None), default=None)
             when, by = (arrived, TEACHER) if arrived else (by_platform, PLATFORM) if by_platform else (now, IMPORTED)
             told.append(_take(course, lab, student, sent, download, when, by))
-    if not told:
-        raise ClassError(
-            f"{path}: nothing in it has a name as Canvas, Moodle or folders of students give them, such as "
-            "lovelaceada_1234_56789_lab.ipynb. Import the file as it was downloaded, or one folder a student."
-        )
+        remember_names(course, lab, {one.student: one.came_as for one in told if one.came_as})
     return sorted(told, key=lambda one: (one.student, one.action))
 
 
 def _by_student(download, people, worksheet):
-    """Return {student: [(name, Sent)]} and the list of what is no one's or contested."""
-    files, told, claims = defaultdict(list), [], defaultdict(set)
+    """Return {student: [(name, Sent)]} and the `Unplaced`s: what is no one's or contested."""
+    files, lost, claims = defaultdict(list), [], defaultdict(set)
+
+    def lose(name, why, may_be=()):
+        found = readings(name)
+        sha = _sha(download, name)
+        lost.append(Unplaced(shown(name), _key(name, found[0] if found else None), why, sha, tuple(may_be)))
+
     for name in download.names:
         found = readings(name)
         if not found:
             continue
         try:
             student, sent = owner_of(found, people, worksheet)
-        except Unsure as why:
-            told.append(Imported(shown(name), "nobody's", str(why)))
+        except Unsure as unsure:
+            lose(name, str(unsure), unsure.may_be)
             continue
         files[student].append((name, sent))
         claims[student].add((sent.platform, sent.number, sent.who))
     for student, whose in claims.items():
-        if len(whose) > 1:
+        why = not_a_student(student)
+        if why:
+            why = f"{shown(student)} can't be a student's name: {why}."
+        elif len(whose) > 1:
             names = ", ".join(sorted(shown(f"{who} {number}".strip()) for _, number, who in whose))
-            del files[student]
-            told.append(Imported(student, "nobody's", f"two students' files would become this one's: {names}."))
-    return files, told
+            why = f"two students' files would become {student}'s: {names}."
+        for name, _ in files.pop(student) if why else ():
+            lose(name, why, [student])
+    for name in _nameless(download, files):
+        lose(name, "its name says nobody's name. Put it at submitted/STUDENT/LAB/LAB.ipynb, or leave it out.")
+    return files, lost
+
+
+def _nameless(download, files):
+    """Yield the notebooks of nobody's, but for those deep in the folder of a student who is known."""
+    known = {one.who for sent in files.values() for _, one in sent if one.platform == FOLDERS}
+    for name in download.names:
+        parts = [part for part in name.replace("\\", "/").split("/") if part]
+        hidden = any(part.startswith((".", "__MACOSX")) for part in parts)
+        if name.casefold().endswith(".ipynb") and not (readings(name) or hidden or parts[0] in known):
+            yield name
+
+
+def _key(name, sent):
+    """What a platform calls a file's sender by, the same in its next download; a file without one is its own."""
+    return f"{sent.platform} {sent.who} {sent.number}".strip() if sent else shown(name)
+
+
+def _sha(download, name):
+    try:
+        return sha_of(download.read(name))
+    except Unreadable:
+        return ""
 
 
 def _take(course, lab, student, sent, download, arrived, by):
     folder = course.submitted(student, lab)
-    if why := not_a_student(student):
-        return Imported(shown(student), "nobody's", f"this can't be a student's name: {why}.")
     if any(place.is_symlink() for place in (folder, folder.parent)):
         return Imported(student, "refused", f"{folder} is a symbolic link. Remove it and import again.")
     late = " The platform calls it late." if any(one.late for _, one in sent) else ""
@@ -104,13 +150,16 @@ def _take(course, lab, student, sent, download, arrived, by):
     except Unreadable as problem:
         data, why = None, f"The notebook was not read: {problem}"
     before = target.read_bytes() if target.is_file() and not target.is_symlink() else None
+    of = next((one for name, one in sent if chosen is not None and name == names[chosen]), sent[0][1])
+    came_as = CameAs(of.platform, of.who, of.number, of.attachment)
     if data is None:
-        return _refuse(course, lab, student, target, before, why, arrived, by)
+        _refuse(course, lab, student, target, before, why, arrived, by)
+        return Imported(student, "refused", why, came_as)
     note_attempt(course, student, lab, data, arrived, by)
-    if before == data:
-        return Imported(student, "same", late.strip())
-    atomic.write(target, data)
-    return Imported(student, "changed" if before is not None else "new", late.strip())
+    if before != data:
+        atomic.write(target, data)
+    action = "same" if before == data else "changed" if before is not None else "new"
+    return Imported(student, action, late.strip(), came_as)
 
 
 def _refuse(course, lab, student, target, before, why, arrived, by):
@@ -120,4 +169,3 @@ def _refuse(course, lab, student, target, before, why, arrived, by):
         if read_attempt(course, student, lab, kept) == before:
             target.unlink()
     note_attempt(course, student, lab, None, arrived, by, why)
-    return Imported(student, "refused", why)

@@ -14,6 +14,8 @@ from grader.classroom.csv_cells import plain_csv
 from grader.classroom.folders import ClassError
 from grader.intake.roster import read_table
 
+#: The heading of what a teacher writes to a student, as HTML.
+COMMENTS = "Feedback comments"
 _ABOUT = ("Full name", "Email address", "ID number", "Username")
 _DAY = re.compile(r"^\w+,\s*")
 _FORMATS = ("%d %B %Y, %I:%M %p", "%d %B %Y, %H:%M", "%B %d, %Y, %I:%M %p", "%d/%m/%Y, %H:%M", "%Y-%m-%d %H:%M:%S")
@@ -58,9 +60,12 @@ def read_time(text: str, zone: tzinfo = UTC) -> datetime | None:
     return None
 
 
-def filled_worksheet(entries: Mapping[str, Entry], scores: Mapping[str, float], most: float) -> str:
+def filled_worksheet(
+    entries: Mapping[str, Entry], scores: Mapping[str, float], most: float, comments: Mapping[str, str] | None = None
+) -> str:
     """Return the worksheet's text with the Grade of each number in `scores` filled in, out of `most`.
 
+    `comments`: number -> HTML, for the column that Moodle has for them, where it is there.
     What has no score keeps an empty Grade: Moodle leaves those as they are. Cells are escaped (`csv_cells.plain_cell`).
     """
     headings = list(next(iter(entries.values())).row)
@@ -70,6 +75,7 @@ def filled_worksheet(entries: Mapping[str, Entry], scores: Mapping[str, float], 
     rows = [headings]
     for number, entry in entries.items():
         row = {**entry.row, "Grade": f"{scores[number]:.2f}" if number in scores else ""}
+        row[COMMENTS] = (comments or {}).get(number, row.get(COMMENTS, ""))
         if "Maximum Grade" in row and number in scores:
             _refuse_another_maximum(row["Maximum Grade"], most)
         rows.append([row.get(heading, "") for heading in headings])

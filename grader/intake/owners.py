@@ -12,7 +12,7 @@ both, and the roster decides.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from grader.intake.moodle import Entry
@@ -26,17 +26,25 @@ _MOODLE = re.compile(r"(?P<who>[^_]+)_(?P<number>\d+)_assignsubmission_(?P<kind>
 
 @dataclass(frozen=True)
 class Sent:
-    """One way to read a name in a download: `file` of `who`, who has this `number`; `late`: the platform says so."""
+    """One way to read a name in a download: `file` of `who`, who has this `number`; `late`: the platform says so.
+
+    `attachment`: the number that Canvas gave the file itself.
+    """
 
     platform: str
     who: str
     number: str
     file: str
     late: bool = False
+    attachment: str = ""
 
 
 class Unsure(Exception):
-    """It can't be told whose it is; the text says why and what would tell."""
+    """It can't be told whose it is; the text says why and what would tell. `may_be`: students whose it may be."""
+
+    def __init__(self, why: str, may_be: Iterable[str] = ()):
+        super().__init__(why)
+        self.may_be = tuple(sorted(set(may_be)))
 
 
 def readings(path: str) -> list[Sent]:
@@ -59,13 +67,13 @@ def readings(path: str) -> list[Sent]:
 def _canvas(name):
     anonymous = _ANONYMOUS.fullmatch(name)
     if anonymous:
-        return [Sent(CANVAS, "", anonymous[1], anonymous[3])]
+        return [Sent(CANVAS, "", anonymous[1], anonymous[3], attachment=anonymous[2])]
     found, position = [], 0
     while match := _CANVAS.search(name, position):
         told, file = name[: match.start()], name[match.end() :]
         who = told.removesuffix("_LATE")
         if who and file:
-            found.append(Sent(CANVAS, who, match[1], file, late=who != told))
+            found.append(Sent(CANVAS, who, match[1], file, who != told, match[2]))
         position = match.start() + 1
     return found
 
@@ -76,17 +84,56 @@ def owner_of(found: list[Sent], people: Sequence[Person], worksheet: Mapping[str
     if people and len(found) > 1:
         # who chooses a name of theirs with care can make a second reading: then the numbers must all speak for one
         if not any(person.canvas_id for person in people):
-            raise Unsure("it can be read in several ways. Add a column canvas_id to roster.csv, which tells.")
+            known = {student for student, _ in owners}
+            raise Unsure("it can be read in several ways. Add a column canvas_id to roster.csv, which tells.", known)
         numbers = {sent.number for sent in found}
         owners += [(person.student, found[0]) for person in people if person.canvas_id in numbers]
     students = {student for student, _ in owners}
     if len(students) == 1:
         return owners[0]
-    sent = found[0]
     if students:
-        raise Unsure(f"it can be read as {' or '.join(sorted(students))}'s. Put it into the right folder by hand.")
+        several = " or ".join(sorted(students))
+        raise Unsure(f"it can be read as {several}'s. Put it into the right folder by hand.", students)
+    why, may_be = _conflict(found[0], people, worksheet)
+    raise Unsure(f"{why}. If it is theirs, correct roster.csv, then import again.", may_be)
+
+
+def likely(text: str, people: Sequence[Person]) -> list[str]:
+    """Return the students of the roster whom `text`, the name of a folder, may mean, whatever its case and order."""
+    wanted = same_name(text)
+    return [person.student for person in people if wanted and wanted in {same_name(one) for one in _called(person)}]
+
+
+def _called(person):
+    yield from (person.student, person.full_name, person.email, person.login, person.sis_id, person.canvas_id)
+    # as an import without a roster calls them
+    yield from (f"{one} {person.canvas_id}" for one in (person.full_name, *_canvas_names(person)))
+
+
+def _conflict(sent, people, worksheet):
+    """Return what keeps `sent` from being somebody's, in words, and the students whose it may be."""
     known = f"{sent.who} {sent.number}".strip()
-    raise Unsure(f"nobody in the roster is {known!r}. Add a row with that name or number to roster.csv, import again.")
+    nobody = f"nobody in the roster is {known!r}"
+    if sent.platform == FOLDERS:
+        near = likely(sent.who, people)
+        return f"no student is called {sent.who}" + (f"; {', '.join(near)} is" if near else ""), near
+    if sent.platform == MOODLE:
+        entry = (worksheet or {}).get(sent.number)
+        if entry is None:
+            return f"{nobody} (a worksheet, --worksheet FILE, would tell who participant {sent.number} is)", ()
+        about = ", ".join(one for one in (entry.email, entry.id_number, entry.login) if one)
+        told = f"participant {sent.number} is {entry.name} ({about or 'no address'}) in the worksheet"
+        return f"{told}, and nobody in the roster", likely(entry.name, people)
+    for person in people:
+        if person.canvas_id == sent.number:
+            told = f"{person.student} is {person.full_name or 'without a name'}, the file is {sent.who or 'nameless'}'s"
+            return f"{sent.number} is there under another name: {told}", [person.student]
+    namesakes = [person for person in people if _run_together(sent.who) in _canvas_names(person)]
+    if namesakes:
+        told = ", ".join(f"{one.student} has canvas_id {one.canvas_id}" for one in namesakes)
+        told = f"{sent.who} is there under another number: {told}, the file has {sent.number}"
+        return told, [person.student for person in namesakes]
+    return nobody, ()
 
 
 def entry_of(student: str, people: Sequence[Person], worksheet: Mapping[str, Entry]) -> str | None:
@@ -118,10 +165,13 @@ def _is_canvas(sent, person):
         return False
     if not sent.who:  # anonymous
         return bool(person.canvas_id)
+    return _run_together(sent.who) in _canvas_names(person)
+
+
+def _canvas_names(person):
     name = person.full_name
     one, _, other = name.partition(",") if "," in name else name.rpartition(" ")
-    written = {_run_together(text) for text in (name, person.last + person.first, other + one)}
-    return _run_together(sent.who) in written - {""}
+    return {_run_together(text) for text in (name, person.last + person.first, other + one)} - {""}
 
 
 def _is_entry(person, entry):

@@ -9,17 +9,18 @@ import csv
 import io
 import re
 import unicodedata
-from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterator
+from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 
 from grader.classroom.folders import ClassError, CourseFolder, not_a_student
 
 LIMIT = 20 * 1024 * 1024  # bytes
 
+_STUDENT = ("student_id", "student id", "username", "sis login id", "login", "netid")
 #: field -> the headings that mean it, in lower case.
 _HEADINGS = {
-    "student": ("student_id", "student id", "username", "sis login id", "login", "netid"),
+    "student": _STUDENT,
     "name": ("name", "full name", "fullname"),
     "first": ("first name", "first_name", "firstname", "given name"),
     "last": ("last name", "last_name", "lastname", "surname", "family name"),
@@ -51,27 +52,45 @@ class Person:
         return self.name or " ".join(part for part in (self.first, self.last) if part)
 
 
-def read_roster(course: CourseFolder, path: Path | None = None) -> list[Person]:
+def read_roster(
+    course: CourseFolder, path: Path | None = None, tell: Callable[[str], object] = lambda line: None
+) -> list[Person]:
     """Return the `Person`s of `course`'s roster.csv (or of the file at `path`), [] where it has none.
 
-    Raises ClassError for what is no roster, and for a student who stands in it twice.
+    A row that can't be right is skipped, and `tell` hears of it: one that names no student, or what can't be one's
+    name, or whose name or number an earlier row has. Raises ClassError for what is no roster.
     """
     place = path or course.root / "roster.csv"
     if path is None and not place.exists():
         return []
-    people, lines = [], {}
+    people, lines, skipped = [], {}, 0
     for line, person in _people(place):
-        why = not_a_student(person.student)
+        why = _odd(person, line, lines)
         if why:
-            raise ClassError(f"{place}, line {line}: {person.student!r} can't be a student's name: {why}.")
-        for key in ("student", "canvas_id"):
-            value = getattr(person, key)
-            first = lines.setdefault((key, value.casefold()), line)
-            if value and first != line:
-                twice = f"{value!r} stands in it twice ({key}), in lines {first} and {line}"
-                raise ClassError(f"{place}: {twice}. Remove one.")
-        people.append(person)
+            skipped += 1
+            tell(f"{place}, line {line}: {why}. The row is skipped.")
+        else:
+            people.append(person)
+    if skipped and not people:
+        raise ClassError(f"{place} has no row that can be a student's. Correct it; each wrong row is named above.")
     return people
+
+
+def _odd(person, line, lines):
+    """Return why the row can't be right, None for one that can; `lines` knows which line had what."""
+    if not person.student:
+        return "it names no student"
+    if any("\n" in value for value in astuple(person)):
+        return "a quotation mark that is not closed makes one row of it and the lines above it. Close it, or remove it"
+    why = not_a_student(person.student)
+    if why:
+        return f"{person.student!r} can't be a student's name: {why}"
+    keys = [(key, getattr(person, key).casefold()) for key in ("student", "canvas_id") if getattr(person, key)]
+    for key, value in keys:
+        if (key, value) in lines:
+            return f"{getattr(person, key)!r} stands in line {lines[key, value]} already ({key})"
+    lines.update(dict.fromkeys(keys, line))
+    return None
 
 
 def read_table(path: Path | str) -> Iterator[tuple[int, dict[str, str]]]:
@@ -93,7 +112,8 @@ def read_table(path: Path | str) -> Iterator[tuple[int, dict[str, str]]]:
         headings = [heading.strip() for heading in next(reader, [])]
         for row in reader:
             if any(cell.strip() for cell in row):
-                yield reader.line_num, dict(zip(headings, (cell.strip() for cell in row), strict=False))
+                cells = [cell.strip() for cell in row] + [""] * len(headings)
+                yield reader.line_num, dict(zip(headings, cells, strict=False))
     except csv.Error as error:
         raise ClassError(f"{path}, line {reader.line_num}: {error}.") from None
 
@@ -112,7 +132,7 @@ def _people(path):
             continue  # Canvas's second row, and the student that it makes for tests
         told = {field.name: _first(row, field.name, canvas) for field in fields(Person)}
         told["student"] = told["student"] or told["email"]
-        if not told["student"]:
+        if not told["student"] and not row.keys() & {"student", *_STUDENT, *_HEADINGS["email"]}:
             raise ClassError(
                 f"{path}, line {line}: no column says which folder under submitted/ is this student's. Name one of the "
                 f"columns `student` (there are: {', '.join(row) or 'none'})."

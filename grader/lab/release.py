@@ -147,7 +147,7 @@ def _promise(lab, cell):
     if cell is None or cell.role != "exercise":
         return ""
     exercise = lab.exercise(cell.exercise)
-    checked = "Read by a person." if exercise.manual else f"Oracle: {exercise.statement.oracle}."
+    checked = "Read by a person." if exercise.manual else f"Checked against: {exercise.statement.oracle}."
     return f"\n\n*{cell.points:g} point{'' if cell.points == 1 else 's'}. {checked}*"
 
 

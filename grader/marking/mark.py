@@ -11,6 +11,7 @@ process: what it holds of a submission is text, and values read as the kind of e
 | timed_out | it did not come to an end |
 | unreadable | the file is no notebook |
 | refused | the file was not read: too large |
+| unplaced | nothing was handed in, but what could not be placed may be theirs: no mark, never a zero |
 | grader_failed | the grader or the lab failed: no mark, never a zero to count |
 """
 
@@ -24,7 +25,7 @@ from grader.sandbox import Sandbox
 from grader.submission.read import TooLarge, Unreadable
 from grader.submission.rebuild import rebuild
 
-STATES = ("graded", "missing", "crashed", "timed_out", "unreadable", "refused", "grader_failed")
+STATES = ("graded", "missing", "crashed", "timed_out", "unreadable", "refused", "unplaced", "grader_failed")
 
 
 @dataclass(frozen=True)

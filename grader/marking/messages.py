@@ -3,6 +3,7 @@
 import struct
 import time
 
+from grader.marking.bounds import bounded
 from grader.marking.result_types import Kind, Malformed
 from grader.sandbox import SandboxStopped
 from grader.sandbox.bootstrap import framed
@@ -41,7 +42,11 @@ class Messages:
         return self.receive(length, deadline).decode("utf-8", "replace")
 
     def value(self, kind: Kind, deadline: float) -> object:
-        """Return the value of `kind` that comes. Raises Malformed where it is of no such kind, or too much in all."""
+        """Return the value of `kind` that comes.
+
+        Raises Malformed where it is of no such kind, or too much in all, and OutOfBounds for one that was read whole
+        and is more than a judge should look at.
+        """
         left = MOST  # lists of arrays may each keep to their limit and be too much together
 
         def within(count):
@@ -52,6 +57,8 @@ class Messages:
             return self.receive(count, deadline)
 
         try:
-            return kind.read(within)
+            return bounded(kind.read(within))
+        except Malformed:
+            raise
         except (ValueError, OverflowError, MemoryError) as problem:
             raise Malformed(str(problem) or "more than can be held") from None

@@ -4,18 +4,14 @@ What goes wrong with one exercise costs only that one. A cell that hangs is left
 question that hangs is not asked again. Each round settles something, so there is an end.
 """
 
-import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 
-import numpy as np
-
-from course.checks.compare import show
 from grader.inside.values import pack
 from grader.lab.secret_draw import drawing
-from grader.lab.spec import Case, Lab, Marking
-from grader.marking.questions import Answer, SandboxedSubmission, SetUpFailed, Stopped
+from grader.lab.spec import Lab, Marking
+from grader.marking.judge import Judge, JudgeFailed, NotJudged
+from grader.marking.questions import SandboxedSubmission, SetUpFailed, Stopped
 from grader.marking.speed_test import race
 from grader.sandbox import SandboxUnavailable
 from grader.submission.rebuild import Rebuilt
@@ -69,24 +65,30 @@ def ask_all(lab: Lab, rebuilt: Rebuilt, secret: bytes, sandbox: Callable) -> Ask
     for exercise in lab.exercises:
         if not exercise.manual:
             _draw(exercise, secret, asked)
-    for _ in range(2 * len(lab.exercises) + SPARE_ROUNDS):
-        open_ = [exercise for exercise in lab.exercises if not asked.is_settled(exercise)]
-        to_ask = [exercise for exercise in open_ if None in asked.results[exercise.name]]
-        if to_ask:
-            try:
-                rebuilt = _round(lab, rebuilt, to_ask, asked, sandbox)
-            except (ValueError, OSError) as failure:
-                # a file or module that the lab names isn't there; no process to be had
-                asked.failed.update({e.name: f"its sandbox could not be made: {failure}" for e in to_ask})
-        elif open_:
-            _race(lab, rebuilt, open_[0], asked, sandbox, secret)
-        else:
-            return asked
+    with Judge(lab, sandbox) as judge:
+        _settle(lab, rebuilt, secret, sandbox, judge, asked)
     for exercise in lab.exercises:
         if not asked.is_settled(exercise):
             why = "too many cells of this notebook hang, or end the Python they run in"
             asked.hung[exercise.name] = ("timed_out", why)
     return asked
+
+
+def _settle(lab, rebuilt, secret, sandbox, judge, asked):
+    """Ask in rounds, until all is settled or there were too many."""
+    for _ in range(2 * len(lab.exercises) + SPARE_ROUNDS):
+        open_ = [exercise for exercise in lab.exercises if not asked.is_settled(exercise)]
+        to_ask = [exercise for exercise in open_ if None in asked.results[exercise.name]]
+        if to_ask:
+            try:
+                rebuilt = _round(lab, rebuilt, to_ask, asked, sandbox, judge)
+            except (ValueError, OSError) as failure:
+                # a file or module that the lab names isn't there; no process to be had
+                asked.failed.update({e.name: f"its sandbox could not be made: {failure}" for e in to_ask})
+        elif open_:
+            _race(lab, rebuilt, open_[0], asked, sandbox, secret, judge)
+        else:
+            return
 
 
 def _draw(exercise, secret, asked):
@@ -101,14 +103,14 @@ def _draw(exercise, secret, asked):
     asked.cases[exercise.name], asked.results[exercise.name] = cases, [None] * len(cases)
 
 
-def _round(lab, rebuilt, open_, asked, sandbox):
+def _round(lab, rebuilt, open_, asked, sandbox, judge):
     """Ask what is open in one sandbox; return the submission as it is to be run in the next."""
     steps = rebuilt.steps
     seconds = lab.seconds + 60 + sum(e.seconds * len(asked.cases[e.name]) for e in open_)
     with SandboxedSubmission(lab, [step.text for step in steps], sandbox, seconds) as submission:
         try:
             submission.run_cells()
-            _ask_open(lab, steps, open_, asked, submission)
+            _ask_open(steps, open_, asked, submission, judge)
         except SetUpFailed as failure:
             asked.failed.update({e.name: f"the sandbox could not be set up: {failure}" for e in open_})
         except Stopped as stopped:
@@ -130,15 +132,17 @@ def _without_the_cell(rebuilt, stopped, open_, asked):
     return rebuilt.without(step)
 
 
-def _ask_open(lab, steps, open_, asked, submission):
+def _ask_open(steps, open_, asked, submission, judge):
     for exercise in open_:
         try:
-            if not _ask(exercise, steps, asked, submission):
+            if not _ask(exercise, steps, asked, submission, judge):
                 return  # the others are asked in the next round
         except SandboxUnavailable:
             raise
-        except (Exception, SystemExit) as failure:  # a lab's judge or oracle; whatever it raises is the lab's fault
-            asked.failed[exercise.name] = f"{_judge_of(exercise)} raised {_told(lab, failure)}"
+        except JudgeFailed as failure:  # of the lab's own solution, too
+            asked.failed[exercise.name] = f"{_judge_of(exercise)} {failure}"
+        except Exception as failure:  # what an answer works against, or the words of a question: the lab's own code
+            asked.failed[exercise.name] = f"asking it failed: {type(failure).__name__}: {failure}"
 
 
 def _judge_of(exercise):
@@ -148,15 +152,7 @@ def _judge_of(exercise):
     return f"its {kind} {getattr(judge, '__name__', '')}".rstrip()
 
 
-def _told(lab, failure):
-    """Return what was raised, with the line of the lab's own folder in which it was."""
-    frames = traceback.extract_tb(failure.__traceback__)
-    own = [frame for frame in frames if lab.folder and Path(frame.filename).parent == Path(lab.folder)]
-    place = f" ({Path(own[-1].filename).name}, line {own[-1].lineno})" if own else ""
-    return f"{type(failure).__name__}: {failure}{place}"
-
-
-def _ask(exercise, steps, asked, submission):
+def _ask(exercise, steps, asked, submission, judge):
     """Ask one exercise; return whether this sandbox can be asked more."""
     results = asked.results[exercise.name]
     for number, case in enumerate(asked.cases[exercise.name]):
@@ -173,12 +169,15 @@ def _ask(exercise, steps, asked, submission):
             errors = [submission.errors[number] for number in mine if number in submission.errors]
             asked.absent[exercise.name] = errors[-1] if errors else ""
             break
-        results[number] = Result(problem(exercise, case, answer))
+        try:
+            results[number] = Result(judge.problem(exercise, case, answer))
+        except NotJudged as wrong:
+            _give_up_group(exercise, asked, number, Result(str(wrong)))
     return True
 
 
 def _give_up_group(exercise, asked, number, result):
-    # one wrong case loses its group, so the group's other questions need no sandbox each to hang in
+    # one wrong case loses its group, so the group's other questions need neither sandbox nor judge each to hang in
     cases, results = asked.cases[exercise.name], asked.results[exercise.name]
     for other, case in enumerate(cases):
         if results[other] is None and case.group == cases[number].group:
@@ -186,32 +185,16 @@ def _give_up_group(exercise, asked, number, result):
     results[number] = result
 
 
-def _race(lab, rebuilt, exercise, asked, sandbox, secret):
+def _race(lab, rebuilt, exercise, asked, sandbox, secret, judge):
     case, draw = asked.cases[exercise.name][-1], drawing(secret, f"{exercise.name} race")
     try:
         cells = [step.text for step in rebuilt.steps]
-        asked.races[exercise.name] = Result(race(lab, cells, exercise, case, sandbox, draw))
+        asked.races[exercise.name] = Result(race(lab, cells, exercise, case, sandbox, draw, judge))
     except Stopped as stopped:
         asked.races[exercise.name] = Result(f"in the race: {stopped.why}", stopped.state)
+    except NotJudged as wrong:
+        asked.races[exercise.name] = Result(f"in the race, {wrong}")
     except SandboxUnavailable:
         raise
     except Exception as failure:
         asked.failed[exercise.name] = f"the race failed: {type(failure).__name__}: {failure}"
-
-
-def problem(exercise: Marking, case: Case, answer: Answer) -> str | None:
-    """Return None when `answer` is right, else what is said of it: the question, what came, what was expected."""
-    question = exercise.statement.question(case)
-    if answer.kind == "raised":
-        return f"{question} raised {answer.text}"
-    if answer.kind == "other kind":
-        return f"{question} gave {answer.text}, where {exercise.kind(case).describe()} is asked for"
-    complaint = exercise.statement.complaint(case, answer.value)
-    return None if complaint is None else f"{question} gave {_shown(answer.value)}; {complaint}"
-
-
-def _shown(value):
-    # an array may be as large as its kind allows; as a list it would be fifty times that
-    if isinstance(value, np.ndarray) and value.size > 1000:
-        return f"{show(value.ravel()[:100])}, {value.size} elements"
-    return show(value)

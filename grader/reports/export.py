@@ -1,42 +1,36 @@
 """`export`: a lab's scores as files that Canvas and Moodle import, late penalties and manual marks counted.
 
-A student whose mark isn't whole yet (the grader failed, or a person's mark is due) gets an empty cell: never a zero.
+A student whose mark isn't whole yet (the grader failed, or a person's mark is due; what could
+not be placed may be theirs) gets an empty cell: never a zero.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 
 from grader.classroom import atomic
-from grader.classroom.class_file import ClassFile
 from grader.classroom.csv_cells import plain_csv
 from grader.classroom.folders import ClassError
-from grader.intake.moodle import filled_worksheet, read_worksheet
+from grader.intake.moodle import COMMENTS, filled_worksheet, read_worksheet
 from grader.intake.owners import entry_of
 from grader.intake.roster import Person
-from grader.lab.spec import Lab
-from grader.reports.gradebook import Manual, read_gradebook
+from grader.reports.comments import comment, is_ours
+from grader.reports.lab_totals import Total, standing_totals
 from grader.runs.assignment import Assignment
-from grader.runs.grade import Graded, standing
-
-
-@dataclass(frozen=True)
-class Total:
-    """What a student gets for a lab: `score` out of `most`, None while it isn't whole; `note` says why."""
-
-    student: str
-    score: float | None
-    most: float
-    note: str = ""
 
 
 def write_exports(
-    assignment: Assignment, canvas: Path | None = None, moodle: Path | None = None, worksheet: Path | None = None
+    assignment: Assignment,
+    canvas: Path | None = None,
+    moodle: Path | None = None,
+    worksheet: Path | None = None,
+    missing: str = "zero",
 ) -> list[str]:
-    """Write the files asked for (paths, or None); return lines on what is in them and what isn't."""
+    """Write the files asked for (paths, or None); return lines on what is in them and what isn't.
+
+    `missing`: what who has handed in nothing gets, one of `lab_totals.MISSING`.
+    """
     course, lab, rules, people = assignment.course, assignment.lab, assignment.rules, assignment.people
-    graded, waiting = standing(assignment)
-    totals = totals_of(lab, rules, graded, waiting, read_gradebook(course, lab))
+    totals = standing_totals(assignment, missing)
     most = totals[0].most if totals else lab.points
     lines = []
     if canvas:
@@ -51,44 +45,12 @@ def write_exports(
                 "submitted/, then import and grade again."
             )
     if moodle and worksheet:
-        lines += _worksheet(totals, people, moodle, read_worksheet(worksheet, rules.timezone), most)
+        lines += _worksheet(totals, people, moodle, read_worksheet(worksheet, rules.timezone), most, lab.name)
     elif moodle:
         _write(moodle, moodle_file(totals, people, lab.name))
         lines.append(f"{moodle}: {len(totals)} students. Moodle: Grades, Import, CSV file.")
     lines += [f"{total.student}: no score yet ({total.note})." for total in totals if total.score is None]
     return lines
-
-
-def totals_of(
-    lab: Lab,
-    rules: ClassFile,
-    graded: Sequence[Graded],
-    waiting: Sequence[str],
-    book: Mapping[str, Mapping[str, Manual]],
-) -> list[Total]:
-    """Return a `Total` a student. `graded`, `waiting`: as `grade.standing` gives; `book`: as `read_gradebook` gives."""
-    most = rules.lab(lab.name).points or lab.points
-    found = [_total(lab, one, book.get(one.student, {}), most) for one in graded]
-    found += [Total(student, None, most, "not marked yet") for student in waiting]
-    return sorted(found, key=lambda total: total.student)
-
-
-def _total(lab, one, entered, most):
-    scores, pending = [], []
-    for row in one.rows:
-        theirs = entered.get(row.exercise)
-        if theirs is not None and theirs.score is not None:
-            scores.append(theirs.score)
-        elif row.is_pending:
-            pending.append(f"{row.exercise}: our side failed, mark it again")
-        elif lab.exercise(row.exercise).manual and row.state == "graded":
-            pending.append(f"{row.exercise}: waits for a person's mark")
-        else:
-            scores.append(row.score)
-    if pending:
-        return Total(one.student, None, most, "; ".join(pending))
-    score = sum(scores) * (1 - one.cost) * (most / lab.points if lab.points else 1.0)
-    return Total(one.student, round(max(0.0, score), 4), most, f"late: -{one.cost:.0%}" if one.cost else "")
 
 
 def canvas_file(totals: Sequence[Total], people: Sequence[Person], column: str, most: float) -> tuple[str, list[str]]:
@@ -122,16 +84,25 @@ def _number(score):
     return "" if score is None else f"{score:.4g}" if score < 1000 else f"{score:.2f}"
 
 
-def _worksheet(totals, people, path, entries, most):
-    scores, lost = {}, []
+def _worksheet(totals, people, path, entries, most, lab):
+    scores, comments, lost, kept = {}, {}, [], 0
     for total in totals:
         number = entry_of(total.student, people, entries)
         if number is None:
             lost.append(total.student)
-        elif total.score is not None:
+            continue
+        theirs = not is_ours(lab, entries[number].row.get(COMMENTS, ""))
+        kept += theirs
+        if total.score is not None:
             scores[number] = total.score
-    _write(path, filled_worksheet(entries, scores, most))
+            if not theirs:
+                comments[number] = comment(lab, total)
+    _write(path, filled_worksheet(entries, scores, most, comments))
     lines = [f"{path}: {len(scores)} of {len(entries)} rows filled in. Moodle: Upload grading worksheet."]
+    if COMMENTS not in next(iter(entries.values())).row:
+        lines.append(f"It has no column {COMMENTS!r}: to give comments too, turn that feedback type on in Moodle.")
+    if kept:
+        lines.append(f"{kept} comments of persons stay as they are.")
     if lost:
         lines.append(f"{len(lost)} students are not in the worksheet: {', '.join(lost[:5])}.")
     return lines

@@ -33,6 +33,7 @@ WORDS = {
     "timed_out": ("✕", "did not come to an end"),
     "unreadable": ("✕", "the notebook could not be read"),
     "refused": ("✕", "the notebook was not read"),
+    "unplaced": ("…", "no mark yet: it is not clear which notebook is yours, ask your teacher"),
     "grader_failed": ("…", "no mark yet: our side failed, it will be marked again"),
 }
 
@@ -46,7 +47,7 @@ def write_feedback(assignment: Assignment, students: Collection[str] = ()) -> tu
     for one in graded:
         if (students and one.student not in students) or not_a_student(one.student):
             continue
-        if all(row.state == "missing" for row in one.rows) and not one.sha:
+        if all(row.state in ("missing", "unplaced") for row in one.rows) and not one.sha:
             continue  # who handed in nothing gets no page
         path = course.feedback(one.student, lab.name)
         refuse_links(path)
@@ -106,7 +107,7 @@ def _score(mark, remark):
     """Return the exercise's points, or None where there is no mark yet."""
     if remark.score is not None:
         return remark.score
-    unmarked = mark.state == "grader_failed" or (mark.manual and mark.state == "graded")
+    unmarked = mark.state in ("grader_failed", "unplaced") or (mark.manual and mark.state == "graded")
     return None if unmarked else mark.score
 
 

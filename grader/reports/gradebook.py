@@ -57,7 +57,7 @@ def write_gradebook(
             with _one_commit(book):
                 for one in entered[first : first + TOGETHER]:
                     _write_person(book, people.get(one.student, Person(one.student)))
-                    if one.sha or any(row.state != "missing" for row in one.rows):
+                    if one.sha or any(row.state not in ("missing", "unplaced") for row in one.rows):
                         flagged += _write_marks(book, lab, rules, one, cells)
                     else:
                         flagged += _withdraw(book, lab, one, cells)

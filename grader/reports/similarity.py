@@ -2,7 +2,8 @@
 
 Winnowing (Schleimer, Wilkerson, Aiken 2003): an answer becomes a row of words in which every name, number and text of
 the student's own is one sign; of its runs of `RUN` words some are kept as fingerprints. What the release gives, and
-what much of the class shares, counts for nothing. Comments, layout and names don't matter.
+what much of the class shares, counts for nothing; how much that was is told, and who shares the same of it: a large
+group that copied looks like a habit of the class. Comments, layout and names don't matter.
 
 JPlag does the same and more, and wants Java on the machine that grades: eighty lines here want nothing.
 """
@@ -11,7 +12,7 @@ import hashlib
 import keyword
 import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -40,6 +41,21 @@ class Pair:
     common: int
 
 
+@dataclass(frozen=True)
+class Likeness:
+    """What a class's answers have in common: the `pairs` much alike, the most alike first, and their `clusters`.
+
+    `clusters`: students each of whom is in a pair with another of them. `dropped`: passages left out as common, which
+    more than `many` students have. `together`: groups that share exactly the same of these, and how many passages.
+    """
+
+    pairs: tuple[Pair, ...]
+    clusters: tuple[tuple[str, ...], ...] = ()
+    dropped: int = 0
+    many: float = 0
+    together: tuple[tuple[int, tuple[str, ...]], ...] = ()
+
+
 def lines(assignment: Assignment, least: float = 0.5) -> list[str]:
     """Return the report on the answers that count as lines; `least`: the share from which on two are alike."""
     course, lab = assignment.course, assignment.lab
@@ -55,23 +71,38 @@ def lines(assignment: Assignment, least: float = 0.5) -> list[str]:
     return report(similar(answers, given, least), len(answers))
 
 
-def similar(answers: Mapping[str, str], given: str = "", least: float = 0.5) -> list[Pair]:
-    """Return the `Pair`s that share at least `least`, the most alike first. `answers`: student -> source text.
+def similar(answers: Mapping[str, str], given: str = "", least: float = 0.5) -> Likeness:
+    """Return the `Likeness` of `answers`, student -> source text: its pairs share at least `least`.
 
     `given`: the release's text, which everybody has.
     """
-    prints = {student: fingerprints(text) for student, text in answers.items()}
-    everyone = Counter(one for found in prints.values() for one in found)
-    many = max(3, COMMON * len(prints))
-    free = fingerprints(given) | {one for one, count in everyone.items() if count > many}
-    own = {student: found - free for student, found in prints.items() if len(found - free) >= FEWEST}
+    released = fingerprints(given)
+    prints = {student: fingerprints(text) - released for student, text in answers.items()}
     holders = defaultdict(list)
-    for student, found in own.items():
+    for student, found in sorted(prints.items()):
         for one in found:
             holders[one].append(student)
-    common = Counter(pair for names in holders.values() for pair in combinations(sorted(names), 2))
-    pairs = [Pair(a, b, n / min(len(own[a]), len(own[b])), n) for (a, b), n in common.items()]
-    return sorted((p for p in pairs if p.share >= least), key=lambda p: (-p.share, -p.common, p.first, p.second))
+    many = max(3, COMMON * len(prints))
+    common = {one: tuple(names) for one, names in holders.items() if len(names) > many}
+    own = {student: len(found - common.keys()) for student, found in prints.items()}
+    told = {student: count for student, count in own.items() if count >= FEWEST}
+    rare = ([name for name in names if name in told] for one, names in holders.items() if one not in common)
+    both = Counter(pair for names in rare for pair in combinations(names, 2))
+    pairs = [Pair(a, b, n / min(told[a], told[b]), n) for (a, b), n in both.items()]
+    pairs = sorted((p for p in pairs if p.share >= least), key=lambda p: (-p.share, -p.common, p.first, p.second))
+    together = Counter(names for names in common.values() if len(names) < len(prints))
+    groups = sorted(((n, names) for names, n in together.items() if n >= FEWEST), reverse=True)
+    return Likeness(tuple(pairs), _clusters(pairs), len(common), many, tuple(groups))
+
+
+def _clusters(pairs):
+    """Return the students that pairs connect, the largest group first."""
+    group = {}
+    for pair in pairs:
+        joined = group.get(pair.first, {pair.first}) | group.get(pair.second, {pair.second})
+        group.update(dict.fromkeys(joined, joined))
+    found = {tuple(sorted(one)) for one in group.values()}
+    return tuple(sorted(found, key=lambda one: (-len(one), one)))
 
 
 def fingerprints(text: str) -> set[int]:
@@ -81,10 +112,16 @@ def fingerprints(text: str) -> set[int]:
     return {min(runs[i : i + WINDOW]) for i in range(max(1, len(runs) - WINDOW + 1))} if runs else set()
 
 
-def report(pairs: Sequence[Pair], of: int) -> list[str]:
-    """Return the pairs as lines of text; `of`: how many students were compared."""
-    head = f"{of} students compared; pairs that are much alike: {len(pairs)}. Alike is not copied: read both."
-    return [head, *(f"{p.share:4.0%}  {p.first}  {p.second}  ({p.common} passages)" for p in pairs)]
+def report(found: Likeness, of: int) -> list[str]:
+    """Return the likeness as lines of text; `of`: how many students were compared."""
+    pairs = found.pairs
+    told = [f"{of} students compared; pairs that are much alike: {len(pairs)}. Alike is not copied: read both."]
+    told += [f"{p.share:4.0%}  {p.first}  {p.second}  ({p.common} passages)" for p in pairs]
+    told += [f"a group of {len(one)}: {', '.join(one)}" for one in found.clusters if len(one) > 2]
+    many = f"more than {found.many:g} of {of} students have each of them"
+    told.append(f"{found.dropped} passages were left out as common: {many}.")
+    told += [f"  {n} of them are the same {len(names)} students': {', '.join(names)}" for n, names in found.together]
+    return told
 
 
 def _words(text):

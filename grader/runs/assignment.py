@@ -1,6 +1,6 @@
 """An assignment: one lab of one class, with all that says how it is marked."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,13 +21,21 @@ class Assignment:
     people: Sequence[Person] = ()
 
 
-def open_assignment(root: Path, name: str) -> Assignment:
-    """Return the `Assignment` of the lab so called in the class's folder at `root`. Raises ClassError or LabError."""
-    course, rules, people = open_class(root)
+def open_assignment(root: Path, name: str, tell: Callable[[str], object] = lambda line: None) -> Assignment:
+    """Return the `Assignment` of the lab so called in the class's folder at `root`. Raises ClassError or LabError.
+
+    `tell` hears of rows of the roster that are skipped.
+    """
+    course, rules, people = open_class(root, None, tell)
     return Assignment(course, load_lab(find_lab(course, name, rules.labs)), rules, people)
 
 
-def open_class(root: Path, roster: Path | None = None) -> tuple[CourseFolder, ClassFile, Sequence[Person]]:
-    """Return the class's folder, its class file, and its roster, which may lie elsewhere. Raises ClassError."""
+def open_class(
+    root: Path, roster: Path | None = None, tell: Callable[[str], object] = lambda line: None
+) -> tuple[CourseFolder, ClassFile, Sequence[Person]]:
+    """Return the class's folder, its class file, and its roster, which may lie elsewhere. Raises ClassError.
+
+    `tell` hears of rows of the roster that are skipped.
+    """
     course = open_course(root)
-    return course, read_course_file(course), read_roster(course, roster)
+    return course, read_course_file(course), read_roster(course, roster, tell)

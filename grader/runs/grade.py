@@ -5,7 +5,7 @@ kept, and the same command goes on from there. Marking again what has not change
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -14,6 +14,8 @@ from grader.classroom.folders import ClassError, class_secret, not_a_student, sh
 from grader.classroom.marks_csv import Row, rows_of
 from grader.intake.attempts import attempts_of, counted, note_attempt, read_attempt
 from grader.intake.handed_in import read_handed_in
+from grader.intake.import_record import Unplaced, may_be_theirs, unplaced
+from grader.intake.owners import likely
 from grader.lab.secret_draw import draw_secret
 from grader.marking.mark import mark_submission, unasked
 from grader.runs import results
@@ -74,7 +76,7 @@ def grade(
     course, lab = assignment.course, assignment.lab
     tell = more.get("tell", lambda done, of: None)
     names, odd = _whom(assignment, students)
-    plans = [_Plan.of(assignment, name) for name in names]
+    plans = _plans(assignment, names)
     mark_of = _Keeper(assignment, safe, _since(course, lab, again, students), class_secret(course))
     unmarked = [(plan, attempt) for plan in plans for attempt in plan.attempts if not mark_of.is_kept(plan, attempt)]
     done, finished = 0, True
@@ -98,7 +100,7 @@ def grade(
 
 def standing(assignment: Assignment) -> tuple[list[Graded], list[str]]:
     """Return the `Graded`s as they stand, and the names of students whose mark isn't made yet; nothing is marked."""
-    plans = [_Plan.of(assignment, name) for name in _whom(assignment, None)[0]]
+    plans = _plans(assignment, _whom(assignment, None)[0])
     keeper = _Keeper(assignment, True, None, b"")
     found = {plan.student: keeper.graded(plan) for plan in plans}
     return [one for one in found.values() if one], [student for student, one in found.items() if one is None]
@@ -124,6 +126,37 @@ def _whom(assignment, students):
             + (f"; it can't be one: {why}." if (why := not_a_student(unknown[0])) else f" ({len(everybody)} others).")
         )
     return list(students), {}
+
+
+def _plans(assignment, names):
+    """Return the `_Plan`s of `names`; of who has handed in nothing and may have, as `unplaced` and why."""
+    course, lab = assignment.course, assignment.lab.name
+    plans = [_Plan.of(assignment, name) for name in names]
+
+    def has_nothing(student):
+        return read_handed_in(course, student, lab).state == "missing"
+
+    lost = [*unplaced(course, lab), *_odd_folders(assignment, has_nothing)]
+    for number, plan in enumerate(plans if lost else ()):
+        found = may_be_theirs(lost, plan.student, has_nothing) if plan.state == "missing" else ()
+        if found:
+            more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+            why = f"{found[0].name}{more} may be theirs: {found[0].why}"
+            plans[number] = replace(plan, state="unplaced", reason=why)
+    return plans
+
+
+def _odd_folders(assignment, has_nothing):
+    """Yield, as `Unplaced`, the folders under submitted/ that are nobody's in the roster and called much like one."""
+    course, people = assignment.course, assignment.people
+    known = {person.student for person in people}
+    place = course.root / "submitted"
+    for path in sorted(place.iterdir()) if people and place.is_dir() else ():
+        if path.name not in known and not path.is_symlink() and (path / assignment.lab.name).is_dir():
+            near = [one for one in likely(path.name, people) if has_nothing(one)]
+            if near:
+                name = f"submitted/{shown(path.name)}"
+                yield Unplaced(name, name, "it is no student's folder. Call it as the roster does.", may_be=tuple(near))
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,8 @@ from course.devices.names import DeviceName
 # `.cuda()`, `.cpu()`, `@` and `.relu()`, as torch's do (`torch.mm`, `torch.matmul` and `torch.relu` too), and nothing
 # else: no `place`, no new tensors. For these tensors `cuda:0` is always there, so don't ask torch whether it is.
 #
-# The slow specification: `a @ b`, on the right device, by five lines of such a program.
+# The slow specification (the plainest way to a right answer; yours may be faster): `a @ b`, on the right device, by
+# five lines of such a program.
 #
 # <details><summary>Hint</summary>
 #

@@ -41,8 +41,8 @@ from course import check
 # else happens. Return the median of the differences; of an even number it is the mean of the two in the middle.
 #
 # Marks are made from the number that you return and from the order in which you called `work`, `now` and `wait`: the
-# device is played through elsewhere by that order. So the slow specification is a list: once `work`, `wait`; then
-# `repeats` times `now`, `work`, `wait`, `now`.
+# device is played through elsewhere by that order. So the slow specification (the plainest way to a right answer;
+# yours may be faster) is a list: once `work`, `wait`; then `repeats` times `now`, `work`, `wait`, `now`.
 #
 # <details><summary>Hint</summary>
 #

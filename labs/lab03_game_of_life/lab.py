@@ -31,8 +31,9 @@ from course import check
 # What happens to all cells at once? A dead cell with exactly 3 living neighbours is born, a living one with 2 or 3
 # survives, all others are dead: `B3/S23`. A cell has eight neighbours, and is not its own.
 #
-# Write `next_generation(board)`. It returns the next board, a new `uint8` array (H, W). The slow specification, for
-# every cell: look at the eight around it, indices modulo the size, and count.
+# Write `next_generation(board)`. It returns the next board, a new `uint8` array (H, W). The slow specification (the
+# plainest way to a right answer; yours may be faster), for every cell: look at the eight around it, indices modulo the
+# size, and count.
 #
 # <details><summary>Hint</summary>
 #
@@ -258,9 +259,10 @@ def eight_rolls(board, generations):
 # fast as the reference on boards of 512 × 512. Being right is half of the points, being fast as well the other half. The
 # slow specification is that of exercise 1, generation after generation.
 #
-# How it is timed: from outside, each in a sandbox of its own, on the same boards, 12 generations a call. The quickest
-# of several calls counts. Each call's board is made from the last answer and from noise, so nothing can be worked out
-# ahead.
+# How it is timed: from outside, each in a sandbox of its own, on the same boards, 12 generations a call. What counts is
+# processor time, of all threads and processes together: a busy machine makes nobody slow, and a second process nobody
+# fast. The quickest of several calls counts. Each call's board is made from the last answer and from noise, so nothing
+# can be worked out ahead.
 #
 # <details><summary>Hint</summary>
 #

@@ -34,9 +34,10 @@ from course import check
 # one. Return a dictionary: for each key, its values joined from left to right in the order of the parts, and within a
 # part in the order of its list. `join(left, right)` joins two values; a value that is alone stays as it is.
 #
-# The check's mapper puts the rest of every word of a line under its first letter, and its join writes brackets, so that
-# you see what was joined to what: `["ant ape", "asp"]` becomes `{"a": "((ntpe)sp)"}`. The slow specification: write down
-# all pairs; for each key pick out its values, and fold them.
+# The check's mapper puts the rest of every word of a line under its first letter, and its join writes brackets, so
+# that you see what was joined to what: `["ant ape", "asp"]` becomes `{"a": "((ntpe)sp)"}`. The slow specification (the
+# plainest way to a right answer; yours may be faster): write down all pairs; for each key pick out its values, and
+# fold them.
 #
 # <details><summary>Hint</summary>
 #

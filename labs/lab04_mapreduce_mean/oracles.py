@@ -59,7 +59,7 @@ def near_the_mean(got, blocks):
     exact = without_rounding(blocks)
     try:
         near = abs(float(got) - exact) <= CLOSE  # nan is near to nothing
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return "give one number"
     return near or f"expected {exact!r}, give or take {CLOSE}"
 

@@ -52,8 +52,8 @@ print(numbers(5, 3, 6))
 # Write `count_inside(stream, first, last)`: how many of the darts `first` ≤ i < `last` fall inside, as a whole number.
 # `last` may equal `first`; then it is 0.
 #
-# The slow specification: draw the stream's numbers from its beginning, two for each dart; look at every dart from
-# `first` on.
+# The slow specification (the plainest way to a right answer; yours may be faster): draw the stream's numbers from its
+# beginning, two for each dart; look at every dart from `first` on.
 #
 # <details><summary>Hint</summary>
 #

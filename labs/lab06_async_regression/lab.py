@@ -30,9 +30,10 @@ from course import check
 # The loss of a line on some points is the mean of the squared distances, `mean((w[0] * x + w[1] - y) ** 2)`. Which way
 # is down?
 #
-# Write `loss_gradient(w, x, y)`: the gradient of that loss in the two parameters, a `float64` array `(2,)`. `x` and `y`
-# are `float64` arrays of the same length, at least 1. The slow specification: make a parameter larger by 1 and smaller
-# by 1, and halve the difference of the two losses. (The loss is a parabola in each parameter, so this is exact.)
+# Write `loss_gradient(w, x, y)`: the gradient of that loss in the two parameters, a `float64` array `(2,)`. `x` and
+# `y` are `float64` arrays of the same length, at least 1. The slow specification (the plainest way to a right answer;
+# yours may be faster): make a parameter larger by 1 and smaller by 1, and halve the difference of the two losses. (The
+# loss is a parabola in each parameter, so this is exact.)
 #
 # <details><summary>Hint</summary>
 #

@@ -115,6 +115,13 @@ class Store:
             allow_reuse_address = daemon_threads = True
             request_queue_size = 128
 
+            def get_request(self):
+                try:
+                    return super().get_request()
+                except OSError:  # no file is left for a link: some may be freed, and the server tries again
+                    time.sleep(0.05)
+                    raise
+
             def handle_error(self, request, client_address):
                 pass  # a worker that went away in mid-answer
 

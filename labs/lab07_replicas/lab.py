@@ -29,10 +29,11 @@ from course import check
 # Row i of `a @ b` needs row i of `a` and all of `b`. So several tasks can each make some of the rows.
 #
 # Write `product_by_tasks(a, b, tasks)`: the product of two `float64` arrays, made by the tasks. `tasks` is a list of
-# functions; `tasks[k](left, right)` sends two arrays to task k, a process of its own, waits, and returns their product.
-# Cut the rows of `a` into one slice for each task, in order, whose sizes differ by at most one, the larger ones first
-# (as `np.array_split` does). Every task is given its slice and all of `b`, once. There are at least as many rows as
-# tasks. The slow specification: one task after another.
+# functions; `tasks[k](left, right)` sends two arrays to task k, a process of its own, waits, and returns their
+# product. Cut the rows of `a` into one slice for each task, in order, whose sizes differ by at most one, the larger
+# ones first (as `np.array_split` does). Every task is given its slice and all of `b`, once. There are at least as many
+# rows as tasks. The slow specification (the plainest way to a right answer; yours may be faster): one task after
+# another.
 #
 # That gets half of the points. The other half is for tasks that work *at once*: each is asked before the answer of any
 # other is waited for. The check's tasks tell, and so do those that marks are made with: none of them answers until all

@@ -8,6 +8,7 @@ import hashlib
 import json
 import socketserver
 import threading
+import time
 
 import numpy as np
 
@@ -31,6 +32,13 @@ class Host:
         class Server(socketserver.ThreadingTCPServer):
             daemon_threads = True
             request_queue_size = 128
+
+            def get_request(self):
+                try:
+                    return super().get_request()
+                except OSError:  # no file is left for a link: some may be freed, and the server tries again
+                    time.sleep(0.05)
+                    raise
 
             def handle_error(self, request, client_address):
                 pass  # what is no request gets no answer; the record says that it was none

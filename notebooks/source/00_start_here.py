@@ -5,7 +5,7 @@
 #
 # | | |
 # |---|---|
-# | You will | run cells, stop one, check an answer; see what your machine has; test every room of the course; learn which chapters will take long here |
+# | You will | run cells, stop one, check an answer; see what your machine has; test every part of the course; learn which chapters will take long here |
 # | Minutes | 15 |
 # | You need | a little Python; no PyTorch, no Dask |
 # | Resources | 2 cores, 2 GB, under 30 s; no GPU needed; nothing is downloaded |
@@ -52,8 +52,9 @@ from course import check
 check(lambda rows, columns: rows * columns, "matrix_bytes")
 
 # %% [markdown]
-# **Exercise.** Write `matrix_bytes(rows, columns)`: the bytes of a `float32` matrix. The specification counts 4 for
-# every number of every row.
+# **Exercise.** Write `matrix_bytes(rows, columns)`: the bytes of a `float32` matrix. Each exercise has a *slow
+# specification*: the plainest way to a right answer, however slow; yours may be another. This one counts 4 for every
+# number of every row.
 #
 # <details><summary>Hint</summary>How many numbers are there?</details>
 
@@ -100,8 +101,9 @@ print(f"Python {platform.python_version()}, torch {torch.__version__}")
 # %% [markdown]
 # ## The self-test
 #
-# One cell a room. Each prints something that must be the same everywhere. If one fails, the chapters that use its room
-# will too. Then restart the kernel and run this page again; if it still fails, stop JupyterLab and type `make env`.
+# One cell for each part of the course. Each prints something that must be the same everywhere. If one fails, the
+# chapters that use that part will, too. Then restart the kernel and run this page again; if it still fails, stop
+# JupyterLab and type `make env`.
 #
 # Devices: an op runs, and a log says which op, where.
 
@@ -181,10 +183,11 @@ draw.picture(figure, "The seven roles, each in its colour with its sign")
 # %% [markdown]
 # ## What will be slow here, and why
 #
-# The chapters were run on two cores of the machine named below, and their seconds kept. How does a core of yours
-# compare? Both figures are for a product of two 1024 × 1024 matrices.
+# The chapters were run on two cores of the machine named below, and their seconds kept. How does yours compare? In
+# products: both figures are for two 1024 × 1024 matrices. And in starting a process: a machine may be slow in one only.
 
 # %% tags=["timing"]
+from course.chapter_times import READY
 from course.traces import load_trace
 
 recorded = load_trace("epyc-2-cores").at(1024)
@@ -193,17 +196,18 @@ here = measure(torch.mm, torch.rand(1024, 1024), torch.rand(1024, 1024), threads
 slower = here.median / recorded.compute * threads / recorded.threads
 print(f"{recorded.gflops:.0f} GFLOP/s {recorded.label}")
 print(f"{here.gflops(recorded.flops):.0f} GFLOP/s measured here")
-print(f"a core of yours takes {slower:.1f} times as long")
+starts = ready / READY
+print(f"a product takes {slower:.1f} times as long on a core of yours, a process's start {starts:.1f} times")
 
 # %% [markdown]
-# With that factor, your cores and your memory, a rough outlook for Run All of each chapter. It is an estimate, not a
-# measurement.
+# With these two factors, your cores and your memory, a rough outlook for Run All of each chapter. It is an estimate, not
+# a measurement: within a factor of two, if what was measured here is what your machine usually does.
 
 # %% tags=["timing"]
 from course.chapter_times import outlook
 
 rows = []
-for o in outlook(cores, memory, slower):
+for o in outlook(cores, memory, slower, starts):
     rows.append((o.chapter.name, o.chapter.minutes, f"{o.seconds:.0f} s", o.why or "no"))
 headings = ["chapter", "minutes to read", "Run All, estimated", "slow here?"]
 draw.table(headings, rows, "The chapters, and which are slow here")
@@ -215,7 +219,7 @@ draw.table(headings, rows, "The chapters, and which are slow here")
 print([o.chapter.name for o in outlook(cores=1, memory=8) if o.why])
 
 # %% [markdown]
-# Those that keep two cores busy for more than 15 of their 30 seconds. Chapters that wait for one process lose nothing.
+# Those that keep two cores busy for more than 15 of their 30 seconds. Chapters that keep one busy lose nothing.
 
 # %%
 from course.widgets import ChapterOutlook
@@ -243,8 +247,9 @@ time.sleep(seconds)
 # %% [markdown]
 # ## What this does not show
 #
-# - The self-test touches each room once. It does not say that a long chapter fits in memory beside your browser.
-# - The outlook knows cores, memory and one product. A battery saver, a busy neighbour or a slow disk it does not know.
+# - The self-test touches each part once. It does not say that a long chapter fits in memory beside your browser.
+# - The outlook knows cores, memory, one product and one start. A battery saver, a busy neighbour or a slow disk may come
+#   and go between the measurement and the chapter.
 #
 # ## Key points
 #

@@ -507,9 +507,9 @@ check(on_the_gpu)
 # ### 2. What ran there?
 #
 # Write the question of this chapter as a function. `log` is a list of records, `device` a name such as `"/gpu:0"`.
-# Return the list of `op` names that **computed** something there, in order: no copies between devices, no views.
-# Slow specification: go through the records one by one; keep an op if its `device` is the one asked for, its `view`
-# is false, and its `bytes_moved` is 0.
+# Return the list of `op` names that **computed** something there, in order: no copies between devices, no views. Slow
+# specification (the plainest way to a right answer; yours may be faster): go through the records one by one; keep an
+# op if its `device` is the one asked for, its `view` is false, and its `bytes_moved` is 0.
 #
 # <details><summary>Hint</summary>
 #

@@ -469,8 +469,9 @@ print("$ python -m course matmul gpu 1500 --simulate", simulated.communicate(tim
 # ## Exercises
 #
 # **1. Count.** `a` has `rows` rows and `inner` columns, `b` has `inner` rows and `columns` columns. Write
-# `matmul_flops(rows, inner, columns)`: how many multiplications and additions does their product take? Count an addition
-# for each multiplication. The slow specification is three nested loops that count.
+# `matmul_flops(rows, inner, columns)`: how many multiplications and additions does their product take? Count an
+# addition for each multiplication. The slow specification (the plainest way to a right answer; yours may be faster) is
+# three nested loops that count.
 #
 # <details><summary>Hint</summary>There are rows × columns results. How many numbers are multiplied for each?</details>
 

@@ -339,8 +339,8 @@ if prediction is not None:
 # ### 1. Count the neighbours
 #
 # Write the counting without SciPy. `board` is a `uint8` tensor (H, W) whose edges meet; return how many of the eight
-# neighbours of each cell live, as `uint8` (H, W). The slow specification is `life.reference_step`: every cell, eight
-# look-ups, indices modulo the size.
+# neighbours of each cell live, as `uint8` (H, W). The slow specification (the plainest way to a right answer; yours
+# may be faster) is `life.reference_step`: every cell, eight look-ups, indices modulo the size.
 #
 # <details><summary>Hint</summary>
 #

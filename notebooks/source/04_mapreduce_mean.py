@@ -60,7 +60,8 @@ print(map_reduce(count_words, add, rhyme.splitlines()) == total)
 # ### Exercise: reduce by hand
 #
 # Write `fold(join, values)`: join the first value with the second, the result with the third, and so on. One value
-# alone is the answer itself. Slow specification: `fold(join, [a, b, c])` is `join(join(a, b), c)`.
+# alone is the answer itself. Slow specification (the plainest way to a right answer; yours may be faster): `fold(join,
+# [a, b, c])` is `join(join(a, b), c)`.
 #
 # <details><summary>Hint</summary>Keep the result so far in a variable. It starts as <code>values[0]</code>.</details>
 

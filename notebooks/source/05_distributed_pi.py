@@ -67,8 +67,8 @@ for band in (1, 2):
 #
 # ### Exercise: the standard error
 #
-# Write `standard_error(inside, samples)`. Slow specification: every dart is worth 4 or 0; take the standard deviation
-# of all those values and divide it by √samples.
+# Write `standard_error(inside, samples)`. Slow specification (the plainest way to a right answer; yours may be
+# faster): every dart is worth 4 or 0; take the standard deviation of all those values and divide it by √samples.
 #
 # <details><summary>Hint</summary>The formula above has everything.</details>
 

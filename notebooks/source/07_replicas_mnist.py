@@ -9,16 +9,18 @@
 #
 # | | |
 # |---|---|
-# | You will | split a product three ways and count the bytes; show that averaged gradients are one big batch; train digits to over 90 %; write a ring that adds up without a server; compare three ways to train in one plot |
+# | You will | split a product three ways and count the bytes; show that averaged gradients are one big batch; train digits to over 90 %; give each worker a GPU; write a ring that adds up without a server; compare three ways to train in one plot |
 # | Time | 60 minutes |
 # | You need | chapters 01 (devices, simulated GPUs) and 06 (parameter server, staleness) |
 # | The machine | 2 cores, 2 GB, under 30 s for *Run All*; no GPU needed; nothing is downloaded |
 
 # %%
+import os
 from concurrent.futures import ThreadPoolExecutor
 from copy import deepcopy
 from queue import Queue
 from tempfile import TemporaryDirectory
+from unittest.mock import patch
 
 import torch
 from torch import distributed
@@ -277,6 +279,49 @@ short = training.train(digits, cluster, optimizer=TUNED.made(), mode="sync", tot
 print("50 updates, parameters apart by less than 0.00001:", apart(one_big_batch(50), short.parameters) < 1e-5)
 
 # %% [markdown]
+# ## A worker a GPU
+#
+# So far the workers computed on their CPU. Where a machine has GPUs, each worker should have one to itself, and the
+# parameter server needs none: it keeps numbers in memory and adds. Which GPUs a process sees is decided by the
+# environment variable `CUDA_VISIBLE_DEVICES`, read once, when PyTorch first looks. So it has to be right for each *role*
+# before the role starts. **Predict:** with two GPUs, what stands in it for the server and for each of two workers?
+
+# %%
+prediction_visible = None  # for example ["", "0", "0"]
+
+# %% tags=["nbval-check-output"]
+with patch.dict(os.environ, CUDA_VISIBLE_DEVICES="0,1"):  # as on a machine with two GPUs
+    pair = local_cluster(ps=1, worker=2, simulated_gpus=1)
+for task in pair.tasks:
+    with pair.at(task):
+        print(task, "sees", pair.executor.submit(os.getenv, "CUDA_VISIBLE_DEVICES").result())
+
+# %% [markdown]
+# The workers of a host take its GPUs in turn; the server's variable stays as it was, and it uses none. Each worker's one
+# GPU is called `/gpu:0` by it, whichever it is. That is why one word is right for all of them: `device="/gpu:0"`. The
+# parameters and the batch go there, the gradient comes back and is pushed as ever. Here the GPUs are simulated.
+
+# %% tags=["nbval-check-output"]
+settings = dict(optimizer=TUNED.made(), mode="sync", total_steps=20)
+there = training.train(digits, pair, device="/gpu:0", **settings)
+here = training.train(digits, pair, **settings)
+print(there.devices)
+print("as on the CPU, to 0.00001:", apart(there.parameters, here.parameters) < 1e-5)
+pair.close()
+
+# %% [markdown]
+# The same program, the same numbers, another place; a simulated GPU is your CPU and no faster. In shells you can say it
+# yourself, as the classic programs were started: an empty value hides all GPUs from the server.
+#
+# ```
+# CUDA_VISIBLE_DEVICES=  python -m course train --job-name ps     --task-index 0 --device /gpu:0 --ps-hosts … --worker-hosts …
+# CUDA_VISIBLE_DEVICES=0 python -m course train --job-name worker --task-index 0 --device /gpu:0 --ps-hosts … --worker-hosts …
+# CUDA_VISIBLE_DEVICES=1 python -m course train --job-name worker --task-index 1 --device /gpu:0 --ps-hosts … --worker-hosts …
+# ```
+#
+# Left out, each worker takes its turn by itself and says so (`has GPU 1 of this host`).
+
+# %% [markdown]
 # ## Without a server
 #
 # Every push and every pull went through one process. With three workers that is fine. With a thousand, it gets a
@@ -475,9 +520,10 @@ def mean_gradient(gradients, sizes):
 check(mean_gradient)
 
 # %% [markdown]
-# **2. Cut inside.** Return a list of `parts` matrices whose sum is `a @ b`. Part p multiplies the columns
-# inner·p // parts up to inner·(p + 1) // parts of `a` with the same rows of `b`. Slow specification: entry k of the
-# inner side makes the outer product of column k of `a` and row k of `b`; add up those of each part.
+# **2. Cut inside.** Return a list of `parts` matrices whose sum is `a @ b`. Part p multiplies the columns inner·p //
+# parts up to inner·(p + 1) // parts of `a` with the same rows of `b`. Slow specification (the plainest way to a right
+# answer; yours may be faster): entry k of the inner side makes the outer product of column k of `a` and row k of `b`;
+# add up those of each part.
 #
 # <details><summary>Hint</summary>`a[:, first:last] @ b[first:last]`</details>
 

@@ -99,6 +99,45 @@ def test_chapter_05_runs_and_a_slider_changes_the_darts(lab):
     assert_nothing_went_wrong(lab)
 
 
+LOOK = """
+import ipywidgets
+from course import draw, widgets
+
+shown = [name for name in sorted(widgets.__all__) if name not in ("FailureLab", "LifePlayer", "Explorer")]
+explorers = [getattr(widgets, name)() for name in shown]
+ipywidgets.VBox(explorers)
+"""
+
+
+def test_sliders_begin_at_one_position_and_have_names_and_columns_of_text_stand_left(lab, lab_address):
+    cells = [LOOK, "draw.table(['a', 'b'], [('text', 3)], 'alt')", "print('distributed words ' * 12)"]
+    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}}
+    written = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells], metadata=kernel)
+    nbformat.write(written, lab_address[1] / "notebooks" / "91_look.ipynb")
+    lab.open("91_look")
+    assert failures(lab.run_all("91_look")) == []
+    lab.until("document.querySelectorAll('.widget-slider [role=slider]').length >= 9")
+    lab.until("[...document.querySelectorAll('.widget-slider [role=slider]')].every(e => e.ariaLabel)")
+    sliders = lab.page.evaluate(
+        """() => [...document.querySelectorAll('.widget-slider')].map(e => ({
+            name: e.querySelector('[role=slider]').ariaLabel, label: e.querySelector('.widget-label').textContent,
+            said: e.querySelector('[role=slider]').ariaValueText, shown: e.querySelector('.widget-readout').textContent,
+            left: Math.round(e.querySelector('.slider-container').getBoundingClientRect().left),
+            box: [...document.querySelectorAll('.widget-vbox')].indexOf(e.parentElement)}))"""
+    )
+    assert all(one["name"] == one["label"] and one["said"] == one["shown"] for one in sliders)
+    assert "Darts" in {one["name"] for one in sliders}
+    starts = {}
+    for one in sliders:
+        starts.setdefault(one["box"], set()).add(one["left"])
+    assert all(len(positions) == 1 for positions in starts.values()), sliders
+    aligned = "[...document.querySelectorAll('.course td, .course th')].map(e => getComputedStyle(e).textAlign)"
+    assert lab.page.evaluate(aligned)[-4:] == ["left", "right", "left", "right"]
+    broken = "[...document.querySelectorAll('.jp-OutputArea-output pre')].map(e => getComputedStyle(e).wordBreak)"
+    assert set(lab.page.evaluate(broken)) == {"normal"}
+    assert_nothing_went_wrong(lab)
+
+
 def test_the_page_needs_the_token(lab_address):
     address = re.sub(r"token=\w+", "token=wrong", lab_address[0])
     with pytest.raises(HTTPError) as refused:

@@ -60,7 +60,7 @@ def test_with_the_labs_sources_it_is_marked_in_full(lab, told, monkeypatch):
     monkeypatch.setattr(at_home, "mark_submission", lambda lab, data, secret, sandbox=None: marked(lab, data, secret))
     status, text = told(answers(lab, total="def total(values):\n    return len(values)"), lab.folder)
     assert status == 1 and "✓ double   3 / 3" in text and "✕ total    0 / 2" in text
-    assert "total([1, 2]) gave 2; expected 3" in text or "total(" in text
+    assert "total([1, 2]) gave 2; expected 3." in text
     assert "… words    0 / 4" in text and "A person marks this one." in text
 
 

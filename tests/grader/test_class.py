@@ -4,11 +4,13 @@ import os
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from click.testing import CliRunner
 
 from grader.classroom import history
 from grader.classroom.class_file import ClassFile, LabRules, Late
 from grader.classroom.folders import ClassError, class_secret
 from grader.classroom.history import differences, report
+from grader.cli import main
 from grader.intake.attempts import IMPORTED, TEACHER, attempts_of, note_attempt
 from grader.intake.roster import Person
 from grader.runs import results
@@ -245,6 +247,32 @@ def test_which_attempt_counts_is_the_class_file_s_word(course, small, rules, sco
     assert scores(graded(course, small, ClassFile(rules={"small": rules}))) == {"ada": score}
 
 
+@pytest.mark.parametrize(
+    ("handed_in", "counts", "worth"),
+    [
+        ([("HALF", 0), ("FULL", 4)], 0, 3),  # 3, and 6 less 60 %
+        ([("HALF", 0), ("FULL", 2)], 1, 4.8),
+        ([("FULL", 5), ("HALF", 0)], 0, 3),  # 6 less 50 %, and 3: worth the same, the earlier one
+        ([("HALF", 0), ("FULL", 5)], 0, 3),
+        ([("FULL", 0), ("FULL again", 0)], 0, 6),
+        ([("nothing", 0), ("HALF", 1), ("HALF more", 0)], 2, 3),
+        ([("FULL", 3), ("HALF", 0), ("FULL again", 1)], 2, 5.4),
+    ],
+)
+def test_the_best_attempt_is_the_one_worth_most_with_its_lateness_and_of_two_alike_the_earlier(
+    course, small, handed_in, counts, worth
+):
+    due = datetime.now(UTC)
+    for text, days in handed_in:
+        note_attempt(course, "ada", "small", hand_in(course, "ada", text), due + timedelta(days=days), TEACHER)
+    late = Late(share=0.1 if ("FULL", 4) not in handed_in else 0.15, most=0.6)
+    rules = ClassFile(late=late, rules={"small": LabRules(attempts="best", due=due)})
+    (one,) = graded(course, small, rules).graded
+    assert one.sha == attempts_of(course, "ada", "small")[counts].sha
+    assert one.arrived == due + timedelta(days=handed_in[counts][1])
+    assert sum(row.score for row in one.rows) * (1 - one.cost) == pytest.approx(worth)
+
+
 def test_lateness_counts_from_what_we_saw_and_an_extension_helps(course, small):
     data = hand_in(course, "ada")
     now = datetime.now(UTC)
@@ -314,6 +342,28 @@ def test_the_secret_is_the_owner_s_alone(course):
     path.chmod(0o644)
     with pytest.raises(ClassError, match="chmod 600"):
         class_secret(course)
+
+
+def test_the_secret_is_rotated_by_a_command_and_the_old_one_kept(course, small):
+    asked = []
+
+    def ask(lab, data, secret, sandbox):
+        asked.append(secret)
+        return stand_in(lab, data, secret, sandbox)
+
+    first = CliRunner().invoke(main, ["rotate-secret", str(course.root)])
+    assert "The class has its first secret." in first.output
+    hand_in(course, "ada")
+    before = graded(course, small, mark=ask).rows
+    old = class_secret(course)
+    said = CliRunner().invoke(main, ["rotate-secret", str(course.root)])
+    assert said.exit_code == 0 and "Marks that were made stay" in said.output
+    (kept,) = course.kept.glob("secret-until-*")
+    assert kept.read_bytes() == old != class_secret(course)
+    assert str(kept) in said.output and kept.stat().st_mode & 0o077 == 0
+    assert graded(course, small, mark=ask).rows == before and len(asked) == 1
+    assert graded(course, small, mark=ask, again=True).rows == before
+    assert asked[0] != asked[1]
 
 
 def test_each_student_and_each_notebook_is_asked_on_a_secret_of_its_own(course, small):

@@ -81,6 +81,9 @@ class Proxy:
                 near, _ = self._listener.accept()
             except TimeoutError:
                 continue
+            except OSError:  # no more files, for now
+                self._ended.wait(_LOOK)
+                continue
             try:
                 far = socket.create_connection(self.target, timeout=5)
             except OSError:

@@ -1,11 +1,13 @@
 """The pipeline: a source makes the same notebook twice, and a notebook that differs from its source is noticed."""
 
 import shutil
+from pathlib import Path
 
 import nbformat
 import pytest
 
 from notebooks.build import BuildError, build, chapters, difference, read_source
+from notebooks.made_from import stamps
 
 SOURCE = """# %% [markdown]
 # # A small chapter
@@ -77,6 +79,50 @@ def test_a_timing_whose_source_changed_is_taken_again(small_built, tmp_path):
     second = nbformat.read(tmp_path / "90_small.ipynb", as_version=4)
     assert "again" in second.cells[2].outputs[0].text and "again" not in first.cells[2].outputs[0].text
     assert difference("90_small", **small_built) is None
+
+
+OUTLOOK = """# %%
+from course.chapter_times import LIMIT
+from course.widgets import ChapterOutlook
+
+# %% tags=["timing"]
+import time
+shown = LIMIT
+print(shown, time.perf_counter_ns())
+
+# %%
+ChapterOutlook(cores=1)
+"""
+
+
+def test_a_stored_output_is_stale_when_the_file_of_the_course_behind_it_changes(tmp_path, monkeypatch):
+    (tmp_path / "90_outlook.py").write_text(OUTLOOK, encoding="utf-8")
+    places = {"sources": tmp_path, "target": tmp_path}
+    build("90_outlook", **places)
+    first = nbformat.read(tmp_path / "90_outlook.ipynb", as_version=4)
+    assert difference("90_outlook", **places) is None
+    read = Path.read_text
+    edited = {"chapter_times.py": "LIMIT = 31"}
+    monkeypatch.setattr(
+        Path, "read_text", lambda path, *args, **more: edited.get(path.name) or read(path, *args, **more)
+    )
+    assert "print(shown, time.perf_counter_ns())" in difference("90_outlook", **places)
+    build("90_outlook", **places)
+    second = nbformat.read(tmp_path / "90_outlook.ipynb", as_version=4)
+    assert second.cells[1].outputs != first.cells[1].outputs and difference("90_outlook", **places) is None
+    # a widget's picture is its engine's
+    assert second.cells[2].metadata["made_from"] != first.cells[2].metadata["made_from"]
+
+
+def test_a_stored_output_is_stale_when_a_cell_above_that_it_uses_changes(tmp_path):
+    found = []
+    for number in (1, 2):
+        cells = [f"number = {number}", "other = 3", "twice = 2 * number", "print(twice)", "print(other)"]
+        (tmp_path / "90_two.py").write_text("\n".join(f"# %%\n{cell}\n" for cell in cells), encoding="utf-8")
+        notebook = read_source("90_two", folder=tmp_path)
+        made = stamps(notebook.cells)
+        found.append({cell.source: made[cell["id"]] for cell in notebook.cells})
+    assert [found[0][cell] == found[1][cell] for cell in ("print(twice)", "print(other)")] == [False, True]
 
 
 @pytest.mark.parametrize("change", ["an edited cell", "a removed tag", "no outputs"])

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -128,12 +129,56 @@ def test_ci_installs_what_the_machine_lacks_and_runs_the_readmes_command(tmp_pat
     assert test == "make test, Chromium: 1"
 
 
-def test_every_way_in_opens_the_same_page():
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    [launch] = re.findall(r"https://mybinder\.org/v2/gh/([^)\s]+)", readme)
+@pytest.fixture
+def copy(tmp_path):
+    """A folder with what the repository's address stands in."""
+    for name in PUBLISHED:
+        shutil.copy(ROOT / name, tmp_path)
+    return tmp_path
+
+
+PUBLISHED = ("pyproject.toml", "README.md", "CITATION.cff")
+PUBLISH = runpy.run_path(str(ROOT / "docs" / "publish.py"))
+
+
+def texts(folder):
+    return {name: (folder / name).read_text(encoding="utf-8") for name in PUBLISHED}
+
+
+def test_every_way_in_opens_the_same_page(copy):
+    PUBLISH["main"](["https://github.com/someone/their-course.git"], copy)
+    [launch] = re.findall(r"https://mybinder\.org/v2/gh/([^)\s]+)", texts(copy)["README.md"])
     repository, _, page = unquote(launch).partition("?urlpath=")
-    assert page == f"lab/tree/{FIRST}"
+    assert repository == "someone/their-course/HEAD" and page == f"lab/tree/{FIRST}"
     configured = json.loads((ROOT / "course" / "lab_config" / "jupyter_lab_config.json").read_text())
     assert configured["LabApp"]["default_url"] == f"/{page}"
-    home = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["urls"]["Source"]
-    assert home == f"https://github.com/{repository.rpartition('/')[0]}"
+
+
+def test_one_command_sets_the_address_everywhere_and_takes_it_away(copy):
+    PUBLISH["main"](["none"], copy)
+    before = texts(copy)
+    for address in ("https://github.com/someone/course", "https://git.example.org/a/b/course"):
+        PUBLISH["main"]([address], copy)
+        project = tomllib.loads(texts(copy)["pyproject.toml"])
+        assert project["project"]["urls"] == {"Source": address} == {"Source": project["tool"]["course"]["repository"]}
+        assert yaml.safe_load(texts(copy)["CITATION.cff"])["repository-code"] == address
+        assert texts(copy)["README.md"].count("mybinder.org/v2/") == 1
+    PUBLISH["main"](["none"], copy)
+    assert texts(copy) == before
+
+
+def test_what_is_committed_follows_from_the_setting_and_without_one_there_is_no_link():
+    address = PUBLISH["setting"]()
+    assert PUBLISH["made"](address) == texts(ROOT)
+    if not address:
+        assert not re.search("mybinder|repository-code|project.urls", "".join(texts(ROOT).values()))
+
+
+@pytest.mark.parametrize(
+    "wrong", ["github.com/a/b", "http://github.com/a/b", "https://github.com/a", "https://x/a/b?c"]
+)
+def test_what_is_no_repositorys_address_is_refused(copy, wrong):
+    before = texts(copy)
+    with pytest.raises(SystemExit, match="Give one as in https://github.com/OWNER/NAME"):
+        PUBLISH["main"]([wrong], copy)
+    assert texts(copy) == before

@@ -5,9 +5,9 @@ import threading
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
-from distributed.client import AllExit
 from tornado.ioloop import IOLoop
 
+from course.cluster.task.loop_errors import watch_errors
 from course.deadlines import LOOP_THREAD
 
 Result = TypeVar("Result")
@@ -30,7 +30,7 @@ class LoopThread:
     async def _until_stopped(self):
         self._end = asyncio.Event()
         self.loop = IOLoop.current()
-        asyncio.get_running_loop().set_exception_handler(_forget_abandoned_gathers)
+        watch_errors()
         self._started.set()
         await self._end.wait()
 
@@ -51,9 +51,3 @@ class LoopThread:
         if self._thread.is_alive():
             self.loop.asyncio_loop.call_soon_threadsafe(self._end.set)
             self._thread.join(LOOP_THREAD)
-
-
-def _forget_abandoned_gathers(loop, context):
-    """Handle a loop's exceptions, silent about the waits that an interrupted `client.gather` leaves behind."""
-    if not isinstance(context.get("exception"), AllExit):
-        loop.default_exception_handler(context)

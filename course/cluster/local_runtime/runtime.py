@@ -21,6 +21,7 @@ from course.cluster.local_runtime.loop import LoopThread
 from course.cluster.local_runtime.process import preload
 from course.cluster.local_runtime.scheduler import LocalScheduler
 from course.cluster.local_runtime.supervisor import Supervisor
+from course.cluster.task.gpu_share import VARIABLE, gpus_of_tasks, visible_gpus
 from course.cluster.task.task import TaskSettings
 
 HOST = "127.0.0.1"
@@ -66,6 +67,7 @@ class LocalRuntime:
         await self._supervisor.start()
 
     def _settings(self):
+        gpus = gpus_of_tasks(self.tasks, visible_gpus())
         return [
             TaskSettings(
                 name=name,
@@ -79,7 +81,7 @@ class LocalRuntime:
                 log=str(self._log_file(name)),
                 path=tuple(map(str, sys.path)),
                 folder=os.getcwd(),
-                environment=dict(os.environ),
+                environment=os.environ | ({VARIABLE: gpus[name]} if name in gpus else {}),
             )
             for name, port in self._ports.items()
         ]

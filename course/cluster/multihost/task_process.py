@@ -21,6 +21,7 @@ from course.cluster.multihost.reachability import Refused
 from course.cluster.multihost.refused_connections import refusals_told
 from course.cluster.multihost.task_scheduler import TaskScheduler
 from course.cluster.task.gpu_share import VARIABLE, share_gpus
+from course.cluster.task.loop_errors import watch_errors
 from course.cluster.task.task import TaskSettings, root, serve_task, simulated, stop_signal, stopped_before
 
 
@@ -31,6 +32,7 @@ async def run_member(
 
     `say` gets the lines for the reader, as `print` does; `ready(worker)` is called whenever the task has joined.
     """
+    watch_errors()
     try:
         for address in me.listens_at:
             check_free(address)

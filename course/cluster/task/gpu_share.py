@@ -7,7 +7,8 @@ CUDA_VISIBLE_DEVICES is set already, its devices are those that are divided.
 
 import os
 import subprocess
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Mapping, MutableMapping, Sequence
+from itertools import cycle
 from pathlib import Path
 
 from course.cluster.spec import ClusterSpec
@@ -24,11 +25,21 @@ def share_gpus(
 
     Return the device that was chosen, as text, or None where nothing was changed: a ps task, or fewer than two GPUs.
     """
-    there = visible_gpus(environment)
-    if job in ("ps", "scheduler") or len(there) < 2:
-        return None
-    environment[VARIABLE] = there[_place(spec, job, index) % len(there)]
-    return environment[VARIABLE]
+    beside = [] if job == "scheduler" else spec.tasks_beside(spec.task_address(job, index))
+    chosen = gpus_of_tasks(beside, visible_gpus(environment)).get(f"/job:{job}/task:{index}")
+    if chosen is not None:
+        environment[VARIABLE] = chosen
+    return chosen
+
+
+def gpus_of_tasks(tasks: Sequence[str], gpus: Sequence[str]) -> dict[str, str]:
+    """Return which of a host's `gpus` each of its `tasks` gets, by the rule above; nothing for fewer than two GPUs.
+
+    >>> gpus_of_tasks(["/job:ps/task:0", "/job:worker/task:0", "/job:worker/task:1"], ["0", "1", "2"])
+    {'/job:worker/task:0': '0', '/job:worker/task:1': '1'}
+    """
+    takers = [task for task in tasks if not task.startswith("/job:ps/")]
+    return dict(zip(takers, cycle(gpus), strict=False)) if len(gpus) > 1 else {}
 
 
 def visible_gpus(environment: Mapping[str, str] = os.environ) -> list[str]:
@@ -47,9 +58,3 @@ def count_gpus() -> int:
     except (OSError, subprocess.TimeoutExpired):
         return 0
     return sum(line.startswith("GPU ") for line in listed.stdout.splitlines())
-
-
-def _place(spec, job, index):
-    """Return which of its host's tasks this is: 0 for the first."""
-    beside = spec.tasks_beside(spec.task_address(job, index))
-    return [task for task in beside if not task.startswith("/job:ps/")].index(f"/job:{job}/task:{index}")

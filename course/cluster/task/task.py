@@ -15,6 +15,7 @@ import dask
 from distributed import Worker
 
 from course.cluster.certificates import Certificate, security
+from course.cluster.task.loop_errors import watch_errors
 from course.cluster.task.placement import Executors
 from course.deadlines import SCHEDULER_FOUND, WORKER_CLOSES
 
@@ -138,6 +139,7 @@ async def serve_task(
     """
     import torch
 
+    watch_errors()
     stop = stop or stop_signal()
     torch.set_num_threads(settings.threads)
     # Dask samples every stack 100 times a second for a dashboard page; here that would disturb what is being timed.

@@ -108,11 +108,13 @@ class Checkpoints:
 
     def latest(self) -> Snapshot | None:
         """Return the newest snapshot that can be read, or None; each broken one on the way is named in a warning."""
-        for stem in sorted(self._names(), key=_order, reverse=True):
+        stems = sorted(self._names(), key=_order, reverse=True)
+        for stem in stems:
             try:
                 snapshot = self.load(self.folder / f"{stem}.json")
             except CheckpointError as error:
-                warnings.warn(f"{error} The checkpoint before it is tried.", CheckpointWarning, stacklevel=2)
+                then = "There is none before it." if stem == stems[-1] else "The checkpoint before it is tried."
+                warnings.warn(f"{error} {then}", CheckpointWarning, stacklevel=2)
                 continue
             self._read = stem
             return snapshot
@@ -121,6 +123,20 @@ class Checkpoints:
                 text = f"{file}: this is not a checkpoint of the course, and is not read."
                 warnings.warn(text, CheckpointWarning, stacklevel=2)
         return None
+
+    def to_resume(self) -> Snapshot | None:
+        """Return what `latest` does; raise CheckpointError where there are checkpoints and none can be read."""
+        found, names = self.latest(), self._names()
+        # data of step 0 without a manifest: the first save was cut short, and nothing had been trained
+        there = any(_order(stem)[1] or f"{stem}.json" in files for stem, files in names.items())
+        if found is None and there:
+            raise CheckpointError(
+                self.folder,
+                f"none of the {len(names)} checkpoints in it can be read (a warning names each, with the reason), and "
+                "training does not begin anew by itself. Put good copies back, name another folder, or start anew on "
+                "purpose by resume=False (--no-resume)",
+            )
+        return found
 
     def load(self, path: str | os.PathLike) -> Snapshot:
         """Return the snapshot whose manifest is at `path`; raises CheckpointError, which names file and reason."""

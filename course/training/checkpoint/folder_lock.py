@@ -53,7 +53,7 @@ class FolderLock(AbstractContextManager):
         self._owner = Owner(socket.gethostname(), me.pid, me.create_time(), training or uuid.uuid4().hex, term)
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            self._acquire()
+            self.acquire()
         except OSError as error:
             raise ValueError(
                 f"train(checkpoint_dir={str(folder)!r}): checkpoints can't be written there: {error}. "
@@ -64,6 +64,11 @@ class FolderLock(AbstractContextManager):
         """Whether this lock still holds the folder: a later chief of the training may have taken it over."""
         return _read(self._path) == self._owner
 
+    def other_owner(self) -> Owner | None:
+        """Return who else holds the folder now, None where nobody does who still runs."""
+        owner = _read(self._path)
+        return None if owner is None or owner == self._owner or owner.is_gone() else owner
+
     def close(self) -> None:
         """Unlock the folder, if this lock still holds it. Idempotent."""
         if self.holds():
@@ -73,7 +78,8 @@ class FolderLock(AbstractContextManager):
     def __exit__(self, *_):
         self.close()
 
-    def _acquire(self):
+    def acquire(self) -> None:
+        """Write the lock's file; OSError when the folder refuses, ValueError when another training holds it."""
         mine = self.folder / f".{NAME}.{uuid.uuid4().hex}"
         mine.write_text(json.dumps(asdict(self._owner)), encoding="utf-8")
         try:
@@ -103,17 +109,41 @@ class FolderLock(AbstractContextManager):
 
 
 class LockedCheckpoints(Checkpoints):
-    """The checkpoints in a locked folder; `save` raises TrainingError when a chief of a later term has it now."""
+    """The checkpoints in a locked folder, for as long as nobody else saves there.
+
+    `save` raises OSError while the folder is gone, and TrainingError when another training, or a chief of a later term,
+    has it now. A lock's file that was removed is written again.
+    """
 
     def __init__(self, lock: FolderLock, keep: int):
         super().__init__(lock.folder, keep)
-        self._lock = lock
+        self._lock, self._known = lock, set(self._names())
 
     def save(self, snapshot: Snapshot) -> Path:
         """Write the snapshot, as `Checkpoints.save` does, and return the manifest's path."""
         if not self._lock.holds():
-            raise TrainingError(f"{self.folder} belongs to another process now; this one saves nothing more.")
-        return super().save(snapshot)
+            self._lock_again()
+        path = super().save(snapshot)
+        self._known.add(path.stem)
+        return path
+
+    def _lock_again(self):
+        if not self.folder.is_dir():
+            raise FileNotFoundError(
+                f"the folder {self.folder} was removed, or its disk is gone, since training began. Make it again, and "
+                "the next save goes there"
+            )
+        if (other := self._lock.other_owner()) is not None:
+            who = f"process {other.pid} on {other.host}"
+            raise TrainingError(
+                f"{self.folder}: {who} has it now, for {other.training!r}; this one saves nothing more."
+            )
+        if set(self._names()) - self._known:
+            raise TrainingError(
+                f"{self.folder}: its lock file was removed, and another training has saved in it since; this one saves "
+                "nothing more. Give each training a folder of its own."
+            )
+        self._lock.acquire()
 
 
 def _linked(source, target):

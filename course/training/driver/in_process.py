@@ -38,7 +38,7 @@ def train_in_turns(
 ) -> TrainingResult:
     """Train in this process, the workers taking turns; arguments and result as `train`'s, and deterministic."""
     checkpoints = Checkpoints(checkpoint_dir, keep) if checkpoint_dir is not None else None
-    restored = checkpoints.latest() if checkpoints is not None and resume else None
+    restored = checkpoints.to_resume() if checkpoints is not None and resume else None
     incarnation = checkpoints.next_incarnation() if checkpoints is not None else 0
     store = ParameterServer(problem.initial(), optimizer, state=restored)
     rule = make_rule(TrainingSettings(mode, workers, total_steps, max_staleness, aggregate), store)

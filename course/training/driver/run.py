@@ -98,9 +98,11 @@ class Run:
         self._count_fruitless(lost)
         newest = self._newest()
         if newest is None and (self._history.version > 0 or self._pool.took_over):
+            folder = self._checkpoints.folder
+            why = f"No checkpoint in {folder} can be read" if folder.is_dir() else f"The folder {folder} was removed"
             raise TrainingError(
-                f"{lost.task}, the parameter server, is lost: {lost.reason}. No checkpoint in "
-                f"{self._checkpoints.folder} can be read, so training can't go on."
+                f"{lost.task}, the parameter server, is lost: {lost.reason}. {why}, so training can't go on. To start "
+                "anew, call train with resume=False, or another folder."
             ) from lost
         self._start = newest  # None: lost before anything was applied, so nothing is lost by starting over
         self._history.roll_back(newest.version if newest else 0)
@@ -133,7 +135,7 @@ class Run:
             problem=plan.problem,
             cluster=self._pool.cluster,
             checkpoints=self._checkpoints,
-            settings={**vars(plan.settings), "optimizer": optimizer, "ps": len(plan.ps)},
+            settings={**vars(plan.settings), "optimizer": optimizer, "ps": len(plan.ps), "device": plan.device},
             seconds=self._history.now,
         )
         session.step = self._history.version
@@ -153,6 +155,7 @@ class Run:
             events=self._session.events,
             degraded=status["degraded"],
             restored_from=self._start.version if self._start else None,
+            devices=self._pool.devices,
             # JSON made words of the workers' numbers
             **{name: {int(worker): value for worker, value in status[name].items()} for name in by_worker},
         )

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 from course.training.checkpoint.folder_lock import FolderLock, LockedCheckpoints
 from course.training.driver.run import Run
 from course.training.driver.training_plan import TrainingPlan, participants
-from course.training.driver.worker_pool import WorkerPool, warm_up
+from course.training.driver.worker_pool import WorkerPool, warm_up, worker_devices
 from course.training.hooks.base import Hook
 from course.training.hooks.every import with_saving
 from course.training.problems.problem import MakeOptimizer, Problem
 from course.training.records import TrainingResult, TrainingSettings
 from course.training.server.store import ParameterServer
+from course.training.worker.device import checked_device
 
 if TYPE_CHECKING:
     from course.cluster.cluster import Cluster
@@ -35,6 +36,7 @@ def train(
     keep: int = 5,
     resume: bool = True,
     placement: str = "by_size",
+    device: str | None = None,
 ) -> TrainingResult:
     """Train `problem` on the cluster's `ps` tasks and its `worker` tasks; return a `TrainingResult`.
 
@@ -48,8 +50,10 @@ def train(
     - `checkpoint_dir`: a folder of this process's machine for the newest `keep` checkpoints: of version 0, every 10 s
       or as a `SaveCheckpoint` among the hooks says, and of the end, after an error or an interrupt too. With
       `resume`, training goes on from the newest one that is there, on any number of ps tasks; without, it starts
-      anew, and its checkpoints push the older ones out.
+      anew, and its checkpoints push the older ones out. Where there are some and none can be read: CheckpointError.
     - `placement`: how parameters are spread over the ps tasks, "by_size" or "round_robin".
+    - `device`: what each worker computes on, `"/gpu:0"` of its own task, real or simulated; its CPU by default. The
+      parameters and the batch are there when `loss` is called. The result's `devices` tells which they were.
 
     A worker that dies or falls silent: the others go on, and it joins again when it is back. A ps that does: training
     goes on from the newest checkpoint, a few seconds later; without a `checkpoint_dir` that is a TrainingError. Raises
@@ -58,12 +62,14 @@ def train(
     model or optimiser, before anything starts.
     """
     ps, chosen = participants(cluster.tasks, workers)
+    device = checked_device(device)
     warming = warm_up(cluster, ps)
     settings = TrainingSettings(mode, len(chosen), total_steps, max_staleness, aggregate, placement, seed=seed)
-    plan = TrainingPlan(problem, optimizer, settings, ps, chosen)
+    plan = TrainingPlan(problem, optimizer, settings, ps, chosen, device)
+    devices = worker_devices(cluster, plan)
     for future in warming:
         future.release()
-    return train_with(WorkerPool(cluster, plan), hooks, checkpoint_dir, keep, resume)
+    return train_with(WorkerPool(cluster, plan, devices), hooks, checkpoint_dir, keep, resume)
 
 
 def train_with(
@@ -79,7 +85,9 @@ def train_with(
         if checkpoint_dir is not None:
             lock = held.enter_context(FolderLock(checkpoint_dir, pool.training, pool.term))
             checkpoints = LockedCheckpoints(lock, keep)
-            start = checkpoints.latest() if resume else None
+            # who takes running shards over needs no checkpoint now
+            found = checkpoints.latest if pool.took_over else checkpoints.to_resume
+            start = found() if resume else None
         # raises what a shard of it would raise
         ParameterServer(pool.plan.problem.initial(), pool.plan.optimizer, start)
         return Run(pool, with_saving(hooks, checkpoints), checkpoints, start).result()

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 
 import torch
 
-from course.training.problems.problem import MakeOptimizer, Problem
+from course.training.problems.problem import MakeOptimizer, Problem, missing_methods, shown
 from course.training.records import NonFiniteError, TrainingSettings
 from course.training.server.rules import make_rule
 from course.training.server.store import ParameterServer
+from course.training.worker.device import checked_device
 
 PLACEMENTS = ("by_size", "round_robin")
 
@@ -18,7 +19,7 @@ class TrainingPlan:
     """The arguments of `train`, checked: ValueError for a wrong one.
 
     `optimizer`: from a list of tensors to a `torch.optim` optimiser. `settings`: what every shard is told. `ps` and
-    `workers`: tasks' names, see `participants`.
+    `workers`: tasks' names, see `participants`. `device`: what each worker computes on, None for its CPU.
     """
 
     problem: Problem
@@ -26,9 +27,11 @@ class TrainingPlan:
     settings: TrainingSettings
     ps: tuple[str, ...]
     workers: tuple[str, ...]
+    device: str | None = None
 
     def __post_init__(self):
         _check_problem(self.problem)
+        checked_device(self.device)
         total_steps, placement = self.settings.limit, self.settings.placement
         if isinstance(total_steps, bool) or not isinstance(total_steps, int) or total_steps < 0:
             raise ValueError(f"train(total_steps={total_steps!r}): give a whole number of updates from 0 up.")
@@ -84,9 +87,9 @@ def spread(parameters: dict[str, torch.Tensor], shards: int, placement: str = "b
 
 
 def _check_problem(problem):
-    missing = [name for name in ("initial", "batch", "loss") if not callable(getattr(problem, name, None))]
-    if missing:
-        raise ValueError(f"train(problem={problem!r}): it has no {', '.join(missing)}. See course.training.Problem.")
+    if missing := missing_methods(problem):
+        has_no = f"train(problem={shown(problem)}): it has no {', '.join(missing)}"
+        raise ValueError(f"{has_no}. See course.training.Problem.")
     for name, value in problem.initial().items():
         if not bool(value.isfinite().all()):
             raise NonFiniteError(f"the first value of {name!r}", version=0)

@@ -6,19 +6,25 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import TYPE_CHECKING
 
+from course.cluster.task.task import root
 from course.deadlines import ANY_PS_COMES, LOOP_SENT_AGAIN, LOST_PS_SUCCESSOR, PS_ANSWER, SOON_EVERY, WIRE_SILENCE
 from course.training.checkpoint.snapshot import Snapshot
 from course.training.driver.shard_client import ShardClient, context_of, open_shards
 from course.training.driver.training_plan import TrainingPlan
 from course.training.records import ShardAddresses, TrainingError, TrainingSettings, in_words
+from course.training.worker.device import found_in
 from course.training.worker.worker_loop import run_worker
 
 if TYPE_CHECKING:
     from distributed import Future
 
     from course.cluster.cluster import Cluster
+    from course.devices import Device
 
 _LAST_LINES = 10  # of a lost task's output: a traceback's end, or a word or two
+_UNREAD = (
+    " A task imports the module that a problem is defined in: start it in its folder, or install the module there."
+)
 _LOOK_EVERY = 0.05  # seconds between two questions to ps tasks that are not all there
 
 
@@ -26,7 +32,8 @@ class WorkerPool:
     """The ps tasks and worker tasks of `cluster` that take part in one training of `plan`.
 
     A worker's loop is a Dask function pinned to its task: it runs again on the successor of one that died. A task that
-    was away or cut off for longer than the loop, or Dask, would wait gets a new one when it is back.
+    was away or cut off for longer than the loop, or Dask, would wait gets a new one when it is back. `devices`: what
+    each worker computes on, where the plan names a device.
     """
 
     #: One driver, from the beginning to the end: it took nothing over, and no other driver may take it over.
@@ -35,8 +42,8 @@ class WorkerPool:
     #: Whether the shards that `shards_opened` gave last were opened by another driver.
     attached = False
 
-    def __init__(self, cluster: "Cluster", plan: TrainingPlan):
-        self.cluster, self.plan = cluster, plan
+    def __init__(self, cluster: "Cluster", plan: TrainingPlan, devices: "Sequence[Device]" = ()):
+        self.cluster, self.plan, self.devices = cluster, plan, devices
         self._addresses: ShardAddresses | None = None
         self._loops: dict[int, Future | None] = {}  # by worker; None while its task is away
         self._ended: dict[int, float] = {}  # worker -> when its loop was first seen done
@@ -114,7 +121,9 @@ class WorkerPool:
 
         if loop is None or loop.status != "error" or isinstance(error := loop.exception(), KilledWorker):
             return
-        raise TrainingError(f"{self.plan.workers[worker]} can't work: {in_words(error)}.") from error
+        cause = root(error)  # Dask's own words for what a task couldn't read are longer, and don't say it
+        unread = _UNREAD if isinstance(cause, (ImportError, AttributeError)) else ""
+        raise TrainingError(f"{self.plan.workers[worker]} can't work: {in_words(cause)}.{unread}") from error
 
     def last_output(self, worker: int) -> str:
         """Return what the task of this worker printed last, as a sentence; of a task started by hand, where that is."""
@@ -130,8 +139,17 @@ class WorkerPool:
 
     def _send(self, worker):
         with self.cluster.at(self.plan.workers[worker]):
-            arguments = (self.plan.problem, worker, self._addresses, self.plan.settings.seed)
+            arguments = (self.plan.problem, worker, self._addresses, self.plan.settings.seed, self.plan.device)
             self._loops[worker] = self.cluster.client.submit(_run_worker_aside, *arguments, pure=False)
+
+
+def worker_devices(cluster: "Cluster", plan: TrainingPlan) -> "Sequence[Device]":
+    """Return the `Device` of each of the plan's workers, none where it names none; ValueError when one lacks it."""
+    if plan.device is None:
+        return []
+    every = cluster.devices()  # a `DeviceList`, which prints as a table
+    has = {task: [one for one in every if one.name.startswith(f"{task}/")] for task in plan.workers}
+    return type(every)(found_in(has[task], plan.device, task) for task in plan.workers)
 
 
 def warm_up(cluster: "Cluster", ps: Sequence[str]) -> list["Future"]:
@@ -149,12 +167,12 @@ def _import_optimizers():
     torch.optim.SGD([torch.zeros(1)], lr=0.1)
 
 
-def _run_worker_aside(problem, worker, addresses, seed):
+def _run_worker_aside(problem, worker, addresses, seed, device):
     """Run the loop beside the task's own thread: one that still waits for a lost ps must not hold up its successor."""
     from distributed import get_worker, secede
 
     secede()
-    return run_worker(problem, worker, addresses, seed, context_of(get_worker().security, "worker"))
+    return run_worker(problem, worker, addresses, seed, context_of(get_worker().security, "worker"), device)
 
 
 def _last_lines(output):

@@ -98,7 +98,8 @@ class Session:
             path = self.checkpoints.save(snapshot)
         except (OSError, CheckpointError) as error:
             said = str(error).rstrip(".")
-            text = f"STEP {snapshot.version} IS NOT SAVED: {said}. Older checkpoints stay; training is not stopped."
+            others = "Older checkpoints stay; training" if self.checkpoints.folder.is_dir() else "Training"
+            text = f"STEP {snapshot.version} IS NOT SAVED: {said}. {others} is not stopped."
             warnings.warn(text, CheckpointWarning, stacklevel=2)
             return None
         self._saved = key, path

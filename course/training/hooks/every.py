@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 from course.training.checkpoint.checkpoints import Checkpoints
 from course.training.hooks.base import Hook, Session
+from course.training.problems.problem import shown
 from course.training.records import Step
 
 USUAL_SECONDS = 10.0  # what the loss of a parameter server costs at most, where nothing else is asked for
@@ -82,8 +83,8 @@ class Validate(Hook):
         """Raise ValueError for a problem that can't be validated."""
         if not callable(getattr(session.problem, "validate", None)):
             raise ValueError(
-                f"Validate(): {session.problem!r} has no validate(parameters). Give the problem one that returns a "
-                'dict of numbers, such as {"accuracy": 0.9}, or leave the hook out.'
+                f"Validate(): {shown(session.problem)} has no validate(parameters). Give the problem one that returns "
+                'a dict of numbers, such as {"accuracy": 0.9}, or leave the hook out.'
             )
         self.results, self._multiples = [], _Multiples(self.every)
 

@@ -5,11 +5,13 @@ Not tqdm's bar: what a stored notebook keeps of it differs from run to run, and 
 
 import sys
 import time
+from collections.abc import Callable
 
 from course.training.hooks.base import Hook, Session
-from course.training.records import Step
+from course.training.records import Event, Step
 
 _RENEW = 0.2  # seconds between two renewals of the line: an eye reads no faster
+_SAY = 2.0  # seconds between two lines that stay
 
 
 class StepRate(Hook):
@@ -64,7 +66,7 @@ class ShowProgress(Hook):
         now = time.monotonic()
         if self._line is None or now < self._due:
             return
-        self._due = now + _RENEW
+        self._due = now + self._pause(now)
         self._line.show(_text(session, step, self._rate(step.step, now)))
 
     def end(self, session: Session) -> None:
@@ -74,11 +76,50 @@ class ShowProgress(Hook):
             self._line.show(f"{session.step:,} of {session.limit:,} updates{stopped}", last=True)
             self._line = None
 
+    def _pause(self, now):
+        return _RENEW
+
     def _rate(self, step, now):
-        """Return updates a second over about the last two seconds, None before there are two looks."""
-        self._seen = [(s, t) for s, t in self._seen if now - t < 2.0 and s <= step] + [(step, now)]
+        """Return updates a second over about the last four seconds, None before there are two looks."""
+        before = [(s, t) for s, t in self._seen if s <= step]
+        self._seen = ([(s, t) for s, t in before if now - t < 2 * _SAY] or before[-1:]) + [(step, now)]
         first, since = self._seen[0]
         return (step - first) / (now - since) if now > since else None
+
+
+class SayProgress(ShowProgress):
+    """Say a line, as `ShowProgress` shows it, to `say`, every two seconds and later on more rarely.
+
+    Also who joined, what a validation finds, and whatever happens. Lines stay: in a terminal, and in a file.
+    """
+
+    def __init__(self, say: Callable[[str], None]):
+        super().__init__()
+        self._say, self._joined, self._began = say, set(), 0.0
+
+    def begin(self, session: Session) -> None:
+        """Start anew."""
+        super().begin(session)
+        self._line, self._joined, self._began = _SaidLine(self._say), set(), time.monotonic()
+
+    def after_run(self, session: Session, step: Step) -> None:
+        """Say whose first gradient this is, and now and then how training gets on."""
+        if step.worker not in self._joined:
+            self._joined.add(step.worker)
+            self._say(f"/job:worker/task:{step.worker} has joined: its first gradient is in step {step.step}")
+        super().after_run(session, step)
+
+    def _pause(self, now):
+        return max(_SAY, (now - self._began) / 20)  # of a day's training, some hundred lines
+
+    def event(self, session: Session, event: Event) -> None:
+        """Say it."""
+        who = f"{event.task}: " if event.task else ""
+        self._say(f"step {event.step}: {who}{event.what}{f' ({event.reason})' if event.reason else ''}")
+
+    def validated(self, session: Session, step: int, values: dict[str, float]) -> None:
+        """Say it."""
+        self._say(f"step {step}: validated, " + ", ".join(f"{name} {value:.3g}" for name, value in values.items()))
 
 
 def _text(session, step, rate):
@@ -106,6 +147,14 @@ class _TerminalLine:
         self._stream.write("\r" + text.ljust(self._width) + "\n" * last)
         self._stream.flush()
         self._width = len(text)
+
+
+class _SaidLine:
+    def __init__(self, say):
+        self._say = say
+
+    def show(self, text, last=False):
+        self._say(text)
 
 
 class _NotebookLine:

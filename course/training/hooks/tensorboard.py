@@ -6,6 +6,7 @@ import warnings
 from course.signals import held_back
 from course.training.hooks.base import Hook, Session
 from course.training.hooks.progress import StepRate
+from course.training.problems.problem import shown
 from course.training.records import Event, Step
 
 
@@ -35,7 +36,7 @@ class WriteSummaries(Hook):
         """Open the event file and write the settings; raises ImportError where TensorBoard isn't installed."""
         self._rate = StepRate(self.every)
         self._restart(session.step)
-        settings = {"problem": repr(session.problem), **session.settings}
+        settings = {"problem": shown(session.problem), **session.settings}
         rows = "\n".join(f"| {name} | {str(value).replace('|', ' ')} |" for name, value in settings.items())
         self._file.add("text", "settings", f"| setting | value |\n|---|---|\n{rows}", session.step)
 

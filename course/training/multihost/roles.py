@@ -12,15 +12,18 @@ from course.cluster.certificates import Certificate, security
 from course.cluster.multihost.member import Member
 from course.cluster.multihost.serve import joined
 from course.deadlines import LAST_NOTICE_READ, ROLE_LISTS_TASKS_EVERY, ROLE_LOOKS_EVERY, TASK_WAITS
+from course.devices import DeviceList
 from course.signals import taken
 from course.training.driver.shard_client import context_of
 from course.training.driver.train import train_with
 from course.training.driver.training_plan import TrainingPlan
 from course.training.hooks.base import Hook
+from course.training.hooks.progress import SayProgress
 from course.training.multihost.chief import ChiefPool, LeaderLease
 from course.training.multihost.status_board import StatusBoard
 from course.training.multihost.worker_thread import WorkerThread
 from course.training.records import Deposed, TrainingError, TrainingResult
+from course.training.worker.device import own_device
 
 
 @dataclass(frozen=True)
@@ -29,7 +32,7 @@ class Role:
 
     `plan`: None for a ps, which is told all it needs. `certificate`: None for plain TCP. `patience`: seconds to wait
     for the scheduler, for the other roles, and without any worker. `hooks`, `checkpoint_dir`, `resume`: as for `train`,
-    used where this process is the chief.
+    used where this process is the chief. `simulated_gpus`: count and model of those that the task has, None for none.
     """
 
     spec: ClusterSpec
@@ -41,6 +44,7 @@ class Role:
     hooks: tuple[Hook, ...] = ()
     checkpoint_dir: str | None = None
     resume: bool = True
+    simulated_gpus: tuple[int, str] | None = None
 
     @property
     def name(self) -> str:
@@ -55,7 +59,7 @@ def run_role(role: Role, outcome: Callable[[TrainingResult], Iterable[str]] | No
     TrainingError, RuntimeError or TimeoutError with a sentence when this role can't go on, SystemExit on SIGTERM.
     """
     with taken(_leave, signal.SIGTERM), ExitStack() as held:
-        me = Member(role.spec, role.job, role.index, role.certificate, role.patience)
+        me = Member(role.spec, role.job, role.index, role.certificate, role.patience, role.simulated_gpus)
         membership = held.enter_context(joined(me, say))
         target = {"security": security(role.certificate)} if role.certificate else {"insecure": True}
         cluster = held.enter_context(connect(role.spec, timeout=role.patience, wait=False, **target))
@@ -86,6 +90,7 @@ def _serve(role, cluster, board, membership, say):
     seen = asked = time.monotonic()
     while (notice := board.read()) is None or notice.phase == "running":
         _check(membership)
+        _tell_news(board, role, say)
         if time.monotonic() - asked > ROLE_LISTS_TASKS_EVERY:
             asked = time.monotonic()
             seen = asked if any(task.startswith("/job:worker/") for task in cluster.tasks) else seen
@@ -102,7 +107,10 @@ def _serve(role, cluster, board, membership, say):
 def _work(role, cluster, board, membership, outcome, say):
     """Work wherever the chief says; be the chief while this process has the lease."""
     context = context_of(security(role.certificate), "worker")
-    worker_thread = WorkerThread(role.plan.problem, role.index, role.plan.settings.seed, context)
+    plan = role.plan
+    if plan.device is not None:
+        say(f"{role.name} computes on {str(DeviceList([own_device(plan.device)])).splitlines()[-1]}")
+    worker_thread = WorkerThread(plan.problem, role.index, plan.settings.seed, context, plan.device)
     with closing(worker_thread), LeaderLease(cluster, role.name) as lease:
         while True:
             notice = board.read()
@@ -110,16 +118,17 @@ def _work(role, cluster, board, membership, outcome, say):
                 return _end(notice, say)
             _check(membership)
             worker_thread.follow(notice and notice.addresses)
+            _tell_news(board, role, say)
             if lease.mine:
                 pool = ChiefPool(cluster, role.plan, board, lease, worker_thread, notice, role.checkpoint_dir)
                 try:
-                    _lead(role, pool, outcome, say)
+                    _lead(role, pool, board, outcome, say)
                 except Deposed as error:
                     say(f"{role.name}: {error} It goes on as a worker.")
             time.sleep(ROLE_LOOKS_EVERY)
 
 
-def _lead(role, pool, outcome, say):
+def _lead(role, pool, board, outcome, say):
     """Train as the chief, and put up how it ended. Raises Deposed when the lease is lost on the way."""
     say(f"{role.name} is the chief" + (" now, and goes on where the one before was" if pool.took_over else ""))
     try:
@@ -128,12 +137,22 @@ def _lead(role, pool, outcome, say):
         except ValueError as error:
             say(f"NO CHECKPOINTS from here on: {error}")
             folder = None
-        result = train_with(pool, role.hooks, folder, resume=role.resume)
+
+        def tell(line):
+            say(line)
+            board.tell(line, role.name)
+
+        result = train_with(pool, (*role.hooks, SayProgress(tell)), folder, resume=role.resume)
         pool.post("done", "\n".join(outcome(result)))
     except Deposed:
         raise
     except Exception as error:  # a hook may raise anything; every role is to hear of it
         pool.post("failed", f"{type(error).__name__}: {error}")
+
+
+def _tell_news(board, role, say):
+    for line in board.news(role.name):
+        say(line)
 
 
 def _end(notice, say):

@@ -2,16 +2,18 @@
 
 import dataclasses
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from course.deadlines import BOARD_ANSWER, BOARD_SILENCE
+from course.deadlines import BOARD_ANSWER, BOARD_SILENCE, NEWS_ASKED_EVERY
 from course.training.records import ShardAddresses, TrainingError
 
 if TYPE_CHECKING:
     from course.cluster.cluster import Cluster
 
-_KEY = "course-training"
+_KEY, _NEWS = "course-training", "course-training-news"
+_KEPT = 40  # lines of news: more than come between two questions
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,7 @@ class StatusBoard:
     def __init__(self, cluster: "Cluster"):
         self._cluster, self._answered = cluster, time.monotonic()
         self._known: Notice | None = None
+        self._heard, self._news_due = 0, 0.0
 
     def read(self) -> Notice | None:
         """Return the `Notice`, None before the first; TrainingError when the scheduler is lost or silent for long."""
@@ -61,6 +64,26 @@ class StatusBoard:
                 self._judge(error)  # posting twice does no harm
                 time.sleep(0.1)
 
+    def tell(self, line: str, by: str) -> None:
+        """Let the terminals of all roles but `by` have `line`, soon. Waits for nothing; a line may get lost."""
+        client = self._client()
+        client.loop.add_callback(_sent, client, line, by)
+
+    def news(self, reader: str) -> list[str]:
+        """Return the lines that others than `reader` have told since it last asked; none while nobody answers."""
+        if time.monotonic() < self._news_due:
+            return []
+        self._news_due = time.monotonic() + NEWS_ASKED_EVERY
+        try:
+            client = self._client()
+            asked = client.scheduler.get_metadata
+            told = client.sync(asked, keys=[_NEWS], default=[], callback_timeout=BOARD_ANSWER)
+        except OSError:
+            return []  # whether the scheduler is lost, `read` judges
+        new = [(number, line) for number, by, line in told if number > self._heard and by != reader]
+        self._heard = max([self._heard, *(number for number, *_ in told)])
+        return [line for _, line in new]
+
     def _client(self):
         try:
             return self._cluster.client
@@ -75,6 +98,11 @@ class StatusBoard:
             ) from error
 
 
+async def _sent(client, line, by):
+    with suppress(OSError, RuntimeError):
+        await client._run_on_scheduler(_add_news, line, by)
+
+
 # This runs in the scheduler's process, in its one thread: nothing comes between looking and writing.
 
 
@@ -84,3 +112,9 @@ def _post(notice, dask_scheduler):
         return False
     dask_scheduler.task_metadata[_KEY] = notice
     return True
+
+
+def _add_news(line, by, dask_scheduler):
+    told = dask_scheduler.task_metadata.get(_NEWS, [])
+    number = told[-1][0] + 1 if told else 1
+    dask_scheduler.task_metadata[_NEWS] = [*told, (number, by, line)][-_KEPT:]

@@ -3,19 +3,26 @@
 import ssl
 import threading
 import time
+from contextlib import nullcontext
 
 from course.deadlines import GRADIENT_ENDS, WORKER_LOOP_AGAIN
 from course.training.problems.problem import Problem
 from course.training.records import ShardAddresses
 from course.training.worker.worker_loop import run_worker
+from simgpu.state import active
 
 
 class WorkerThread:
-    """Runs worker number `worker`'s loop in a thread, one at a time; `context`: as for `run_worker`. Close it."""
+    """Runs worker number `worker`'s loop in a thread, one at a time; close it.
 
-    def __init__(self, problem: Problem, worker: int, seed: int, context: ssl.SSLContext | None):
+    `context`, `device`: as for `run_worker`.
+    """
+
+    def __init__(
+        self, problem: Problem, worker: int, seed: int, context: ssl.SSLContext | None, device: str | None = None
+    ):
         self._problem = _Parking(problem)
-        self._seed, self._context, self._worker = seed, context, worker
+        self._seed, self._context, self._worker, self._device = seed, context, worker, device
         self._addresses: ShardAddresses | None = None
         self._thread: threading.Thread | None = None
         self._over, self._started = False, 0.0
@@ -46,7 +53,10 @@ class WorkerThread:
 
     def _work(self, addresses):
         try:
-            ended = run_worker(self._problem, self._worker, addresses, self._seed, self._context).ended
+            gpus = active()  # simulated by this process's task; a thread enters them for itself
+            with gpus.entered() if gpus else nullcontext():
+                work = run_worker(self._problem, self._worker, addresses, self._seed, self._context, self._device)
+            ended = work.ended
         except Exception as error:  # the problem's code may raise anything; the loop has told it, the chief reports it
             ended = str(error)
         if addresses == self._addresses:

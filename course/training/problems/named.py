@@ -1,14 +1,16 @@
 """The problems that the command line knows by name, each with the settings to train it and words for its outcome."""
 
 import math
+import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from importlib import import_module
 
 import torch
 
 from course.training.problems.mnist import CLASSIC, TUNED, mnist
-from course.training.problems.problem import Problem, linear_regression
+from course.training.problems.problem import Problem, batch_generator, linear_regression, missing_methods, shown
 
 OPTIMIZERS = {"sgd": torch.optim.SGD, "adagrad": torch.optim.Adagrad, "adam": torch.optim.Adam}
 
@@ -37,15 +39,63 @@ class NamedProblem:
 def named_problem(name: str, settings: str | None = None) -> NamedProblem:
     """Return the problem called `name`; `settings` ("classic" or "tuned", the default) is for mnist alone.
 
-    Raises ValueError for another name or for settings that the problem doesn't have.
+    `package.module:function` names the reader's own: what that function returns. Raises ValueError for another name,
+    or for settings that the problem doesn't have; RuntimeError with the place when the reader's code raises.
     """
+    if ":" in name:
+        if settings is not None:
+            raise ValueError(f"--settings {settings}: the problem {name} has no settings to choose from.")
+        return _own(name)
     if name not in PROBLEMS:
-        raise ValueError(f"--problem {name}: there are {', '.join(PROBLEMS)}.")
+        raise ValueError(
+            f"--problem {name}: there are {', '.join(PROBLEMS)}; your own is package.module:function, such as "
+            "mine:make for the function make in mine.py."
+        )
     choices = PROBLEMS[name]
     if settings not in (None, *choices):
         legal = f"has {' and '.join(choices)}" if len(choices) > 1 else "has no settings to choose from"
         raise ValueError(f"--settings {settings}: the problem {name} {legal}.")
     return choices[settings or next(iter(choices))]
+
+
+def _own(name):
+    """The problem that a function of the reader's own makes; `name`: package.module:function."""
+    module, _, function = name.partition(":")
+    if not all(part.isidentifier() for part in [*module.split("."), function]):
+        raise ValueError(f"--problem {name}: write package.module:function, such as mine:make for make in mine.py.")
+    make = getattr(_readers(name, lambda: import_module(module)), function, None)
+    if not callable(make):
+        raise ValueError(f"--problem {name}: the module {module} has no function {function}.")
+    return NamedProblem(lambda: _made(name, make), "sgd", 0.05, 1000, _values)
+
+
+def _made(name, make):
+    problem = _readers(name, make)
+    if missing := missing_methods(problem):
+        has_no = f"--problem {name}: it returned {shown(problem)}, which has no {', '.join(missing)}"
+        raise ValueError(f"{has_no}. See course.training.Problem.")
+    return problem
+
+
+def _readers(name, call):
+    """Return what `call()` does; what the reader's code raises is told with its place, in one line."""
+    try:
+        return call()
+    except Exception as error:
+        at = traceback.extract_tb(error.__traceback__)[-1]
+        where = "" if at.filename in (__file__, import_module.__code__.co_filename) or "<frozen" in at.filename else at
+        told = f" ({where.filename}, line {where.lineno})" if where else ". It is looked for in this folder first"
+        raise RuntimeError(f"--problem {name}: {type(error).__name__}: {error}{told}.") from error
+
+
+def _values(problem, parameters):
+    """What can be said of any problem: its own `validate`, or the loss on one batch."""
+    if callable(getattr(problem, "validate", None)):
+        found = problem.validate(parameters)
+        yield "validated: " + ", ".join(f"{key} {float(value):.4g}" for key, value in found.items())
+        return
+    batch = problem.batch(0, 0, batch_generator(0, 0, 0))
+    yield f"loss on worker 0's first batch: {problem.loss(parameters, batch).item():.4g}"
 
 
 def _line(problem, parameters):

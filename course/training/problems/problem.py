@@ -1,5 +1,6 @@
 """A problem: where the parameters start, which data a worker sees, and how wrong the parameters are on it."""
 
+import textwrap
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,6 +24,16 @@ class Problem(Protocol):
 
     def loss(self, parameters: dict[str, torch.Tensor], batch: Any) -> torch.Tensor:
         """Return the mean loss over the batch: one number, differentiable in the parameters."""
+
+
+def shown(problem: object, width: int = 100) -> str:
+    """Return the repr of `problem`, in one line of at most `width` signs: one that holds data may be of thousands."""
+    return textwrap.shorten(repr(problem), width, placeholder=" …")
+
+
+def missing_methods(problem: object) -> list[str]:
+    """Return the names of what `problem` lacks to be a `Problem`."""
+    return [name for name in ("initial", "batch", "loss") if not callable(getattr(problem, name, None))]
 
 
 def batch_generator(seed: int, worker: int, version: int, generator: torch.Generator | None = None) -> torch.Generator:

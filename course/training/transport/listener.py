@@ -7,7 +7,7 @@ import ssl
 import threading
 import time
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from typing import Any
 
 import course
@@ -15,6 +15,7 @@ from course.deadlines import LISTENER_LOOKS_EVERY, SHARD_HANDSHAKE, WIRE_SILENCE
 from course.training.transport.wire import HANDSHAKE_LIMIT, PROTOCOL, Channel
 
 _MOST_UNAUTHENTICATED = 32  # connections without a good handshake yet; more are closed at once
+_NO_MORE = "It tries again; connections that are open stay. `ulimit -n` and `ulimit -u` say how many there may be."
 _LOG = logging.getLogger("course.training")
 _THREAD = "parameter-server"  # the name of every thread that `start` starts
 
@@ -24,7 +25,8 @@ class Listener:
 
     `context`: an `ssl.SSLContext` that knows the cluster's certificates, or None for plain TCP. `token`: the secret
     that a handshake must name. `refusal`: from a handshake's fields (a dict) to a sentence, or None where it is
-    accepted. `tick` is called a few times a second. Once `closed` is set no more are accepted; open ones stay.
+    accepted. `tick` is called a few times a second. Where the system has no file or thread for another connection, the
+    listener says so, pauses and tries again. Once `closed` is set no more are accepted; open ones stay.
     """
 
     def __init__(
@@ -47,18 +49,32 @@ class Listener:
         start(self._accept)
 
     def _accept(self):
+        failing = False
         with self._socket:
             while not self.closed.is_set():
                 self._end_late_handshakes()
                 self._tick()
                 try:
-                    connection, _ = self._socket.accept()
+                    self._take(self._socket.accept()[0])
                 except (TimeoutError, ConnectionAbortedError):
                     continue
-                if len(self._unauthenticated) < _MOST_UNAUTHENTICATED:
-                    start(self._serve_connection, connection)
-                else:
-                    connection.close()
+                except (OSError, RuntimeError) as error:  # no file, memory or thread is left: some may be freed
+                    if not failing:
+                        _LOG.warning("a parameter server can't take a connection: %s. %s", error, _NO_MORE)
+                    failing = True
+                    self.closed.wait(LISTENER_LOOKS_EVERY)
+                    continue
+                if failing:
+                    _LOG.warning("a parameter server takes connections again")
+                failing = False
+
+    def _take(self, connection):
+        """Serve the connection in a thread; close it where there are too many, or no thread (RuntimeError, then)."""
+        with ExitStack() as unless_served:
+            unless_served.callback(connection.close)
+            if len(self._unauthenticated) < _MOST_UNAUTHENTICATED:
+                start(self._serve_connection, connection)
+                unless_served.pop_all()
 
     def _end_late_handshakes(self):
         """Cut off connections without a handshake in time; their threads then end."""

@@ -12,6 +12,7 @@ from course.deadlines import WORKER_RECONNECTS, WORKER_RECONNECTS_EVERY, WORKER_
 from course.training.problems.problem import Problem, batch_generator
 from course.training.records import ShardAddresses, exits_told, in_words
 from course.training.transport.wire import Layout, Refused
+from course.training.worker.device import DeviceLeaves
 from course.training.worker.shard_connections import ShardConnections
 
 
@@ -27,9 +28,14 @@ class WorkerReport:
 
 
 def run_worker(
-    problem: Problem, worker: int, addresses: ShardAddresses, seed: int = 0, context: ssl.SSLContext | None = None
+    problem: Problem,
+    worker: int,
+    addresses: ShardAddresses,
+    seed: int = 0,
+    context: ssl.SSLContext | None = None,
+    device: str | None = None,
 ) -> WorkerReport:
-    """Work for the training whose shards are at `addresses` until it says stop.
+    """Work for the training whose shards are at `addresses` until it says stop; on `device` (None: the CPU).
 
     A connection that breaks is made again, for some seconds, in the same session: what was decided meanwhile is known
     then, and no gradient counts twice. Shards that are gone end the loop too: whether that is an error, the driver
@@ -37,12 +43,13 @@ def run_worker(
     SystemExit, as a TrainingError.
     """
     with exits_told("the problem's code"):
-        return _WorkerLoop(problem, worker, addresses, seed, context).run()
+        return _WorkerLoop(problem, worker, addresses, seed, context, device).run()
 
 
 class _WorkerLoop:
-    def __init__(self, problem, worker, addresses, seed, context):
+    def __init__(self, problem, worker, addresses, seed, context, device):
         self.problem, self.worker, self.addresses, self.seed, self.context = problem, worker, addresses, seed, context
+        self.device = device
         self.session, self.attempt = secrets.token_hex(8), 0
         self.sent = self.acknowledged = 0
         self._unanswered = None  # the number of the push whose fate is not known here
@@ -82,8 +89,8 @@ class _WorkerLoop:
 
     def _work(self, connections):
         # the views of the receiving buffers: each answer overwrites them in place, between two gradients
-        leaves = {name: connections.parameters[name].requires_grad_() for name in self._names}
-        inputs, outputs = list(leaves.values()), [connections.gradients[name] for name in self._names]
+        leaves = DeviceLeaves({name: connections.parameters[name] for name in self._names}, self.device)
+        outputs = [connections.gradients[name] for name in self._names]
         generator = torch.Generator()
         while True:
             answer = connections.receive()
@@ -92,7 +99,7 @@ class _WorkerLoop:
                 connections.bye(self.sent, self.acknowledged)
                 return
             try:
-                loss, gradients = self._gradient(leaves, inputs, answer.version, generator)
+                loss, gradients = self._gradient(leaves, answer.version, generator)
             except BaseException as error:  # the problem's code may raise anything; the driver reports it
                 connections.fail(in_words(error))
                 raise _Failed(error) from error
@@ -108,10 +115,9 @@ class _WorkerLoop:
             self.acknowledged += 1
         self._unanswered = self._broken_since = None
 
-    def _gradient(self, leaves, inputs, version, generator):
+    def _gradient(self, leaves, version, generator):
         seeded = batch_generator(self.seed, self.worker, version, generator)
-        loss = self.problem.loss(leaves, self.problem.batch(self.worker, version, seeded))
-        return loss.item(), torch.autograd.grad(loss, inputs)
+        return leaves.gradient(self.problem, self.problem.batch(self.worker, version, seeded))
 
 
 class _Failed(Exception):

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from hypothesis import strategies
 from course.checks import Exercise, Verdict, find_exercise, same
 from course.checks import check as check_function
 from course.checks.check import Attempts, _function, _one_case, _value
+from course.checks.compare import equal, show
 from course.checks.shrink import smallest
 
 LABS = Path(__file__).parents[3] / "labs"
@@ -32,6 +34,34 @@ def test_a_wrong_answer_gets_the_first_input_that_shows_it():
     verdicts = [_one_case(double, lambda n: n * n, case, first=False) for case in double.cases()]
     first = next(v for v in verdicts if v is not None)
     assert first.state == "wrong" and "double(1)" in first.message and "expected 2" in first.message
+
+
+SHAPES = {
+    "a float": lambda x: x,
+    "in a list": lambda x: [1.0, x],
+    "in a dict": lambda x: {"a": (x,)},
+    "an array": lambda x: np.array([1.0, x]),
+    "a tensor": lambda x: torch.tensor([1.0, x], dtype=torch.float64),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("scale", [1.0, 1e-6, 1e6, -3.0])
+def test_floats_are_equal_to_a_millionth_and_no_further(shape, scale):
+    make = SHAPES[shape]
+    for compare in (same, equal):
+        for right in (1.0, 1 + 1e-7, 1 - 1e-7):
+            assert compare(make(scale * right), make(scale)), (compare, right)
+        for wrong in (1 + 3e-6, 1 - 3e-6, 1 + 1e-3, 1 - 1e-3, -1.0, 0.0, float("nan"), float("inf")):
+            assert not compare(make(scale * wrong), make(scale)), (compare, wrong)
+
+
+def test_an_answer_a_thousandth_off_is_wrong_unless_the_exercise_says_so():
+    half = Exercise("half", lambda: [(3.0,)], expected=lambda x: x / 2)
+    assert _one_case(half, lambda x: x / 2 * (1 + 1e-8), (3.0,), first=False) is None
+    assert _one_case(half, lambda x: x / 2 * (1 + 1e-3), (3.0,), first=False).state == "wrong"
+    lenient = Exercise("half", lambda: [(3.0,)], expected=lambda x: x / 2, tolerance=1e-2)
+    assert _one_case(lenient, lambda x: x / 2 * (1 + 1e-3), (3.0,), first=False) is None
 
 
 @pytest.mark.parametrize("empty", [None, ...])
@@ -147,8 +177,11 @@ def test_a_hint_comes_with_the_second_wrong_answer_and_not_before():
 def test_an_unknown_exercise_is_named_with_its_neighbours():
     with pytest.raises(ValueError, match="no exercise 'nothing_like_it'"):
         find_exercise("nothing_like_it")
-    with pytest.raises(ValueError, match="needs its exercise's name"):
-        check_function(3)
+    for verdict, words in (
+        (check_function(3), "needs its exercise's name"),
+        (check_function(max_of, "nothing_like_it"), "no exercise 'nothing_like_it'"),
+    ):
+        assert verdict.state == "not yet" and words in verdict.message  # and *Run All* goes on
 
 
 def test_a_class_s_own_checks_are_found_beside_the_notebook(tmp_path, monkeypatch):
@@ -193,3 +226,52 @@ def test_equal_means_equal_values_and_shapes(got, wanted, equal):
 def test_a_verdict_shows_itself_escaped():
     verdict = Verdict("wrong", "<script>")
     assert "<script>" not in verdict._repr_mimebundle_()["text/html"] and repr(verdict) == "✕ <script>"
+
+
+@pytest.mark.parametrize(
+    ("got", "wanted", "equal"),
+    [
+        (2_000_001, 2_000_000, False),  # a byte above two megabytes
+        ([2**60 + 1], [2**60], False),
+        (np.int64(2_000_001), 2_000_000, False),
+        (torch.tensor([2_000_001]), torch.tensor([2_000_000]), False),
+        (2_000_000, 2_000_000.0000001, True),
+        (2_000_001.0, 2_000_000, True),  # a float is as near as floats are
+        (10**310, 1.5, False),
+        (1.5, -(10**310), False),
+        (10**310, 10**310, True),
+        (float("inf"), 10**310, False),
+    ],
+)
+def test_ints_are_equal_exactly_and_floats_nearly(got, wanted, equal):
+    assert same(got, wanted) is equal
+
+
+@pytest.mark.parametrize(
+    "shape", [(), (0,), (7,), (299,), (5000,), (2, 3), (40, 40), (1, 2000), (2000, 1), (0, 5), (5, 0), (9, 9, 9)]
+)
+def test_an_array_is_shown_as_it_begins(shape):
+    array = np.arange(np.prod(shape, dtype=int)).reshape(shape)
+    whole = str(array.tolist())
+    assert show(array) == show(torch.from_numpy(array)) == (whole if len(whole) <= 300 else whole[:300] + " …")
+
+
+def test_an_array_of_three_million_rows_of_nothing_is_shown_at_once():
+    started = time.process_time()
+    assert show(np.zeros((3_000_000, 0))).startswith("[[], [], [")
+    assert show(np.broadcast_to(1, (1 << 40, 1 << 10))).startswith("[[1, 1, ")
+    assert time.process_time() - started < 1
+
+
+class Unshowable:
+    def __repr__(self):
+        raise RuntimeError("no")
+
+
+def test_what_cannot_be_shown_is_said_to_be_so():
+    nested = []
+    for _ in range(5000):
+        nested = [nested]
+    assert show(10**5000).startswith("int that can't be shown (ValueError")
+    assert "RecursionError" in show(nested)
+    assert show(Unshowable()) == "Unshowable that can't be shown (RuntimeError: no)"

@@ -127,6 +127,39 @@ def test_a_later_term_that_somebody_remembers_is_passed_even_where_the_clock_was
     assert newcomer.renew() and newcomer.term > term
 
 
+@pytest.mark.parametrize(("there", "back"), [(0.0, 2.0), (2.0, 0.0), (1.0, 1.5)])
+def test_a_lease_lasts_from_the_question_on_however_long_the_answer_was_on_its_way(leases, clock, there, back):
+    def slow(**words):
+        clock.now += there
+        answer = leases.ask(**words)
+        clock.now += back
+        return answer
+
+    holder, other = candidate(leases, TASKS[0], clock), candidate(leases, TASKS[1], clock)
+    until_somebody_has_it([holder], clock)
+    holder._ask = slow
+    asked = clock.now
+    assert holder.renew() and holder.seconds_left == pytest.approx(asked + LEASE_LASTS - clock.now)
+    while not other.renew():
+        assert clock.now < asked + there + LEASE_LASTS + LEASE_SETTLES + 1
+        clock.now += 0.125
+        assert not (holder.mine and clock.now >= asked + there + LEASE_LASTS), "the scheduler may give it away then"
+    assert not holder.mine
+
+
+def test_an_answer_that_took_longer_than_the_lease_lasts_gives_nothing(leases, clock):
+    holder = candidate(leases, TASKS[0], clock)
+    until_somebody_has_it([holder], clock)
+
+    def too_slow(**words):
+        answer = leases.ask(**words)
+        clock.now += LEASE_LASTS
+        return answer
+
+    holder._ask = too_slow
+    assert not holder.renew() and holder.seconds_left == 0
+
+
 def test_leases_of_other_names_are_apart(leases, clock):
     chief = candidate(leases, TASKS[0], clock)
     other = Lease(leases.ask, leases.release, "another", TASKS[1], clock=clock)

@@ -7,6 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from course.cluster import ClusterSpec
+from course.cluster.spec import by_numbers
+from course.devices import DeviceName
 
 GOOD = {"scheduler": ["localhost:8786"], "ps": ["localhost:2221"], "worker": ["localhost:2222", "127.0.0.1:2223"]}
 
@@ -63,6 +65,7 @@ def test_unknown_jobs_and_tasks_are_named_with_what_there_is():
         ({"ps": ["a:1"], "worker": ["a:1"]}, ValueError, r"ps\[0\] and worker\[0\] are both 'a:1'"),
         ({"scheduler": ["a:1", "a:2"], "worker": ["a:3"]}, ValueError, "a cluster has one scheduler"),
         ({"my/job": ["a:1"]}, ValueError, "a job cannot be called 'my/job'"),
+        ({"1st": ["a:1"]}, ValueError, "a job cannot be called '1st'"),
         ({3: ["a:1"]}, ValueError, "a job cannot be called 3"),
     ],
 )
@@ -147,6 +150,65 @@ def test_a_spec_says_who_is_missing():
     assert spec.missing(["/job:worker/task:0", "/job:other/task:9"]) == ["/job:ps/task:0", "/job:worker/task:1"]
 
 
+def test_the_first_and_the_last_port_are_legal():
+    assert ClusterSpec({"worker": ["a:1", "a:65535"]}).num_tasks("worker") == 2
+
+
+@pytest.mark.parametrize(("port", "scheduler"), [(1, 1001), (64535, 65535), (64536, 63536), (65535, 64535)])
+def test_the_scheduler_listens_a_thousand_ports_above_or_where_none_is_below(port, scheduler):
+    assert ClusterSpec.from_flags(ps_hosts=f"a:{port}").scheduler == f"a:{scheduler}"
+
+
+def test_tasks_of_one_host_are_those_with_its_name_and_the_scheduler_is_none():
+    spec = ClusterSpec({"scheduler": ["a:1"], "ps": ["a:2"], "worker": ["b:1", "a:3", "[::1]:4"]})
+    assert spec.tasks_beside("a:99") == ["/job:ps/task:0", "/job:worker/task:1"]
+    assert spec.tasks_beside("[::1]:1") == ["/job:worker/task:2"] and spec.tasks_beside("c:1") == []
+
+
+def test_names_are_sorted_by_the_numbers_in_them():
+    names = ["/job:b/task:10", "/job:b/task:2", "/job:a/task:3", "/job:b/task:2/gpu:11", "/job:b/task:2/gpu:2"]
+    assert sorted(names, key=by_numbers) == [names[2], names[1], names[4], names[3], names[0]]
+
+
+def test_specs_are_equal_by_their_jobs_and_equal_to_nothing_else():
+    assert ClusterSpec(GOOD) == ClusterSpec(GOOD) != ClusterSpec({"worker": ["a:1"]})
+    assert ClusterSpec(GOOD) != GOOD
+    assert ClusterSpec({"worker": ["a:1"]}).scheduler is None
+
+
+@pytest.mark.parametrize(
+    "job", ["a", "A", "_", "a-b", "a.b", "a_b", "a1"], ids=lambda job: job.replace("_", "underscore")
+)
+def test_a_job_may_be_called_by_each_legal_sign(job):
+    assert ClusterSpec({job: ["a:1"]}).jobs == [job]
+
+
+@pytest.mark.parametrize("host", ["a", "9", "a-b", "a.b", "127.0.0.1", "[::1]", "[fe80::1.2.3.4]"])
+def test_a_host_may_be_a_name_or_a_number_of_either_kind(host):
+    assert ClusterSpec({"worker": [f"{host}:1"]}).task_address("worker", 0) == f"{host}:1"
+
+
+@pytest.mark.parametrize("host", ["", "-a", "a-", ".a", "a.", "::1", "[::1", "a/b", "ä", "[g]"])
+def test_what_is_no_host_is_refused(host):
+    with pytest.raises(ValueError, match=r"worker\[0\] is .*; it must be 'host:port'"):
+        ClusterSpec({"worker": [f"{host}:1"]})
+
+
+def test_the_flags_of_any_job_are_read_and_a_flag_of_none_is_told():
+    assert ClusterSpec.from_flags(a_b_hosts="h:2").tasks == ["/job:a_b/task:0"]
+    assert ClusterSpec.from_flags(worker_hosts=("a:2", "b:2")).task_address("worker", 1) == "b:2"
+    with pytest.raises(TypeError, match="name a job by JOB_hosts"):
+        ClusterSpec.from_flags(_hosts="a:1")
+    with pytest.raises(ValueError, match="the port must be"):
+        ClusterSpec.from_flags(ps_hosts="a:²")
+
+
+def test_a_file_that_breaks_off_is_told_at_its_last_line(tmp_path):
+    (tmp_path / "c.toml").write_text('ps = ["a:1"]\nworker = ["a:2",\n')
+    with pytest.raises(ValueError, match=r"c\.toml: .*at line 2, the last.*the legal form is"):
+        ClusterSpec.read(tmp_path / "c.toml")
+
+
 _hosts = st.sampled_from(["localhost", "127.0.0.1", "node-3.lab", "[::1]"])
 _addresses = st.builds("{}:{}".format, _hosts, st.integers(1, 65535))
 _jobs = st.from_regex(r"[A-Za-z_][A-Za-z0-9_.-]{0,8}", fullmatch=True).filter(lambda job: job != "scheduler")
@@ -159,6 +221,7 @@ def test_every_legal_spec_survives_the_round_trip(pairs):
         jobs.setdefault(job, []).append(address)
     spec = ClusterSpec(jobs)
     assert ClusterSpec(spec.as_dict()).as_dict() == jobs
+    assert [str(DeviceName.parse(task)) for task in spec.tasks] == spec.tasks
     assert [spec.task_address(job, i) for job in spec.jobs for i in range(spec.num_tasks(job))] == sum(
         jobs.values(), []
     )

@@ -1,16 +1,16 @@
 """Device names: one grammar, three spellings, errors that help."""
 
+import ast
+
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from course.devices import DeviceName
 from course.devices.names import KINDS, name_of
 
-JOBS = st.none() | st.text(
-    st.characters(codec="ascii", exclude_characters="/:", categories=("L", "N", "P")), min_size=1
-)
+JOBS = st.none() | st.from_regex(r"[A-Za-z_][A-Za-z0-9_.-]{0,8}", fullmatch=True)
 NUMBERS = st.integers(0, 10**6)
 DEVICES = st.none() | st.tuples(st.sampled_from(sorted(KINDS)), NUMBERS)
 
@@ -28,14 +28,32 @@ def test_a_name_survives_being_written_and_read(name):
     assert hash(DeviceName.parse(str(name))) == hash(name)
 
 
-@given(st.text(max_size=30))
+PIECES = ["/", ":", "job", "task", "gpu", "device:", "0", "1", "'", '"', "\\", "O", "\n", "\0", "\x1b", "ſ", "²"]
+
+
+@given(st.text(max_size=30) | st.lists(st.sampled_from(PIECES), max_size=12).map("".join))
+@example("O'")
+@example("/job:'")
+@example("/job:a'b/task:0")
+@example("/job:\\")
+@example("/job:\0")
+@example("/job:ſ")
+@example("/taſk:0")
+@example("/task:²")
+@example("/gpu:" + "9" * 5000)
+@example("/job:worker/task:" + "9" * 10)
 def test_any_text_is_a_name_or_a_value_error_with_a_legal_suggestion(text):
     try:
-        DeviceName.parse(text)
+        name = DeviceName.parse(text)
     except ValueError as error:
-        suggested = str(error).split("Nearest legal name: '")[1].split("'.")[0]
-        assert str(DeviceName.parse(suggested)) == suggested
-        assert "/job:JOB/task:T/KIND:I" in str(error)
+        said = str(error)
+    else:
+        assert DeviceName.parse(str(name)) == name
+        return
+    suggested = ast.literal_eval(said.split("Nearest legal name: ")[1].split(".\nThe grammar is ")[0])
+    assert str(DeviceName.parse(suggested)) == suggested
+    assert suggested.isascii() and suggested.isprintable() and not set(suggested) & set("'\"\\ ")
+    assert "/job:JOB/task:T/KIND:I" in said
 
 
 @given(st.lists(names(), max_size=6))
@@ -70,9 +88,14 @@ def test_every_spelling_of_the_grammar_reads_as_one_name(text, canonical):
     [
         ("/gpuu:0", "/gpu:0"),
         ("/gpu:zero", "/gpu:0"),
+        ("/gpu:", "/gpu:0"),
+        ("cuda:", "/gpu:0"),
+        ("/task:", "/task:0"),
         ("/job:worker/tsk:1/cpu:0", "/job:worker/task:1/cpu:0"),
         ("cdua:1", "/gpu:1"),
         ("/gpu:-1", "/gpu:1"),
+        ("/task", "/task:0"),
+        ("/task:0/gpu:1:2", "/task:0/gpu:1"),
         ("", "/cpu:0"),
         ("/job:/task:1", "/task:1"),
         ("job=worker task=2 gpu", "/job:worker/task:2/gpu:0"),
@@ -107,7 +130,12 @@ def test_a_device_outside_the_grammar_keeps_torchs_name():
         {"kind": "gpu", "index": True},
         {"kind": "gpu", "index": 1.5},
         {"task": "0"},
+        {"task": 10**9},
         {"job": "a/b"},
+        {"job": "a b"},
+        {"job": "'"},
+        {"job": "1st"},
+        {"job": "wörker"},
         {"job": ""},
     ],
 )
@@ -126,9 +154,12 @@ def test_a_tasks_name_is_no_torch_device():
         _ = DeviceName.parse("/job:ps/task:0").torch
 
 
-def test_an_index_that_torch_would_wrap_is_refused():
-    with pytest.raises(ValueError, match="from 0 to 127"):
-        _ = DeviceName.parse("/gpu:300").torch
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_the_last_index_that_torch_has_is_taken_and_the_first_that_it_would_wrap_is_refused(kind):
+    assert DeviceName.parse(f"/{kind}:127").torch.index == 127
+    for wrapped in (128, 300):
+        with pytest.raises(ValueError, match="from 0 to 127"):
+            _ = DeviceName.parse(f"/{kind}:{wrapped}").torch
 
 
 def test_the_local_part_is_what_a_task_calls_its_own_device():

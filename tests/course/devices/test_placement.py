@@ -123,6 +123,18 @@ def test_each_input_is_moved_once_and_counted_in_bytes():
     assert (placement.moves, placement.bytes_moved) == (1, 400)
 
 
+def test_what_the_placement_counts_is_what_the_log_saw_moved():
+    a, b = torch.ones(10, 10), torch.ones(10, 10)
+    with log_placement() as log, place("meta") as placement:
+        _ = a @ a
+        _ = torch.cat([a, b, a])
+        _ = torch.where(condition=a > 0, input=a, other=b)
+    copies = [r.bytes_moved for r in log if r.op == "_to_copy"]
+    # a; a and b; a, for the comparison, and then a and b
+    assert copies == [400] * 6
+    assert (placement.moves, placement.bytes_moved) == (len(copies), sum(copies))
+
+
 def test_the_innermost_placement_wins_and_the_outer_one_returns():
     a = torch.ones(2)
     with place("meta"):
@@ -130,6 +142,23 @@ def test_the_innermost_placement_wins_and_the_outer_one_returns():
             inner = a + 1
         outer = a + 1
     assert (inner.device.type, outer.device.type, (a + 1).device.type) == ("cpu", "meta", "cpu")
+
+
+@given(st.lists(st.sampled_from(["/cpu:0", "meta"]), min_size=3, max_size=5))
+def test_each_placement_left_gives_way_to_the_one_around_it(devices):
+    def run():
+        return (torch.ones(2, device="cpu") + 1).device.type
+
+    def nest(rest):
+        if not rest:
+            return []
+        with place(rest[0]):
+            entered = run()
+            return [entered, *nest(rest[1:]), run()]
+
+    within = [torch.device(device.strip("/")).type for device in devices]
+    assert nest(devices) == [*within, *reversed(within)]
+    assert run() == "cpu"
 
 
 def test_a_placement_is_left_when_its_block_fails():

@@ -1,5 +1,7 @@
 """The timeline of faults: its words, where they stand, and that it draws whatever a training left."""
 
+import re
+
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -24,6 +26,14 @@ def test_the_alternative_text_tells_every_event_in_order_with_its_time():
     assert shown.alt == ("A title. at 1.0 s: worker 1 killed; at 3.0 s: ps 0 lost; at 3.5 s: restored from step 20.")
     for words in ("worker 1 killed", "ps 0 lost", "restored from step 20", "A title"):
         assert words in shown.html
+
+
+def test_the_same_history_is_the_same_bytes_and_every_id_that_is_used_is_there():
+    events = [Event(1.0, "killed", WORKER, 10), Event(3.0, "ps lost", PS, 30), Event(3.5, "checkpoint saved", "", 20)]
+    kept = [draw_faults(TWO_WORKERS, events, "A title") for _ in range(3)]  # other objects at other addresses
+    assert len({shown.html for shown in kept}) == 1
+    given_ids = set(re.findall(r' id="([^"]+)"', kept[0].html))
+    assert set(re.findall(r'(?:url\(#|href="#)([^")]+)', kept[0].html)) <= given_ids
 
 
 def test_a_saved_checkpoint_is_a_tick_and_has_no_words():

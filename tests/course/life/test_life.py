@@ -61,6 +61,43 @@ def test_a_board_of_many_tiles_equals_a_board_of_one(engine, monkeypatch):
     assert torch.equal(life.run(board, 9, engine), reference(board, 9))
 
 
+# 63 bands leave one bit of each word unused, in one, two and three rows of words; 62 and 21 leave more
+@pytest.mark.parametrize("height", [62, 63, 126, 189, 42])
+@pytest.mark.parametrize("rule", ["B3/S23", "B0/S8", "B0134/S2"])
+@pytest.mark.parametrize("wrap", [True, False])
+def test_what_moves_into_a_words_unused_bits_never_comes_back(height, rule, wrap):
+    board = life.random_board(height, 11, 0.4, torch.Generator().manual_seed(height))
+    wanted = board
+    for generation in range(1, 31):
+        wanted = life.reference_step(wanted, rule, wrap)
+        if generation in (9, 17, 30):
+            assert torch.equal(life.run(board, generation, "packed", rule, wrap), wanted), generation
+            assert torch.equal(life.run(board.T, generation, "packed", rule, wrap), wanted.T), generation
+
+
+@pytest.mark.parametrize(
+    ("shape", "generations", "engine"),
+    [
+        ((256, 256), 8, "packed"),
+        ((256, 256), 7, "roll"),  # too few cells in all
+        ((255, 256), 99, "roll"),  # too small a board
+        ((257, 257), 99, "roll"),  # neither side divides
+        ((2048, 257), 1, "packed"),
+    ],
+)
+def test_auto_packs_a_board_where_that_pays(shape, generations, engine, monkeypatch):
+    taken = []
+    for name in life.ENGINES:
+        monkeypatch.setitem(life.ENGINES, name, lambda board, *_, name=name: taken.append(name) or board)
+    life.run(life.empty(*shape), generations)
+    assert taken == [engine]
+
+
+@pytest.mark.parametrize(("height", "width", "fits"), [(8, 1, True), (1, 8, True), (7, 7, False), (9, 67, True)])
+def test_a_board_fits_where_one_side_is_cut_into_eight_bands_at_least(height, width, fits):
+    assert packed.fits(life.empty(height, width)) is fits
+
+
 def test_packing_and_unpacking_are_inverse_and_follow_the_stated_layout():
     for height in (64, 128, 50, 9, 65, 8):
         board = life.random_board(height, 5, 0.5, torch.Generator().manual_seed(height))
@@ -181,11 +218,38 @@ def test_other_bad_arguments_are_named():
         (lambda: life.random_board(3, 3, 2), "density=2"),
         (lambda: life.empty(0, 3), "height=0"),
         (lambda: life.put(life.empty(2, 2), BLINKER), r"1 × 3 cells, the board 2 × 2"),
-        (lambda: life.from_text("..x"), "'x'"),
+        (lambda: life.from_text("..x"), "line 1 holds 'x'"),
+        (lambda: life.from_text("..\n.\n.zx"), "line 3 holds 'x'"),
+        (lambda: life.empty(3, 0), "width=0"),
+        (lambda: life.random_board(0, 3), "height=0"),
+        (lambda: life.random_board(3, 3, -0.1), "density=-0.1"),
+        (lambda: life.put(life.empty(2, 3), life.empty(3, 2)), r"3 × 2 cells, the board 2 × 3.\n.*empty\(3, 3\)"),
         (lambda: life.from_text(""), "empty"),
     ]:
         with pytest.raises(ValueError, match=words):
             wrong()
+
+
+def test_the_smallest_boards_and_both_ends_of_density_are_legal():
+    assert life.empty(1, 1).tolist() == [[0]]
+    assert life.random_board(4, 5, 0).sum() == 0 and life.random_board(4, 5, 1).sum() == 20
+    assert life.put(life.empty(1, 3), BLINKER, row=5, column=-1).tolist() == [[1, 1, 1]]
+    assert life.from_text("*.\n O\n").tolist() == [[1, 0], [1, 0]]
+
+
+def test_a_pattern_is_put_where_it_is_asked_for_and_over_whatever_lies_there():
+    board = torch.ones(4, 5, dtype=torch.uint8)
+    filled = life.put(board, torch.tensor([[0, 1], [0, 0]], dtype=torch.uint8), row=3, column=4)
+    assert filled.tolist() == [[0, 1, 1, 1, 0], [1] * 5, [1] * 5, [1, 1, 1, 1, 0]] and board.min() == 1
+    assert life.put(board, life.empty(1, 1)).tolist()[0] == [0, 1, 1, 1, 1]
+
+
+def test_the_neighbours_of_a_corner_are_three_or_eight_and_never_itself():
+    from course.life.op import neighbours
+
+    assert sorted(neighbours((0, 0), 3, 4, wrap=False)) == [(0, 1), (1, 0), (1, 1)]
+    assert sorted(neighbours((2, 3), 3, 4, wrap=False)) == [(1, 2), (1, 3), (2, 2)]
+    assert sorted(neighbours((0, 0), 3, 4)) == [(0, 1), (0, 3), (1, 0), (1, 1), (1, 3), (2, 0), (2, 1), (2, 3)]
 
 
 def test_random_boards_come_from_their_generator_and_have_about_their_density():

@@ -109,6 +109,16 @@ def test_a_failing_reducer_names_the_parts_it_was_joining(associative):
         map_reduce(lambda x: x, add, [1, 2, "three"], associative=associative)
 
 
+def test_a_reducer_that_fails_on_two_pieces_names_every_part_of_both():
+    def little(left, right):
+        assert left + right < 9, "too much"
+        return left + right
+
+    with pytest.raises(PartError, match="joining part 0 to 1 with part 2 to 3: AssertionError: too much") as caught:
+        map_reduce(int, little, [3, 3, 1, 2], associative=True)
+    assert caught.value.part == 2
+
+
 def test_a_closed_executor_is_an_error_that_says_so():
     pool = ThreadPoolExecutor(1)
     pool.shutdown()
@@ -218,8 +228,22 @@ def test_the_mean_of_no_numbers_is_an_error():
 
 @pytest.mark.parametrize("parts", [0, -1, [3], [5, -1], [1.5, 2.5], "two", None, [], True])
 def test_parts_that_do_not_fit_are_shown_with_sizes_that_do(parts):
-    with pytest.raises(ValueError, match=r"mean\(parts="):
+    with pytest.raises(ValueError, match=r"mean\(parts=") as caught:
         mean([1, 2, 3, 4], parts)
+    assert "[90, 10]" in str(caught.value) or "the 4 numbers of data, as [2, 2]" in str(caught.value)
+
+
+def test_the_sizes_that_are_shown_fit():
+    with pytest.raises(ValueError, match=r"the 5 numbers of data, as \[3, 2\]"):
+        mean([1, 2, 3, 4, 5], [5, 5])
+    assert mean([1, 2, 3, 4, 5], [3, 2]) == 3
+
+
+def test_no_sizes_are_not_enough_even_for_no_numbers_and_sizes_that_can_be_read_once_are_refused():
+    for data, parts in (([], []), ([1, 2, 3, 4], iter([2, 2]))):
+        with pytest.raises(ValueError, match=r"mean\(parts="):
+            slices(data, parts)
+    assert slices([], [0]) == [[]] and slices([], 1) == [[]]
 
 
 @pytest.mark.parametrize("data", [["a"], [1j], [None]])

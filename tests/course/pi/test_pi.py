@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from course.pi import METHODS, darts, estimate_pi, pseudo, spread
+from course.pi import METHODS, darts, estimate, estimate_pi, pseudo, spread
 from course.pi.pseudo import BLOCK
 
 every_method = pytest.mark.parametrize("method", METHODS)
@@ -105,6 +105,40 @@ def test_darts_fill_the_square_evenly(method):
     assert np.abs(counts - 400).max() < 5 * math.sqrt(400)  # 5 standard errors of a cell, for chance
 
 
+@pytest.mark.parametrize("method", ["sobol", "stratified"])
+def test_no_two_sets_and_no_two_seeds_throw_the_same_darts(method):
+    points = spread.sobol_points if method == "sobol" else spread.stratified_points
+    thrown = {tuple(points(seed, replicate, 64, 0, 64)[0]) for seed in range(5) for replicate in range(16)}
+    assert len(thrown) == 5 * 16
+
+
+def test_each_block_of_stratified_darts_has_chances_of_its_own():
+    size = 2 * BLOCK
+    rows = math.isqrt(size)
+    ends = np.arange(rows + 1) * size // rows
+    offsets = []
+    for block in range(2):
+        x, y = spread.stratified_points(3, 0, size, block * BLOCK, (block + 1) * BLOCK)
+        index = np.arange(block * BLOCK, (block + 1) * BLOCK)
+        row = np.searchsorted(ends, index, side="right") - 1
+        length = ends[row + 1] - ends[row]
+        offsets.append((x * length - (index - ends[row]), (y * size - ends[row]) / length))
+    every = np.array([axis for block in offsets for axis in block])  # x and y of the first block, x and y of the next
+    assert 0 <= every.min() and every.max() <= 1
+    correlations = np.corrcoef(every) - np.eye(4)
+    assert np.abs(correlations).max() < 4 / math.sqrt(BLOCK)  # 4 standard errors
+
+
+def test_a_sobol_sequence_is_scrambled_and_not_only_shifted():
+    def digits(seed, replicate):
+        return [(axis * 2**32).astype(np.uint64) for axis in spread.sobol_points(seed, replicate, 0, 0, 1024)]
+
+    plain = digits(9, 4)
+    for other in (digits(9, 5), digits(10, 4)):
+        for one, same in zip(plain, other, strict=True):
+            assert len(np.unique(one ^ same)) > 500, "a shift alone would turn the same bits of every point"
+
+
 @settings(max_examples=30)
 @given(st.integers(1, 2000), st.integers(0, 100))
 def test_stratified_darts_are_one_a_cell_of_equal_area(size, seed):
@@ -141,6 +175,58 @@ def test_sobol_blocks_after_the_first_go_on_where_it_ended():
     assert (np.histogram(np.concatenate([x, first_x]), 2 * BLOCK, (0, 1))[0] == 1).all()
 
 
+@pytest.mark.parametrize("method", ["sobol", "stratified"])
+def test_sixteen_sets_share_the_darts_out_and_their_spread_is_the_standard_error(method):
+    points = getattr(spread, f"{method}_points")
+    sizes = [101] * 5 + [100] * 11  # of 1605 darts
+    counts = [_inside(*points(3, number, size, 0, size)) for number, size in enumerate(sizes)]
+    found = estimate_pi(1605, seed=3, method=method)
+    assert (found.inside, found.samples, found.value) == (sum(counts), 1605, 4 * sum(counts) / 1605)
+    values = [4 * count / size for count, size in zip(counts, sizes, strict=True)]
+    assert found.standard_error == pytest.approx(np.std(values, ddof=1) / 4)
+
+
+def _inside(x, y):
+    return int(np.count_nonzero(x * x + y * y < 1))
+
+
+def test_sets_that_agree_claim_no_less_than_one_dart():
+    found = estimate_pi(32, seed=1, method="stratified")
+    each = [_inside(*spread.stratified_points(1, number, 2, 0, 2)) for number in range(16)]
+    assert found.standard_error == max(np.std([2 * count for count in each], ddof=1) / 4, 4 / 32)
+    assert estimate._standard_error([1] * 16, "sobol", 32) == 4 / 32
+
+
+def test_the_claimed_error_of_chance_counts_one_more_inside_and_one_more_outside():
+    for samples in (1, 10, 1000):
+        found = estimate_pi(samples, seed=2)
+        share = (found.inside + 1) / (samples + 2)
+        assert found.standard_error == 4 * math.sqrt(share * (1 - share) / samples)
+        assert found.value == 4 * found.inside / samples and found.error == found.value - math.pi
+        assert str(found) == f"{found.value:.10g} ± {found.standard_error:.2g}"
+
+
+def test_the_darts_of_a_method_are_its_first_set_and_at_most_a_block():
+    for method in ("sobol", "stratified"):
+        expected = getattr(spread, f"{method}_points")(7, 0, 50, 0, 50)
+        assert np.array_equal(darts(50, 7, method), expected)
+    assert len(darts(BLOCK)[0]) == BLOCK and len(darts(1)[0]) == 1
+
+
+def test_an_executor_gets_sixteen_parts_and_never_more_than_there_are_blocks():
+    class Counting(ThreadPoolExecutor):
+        submitted = 0
+
+        def submit(self, *work):
+            self.submitted += 1
+            return super().submit(*work)
+
+    for samples, parts, expected in ((20 * BLOCK, None, 16), (3 * BLOCK, None, 3), (3 * BLOCK + 1, 9, 4), (9, 2, 1)):
+        with Counting(2) as pool:
+            estimate_pi(samples, executor=pool, parts=parts)
+        assert pool.submitted == expected
+
+
 @pytest.mark.parametrize("samples", [1, 2, 3, 100])
 def test_few_darts_never_claim_to_be_exact(samples):
     for seed in range(20):
@@ -164,6 +250,8 @@ def test_other_wrong_arguments_name_themselves():
         estimate_pi(10, method="sobel")
     with pytest.raises(ValueError, match=r"seed=-1"):
         estimate_pi(10, seed=-1)
+    with pytest.raises(ValueError, match=r"darts\(seed=-1\): give a whole number from 0, such as 1000\."):
+        darts(10, seed=-1)
     with pytest.raises(ValueError, match=r"parts=0"):
         estimate_pi(10, parts=0)
     with pytest.raises(ValueError, match=r"samples=31.*from 32"):

@@ -124,6 +124,21 @@ def test_a_bad_push_is_named_and_changes_nothing(gradients, words):
     assert store.version == 0 and store.pull().parameters["count"].tolist() == [0, 0, 0]
 
 
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_finite_gradient_whose_sum_overflows_is_taken(sign):
+    largest = sign * torch.finfo(torch.float32).max
+    store = ParameterServer({"a": torch.zeros(3), "b": torch.zeros(2, 2)}, partial(torch.optim.SGD, lr=1.0))
+    gradients = {"a": torch.full((3,), largest), "b": torch.full((2, 2), largest)}
+    assert not any(value.sum().isfinite() for value in gradients.values())
+    assert store.push(gradients, 0) == 0 and store.version == 1
+    assert store.pull().parameters["a"].tolist() == [-largest] * 3
+
+
+def test_infinities_that_cancel_are_not_taken():
+    with pytest.raises(NonFiniteError, match="'count'"):
+        counting_store(2).push({"count": torch.tensor([math.inf, -math.inf])}, 0)
+
+
 @pytest.mark.parametrize("version", [-1, 1])
 def test_a_push_from_a_version_that_does_not_exist_is_refused(version):
     with pytest.raises(ValueError, match=rf"version={version}.*at version 0"):
@@ -162,6 +177,19 @@ def test_a_synchronous_update_waits_for_distinct_workers():
     applied = rule.offer(Push(1, 0, one(1)))
     assert [push.worker for push in applied] == [0, 1] and not rule.is_waiting(0)
     assert rule.store.pull().parameters["count"].tolist() == [0.5, 0.5, 0]
+
+
+def test_the_push_of_a_worker_that_died_since_counts_in_the_update_it_was_made_for():
+    rule = Synchronous(counting_store(), workers=3)
+    assert rule.offer(Push(2, 0, one(2)), {0, 1, 2}) == []
+    assert rule.settle({0, 1}) == [], "two are still to come"
+    assert rule.offer(Push(0, 0, one(0)), {0, 1}) == []
+    assert [push.worker for push in rule.offer(Push(1, 0, one(1)), {0, 1})] == [0, 1, 2]
+    assert rule.store.pull().parameters["count"].tolist() == pytest.approx([1 / 3] * 3) and rule.degraded == 0
+    # and where another dies that has not pushed, nobody waits for it
+    rule.offer(Push(2, 1, one(2)), {0, 2})
+    assert [push.worker for push in rule.offer(Push(0, 1, one(0)), {0})] == [0, 2]
+    assert rule.degraded == 1 and rule.store.version == 2
 
 
 def test_stragglers_of_n_of_m_are_dropped_and_counted():

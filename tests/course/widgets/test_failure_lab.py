@@ -159,7 +159,7 @@ def test_every_control_has_a_label(lab):
             look(child)
 
     look(lab)
-    wanted = {"rule", "workers", "seconds", "the worker meant", "Kill worker", "Freeze worker", "Thaw worker"}
+    wanted = {"rule", "workers", "seconds", "worker to hit", "Kill worker", "Freeze worker", "Thaw worker"}
     assert wanted | {"Slow worker", "Kill parameter server", "Train again", "Stop"} <= set(labels)
 
 

@@ -92,7 +92,7 @@ def test_a_lab_states_minutes_points_and_an_oracle_for_each_exercise(folder, lab
     text = "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
     for exercise in lab.exercises:
         assert f"| `{exercise.name}` |" in text
-        assert exercise.manual or f"Oracle: {exercise.statement.oracle}." in text
+        assert exercise.manual or f"Checked against: {exercise.statement.oracle}." in text
 
 
 @every_lab

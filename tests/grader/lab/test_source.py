@@ -1,7 +1,6 @@
 """A lab's source is read into cells with roles, and what is wrong with one is said with its cell and the next step."""
 
 import re
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -230,10 +229,6 @@ def test_evidence_equals_by_shape_and_value():
     assert equal(ones, np.ones((2, 3), np.int64))
     assert not equal(np.ones((1, 3)), ones) and not equal(np.ones((0, 3)), ones)
     assert equal(np.array([1.0, np.nan]), np.array([1.0 + 1e-9, np.nan]))
-    assert not equal(np.array([1.0 + 1e-9]), np.array([1.0]), relative=0) or equal(np.array([1.0]), np.array([1.0]))
+    assert not equal(np.array([1.0 + 1e-9]), np.array([1.0]), relative=0)
+    assert equal(np.array([1.0]), np.array([1.0]), relative=0)
     assert equal((0, 1), (0, 1)) and not equal((0, 2), (0, 1)) and not equal(None, 0)
-
-
-def test_a_case_never_carries_its_truth_into_the_sandbox():
-    text = (Path(__file__).parents[3] / "grader" / "marking" / "questions.py").read_text(encoding="utf-8")
-    assert "truth" not in text

@@ -6,15 +6,13 @@ import re
 import time
 from dataclasses import asdict, replace
 
-import numpy as np
 import pytest
 
 from grader.lab.secret_draw import draw_secret, drawing
-from grader.lab.spec import Case, Exercise, Marking, Race
+from grader.lab.spec import Case, Exercise, Marking
 from grader.marking.mark import mark_submission
-from grader.marking.questions import Answer
-from grader.marking.result_types import Integer, Json
-from grader.marking.speed_test import race
+from grader.marking.messages import Messages
+from grader.marking.result_types import Json, Number
 from grader.sandbox import Sandbox, SandboxUnavailable
 from grader.sandbox.unsafe import UnsafeSandbox
 from tests.helpers.small_lab import cells_of, code, notebook, write_small_lab
@@ -326,6 +324,24 @@ def test_a_lab_that_names_what_is_not_there_is_our_failure(lab, change):
     assert states(marks) == dict.fromkeys(["double", "total", "shifted"], "grader_failed")
 
 
+def test_a_cases_truth_never_goes_into_the_sandbox(lab, monkeypatch):
+    sent, send = [], Messages.send
+
+    def record(self, message, deadline):
+        sent.append(bytes(message))
+        send(self, message, deadline)
+
+    monkeypatch.setattr(Messages, "send", record)
+    case = Case((["asked about"],), truth="what nobody in there may know")
+    told = Marking(Exercise("total", lambda draw: [case]), Json(), points=2)
+    lab = replace(lab, exercises=[told if one.name == "total" else one for one in lab.exercises])
+    marks = mark(lab, {"total": "def total(values):\n    return 'what nobody in there may know'"})
+    assert scores(marks)["total"] == 2, "the judge knows it"
+    assert any(b"asked about" in message for message in sent)
+    said = [message for message in sent if b"what nobody in there may know" in message]
+    assert said == sent[:1], "only the cells, in which the student wrote it"
+
+
 def test_no_notebook_no_marks_and_the_reason(lab):
     marks = mark_submission(lab, b"{", SECRET, UnsafeSandbox)
     assert set(states(marks).values()) == {"unreadable"}
@@ -333,40 +349,14 @@ def test_no_notebook_no_marks_and_the_reason(lab):
     assert set(states(mark_submission(lab, bytes(10**8), SECRET, UnsafeSandbox)).values()) == {"refused"}
 
 
-class Timed:
-    """Stands for a submission whose answers take so long."""
-
-    def __init__(self, seconds, value=lambda n: n):
-        self.seconds, self.value = seconds, value
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        pass
-
-    def run_cells(self):
-        pass
-
-    def ask(self, exercise, case):
-        return Answer("value", self.value(*case.arguments), seconds=self.seconds)
-
-
-def test_a_race_is_won_by_the_ratio_and_lost_by_a_wrong_answer(lab, monkeypatch):
-    asked = []
-    ratio = Race("reference", times=4, chain=lambda draw, answer: asked.append(answer) or (answer + 1,))
-    exercise = Marking(Exercise("fast", list, lambda n: n), Integer(), race=ratio)
-    start, draw = Case((0,)), np.random.default_rng(0)
-
-    def run(seconds, value=lambda n: n):
-        talks = {"reference": Timed(1.0), "mine": Timed(seconds, value)}
-        monkeypatch.setattr("grader.marking.speed_test.SandboxedSubmission", lambda lab, cells, *_: talks[cells[0]])
-        return race(lab, ["mine"], exercise, start, None, draw)
-
-    assert run(0.2) is None
-    assert asked == 2 * [0, 1, 2, 3, 4]  # the reference goes before and after
-    assert "2 times as fast as the reference; 4 times is asked for" in run(0.5)
-    assert "is wrong" in run(0.1, lambda n: 7)
+@pytest.mark.parametrize(("off", "score"), [(0.0, 2), (1e-8, 2), (1e-3, 0), (-1e-5, 0)])
+def test_a_mark_forgives_a_float_s_rounding_and_not_a_thousandth(lab, off, score):
+    asked = Exercise("total", lambda: [([0.1, 0.2],), ([1e6],), ([-3.5],)], lambda values: float(sum(values)))
+    exercises = [Marking(asked, Number()) if one.name == "total" else one for one in lab.exercises]
+    floats = replace(lab, exercises=exercises)
+    answer = f"def total(values):\n    return sum(values) * {1 + off!r}"
+    found = mark(floats, {"total": answer}).exercise("total")
+    assert found.score == score * (found.max_score / 2), found.reason
 
 
 def test_a_reason_holds_nothing_that_a_terminal_obeys(lab):

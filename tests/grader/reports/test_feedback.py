@@ -114,6 +114,7 @@ def test_every_state_is_said_in_words(lab, state):
         "timed_out": "did not come to an end",
         "unreadable": "could not be read",
         "refused": "was not read",
+        "unplaced": "not clear which notebook is yours",
         "grader_failed": "our side failed",
     }
     assert words[state] in page and "double([1]) gave [1]; expected [2]." in page

@@ -38,19 +38,43 @@ def film(board, generations, step):
 
 
 def test_a_copy_with_other_names_and_layout_is_found():
-    (pair,) = similar({"ada": OWN, "bob": COPY, "cyd": OTHER})
+    found = similar({"ada": OWN, "bob": COPY, "cyd": OTHER})
+    (pair,) = found.pairs
     assert (pair.first, pair.second) == ("ada", "bob")
     assert pair.share > 0.9
-    assert "Alike is not copied" in report([pair], 3)[0]
+    assert "Alike is not copied" in report(found, 3)[0]
 
 
 def test_what_the_release_gives_and_what_much_of_the_class_shares_counts_for_nothing():
-    assert similar({"ada": OWN, "bob": OWN}, given=OWN) == []
-    assert similar({f"student{number}": OWN for number in range(5)}) == []
+    assert similar({"ada": OWN, "bob": OWN}, given=OWN).pairs == ()
+    found = similar({f"student{number}": OWN for number in range(5)})
+    assert found.pairs == found.together == ()
+    assert found.dropped == len(fingerprints(OWN))
+    assert f"{found.dropped} passages were left out as common: more than 3 of 5 students" in report(found, 5)[1]
+
+
+def test_a_group_too_large_for_pairs_is_told_by_what_was_left_out_as_common():
+    own = {f"student{number}": OTHER for number in range(12)}
+    found = similar({**own, **dict.fromkeys(["ada", "bob", "cyd", "dan", "eve"], COPY)})
+    assert found.pairs == ()
+    (most, group), *_ = found.together
+    assert group == ("ada", "bob", "cyd", "dan", "eve") and most > 0.9 * len(fingerprints(COPY))
+    assert "are the same 5 students': ada, bob, cyd, dan, eve" in "\n".join(report(found, 17))
+
+
+def test_pairs_that_share_a_student_are_shown_as_one_group():
+    half = (
+        "\n".join(OWN.splitlines()[:6])
+        + "\n    return [shown.copy() for shown in frames if shown.any() or len(frames) > 3]"
+    )
+    answers = {"ada": OWN, "bob": COPY, "cyd": half, "dan": OTHER, **{f"student{n}": f"x{n} = {n}" for n in range(9)}}
+    found = similar(answers, least=0.3)
+    assert found.clusters == (("ada", "bob", "cyd"),)
+    assert "a group of 3: ada, bob, cyd" in report(found, 13)
 
 
 def test_little_text_says_nothing():
-    assert similar({"ada": "x = 1 + 2", "bob": "y = 3 + 4"}) == []
+    assert similar({"ada": "x = 1 + 2", "bob": "y = 3 + 4"}).pairs == ()
     assert len(fingerprints("x = 1 + 2")) < FEWEST
 
 

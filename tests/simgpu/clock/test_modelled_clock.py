@@ -153,6 +153,74 @@ def test_a_stream_that_waits_does_not_hold_up_another_one():
     assert on_lane(clock, "gpu:0 compute") == [(100.0, 105.0), (2.0, 7.0)]
 
 
+def test_a_stream_is_never_idle_earlier_for_having_waited_for_the_past():
+    clock = clock_of()
+    stream = clock.new_stream(0)
+    clock.use_stream(stream)
+    past = clock.mark(stream)
+    clock.run(0, FIVE_SECONDS)
+    done = stream.ready
+    for moment in (past, 0.0, done):
+        clock.hold(stream, moment)
+        clock.wait(moment)
+        assert stream.ready == done and clock.host <= done
+    clock.run(0, FIVE_SECONDS)
+    first, second = on_lane(clock, "gpu:0 compute")
+    assert second[0] >= first[1]
+    clock.wait(past)
+    assert clock.host > past, "nor does the host go back"
+
+
+MOMENTS = st.lists(
+    st.tuples(st.integers(0, 2), st.sampled_from(["run", "mark", "hold", "wait", "passed", "synchronize"])),
+    max_size=25,
+)
+
+
+@settings(max_examples=100)
+@given(MOMENTS, st.data())
+def test_no_time_goes_back_whatever_streams_and_host_wait_for(steps, data):
+    clock = clock_of()
+    streams, marks = [clock.new_stream(0) for _ in range(3)], [0.0]
+    for number, what in steps:
+        stream = streams[number]
+        before = [clock.host, *(one.ready for one in streams)]
+        if what == "run":
+            clock.use_stream(stream)
+            clock.run(0, FIVE_SECONDS)
+        elif what == "mark":
+            marks.append(clock.mark(stream))
+        elif what == "hold":
+            clock.hold(stream, data.draw(st.sampled_from(marks)))
+        elif what == "synchronize":
+            clock.synchronize(0)
+        else:
+            getattr(clock, what)(data.draw(st.sampled_from(marks)))
+        after = [clock.host, *(one.ready for one in streams)]
+        assert all(now >= then for now, then in zip(after, before, strict=True)), what
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "pinned", "seconds"),
+    [
+        (None, 0, True, 10.0),
+        (None, 0, False, 20.0),
+        (0, None, True, 10.0),
+        (0, None, False, 20.0),
+        (0, 1, False, 10.0),
+        (1, 1, False, 2.0),
+    ],
+)
+def test_what_a_copy_takes_is_returned_booked_and_drawn(source, target, pinned, seconds):
+    clock = clock_of(2)
+    assert clock.copy(source, target, 100, pinned=pinned) == seconds
+    assert clock.last.seconds == TOY.copy_latency + seconds
+    copies = [span for span in clock.spans if span.what == "copy"]
+    assert copies and all(span.stop - span.start == seconds and span.start == TOY.copy_latency for span in copies)
+    if None in (source, target):
+        assert TOY.copy_seconds(100, pinned) == TOY.copy_latency + seconds == clock.host
+
+
 def test_a_copy_between_devices_takes_both_streams_and_both_ways():
     clock = clock_of(2)
     clock.run(0, FIVE_SECONDS)

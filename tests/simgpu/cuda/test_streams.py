@@ -45,6 +45,41 @@ def test_events_time_the_work_between_them_in_modelled_milliseconds(gpus):
     assert torch.equal(y.cpu(), torch.full((8,), 2.0))
 
 
+def test_milliseconds_asked_for_the_wrong_way_round_are_negative_as_cudas_are(gpus):
+    start, end = events()
+    start.record()
+    torch.ones(8, device="cuda").add_(1)
+    end.record()
+    torch.cuda.synchronize()
+    elapsed = start.elapsed_time(end)
+    assert elapsed > 1000 and end.elapsed_time(start) == -elapsed
+    assert start.elapsed_time(start) == 0
+
+
+def test_waiting_for_an_event_that_is_over_brings_nothing_forward(gpus):
+    x = torch.ones(8, device="cuda")
+    early = torch.cuda.current_stream().record_event()
+    side = torch.cuda.Stream()
+    with torch.cuda.stream(side):
+        x + 1
+        side.wait_event(early)
+        x + 1
+    first, second = [span for span in gpus.clock.spans if span.stream == side.stream_id]
+    assert second.start >= first.stop > first.start
+
+
+def test_a_copys_seconds_in_the_log_are_those_of_its_bytes_and_its_way(gpus):
+    from course import log_placement
+
+    x = torch.ones(8)
+    with log_placement() as log:
+        there = x.to("cuda:0")
+        x.pin_memory().to("cuda:0")
+        there.to("cuda:1")
+        there.to("cpu")
+    assert [r.seconds for r in log if r.op == "_to_copy"] == pytest.approx([1 + 16, 1 + 8, 1 + 8, 1 + 16])
+
+
 def test_what_an_event_tells_says_that_it_is_modelled(gpus):
     start, end = events()
     start.record()

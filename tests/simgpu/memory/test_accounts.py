@@ -126,6 +126,73 @@ def test_out_of_memory_says_what_cuda_says():
     took(kept, 0, 3 * MIB)
 
 
+def test_each_gpu_has_an_end_of_its_own_and_the_error_names_the_one_that_is_full():
+    kept = accounts(10, count=3)
+    held = took(kept, 1, 8 * MIB)
+    with pytest.raises(torch.OutOfMemoryError, match=r"Tried to allocate 3.00 MiB. GPU 1 has .* 8.00 MiB is allocated"):
+        took(kept, 1, 3 * MIB)
+    with pytest.raises(torch.OutOfMemoryError, match=r"GPU 1 has .* 8.00 MiB is allocated"):
+        kept.check_room(1, 3 * MIB)
+    for other in (0, 2):
+        kept.check_room(other, 3 * MIB)
+    assert [kept.account(index).refused for index in range(3)] == [0, 1, 0]
+    del held
+
+
+def test_a_program_that_fills_the_second_gpu_is_told_of_that_one():
+    with simulated_gpus(2, model=small(4)):
+        x = torch.ones(2**20 - 1000, device="cuda:1")
+        there = torch.ones(1000, device="cuda:0")
+        for fill in (
+            lambda: x + 1,
+            lambda: torch.zeros(2**20, device="cuda:1"),
+            lambda: torch.ones(2**18).to("cuda:1"),
+        ):
+            with pytest.raises(torch.OutOfMemoryError, match="GPU 1 has a total capacity of 4.00 MiB"):
+                fill()
+        assert torch.equal(there.cpu(), torch.ones(1000))
+
+
+@pytest.mark.parametrize("index", [0, 1])
+def test_what_fits_exactly_fits_and_a_step_of_512_bytes_more_does_not(index):
+    kept = accounts(10)
+    half = took(kept, index, 5 * MIB)
+    kept.check_room(index, 5 * MIB)
+    kept.check_room(index, 5 * MIB - 511)
+    with pytest.raises(torch.OutOfMemoryError):
+        kept.check_room(index, 5 * MIB + 1)  # a byte takes a step
+    rest = took(kept, index, 5 * MIB - 511)
+    assert kept.account(index).allocated == kept.account(index).total
+    with pytest.raises(torch.OutOfMemoryError):
+        took(kept, index, 1)
+    del half, rest
+
+
+def test_a_tensor_as_large_as_the_memory_fits_in_a_program():
+    with simulated_gpus(1, model=small(1)):
+        made = [torch.empty(MIB, dtype=torch.uint8, device="cuda")]
+        assert torch.cuda.memory_allocated() == MIB
+        made.clear()
+        made.append(torch.zeros(MIB, dtype=torch.uint8).to("cuda"))
+        with pytest.raises(torch.OutOfMemoryError):
+            torch.empty(1, dtype=torch.uint8, device="cuda")
+
+
+def test_a_peak_reset_while_tensors_live_begins_at_what_they_take():
+    with simulated_gpus(1, model=small(64)):
+        x, y = (
+            torch.zeros(3 * MIB, dtype=torch.uint8, device="cuda"),
+            torch.zeros(MIB, dtype=torch.uint8, device="cuda"),
+        )
+        del y
+        torch.cuda.reset_peak_memory_stats()
+        assert torch.cuda.max_memory_allocated() == torch.cuda.memory_allocated() == 3 * MIB
+        assert torch.cuda.max_memory_reserved() == torch.cuda.memory_reserved() >= 3 * MIB
+        y = torch.zeros(2 * MIB, dtype=torch.uint8, device="cuda")
+        del x, y
+        assert (torch.cuda.memory_allocated(), torch.cuda.max_memory_allocated()) == (0, 5 * MIB)
+
+
 def test_what_only_this_computer_lacks_is_said_of_this_computer(monkeypatch):
     kept = MemoryAccounts(141 * 10**9, 1, "H200")
     monkeypatch.setattr(memory, "free_on_host", lambda system: 100 * MIB)

@@ -6,14 +6,18 @@ import tempfile
 import click
 
 from tests.slow.attacks.catalogue import ATTACKS
+from tests.slow.attacks.peers.compare import PAGE, compare, write_page
 from tests.slow.attacks.table import marked
 from tests.slow.honest.catalogue import HONEST
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--only", default="", metavar="WORDS", help="Only those with these words in their name.")
-def main(only):
+@click.option("--peers", is_flag=True, help="First those that apply by nbgrader and otter too, into docs/attacks.md.")
+def main(only, peers):
     """Mark every submission of both tables; tell of marks that are undeserved or lost, and of what was touched."""
+    if peers:
+        _beside_the_peers(only)
     chosen = [(kind, one) for kind, table in (("attack", ATTACKS), ("honest", HONEST)) for one in table]
     chosen = [(kind, one) for kind, one in chosen if only in one.name]
     if not chosen:
@@ -31,6 +35,15 @@ def main(only):
     counts = [sum(kind == one for one, _ in chosen) for kind in ("attack", "honest")]
     click.echo(f"{counts[0]} attacks, {counts[1]} honest submissions: {amiss} amiss")
     sys.exit(bool(amiss))
+
+
+def _beside_the_peers(only):
+    rows = compare(click.echo, only)
+    if only:
+        click.echo(f"{PAGE} stays as it is: --only tried a part.")
+    else:
+        write_page(rows)
+        click.echo(f"{PAGE} is written anew.")
 
 
 if __name__ == "__main__":

@@ -75,6 +75,10 @@ def read_rle(path):
         None,
     ),
     "a picture of four billion cells": ("def read_rle(path):\n    return np.zeros((1 << 16, 1 << 16), np.uint8)", None),
+    "a picture of three million rows of nothing": (
+        "def read_rle(path):\n    return np.zeros((3_000_000, 0), np.uint8)",
+        "graded",
+    ),
     "recursion without an end": ("def read_rle(path):\n    return read_rle(path)", "graded"),
     "every descriptor closed": ("import os\nos.closerange(0, 256)", "crashed"),
     "every descriptor closed in an answer": (

@@ -104,6 +104,25 @@ def stopwatch(work, now, wait, repeats):
     )
 
 
+@attack("a number that no float holds", lab="lab02_matmul", states={"take_apart": "graded"})
+def no_float_holds_it(notebook, host):
+    notebook.answer_all("def NAME(*arguments):\n    return 10**310")
+    notebook.answer("take_apart", "def take_apart(events):\n    return {'products': 10**310, 'hidden': 0}")
+
+
+@attack("lists without a bottom, and with no end of items", lab="lab04_mapreduce_mean")
+def without_a_bottom(notebook, host):
+    notebook.answer(
+        "map_and_reduce",
+        """
+def map_and_reduce(*arguments):
+    nested = 10**310
+    for _ in range(900): nested = [nested]
+    return nested""",
+    )
+    notebook.answer("strays", "def strays(record, place):\n    return [[]] * 10_000")
+
+
 @attack("Pi itself, for everything", lab="lab05_distributed_pi")
 def pi_itself(notebook, host):
     notebook.answer(

@@ -1,10 +1,12 @@
 """What a task that can't join is told: named at once on both sides, with the next step, and an exit code of 1."""
 
 import asyncio
+import datetime
 import os
 import socket
 import ssl
 import threading
+from types import SimpleNamespace
 
 import pytest
 
@@ -143,7 +145,40 @@ def test_an_expired_certificate_is_told_before_anything_starts(tmp_path):
         assert member.ends() == 1 and "it expired on" in member.text and "Traceback" not in member.text
 
 
-def test_a_certificate_of_tomorrow_and_a_damaged_one_are_told(tmp_path, monkeypatch):
+class TwoHoursSlow(datetime.datetime):
+    """A clock that is two hours slow; certificates begin an hour before they are made."""
+
+    @classmethod
+    def now(cls, zone=None):
+        return datetime.datetime.now(zone) - datetime.timedelta(hours=2)
+
+
+def test_a_certificate_that_is_not_yet_valid_is_told_with_both_times(tmp_path, monkeypatch):
+    path = tmp_path / "c.pem"
+    write_certificate(path)
+    assert read_certificate(path)
+    slow = SimpleNamespace(datetime=TwoHoursSlow, UTC=datetime.UTC, timedelta=datetime.timedelta)
+    monkeypatch.setattr("course.cluster.certificates.datetime", slow)
+    with pytest.raises(
+        ValueError, match=r"it is valid from 2\d+-.* UTC on, and here it is 2.*set this machine's clock"
+    ):
+        read_certificate(path)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="files have no such modes here")
+@pytest.mark.parametrize("mode", [0o640, 0o604, 0o620, 0o602, 0o610, 0o601, 0o660, 0o644, 0o777])
+def test_a_key_that_others_may_touch_in_any_way_is_refused_with_the_way_out(mode, tmp_path):
+    path = tmp_path / "c.pem"
+    write_certificate(path)
+    path.chmod(mode)
+    with pytest.raises(ValueError, match=f"others may read the key in it; say `chmod 600 {path}`"):
+        read_certificate(path)
+    for own in (0o600, 0o400, 0o700):
+        path.chmod(own)
+        assert read_certificate(path)
+
+
+def test_a_damaged_certificate_is_told(tmp_path):
     path = tmp_path / "c.pem"
     write_certificate(path)
     text = path.read_text()

@@ -39,10 +39,16 @@ class Members:
             process.communicate(timeout=60)
 
 
-def said(process):
-    """The next line of a member, but for the one that it waits for its scheduler: on a busy machine it may."""
-    line = process.stdout.readline()
-    return process.stdout.readline() if "waits for the scheduler" in line else line
+def said(process, words):
+    """The first line of a member with `words` in it; what it says before, on a busy machine, is in no fixed order."""
+    before = []
+    for line in process.stdout:
+        if words in line:
+            return line
+        before.append(line)
+    raise AssertionError(
+        f"it ended with {process.wait(60)} and never said {words!r}, but {before}, {process.stderr.read()}"
+    )
 
 
 @pytest.fixture
@@ -65,11 +71,12 @@ def test_a_cluster_started_by_hand_works_and_stops_cleanly(folder, members, free
     made = CliRunner().invoke(main, ["certificate", str(folder / "cluster.pem")])
     assert made.exit_code == 0 and "readable by you only" in made.output
     first, scheduler, second = members.start("worker", 0), members.start("scheduler"), members.start("worker", 1)
-    assert said(scheduler) == f"the scheduler listens; session target tls://{resolved(spec.scheduler)}\n"
+    target = f"tls://{resolved(spec.scheduler)}"
+    assert said(scheduler, "listens") == f"the scheduler listens; session target {target}\n"
     for index, process in enumerate([first, second]):
         address = resolved(spec.task_address("worker", index))
         ready = f"/job:worker/task:{index} listens at tls://{address}; session target tls://{spec.scheduler}\n"
-        assert said(process) == ready
+        assert said(process, "listens") == ready
 
     with connect(spec, security=folder / "cluster.pem") as cluster:
         assert cluster.tasks == ["/job:worker/task:0", "/job:worker/task:1"]
@@ -126,9 +133,9 @@ def test_a_task_stops_cleanly_whatever_it_is_doing(folder, members, free_ports, 
 def test_a_task_that_tries_to_join_again_stops_cleanly(folder, members, free_ports):
     write_spec(folder, free_ports)
     scheduler, worker = members.start("scheduler", 0, "--insecure"), members.start("worker", 0, "--insecure")
-    assert "listens at" in said(worker)
+    said(worker, "listens at")
     scheduler.terminate()
-    assert "lost its scheduler; it tries for 60 s to join again" in said(worker)
+    said(worker, "lost its scheduler; it tries for 60 s to join again")
     worker.terminate()
     assert worker.communicate(timeout=60) == ("", "") and worker.returncode == 0
 
@@ -139,9 +146,9 @@ def test_the_classic_flags_start_the_scheduler_inside_the_first_ps(members, free
     first = members.start("ps", 0, *flags, spec=False)
     local = members.start("local", 0, *flags, "--simulated-gpus", "2", spec=False)
     spec = ClusterSpec.from_flags(ps_hosts=ps, local_hosts=worker)
-    assert said(first) == f"the scheduler listens; session target tcp://{spec.scheduler}\n"
-    assert f"/job:ps/task:0 listens at tcp://{ps}; session target tcp://{spec.scheduler}" in said(first)
-    assert f"/job:local/task:0 listens at tcp://{worker}" in said(local)
+    assert said(first, "the scheduler") == f"the scheduler listens; session target tcp://{spec.scheduler}\n"
+    said(first, f"/job:ps/task:0 listens at tcp://{ps}; session target tcp://{spec.scheduler}")
+    said(local, f"/job:local/task:0 listens at tcp://{worker}")
     with connect(spec, insecure=True) as cluster, cluster.at("/job:local/task:0/gpu:1"):
         assert (
             cluster.executor.submit(lambda: str((__import__("torch").ones(1) + 1).device)).result(timeout=60)

@@ -9,7 +9,7 @@ from functools import partial
 
 import pytest
 import torch
-from hypothesis import HealthCheck, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from course.training import (
@@ -18,6 +18,7 @@ from course.training import (
     CheckpointWarning,
     NonFiniteError,
     ParameterServer,
+    SaveCheckpoint,
     Snapshot,
     linear_regression,
     train_in_turns,
@@ -379,20 +380,20 @@ def test_where_only_foreign_files_are_they_are_named(tmp_path):
     assert files(tmp_path) == ["model.pkl"]
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(data=st.data(), which=st.sampled_from([".json", ".pt"]), way=st.sampled_from(["cut", "flip", "fill", "drop"]))
-def test_a_file_damaged_anywhere_never_gives_wrong_numbers(data, which, way, pair):
+PLACES = st.integers(-200, 200) | st.integers(0, 10**6)  # formats break at headers, directories and ends
+
+
+@settings(max_examples=150)
+@given(st.sampled_from([".json", ".pt"]), st.sampled_from(["cut", "flip", "fill", "drop"]), PLACES, st.integers(0, 7))
+@example(which=".pt", way="fill", place=-1, bit=0)
+def test_a_file_damaged_anywhere_never_gives_wrong_numbers(pair, which, way, place, bit):
     folder, names = pair
     (name,) = [name for name in names if name.startswith(NEW) and name.endswith(which)]
     path, good = folder / name, names[name]
-    # headers, directories and ends are where formats break: draw them as often as all the rest
-    at = data.draw(
-        st.one_of(st.integers(0, len(good) - 1), st.integers(0, 200), st.integers(len(good) - 200, len(good) - 1))
-    )
-    if way == "flip":
-        bad = good[:at] + bytes([good[at] ^ 1 << data.draw(st.integers(0, 7))]) + good[at + 1 :]
-    else:
-        bad = good[:at] + {"cut": b"", "fill": bytes(len(good) - at), "drop": good[at + 1 :]}[way]
+    at = place % len(good)
+    changed = {"cut": b"", "flip": bytes([good[at] ^ 1 << bit]) + good[at + 1 :], "drop": good[at + 1 :]}
+    bad = good[:at] + changed.get(way, bytes(len(good) - at))
+    assume(bad != good)  # a file's end is zeros: filled with zeros it is as it was
     path.write_bytes(bad)
     try:
         found, told = quiet_latest(folder)
@@ -420,3 +421,33 @@ def test_a_gradient_that_is_not_finite_leaves_the_last_good_version_saved(tmp_pa
         train_in_turns(PROBLEM, optimizer=wild, checkpoint_dir=tmp_path)
     assert Checkpoints(tmp_path).latest().version == 0
     assert all(value.isfinite().all() for value in Checkpoints(tmp_path).latest().parameters.values())
+
+
+# --- none that can be read, and a folder that goes away --------------------------------------------------------------
+
+TURNS = partial(train_in_turns, PROBLEM, optimizer=OPTIMIZERS["SGD"])
+
+
+@pytest.mark.parametrize("way", ["torn manifests", "no manifests", "no data"])
+def test_where_no_checkpoint_can_be_read_a_training_does_not_begin_anew_unless_it_is_told_to(way, tmp_path):
+    TURNS(total_steps=30, hooks=[SaveCheckpoint(steps=10)], checkpoint_dir=tmp_path)
+    for path in tmp_path.iterdir():
+        if way == "torn manifests" and path.suffix == ".json":
+            path.write_text("torn")
+        elif path.suffix == {"no manifests": ".json", "no data": ".pt"}.get(way):
+            path.unlink()
+    before = sorted(path.name for path in tmp_path.iterdir())
+    with pytest.warns(CheckpointWarning), pytest.raises(CheckpointError, match="none of the 4 .*resume=False"):
+        TURNS(total_steps=30, checkpoint_dir=tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == before, "nothing is lost meanwhile"
+    anew = TURNS(total_steps=20, checkpoint_dir=tmp_path, resume=False)
+    assert anew.restored_from is None and anew.version == 20
+    assert TURNS(total_steps=25, checkpoint_dir=tmp_path).restored_from == 20
+
+
+def test_the_data_of_a_first_save_that_was_cut_short_hinders_no_training(tmp_path):
+    TURNS(total_steps=0, checkpoint_dir=tmp_path)
+    for path in tmp_path.glob("*.json"):
+        path.unlink()  # killed between its two renames: the checkpoint of step 0 was never there
+    with pytest.warns(CheckpointWarning, match="manifest is missing.*none before it"):
+        assert TURNS(total_steps=20, checkpoint_dir=tmp_path).version == 20

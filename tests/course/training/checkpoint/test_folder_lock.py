@@ -2,12 +2,15 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 
 import pytest
+import torch
 
-from course.training.checkpoint.folder_lock import NAME, FolderLock
+from course.training import Snapshot, TrainingError
+from course.training.checkpoint.folder_lock import NAME, FolderLock, LockedCheckpoints
 
 
 def test_a_second_training_is_refused_by_name_and_may_come_when_the_first_is_done(tmp_path):
@@ -87,3 +90,38 @@ def test_a_folder_that_cannot_be_is_named(tmp_path, kind):
     (tmp_path / "f").write_text("x")
     with pytest.raises(ValueError, match="checkpoints can't be written there.*Name a folder"):
         FolderLock(tmp_path / "f" if kind == "file" else tmp_path / "f" / "g")
+
+
+def snapshot(step, incarnation=0):
+    return Snapshot(step, {"w": torch.tensor([float(step)])}, kind="SGD", incarnation=incarnation)
+
+
+def test_a_folder_that_was_removed_is_told_as_that_and_is_saved_into_when_it_is_there_again(tmp_path):
+    with FolderLock(tmp_path / "saved") as lock:
+        checkpoints = LockedCheckpoints(lock, keep=5)
+        checkpoints.save(snapshot(10))
+        shutil.rmtree(lock.folder)
+        with pytest.raises(OSError, match="was removed.*Make it again") as caught:
+            checkpoints.save(snapshot(20))
+        assert "another" not in str(caught.value) and not lock.folder.exists()
+        lock.folder.mkdir()
+        checkpoints.save(snapshot(30))
+        assert lock.holds() and [one.version for one in checkpoints.all()] == [30]
+    assert not (lock.folder / NAME).exists()
+
+
+def test_a_lock_file_that_was_removed_is_written_again_unless_others_have_saved_there(tmp_path):
+    with FolderLock(tmp_path) as lock:
+        checkpoints = LockedCheckpoints(lock, keep=5)
+        for step in (10, 20):
+            (tmp_path / NAME).unlink(missing_ok=True)
+            checkpoints.save(snapshot(step))
+            assert lock.holds()
+        (tmp_path / NAME).unlink()
+        with FolderLock(tmp_path) as other:
+            with pytest.raises(TrainingError, match=rf"process {os.getpid()} on .* has it now"):
+                checkpoints.save(snapshot(30))
+            LockedCheckpoints(other, keep=5).save(snapshot(5, incarnation=1))
+        with pytest.raises(TrainingError, match="another training has saved in it"):
+            checkpoints.save(snapshot(30))
+        assert [one.version for one in checkpoints.all()] == [10, 20, 5]

@@ -18,6 +18,7 @@ from course.training import (
 )
 from course.training.checkpoint.checkpoints import Checkpoints, CheckpointWarning
 from course.training.checkpoint.folder_lock import NAME, FolderLock
+from course.training.checkpoint.manifest import CheckpointError
 from course.training.driver.run import TRIES
 from course.training.driver.train import train_with
 from course.training.driver.training_plan import TrainingPlan, participants
@@ -171,6 +172,25 @@ def test_a_disk_that_fills_up_is_told_and_training_goes_on(cluster, tmp_path, mo
     with pytest.warns(CheckpointWarning, match="No space left"):
         result = train(Count(), cluster, optimizer=COUNTING, total_steps=50, checkpoint_dir=tmp_path)
     assert result.parameters["all"] == 50 and [one.version for one in Checkpoints(tmp_path).all()] == [0]
+
+
+def test_a_folder_that_is_removed_in_mid_run_is_told_as_that_and_training_goes_on(cluster, tmp_path):
+    folder = tmp_path / "saved"
+    hooks = [At(15, lambda: shutil.rmtree(folder)), SaveCheckpoint(steps=10)]
+    with pytest.warns(CheckpointWarning, match="STEP .* IS NOT SAVED.*was removed.*Make it again") as caught:
+        result = train(Count(), cluster, optimizer=COUNTING, total_steps=50, hooks=hooks, checkpoint_dir=folder)
+    assert result.parameters["all"] == 50 and not folder.exists()
+    assert not [one for one in caught if "Older" in str(one.message) or "belongs" in str(one.message)]
+
+
+def test_where_no_checkpoint_can_be_read_training_is_not_begun_anew_unless_it_is_asked_for(cluster, tmp_path):
+    train(Count(), cluster, optimizer=COUNTING, total_steps=30, checkpoint_dir=tmp_path)
+    for path in tmp_path.glob("*.pt"):
+        path.write_bytes(path.read_bytes()[:100])
+    with pytest.warns(CheckpointWarning), pytest.raises(CheckpointError, match="none of the 2 .*resume=False"):
+        train(Count(), cluster, optimizer=COUNTING, total_steps=40, checkpoint_dir=tmp_path)
+    result = train(Count(), cluster, optimizer=COUNTING, total_steps=40, checkpoint_dir=tmp_path, resume=False)
+    assert result.restored_from is None and result.parameters["all"] == 40
 
 
 def test_a_first_checkpoint_that_cannot_be_written_is_an_error_at_once(cluster, tmp_path, monkeypatch):

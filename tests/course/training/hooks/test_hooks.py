@@ -100,6 +100,22 @@ def test_wherever_a_hook_fails_the_others_are_told_the_end_and_its_error_is_rais
         assert torch.equal(after.last["slope"], Checkpoints(tmp_path).latest().parameters["slope"])
 
 
+def test_a_hook_whose_begin_raises_is_told_the_end_too_for_it_may_have_opened_something(tmp_path):
+    class Opening(Diary):
+        def begin(self, session):
+            super().begin(session)
+            raise RuntimeError("half open")
+
+        def finished(self, session):
+            self.lines.append("finished")
+
+    before, opening, after = Diary(), Opening(), Diary()
+    with pytest.raises(RuntimeError, match="half open"):
+        TURNS(hooks=[before, opening, after], checkpoint_dir=tmp_path)
+    assert (before.lines, opening.lines, after.lines) == (["begin", "end"], ["begin", "end"], [])
+    assert Checkpoints(tmp_path).all() == []
+
+
 def test_the_first_failure_is_raised_and_those_of_other_ends_are_its_notes():
     hooks = [Failing("end"), Diary(), Failing("end", error=OSError), Failing("after_run", error=KeyError)]
     with pytest.raises(KeyError, match="failed in after_run") as caught:
@@ -148,12 +164,13 @@ def saved(result):
 
 
 @pytest.mark.parametrize(
-    ("steps", "wanted"), [(10, [0, 10, 20, 25]), (25, [0, 25]), (100, [0, 25]), (7, [0, 7, 14, 21, 25])]
+    ("steps", "wanted"),
+    [(10, [0, 10, 20, 25]), (25, [0, 25]), (100, [0, 25]), (7, [0, 7, 14, 21, 25]), (1, list(range(26)))],
 )
 @pytest.mark.parametrize("mode", ["async", "sync"])
 def test_checkpoints_come_every_so_many_steps_at_the_start_and_at_the_end_each_once(steps, wanted, mode, tmp_path):
     hooks = [SaveCheckpoint(steps=steps)]
-    result = TURNS(mode=mode, workers=2, total_steps=25, hooks=hooks, checkpoint_dir=tmp_path, keep=9)
+    result = TURNS(mode=mode, workers=2, total_steps=25, hooks=hooks, checkpoint_dir=tmp_path, keep=99)
     assert saved(result) == wanted == [one.version for one in Checkpoints(tmp_path).all()]
 
 

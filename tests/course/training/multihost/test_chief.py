@@ -49,6 +49,21 @@ def test_the_board_keeps_the_word_of_the_latest_chief(cluster):
         board.read()
 
 
+def test_what_one_role_tells_every_other_role_reads_once_and_in_order(cluster):
+    chief, other = StatusBoard(cluster), StatusBoard(cluster)
+    for number in range(3):
+        chief.tell(f"line {number}", "/job:worker/task:0")
+        until(lambda number=number: len(_told(cluster)) == number + 1)
+    assert other.news("/job:ps/task:0") == ["line 0", "line 1", "line 2"]
+    assert other.news("/job:ps/task:0") == [] and chief.news("/job:worker/task:0") == []
+    assert StatusBoard(cluster).news("/job:worker/task:1") == ["line 0", "line 1", "line 2"]
+
+
+def _told(cluster):
+    client = cluster.client
+    return client.sync(client.scheduler.get_metadata, keys=["course-training-news"], default=[])
+
+
 def test_the_lowest_candidate_is_chief_and_the_next_one_when_it_leaves(cluster):
     with LeaderLease(cluster, "/job:worker/task:1") as second:
         with LeaderLease(cluster, "/job:worker/task:0") as first:

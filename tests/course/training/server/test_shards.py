@@ -58,6 +58,70 @@ def test_another_placement_is_refused():
         spread({"a": torch.zeros(1)}, 1, "alphabetical")
 
 
+# --- shard 0 alone ---------------------------------------------------------------------------------------------------
+
+
+def coordinator(workers, mode="async"):
+    """Shard 0 without others, whose parameter counts pushes by worker; and the slots of its joined workers."""
+    store = ParameterServer({"count": torch.zeros(workers)}, partial(torch.optim.SGD, lr=1.0))
+    shard = Coordinator(store, TrainingSettings(mode, workers, 10**6), 0, None, others=0)
+    return shard, [shard.join(worker, f"s{worker}", {"count": torch.zeros(workers)}) for worker in range(workers)]
+
+
+def pushed(shard, slot, sequence):
+    """Push for the slot's worker, once it is answered; return the version it is answered with."""
+    shard.slots.wait(slot, None)
+    shard.push(slot, sequence, 0.0, {"count": -torch.eye(len(slot.into["count"]))[slot.worker]})
+    return slot.answered
+
+
+def test_a_number_that_was_pushed_before_is_answered_and_not_applied_again():
+    shard, (slot,) = coordinator(1)
+    assert pushed(shard, slot, 1) == 1
+    assert pushed(shard, slot, 1) == 1, "sent twice"
+    assert pushed(shard, slot, 2) == 2
+    assert pushed(shard, slot, 1) == 2, "an older one"
+    assert pushed(shard, slot, 3) == 3 and slot.taken == 3
+    status, records = shard.poll(0)
+    assert (status["applied"], status["sent"], len(records)) == ({0: 3}, {0: 3}, 3)
+    assert shard.store.pull().parameters["count"].tolist() == [3]
+
+
+def test_a_number_that_a_broken_connection_left_open_counts_once_on_the_next():
+    shard, (slot,) = coordinator(1)
+    pushed(shard, slot, 1)
+    again = shard.join(0, "s0", {"count": torch.zeros(1)}, attempt=2)
+    shard.push(slot, 1, 0.0, {"count": -torch.ones(1)})  # what was on its way comes after all
+    assert pushed(shard, again, 1) == 1 and pushed(shard, again, 2) == 2
+    assert shard.poll(0)[0]["applied"] == {0: 2}
+
+
+def test_in_a_synchronous_step_a_dead_workers_push_counts_and_is_asked_of_nobody_again():
+    shard, slots = coordinator(3, "sync")
+    pushed(shard, slots[2], 1)
+    shard.leave(slots[2], "killed")
+    pushed(shard, slots[0], 1)
+    assert shard.store.version == 0, "worker 1 lives, and is waited for"
+    assert pushed(shard, slots[1], 1) == 1
+    status, _ = shard.poll(0)
+    assert status["applied"] == {0: 1, 1: 1, 2: 1} and status["degraded"] == 0
+    assert shard.store.pull().parameters["count"].tolist() == pytest.approx([1 / 3] * 3)
+    again = shard.join(2, "next life", {"count": torch.zeros(3)})
+    assert again.answered == 1 and again.taken == 0
+    for slot, sequence in ((again, 1), (slots[0], 2), (slots[1], 2)):
+        pushed(shard, slot, sequence)
+    assert shard.store.version == 2 and shard.poll(0)[0]["degraded"] == 0
+
+
+def test_a_worker_that_comes_again_before_the_step_pushes_anew_and_counts_once():
+    shard, slots = coordinator(2, "sync")
+    pushed(shard, slots[1], 1)
+    again = shard.join(1, "s1", {"count": torch.zeros(2)}, attempt=2)
+    assert pushed(shard, slots[0], 1) is None, "the first push of worker 1 is void"
+    assert pushed(shard, again, 2) == 1
+    assert shard.poll(0)[0]["applied"] == {0: 1, 1: 1}
+
+
 # --- all shards together are one store -------------------------------------------------------------------------------
 
 

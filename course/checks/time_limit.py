@@ -1,0 +1,79 @@
+"""A limit on the reader's own code: what takes longer is interrupted where it stands, in whatever thread it runs."""
+
+import contextlib
+import ctypes
+import signal
+import threading
+import time
+from collections.abc import Iterator
+
+#: Interrupted code may catch what it is interrupted by (`except:` in a loop): it is interrupted again so often.
+_AGAIN = 0.25
+
+
+class TimeIsUp(BaseException):
+    """The code within a `time_limit` took too long. No Exception: `except Exception` in that code must not catch it."""
+
+
+@contextlib.contextmanager
+def time_limit(works: float, waits: float) -> Iterator[None]:
+    """Raise `TimeIsUp` in the code within the `with` after `works` seconds of the processor's, or `waits` on the clock.
+
+    A busy machine may let right code wait, so the clock's limit is the longer one. In the main thread even a wait is
+    interrupted, where the system has alarms (not on Windows). Elsewhere Python code is; a single call into a library is
+    not, and ends first.
+    """
+    end, late = time.process_time() + works, time.monotonic() + waits
+
+    def over():
+        return time.process_time() >= end or time.monotonic() >= late
+
+    alarm = hasattr(signal, "SIGALRM") and threading.current_thread() is threading.main_thread()
+    with _alarm(min(works, waits), over) if alarm else _watchdog(min(works, waits), over, threading.get_ident()):
+        yield
+
+
+@contextlib.contextmanager
+def _alarm(first, over):
+    within = True
+
+    def ring(*_):
+        if within and over():
+            raise TimeIsUp
+
+    began, handler = time.monotonic(), signal.signal(signal.SIGALRM, ring)
+    left, every = signal.setitimer(signal.ITIMER_REAL, first, _AGAIN)  # of an alarm that was set before
+    try:
+        try:
+            yield
+        finally:
+            within = False
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, handler)
+        if left:
+            signal.setitimer(signal.ITIMER_REAL, max(0.001, left - (time.monotonic() - began)), every)
+
+
+@contextlib.contextmanager
+def _watchdog(first, over, thread):
+    within, done = threading.Lock(), threading.Event()
+
+    def watch():
+        pause = first
+        while not done.wait(pause):
+            with within:
+                if not done.is_set() and over():
+                    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(TimeIsUp))
+            pause = _AGAIN
+
+    dog = threading.Thread(target=watch, name="a check's time limit", daemon=True)
+    dog.start()
+    try:
+        yield
+    finally:
+        with within:
+            done.set()
+            # one that was sent, and has not arrived
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), None)
+        dog.join()

@@ -1,0 +1,37 @@
+"""What a cluster's event loop does with errors that no one waits for; above all, with no file left for a connection."""
+
+import asyncio
+import errno
+import logging
+import time
+
+from distributed.client import AllExit
+
+from course.deadlines import LOOP_PAUSES, REFUSAL_IS_REPEATED
+
+_NOTHING_LEFT = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
+_LOG = logging.getLogger("course.cluster")
+_said: dict[int, float] = {}  # an error's number -> when it was said last
+
+
+def watch_errors() -> None:
+    """Have the running event loop tell in a line, and pause, when it can't take a connection, and then go on.
+
+    Tornado tries to accept, fails and tries again, thousands of times a second, each with a traceback.
+    """
+    asyncio.get_running_loop().set_exception_handler(_handle)
+
+
+def _handle(loop, context):
+    error = context.get("exception")
+    if isinstance(error, AllExit):  # of a wait that an interrupted `client.gather` leaves behind
+        return
+    if not isinstance(error, OSError) or error.errno not in _NOTHING_LEFT:
+        loop.default_exception_handler(context)
+        return
+    now = time.monotonic()
+    if now - _said.get(error.errno, -REFUSAL_IS_REPEATED) >= REFUSAL_IS_REPEATED:
+        _said[error.errno] = now
+        text = "this process can't take a connection: %s. It tries again; `ulimit -n` says how many files it may open."
+        _LOG.warning(text, error)
+    time.sleep(LOOP_PAUSES)  # the loop itself: what is open is served between two of these

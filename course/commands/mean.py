@@ -1,0 +1,36 @@
+"""What `python -m course mean` prints: the mean of random numbers, worked out slice by slice."""
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from course.commands.cluster_flags import computing_tasks, executor_of
+from course.mapreduce import mean
+
+if TYPE_CHECKING:
+    from course.cluster.cluster import Cluster
+
+_LARGEST = 10**8  # 800 MB of numbers
+
+
+def report(
+    say: Callable[..., None],
+    samples: int,
+    workers: int,
+    seed: int,
+    parts: int | None = None,
+    cluster: "Cluster | None" = None,
+) -> None:
+    """Say the mean of `samples` numbers around 100, from `parts` slices, by default one for each process or task."""
+    if not 1 <= samples <= _LARGEST:
+        raise ValueError(f"--samples {samples}: give a whole number from 1 to {_LARGEST:,}.")
+    numbers = np.random.default_rng(seed).normal(100, 1, samples)
+    parts = parts or (workers if cluster is None else len(computing_tasks(cluster)))
+    with executor_of(cluster, workers, say) as executor:
+        started = time.perf_counter()
+        found = mean(numbers, parts, executor)
+        seconds = time.perf_counter() - started
+    say(f"mean = {found:.12g} of {samples:,} numbers in {parts} slices; at once {numbers.mean():.12g}")
+    say(f"{seconds:.3g} s, {numbers.nbytes / 1e6:,.1f} MB of numbers")

@@ -1,0 +1,58 @@
+"""What may be in a value that was read, whatever its kind: so much that a judge can look at it, and no more.
+
+A kind bounds the bytes that are read. A few bytes can still stand for a lot of work: three million rows of nothing are
+no bytes at all and as many lists, and a number of 1,030 bits is one that no float holds. This is the one place where
+that is looked at, for all kinds, before anyone else sees the value.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from grader.marking.result_types import Malformed
+
+#: Of all lists, dictionaries and empty arrays together; an empty array counts as if its axes of length 0 had length 1.
+ITEMS = 100_000
+AXES = 16
+DEPTH = 50  # lists in lists
+BITS = 127  # of a whole number, without its sign: as in `result_types.Integer`
+
+
+class OutOfBounds(Malformed):
+    """A value that was read whole, and is more than a judge should look at: it names what is too much."""
+
+
+def bounded(value: Any) -> Any:
+    """Return `value` as it is, plain data or arrays. Raises OutOfBounds for more axes, items, depth or bits."""
+    items, level = 0, [value]
+    for _ in range(DEPTH + 1):
+        if not level:
+            return value
+        items += sum(map(_items, level))
+        if items > ITEMS:
+            raise OutOfBounds(f"{_shapes(level)}more than {ITEMS:,} items in all")
+        level = [inner for one in level for inner in _inside(one)]
+    raise OutOfBounds(f"lists in lists, more than {DEPTH} deep")
+
+
+def _items(one):
+    """Return how many items `one` has itself, after a look at its size."""
+    if isinstance(one, np.ndarray):
+        if one.ndim > AXES:
+            raise OutOfBounds(f"an array of {one.ndim} axes; {AXES} are the most")
+        return 0 if one.size else math.prod(max(1, length) for length in one.shape)
+    if isinstance(one, int) and one.bit_length() > BITS + (one < 0 and one == -(1 << BITS)):
+        raise OutOfBounds(f"a whole number of {one.bit_length()} bits; {BITS} are the most")
+    return len(one) if isinstance(one, (list, tuple, dict)) else 0
+
+
+def _inside(one):
+    if isinstance(one, dict):
+        return one.values()  # its keys are strings
+    return one if isinstance(one, (list, tuple)) else ()
+
+
+def _shapes(level):
+    empty = [one.shape for one in level if isinstance(one, np.ndarray) and not one.size]
+    return f"an array of shape {empty[0]}, " if empty else ""

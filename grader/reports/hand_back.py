@@ -1,0 +1,68 @@
+"""Feedback goes back the way the notebooks came: zips that Canvas and Moodle take.
+
+    Canvas    lovelaceada_12_9001_feedback.html
+    Moodle    Ada Lovelace_701_assignfeedback_file_small.html
+
+Canvas finds whose a file is by the first two numbers in its name, the student's and the attachment's that was handed
+in, and shows it under the attachment's name (canvas-lms `infer_comment_context_from_filename`); Moodle by the
+participant's number, with the plugin that takes the file after it (`mod/assign/feedback/file/importziplib.php`).
+"""
+
+import io
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from grader.classroom import atomic
+from grader.classroom.folders import ClassError
+from grader.intake.import_record import came_as
+from grader.intake.moodle import Entry
+from grader.intake.owners import CANVAS, MOODLE, entry_of
+from grader.runs.assignment import Assignment
+
+
+def canvas_zip(assignment: Assignment, path: Path) -> list[str]:
+    """Write the feedback pages of those whose notebooks came from Canvas as a zip for it; return lines on it."""
+    course, lab = assignment.course, assignment.lab.name
+    came = came_as(course, lab)
+    names = {
+        student: "_".join(part for part in (one.who, one.number, one.attachment, "feedback.html") if part)
+        for student, one in came.items()
+        if one.platform == CANVAS
+    }
+    told = "Canvas: the assignment, Upload Submissions. There each page has the name of the notebook that came"
+    return _write(assignment, path, names, "Canvas", told)
+
+
+def moodle_zip(assignment: Assignment, path: Path, worksheet: Mapping[str, Entry] | None = None) -> list[str]:
+    """Write the feedback pages as a zip for Moodle; return lines on it.
+
+    Who is which participant is known by the names that the notebooks came by, or from the `worksheet`.
+    """
+    course, lab = assignment.course, assignment.lab.name
+    whose = {s: (one.who, one.number) for s, one in came_as(course, lab).items() if one.platform == MOODLE}
+    for student in {path.parts[-3] for path in course.root.glob(f"feedback/*/{lab}/*.html")} if worksheet else ():
+        number = entry_of(student, assignment.people, worksheet or {})
+        if number is not None and worksheet is not None:
+            whose[student] = worksheet[number].name.replace("_", " ").replace("/", " "), number
+    names = {student: f"{who}_{number}_assignfeedback_file_{lab}.html" for student, (who, number) in whose.items()}
+    return _write(assignment, path, names, "Moodle", "Moodle: View all submissions, Upload multiple feedback files")
+
+
+def _write(assignment, path, names, platform, where):
+    course, lab = assignment.course, assignment.lab.name
+    pages = {page.parts[-3]: page for page in course.root.glob(f"feedback/*/{lab}/{lab}.html") if not page.is_symlink()}
+    chosen = sorted(pages.keys() & names.keys())
+    if not chosen:
+        told = "`feedback` writes them" if not pages else f"their notebooks were not imported from {platform}"
+        raise ClassError(f"none of the pages of {lab} can go back to {platform}: {told}.")
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as made:
+        for student in chosen:
+            made.writestr(names[student], pages[student].read_bytes())
+    atomic.write(path, data.getvalue())
+    lines = [f"{path}: {len(chosen)} pages. {where}."]
+    left = sorted(pages.keys() - names.keys())
+    if left:
+        lines.append(f"{len(left)} did not come from {platform}, and can't go back there: {', '.join(left[:5])}.")
+    return lines

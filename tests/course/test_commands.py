@@ -1,0 +1,40 @@
+"""What `python -m course life` prints: the generations asked for, and cells a second that are cells a second."""
+
+import re
+from types import SimpleNamespace
+
+import pytest
+from click.testing import CliRunner
+
+from course.__main__ import main
+from course.commands import life
+
+
+@pytest.fixture
+def two_seconds_a_look(monkeypatch):
+    """Each look at the clock is two seconds after the one before: so long takes whatever is timed by two."""
+    looks = iter(range(0, 10_000, 2))
+    monkeypatch.setattr(life, "time", SimpleNamespace(perf_counter=lambda: float(next(looks))))
+
+
+# 100 × 200 cells, and two seconds for each stretch
+@pytest.mark.parametrize(("generations", "every", "rate"), [(400, 400, "4.0"), (400, 100, "1.0"), (600, 400, "3.0")])
+def test_the_rate_of_life_is_cells_times_generations_over_the_seconds_computed(
+    generations, every, rate, two_seconds_a_look
+):
+    lines = list(life.report("glider", generations, "roll", "B3/S23", True, 100, 200, every, show=False))
+    assert lines[-1] == f"{rate} million cells a second, engine roll"
+
+
+def test_life_tells_the_generations_asked_for_and_the_last_one(two_seconds_a_look):
+    result = CliRunner().invoke(
+        main, "life --pattern glider --generations 70 --every 30 --height 10 --width 12".split()
+    )
+    assert result.exit_code == 0, result.output
+    told = re.findall(r"^generation (\d+): (\d+) living cells$", result.output, re.MULTILINE)
+    assert told == [(number, "5") for number in ("0", "30", "60", "70")]
+
+
+def test_life_of_no_generations_has_no_rate(two_seconds_a_look):
+    lines = list(life.report("glider", 0, "auto", "B3/S23", True, 10, 10, 30, show=False))
+    assert lines == ["generation 0: 5 living cells"]

@@ -1,0 +1,111 @@
+"""Reply slots: one a worker, for one connection of it, answered from the entry on that names the connection."""
+
+from contextlib import ExitStack
+from functools import partial
+
+import pytest
+import torch
+
+from course.training import ParameterServer
+from course.training.server.reply_slots import ReplySlot, ReplySlots
+from course.training.server.update_log import Entry, PushId
+
+
+@pytest.fixture
+def store():
+    made = ParameterServer({"w": torch.tensor([5.0])}, partial(torch.optim.SGD, lr=1.0))
+    made.push({"w": torch.tensor([1.0])}, 0)
+    return made
+
+
+def slot(worker, session="s", attempt=1):
+    return ReplySlot(worker, session, attempt, {"w": torch.zeros(1)})
+
+
+@pytest.fixture
+def locked():
+    """A function that makes the slots of a shard, whose lock this test then holds, as most calls need it."""
+    with ExitStack() as stack:
+
+        def make(workers):
+            slots = ReplySlots(workers)
+            stack.enter_context(slots.changed)
+            return slots
+
+        yield make
+
+
+def never():
+    raise AssertionError("it was decided: no heartbeat is due")
+
+
+def test_a_new_slot_has_no_answer_has_not_joined_and_names_its_connection():
+    new = slot(3, "a", 2)
+    assert (new.answered, new.version, new.taken, new.joined, new.replaced) == (None, -1, 0, False, False)
+    assert new.connection == PushId(3, "a", 2)
+
+
+def test_workers_are_those_of_the_training(locked):
+    slots = locked(2)
+    slots.check(0), slots.check(1)
+    for worker in (-1, 2, None, "0"):
+        with pytest.raises(ValueError, match="is not one of this training; workers are 0 to 1"):
+            slots.check(worker)
+
+
+def test_the_newest_connection_has_the_slot_and_only_it_frees_it(locked):
+    slots, old, new = locked(3), slot(1), slot(1, attempt=2)
+    other = slots.occupy(slot(0))
+    assert slots.occupy(old) is old and slots.occupy(new) is new
+    assert old.replaced and not new.replaced and slots.all() == [other, new]
+    assert slots.release(old) is False and slots.all() == [other, new]
+    assert slots.release(new) is True and new.replaced and slots.all() == [other]
+    assert slots.release(new) is False
+
+
+def test_another_shard_ends_the_connection_that_it_lost_and_no_newer_one(locked):
+    slots, mine = locked(2), slot(1, attempt=2)
+    slots.occupy(mine)
+    for lost in (PushId(1, "s", 1), PushId(1, "t", 2), PushId(0, "s", 2)):
+        slots.disconnect(lost)
+        assert not mine.replaced
+    slots.disconnect(PushId(1, "s", 2))
+    assert mine.replaced
+    with pytest.raises(ConnectionError, match="another connection"):
+        slots.wait(mine, never)
+
+
+def test_an_entry_answers_those_it_names_once_they_have_joined(store, locked):
+    slots, mine, other = locked(3), slot(0), slot(1)
+    slots.occupy(mine), slots.occupy(other)
+    slots.answer(Entry(1, used=(PushId(0, "s", 1),)), store, lambda session: 9)
+    assert mine.answered is None, "it has not joined"
+    slots.answer(Entry(1, joined=(PushId(0, "s", 7), PushId(2, "s", 1))), store)
+    assert not mine.joined, "another connection has"
+    slots.answer(Entry(1, joined=(mine.connection,)), store, lambda session: 9)
+    assert (mine.answered, mine.taken, mine.into["w"].item(), other.answered) == (1, 9, 4.0, None)
+    assert slots.wait(mine, never) == 1 and (mine.version, mine.answered) == (1, None)
+    for entry in (Entry(1, used=(PushId(0, "t", 1),)), Entry(1, used=(PushId(1, "s", 1),))):
+        slots.answer(entry, store)
+        assert mine.answered is None and other.answered is None
+    slots.answer(Entry(1, dropped=(PushId(0, "s", 2),)), store)
+    assert (slots.wait(mine, never), mine.taken) == (1, 0)
+
+
+def test_the_first_reason_of_an_end_is_kept_and_who_waits_is_told(locked):
+    slots, mine = locked(1), slot(0)
+    slots.occupy(mine)
+    assert slots.end("steps", "all", worker=2) is True and slots.end("error") is False
+    assert slots.ended == {"why": "steps", "text": "all", "worker": 2}
+    assert slots.wait(mine, never) is None
+
+
+def test_while_nothing_is_decided_a_heartbeat_goes_out(store, locked):
+    slots, mine, beats = locked(1), slot(0), []
+    slots.occupy(mine)
+
+    def beat():
+        beats.append(mine.answered)
+        slots.answer(Entry(1, joined=(mine.connection,)), store)
+
+    assert slots.wait(mine, beat) == 1 and beats == [None]

@@ -1,0 +1,64 @@
+"""The page for those who come from TensorFlow: each name of its table has an example of two lines, and all run."""
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.helpers.shells import Member
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "docs" / "from_tensorflow.md").read_text(encoding="utf-8")
+ROWS = re.findall(r"^\| \[(.+?)\]\(#(.+?)\) \| (.+) \| (\d\d) \|$", PAGE, re.M)
+#: (heading, kind of block, its text), in the page's order; what an example stands on has no heading
+BLOCKS = re.findall(r"(?:^### ([^\n]+)\n\n)?```(\w*)\n(.*?)```", PAGE, re.S | re.M)
+WANTED = (
+    "tf.device log_device_placement allow_soft_placement replica_device_setter Supervisor MonitoredTrainingSession "
+    "SyncReplicasOptimizer SessionRunHook py_func ClusterSpec Server.join"
+).split()
+
+
+def test_the_table_has_every_name_and_leads_to_its_example():
+    names = [name for name, *_ in ROWS]
+    assert names == [heading for heading, *_ in BLOCKS if heading] and len(names) == len(PAGE.split("\n### ")) - 1
+    assert set(WANTED) < {name.strip("`") for name in names} and "session target" in names
+    for name, anchor, ours, chapter in ROWS:
+        assert anchor == re.sub(r"[^\w -]", "", name.lower()).replace(" ", "-"), name  # as GitHub makes them
+        assert ours and list((ROOT / "notebooks").glob(f"{chapter}_*.ipynb"))
+    lengths = {heading: len(text.splitlines()) for heading, _, text in BLOCKS if heading}
+    assert lengths.pop("`SessionRunHook`") == 3  # a class, its method, and what that does
+    assert set(lengths.values()) <= {1, 2}
+
+
+def test_every_example_runs_as_it_stands(capsys):
+    names = {}
+    try:
+        for heading, kind, text in BLOCKS:
+            if kind == "python":
+                exec(compile(text, f"<{heading or 'what the examples stand on'}>", "exec"), names)
+        said = capsys.readouterr().out
+    finally:
+        for left in ("gpus", "cluster"):
+            if left in names:
+                names[left].close()
+    for words in ("mm   ", "\n6\n", "gone on from step 20", "H200 (simulated)", "{0: 40}", "(tensor(6.),)"):
+        assert words in said, words
+
+
+@pytest.mark.faults
+def test_the_commands_start_a_task_that_serves_until_it_is_told_to_stop(tmp_path, free_ports):
+    text = next(text for heading, kind, text in BLOCKS if heading and not kind)
+    for number, port in zip(("2222", "2223", "2224"), [p for p in free_ports(12) if p < 60000], strict=False):
+        text = text.replace(f"localhost:{number}", f"127.0.0.1:{port}")
+    certificate, task = (shlex.split(line)[3:] for line in text.splitlines())
+    subprocess.run([sys.executable, "-m", "course", *certificate], cwd=tmp_path, check=True, timeout=120)
+    member = Member(*task[1:], folder=tmp_path, room=task[0])
+    try:
+        member.says("/job:ps/task:0 listens at", patience=120)
+        member.process.terminate()
+        assert member.ends(60) == 0
+    finally:
+        member.close()

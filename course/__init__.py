@@ -10,6 +10,8 @@ True
 
 from importlib import import_module
 
+from course.signals import held_back
+
 __version__ = "0.1.0"
 
 #: room -> the names a reader meets there.
@@ -56,10 +58,11 @@ __all__ = [*_HOME, *MODULES]
 
 
 def __getattr__(name):
-    if name in MODULES:
-        return import_module(f"course.{name}")
-    if name in _HOME:
-        return getattr(import_module(_HOME[name]), name)
+    with held_back():
+        if name in MODULES:
+            return import_module(f"course.{name}")
+        if name in _HOME:
+            return getattr(import_module(_HOME[name]), name)
     raise AttributeError(f"module 'course' has no {name!r}; its names are {', '.join(__all__)}")
 
 

@@ -133,6 +133,9 @@ CHECK = 60.0
 WIRE_HEARTBEAT_EVERY = 0.5
 #: Without a byte for so long, the other end of a connection counts as gone: five heartbeats in a row are missing.
 WIRE_SILENCE = 3.0
+#: A wait that ended so much later than it was to was this process's own standstill: a laptop slept, the process was
+#: stopped. What the other end did meanwhile is not known, so it gets the whole time again.
+WIRE_STOOD_STILL = 1.0
 #: For TLS and the handshake of a connection to a shard together, however slowly the bytes come.
 SHARD_HANDSHAKE = 5.0
 #: Between two looks of a shard's listener whether it is closed, or a driver is overdue; its pause where the system has
@@ -152,8 +155,11 @@ WORKERS_REJOIN = 2.0
 NO_WORKER_LEFT = 10.0
 #: For the driver to come to a shard that has just opened.
 DRIVER_COMES = 30.0
-#: Between two requests of a driver: its hooks may take their time, and a notebook's kernel may be busy.
-DRIVER_SILENCE = 30.0
+#: Without a heartbeat of a driver for so long, a shard ends: a debugger may stop all of its threads, a job control the
+#: whole process; one that ends closes its connections, which is noticed at once.
+DRIVER_SILENCE = 600.0
+#: For the log to bring a follower to the place of a snapshot: updates of a large model may come before it.
+CUT_COMES = 60.0
 #: For a process that ends to finish the optimiser's steps it is in.
 STEPS_END_AT_EXIT = 3.0
 
@@ -259,7 +265,10 @@ ORDER = {
         "the driver sees the loss of any shard before the shards' heartbeats would be missed"
     ),
     "DRIVER_POLLS_EVERY < LOOP_SENT_AGAIN": "a loop that ended with its training is not sent again",
-    "WIRE_SILENCE < DRIVER_SILENCE": "a driver may be busy for longer than a worker may be silent: hooks run in it",
+    "WIRE_SILENCE < CUT_COMES < DRIVER_SILENCE": (
+        "a driver may be stopped for longer than a worker may be silent, and a snapshot may take some of that time"
+    ),
+    "WIRE_STOOD_STILL < WIRE_SILENCE": "who stood still for as long as its own patience knows that it did",
     "PS_ANSWER < LOST_PS_SUCCESSOR < ANY_PS_COMES": "a ps task that lives has answered before another takes its part",
     "CHIEF_ASKS_EVERY <= LEASE_ASKED_EVERY": "a chief asks for its lease as often as a lease wants",
     "LEASE_LASTS + LEASE_SETTLES + ROLE_LOOKS_EVERY < CHIEF_SUCCESSOR": (

@@ -18,3 +18,19 @@ def taken(handler: Callable[[int, FrameType | None], object], *numbers: signal.S
     finally:
         for number, earlier in before.items():
             signal.signal(number, earlier)
+
+
+@contextmanager
+def held_back() -> Iterator[None]:
+    """Within the `with`, an interrupt (Ctrl-C, Jupyter's *Interrupt*, SIGTERM) waits until its end. Keep it short.
+
+    For what must not be left half done: a request whose answer is not read would leave a connection unusable, and
+    PyTorch, imported in part, can't be imported again before Python is started anew.
+    """
+    arrived: list[int] = []
+    try:
+        with taken(lambda number, frame: arrived.append(number), signal.SIGINT, signal.SIGTERM):
+            yield
+    finally:
+        for number in arrived[:1]:
+            signal.raise_signal(number)

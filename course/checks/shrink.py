@@ -9,6 +9,8 @@ import io
 import tempfile
 from time import monotonic, process_time
 
+from course.signals import held_back
+
 DRAWN = 60  # inputs that an answer is tried on when the fixed cases have found nothing
 SMALLER = 400  # inputs that are tried to find a smaller one
 
@@ -28,8 +30,9 @@ def smallest(strategy, problem, found=None, seconds=3.0):
     smaller one is looked for. A slow answer is tried on fewer inputs: after `seconds` of work, or four times that on
     the clock, no more begins.
     """
-    import hypothesis
-    import hypothesis.configuration
+    with held_back():
+        import hypothesis
+        import hypothesis.configuration
 
     best, end, late = found, process_time() + seconds, monotonic() + 4 * seconds
 

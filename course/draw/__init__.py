@@ -5,17 +5,20 @@ A leaf: it takes numbers and dataclasses, never an engine, and loads matplotlib 
 
 from importlib import import_module
 
-from course.draw.colours import ROLES, Role, worker_colour
-from course.draw.crossover import copy_share, crossover
-from course.draw.darts import darts, error_law
-from course.draw.faults import faults
-from course.draw.film import film
-from course.draw.ops import ops
-from course.draw.picture import Picture, css, figure, html, picture, table
-from course.draw.roofline import roofline
-from course.draw.slices import SliceMeans, slice_means
-from course.draw.timeline import lanes, timeline
-from course.draw.training import Seen, learning, training
+from course.signals import held_back
+
+with held_back():  # an interrupt finds every import done, or none
+    from course.draw.colours import ROLES, Role, worker_colour
+    from course.draw.crossover import copy_share, crossover
+    from course.draw.darts import darts, error_law
+    from course.draw.faults import faults
+    from course.draw.film import film
+    from course.draw.ops import ops
+    from course.draw.picture import Picture, css, figure, html, picture, table
+    from course.draw.roofline import roofline
+    from course.draw.slices import SliceMeans, slice_means
+    from course.draw.timeline import lanes, timeline
+    from course.draw.training import Seen, learning, training
 
 __all__ = [
     "ROLES",

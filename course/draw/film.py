@@ -16,6 +16,7 @@ import numpy as np
 
 from course.draw.colours import ROLES
 from course.draw.picture import Picture, html, text_of
+from course.signals import held_back
 
 _WIDEST, _TALLEST, _LARGEST_CELL = 600, 400, 16  # CSS pixels: a notebook's column, a laptop's screen
 _GAP = 1  # transparent pixels between frames, so that none shows its neighbour at a fractional zoom
@@ -52,8 +53,9 @@ style="width:{columns * settings["right"]:g}px;height:{rows * settings["down"]:g
 
 def _sheet(stack, columns):
     """Return a PNG, one pixel a cell, of all frames in rows of `columns`, drawn by matplotlib's colour map."""
-    from matplotlib.colors import ListedColormap
-    from matplotlib.image import imsave
+    with held_back():
+        from matplotlib.colors import ListedColormap
+        from matplotlib.image import imsave
 
     count, height, width = stack.shape
     rows = math.ceil(count / columns)

@@ -17,6 +17,8 @@ from importlib.resources import files
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
+from course.signals import held_back
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -88,8 +90,9 @@ def figure(**settings: Any) -> Iterator[tuple[Any, Any]]:
     Call `picture(figure, alt)` afterwards to show it. Works in any thread: pyplot's hidden current figure is not used,
     and matplotlib's settings, which belong to the whole process, are restored at the end.
     """
-    import matplotlib
-    from matplotlib.figure import Figure
+    with held_back():
+        import matplotlib
+        from matplotlib.figure import Figure
 
     with _DRAWING, matplotlib.rc_context(STYLE):
         drawn = Figure(figsize=settings.pop("figsize", None), layout="constrained")
@@ -114,8 +117,8 @@ def _with_own_ids(svg):
     """Number the ids inside `svg`, and name them after its contents.
 
     Matplotlib makes some of them from objects' addresses: numbered, the same figure is the same bytes. All pictures of
-    a page share its ids. JupyterLab hides the cells that are out of sight, and a bar whose hatching is found in a hidden
-    picture first is not drawn at all.
+    a page share its ids. JupyterLab hides the cells that are out of sight, and a bar whose hatching is found in a
+    hidden picture first is not drawn at all.
     """
     numbers: dict[str, int] = {}
     plain = _ID.sub(lambda found: f"{found[1]}{numbers.setdefault(found[2], len(numbers))}", svg)

@@ -6,11 +6,14 @@
 ['.....', '..O..', '..O..', '..O..', '.....']
 """
 
-from course.life.board import empty, from_text, put, random_board, to_text
-from course.life.files import pattern, pattern_file, pattern_names, read_pattern, write_pattern
-from course.life.op import reference_step, step
-from course.life.rule import Rule
-from course.life.run import ENGINES, Cycle, find_cycle, frames, run
+from course.signals import held_back
+
+with held_back():  # an interrupt finds every import done, or none
+    from course.life.board import empty, from_text, put, random_board, to_text
+    from course.life.files import pattern, pattern_file, pattern_names, read_pattern, write_pattern
+    from course.life.op import reference_step, step
+    from course.life.rule import Rule
+    from course.life.run import ENGINES, Cycle, find_cycle, frames, run
 
 __all__ = [
     "ENGINES",

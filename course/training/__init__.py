@@ -19,21 +19,24 @@ What runs where: stores and optimisers in the ps tasks, `Problem.batch` and `los
 all writing of checkpoints and summaries, in the driver. docs/training.md has the states and what must always hold.
 """
 
-from course.training.checkpoint.checkpoints import Checkpoint, Checkpoints, CheckpointWarning
-from course.training.checkpoint.manifest import CheckpointError
-from course.training.checkpoint.snapshot import Applied, Snapshot
-from course.training.driver.in_process import train_in_turns
-from course.training.driver.train import train
-from course.training.hooks.base import Hook, Session, StopAtStep, StopOnNaN
-from course.training.hooks.every import SaveCheckpoint, Validate
-from course.training.hooks.progress import ShowProgress, StepRate
-from course.training.hooks.tensorboard import WriteSummaries
-from course.training.problems.mnist import mnist
-from course.training.problems.paced import paced
-from course.training.problems.problem import Problem, batch_generator, linear_regression, slowed
-from course.training.records import Event, NonFiniteError, Step, TrainingError, TrainingResult
-from course.training.server.rules import Asynchronous, Push, Synchronous
-from course.training.server.store import ParameterServer
+from course.signals import held_back
+
+with held_back():  # an interrupt finds every import done, or none
+    from course.training.checkpoint.checkpoints import Checkpoint, Checkpoints, CheckpointWarning
+    from course.training.checkpoint.manifest import CheckpointError
+    from course.training.checkpoint.snapshot import Applied, Snapshot
+    from course.training.driver.in_process import train_in_turns
+    from course.training.driver.train import train
+    from course.training.hooks.base import Hook, Session, StopAtStep, StopOnNaN
+    from course.training.hooks.every import SaveCheckpoint, Validate
+    from course.training.hooks.progress import ShowProgress, StepRate
+    from course.training.hooks.tensorboard import WriteSummaries
+    from course.training.problems.mnist import mnist
+    from course.training.problems.paced import paced
+    from course.training.problems.problem import Problem, batch_generator, linear_regression, slowed
+    from course.training.records import Event, NonFiniteError, Step, TrainingError, TrainingResult
+    from course.training.server.rules import Asynchronous, Push, Synchronous
+    from course.training.server.store import ParameterServer
 
 __all__ = [
     "Applied",

@@ -106,7 +106,7 @@ def _unplaced(told):
     return [Unplaced(**{**one, "may_be": tuple(one["may_be"])}) for one in told.get("unplaced", ())]
 
 
-def _read(course, lab) -> dict[str, Any]:
+def _read(course: CourseFolder, lab: str) -> dict[str, Any]:
     return atomic.read_json(_path(course, lab)) or {}
 
 

@@ -92,8 +92,8 @@ def _by_student(download, people, worksheet):
             continue
         try:
             student, sent = owner_of(found, people, worksheet)
-        except Unsure as why:
-            lose(name, str(why), why.may_be)
+        except Unsure as unsure:
+            lose(name, str(unsure), unsure.may_be)
             continue
         files[student].append((name, sent))
         claims[student].add((sent.platform, sent.number, sent.who))

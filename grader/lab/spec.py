@@ -36,7 +36,7 @@ class Host:
 
 @dataclass(frozen=True)
 class Race:
-    """The entry must also be `times` as fast as `reference`, timed outside both sandboxes.
+    """The entry must also be `times` as fast as `reference`, in processor time, measured outside both sandboxes.
 
     A case of `group` begins a race of `rounds`: it has the arguments `start(draw)` (without a `start` the last of the
     cases begins it); those of the next are `chain(draw, answer)`, the answer just given and fresh noise, so that

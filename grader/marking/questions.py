@@ -24,7 +24,6 @@ from grader.marking.messages import Messages
 from grader.marking.result_types import Malformed
 from grader.sandbox import Profile, SandboxStopped
 from grader.sandbox.errors import SENTENCES, Ended
-from grader.sandbox.usage import effort
 from grader.submission.visible_course import ROOT, visible_files
 
 IMPORTS = 60.0  # seconds for the lab's imports on a busy machine; torch takes two on an idle one
@@ -49,8 +48,8 @@ class Stopped(Exception):
 class Answer:
     """What came back: `value` when `kind` is "value", else `text` says what was wrong.
 
-    `kind`: "value", "raised", "other kind" or "absent". `seconds` from the question to the last byte, for a race
-    without what the machine's other work made it queue (`sandbox.usage`).
+    `kind`: "value", "raised", "other kind" or "absent". `seconds`, for a race: of processor time, of all processes
+    together, from the question to the last byte; by the clock where processor time is not counted.
     """
 
     kind: str
@@ -119,16 +118,16 @@ class SandboxedSubmission:
         return self._ask(exercise, case, exercise.kind(case))
 
     def _ask(self, exercise, case, kind):
-        looks = self._running.look if exercise.race is not None else lambda: None
-        before, started = looks(), time.monotonic()
+        used = self._running.processor_seconds if exercise.race is not None else lambda: None
+        before, started = used(), time.monotonic()
         deadline = started + exercise.seconds * self._patience
         try:
             self._messages.send(_request(exercise, case, kind), deadline)
             status = self._messages.receive(1, deadline)
             if status == b"v":
                 value = self._messages.value(kind, deadline)
-                seconds = time.monotonic() - started
-                return Answer("value", value, seconds=effort(before, looks(), seconds))
+                seconds, after = time.monotonic() - started, used()
+                return Answer("value", value, seconds=seconds if None in (before, after) else after - before)
             if status not in KINDS:
                 raise Malformed(f"{status!r} where an answer was to begin")
             return Answer(KINDS[status], text=self._messages.text(deadline), seconds=time.monotonic() - started)

@@ -86,7 +86,7 @@ def _settle(lab, rebuilt, secret, sandbox, judge, asked):
                 # a file or module that the lab names isn't there; no process to be had
                 asked.failed.update({e.name: f"its sandbox could not be made: {failure}" for e in to_ask})
         elif open_:
-            _race(rebuilt, open_[0], asked, judge, secret)
+            _race(lab, rebuilt, open_[0], asked, sandbox, secret, judge)
         else:
             return
 
@@ -185,13 +185,15 @@ def _give_up_group(exercise, asked, number, result):
     results[number] = result
 
 
-def _race(lab, rebuilt, exercise, asked, sandbox, secret):
+def _race(lab, rebuilt, exercise, asked, sandbox, secret, judge):
     case, draw = asked.cases[exercise.name][-1], drawing(secret, f"{exercise.name} race")
     try:
         cells = [step.text for step in rebuilt.steps]
-        asked.races[exercise.name] = Result(race(lab, cells, exercise, case, sandbox, draw))
+        asked.races[exercise.name] = Result(race(lab, cells, exercise, case, sandbox, draw, judge))
     except Stopped as stopped:
         asked.races[exercise.name] = Result(f"in the race: {stopped.why}", stopped.state)
+    except NotJudged as wrong:
+        asked.races[exercise.name] = Result(f"in the race, {wrong}")
     except SandboxUnavailable:
         raise
     except Exception as failure:

@@ -1,4 +1,9 @@
-"""A speed as a ratio, timed outside: the lab's reference and a submission, each alone in a sandbox, asked the same.
+"""A speed as a ratio, measured outside: the lab's reference and a submission, each alone in a sandbox, asked the same.
+
+What is compared is processor time, of all processes and threads of a sandbox together, as the kernel counts it. It is
+no longer on a machine that does other things, and whoever spreads the same work over processes, on however many
+processors, behind decoys or under another policy, has it counted all the same. Where the kernel doesn't count it for us
+the clock is what there is.
 
 Each question is made from the answer to the one before and from fresh noise, so nothing can be worked out ahead; each
 answer is judged, so a fast wrong one is wrong. Both sides pay the same for the pipe. The reference goes before and
@@ -13,17 +18,24 @@ import numpy as np
 from course.checks.compare import equal, show
 from course.checks.exercise import Case
 from grader.lab.spec import Lab, Marking
+from grader.marking.judge import Judge
 from grader.marking.questions import SandboxedSubmission, Stopped
 
 
 def race(
-    lab: Lab, cells: Sequence[str], exercise: Marking, case: Case, sandbox: Callable, draw: np.random.Generator
+    lab: Lab,
+    cells: Sequence[str],
+    exercise: Marking,
+    case: Case,
+    sandbox: Callable,
+    draw: np.random.Generator,
+    judge: Judge,
 ) -> str | None:
     """Return None when the submission (`cells`: texts) is fast enough, else a sentence; it starts from `case`.
 
-    Where the kernel counts it, queueing for a processor is no part of a lap (`sandbox/usage.py`). What else a machine
-    does only adds to a lap's seconds, so the quickest lap of each side comes nearest to the truth.
-    Raises Stopped as `SandboxedSubmission` does, and RuntimeError when the reference fails: the lab's mistake.
+    What else a machine does (its caches are shared) only adds to a lap's seconds, so the quickest lap of each side
+    comes nearest to the truth. Raises Stopped as `SandboxedSubmission` does, NotJudged as `judge` does, and
+    RuntimeError when the reference fails: the lab's mistake.
     """
     terms = exercise.race
     assert terms is not None  # only such an exercise comes here
@@ -34,9 +46,9 @@ def race(
             submission.run_cells()
             for question, wanted in laps:
                 got = submission.ask(exercise, question)
-                complaint = _complaint(exercise, question, got, wanted)
-                if complaint is not None:
-                    return f"in the race, {exercise.statement.question(question)} is wrong: {complaint}"
+                problem = _problem(exercise, question, got, wanted, judge)
+                if problem is not None:
+                    return f"in the race, {problem}"
                 submitted.append(got.seconds)
         # again afterwards: if the machine was busy with other things only before, that must not win the race; no
         # one has seen these questions, so they are the next try's, too
@@ -60,13 +72,13 @@ def _reference(lab, exercise, case, sandbox, draw):
     return laps
 
 
-def _complaint(exercise, case, got, wanted):
-    if got.kind != "value":
-        return got.text
-    if exercise.statement.judge or exercise.statement.accepts:
-        return exercise.statement.complaint(case, got.value)
+def _problem(exercise, case, got, wanted, judge):
+    stated = exercise.statement
+    if got.kind != "value" or stated.judge or stated.accepts:
+        return judge.problem(exercise, case, got)
     # no student's line ran where the reference did: its answer is as good as the oracle's, and sooner there
-    return None if equal(got.value, wanted.value, exercise.statement.tolerance) else f"expected {show(wanted.value)}"
+    right = equal(got.value, wanted.value, stated.tolerance)
+    return None if right else f"{stated.question(case)} is wrong: expected {show(wanted.value)}"
 
 
 def _seconds(lab, exercise):

@@ -6,7 +6,6 @@ import time
 from typing import Any, NoReturn, Self
 
 from grader.sandbox.errors import Ended, SandboxStopped
-from grader.sandbox.usage import Look
 
 AT_ONCE = 64 * 1024  # bytes: what a pipe holds
 
@@ -57,8 +56,8 @@ class Pipes:
         """End what still runs, wait until it is gone, and give everything back. May be called again."""
         raise NotImplementedError
 
-    def look(self) -> Look | None:
-        """Return the `usage.Look` at what it used so far, seen by the calling thread; None where it is not counted."""
+    def processor_seconds(self) -> float | None:
+        """Return what all its processes used so far, those that have ended too; None where it is not counted."""
         return None
 
     def __enter__(self) -> Self:

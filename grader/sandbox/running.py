@@ -13,7 +13,7 @@ from typing import Any
 from grader.sandbox.errors import Ended
 from grader.sandbox.pipes import AT_ONCE, Pipes
 from grader.sandbox.profile import Profile
-from grader.sandbox.usage import Look, look, usage
+from grader.sandbox.usage import usage
 
 EVERY = 0.05  # seconds between two looks at what is used
 GATE = 60.0  # seconds in which a sandbox must stand; it takes hundredths of one
@@ -76,9 +76,9 @@ class Running(Pipes):
                 self._limit = self._limit or limit
                 self._parts.first.kill()
 
-    def look(self) -> Look | None:
-        """Return the `usage.Look` at what it used so far, seen by the calling thread; None: not counted here."""
-        return look(self._parts.first.pid, self._parts.group)
+    def processor_seconds(self) -> float | None:
+        """Return what all its processes used so far, those that have ended too; None: not counted on this machine."""
+        return self._parts.group.cpu_seconds()
 
     def has_ended(self, seconds: float = 0.0) -> bool:
         """Tell whether it has ended, or does within `seconds`."""

@@ -1,20 +1,15 @@
-"""What a sandbox uses, seen from outside: memory with its files, processor time, processes, files; seconds of a race.
+"""What a sandbox uses, seen from outside: memory with its files, processor time, processes, files.
 
-Nothing here is the sandboxed program's word. For a race the clock alone would not do: on a busy machine it shows mostly
-the queue for a processor. The kernel tells how long each thread ran and how long it queued, and a control group what
-all processes used together, also those that ended in between.
+Nothing here is the sandboxed program's word.
 """
 
 import os
 from contextlib import suppress
-from dataclasses import dataclass, field
-
-from grader.sandbox.cgroup import ControlGroup
+from dataclasses import dataclass
 
 PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 TICKS = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
 FILE_SYSTEMS = ("tmp", "dev/shm")
-NANO = 1e-9
 
 
 @dataclass(frozen=True)
@@ -41,48 +36,6 @@ def usage(root: int, limit: float, count_shared: bool = True) -> Usage:
         memory = elsewhere + sum(_proportional(pid) for pid in tree)
     times = [_times(pid) for pid in tree]
     return Usage(memory, sum(s for s, _ in times), sum(threads for _, threads in times), files)
-
-
-@dataclass(frozen=True)
-class Look:
-    """Seconds up to now: `used` by the group, `ran` and `queued` by thread, `own`: queued by the calling thread."""
-
-    used: float
-    ran: dict = field(default_factory=dict)
-    queued: dict = field(default_factory=dict)
-    own: float = 0.0
-
-
-def look(root: int, group: ControlGroup) -> Look | None:
-    """Return the `Look` at the process `root` and all below it, in `group`; None where the kernel doesn't count."""
-    used = group.cpu_seconds()
-    if used is None:
-        return None
-    ran, queued = {}, {}
-    try:
-        own = _schedule("/proc/thread-self/schedstat")[1]
-        for process in processes_below(root):
-            for thread in os.listdir(f"/proc/{process}/task"):
-                ran[thread], queued[thread] = _schedule(f"/proc/{process}/task/{thread}/schedstat")
-    except (OSError, ValueError):
-        return None  # one ended while we looked, or this kernel keeps no such account: then the clock is what there is
-    return Look(used, ran, queued, own)
-
-
-def effort(before: Look | None, after: Look | None, seconds: float, processors: int | None = None) -> float:
-    """Return the seconds that remain of `seconds` between two `Look`s (None: no such thing) without the queueing.
-
-    Time spent asleep remains. Never less than the busiest thread ran, nor than all together would have needed on all
-    `processors`: who queues behind processes of its own gains nothing.
-    """
-    if before is None or after is None:
-        return seconds
-    processors = processors or len(os.sched_getaffinity(0))
-    ran = [after.ran[thread] - before.ran.get(thread, 0.0) for thread in after.ran]
-    queued = [after.queued[thread] - before.queued.get(thread, 0.0) for thread in after.queued]
-    alone = seconds - max(queued, default=0.0) - (after.own - before.own)
-    least = max(ran, default=0.0), (after.used - before.used) / processors
-    return min(seconds, max(alone, *least))
 
 
 def processes_below(root: int) -> list[int]:
@@ -151,9 +104,3 @@ def _read(path):
         with open(path, encoding="ascii", errors="replace") as file:
             return file.read()
     return ""
-
-
-def _schedule(path):
-    with open(path, encoding="ascii") as file:
-        ran, queued, _ = file.read().split()
-    return int(ran) * NANO, int(queued) * NANO

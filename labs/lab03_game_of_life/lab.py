@@ -258,9 +258,10 @@ def eight_rolls(board, generations):
 # fast as the reference on boards of 512 × 512. Being right is half of the points, being fast as well the other half. The
 # slow specification is that of exercise 1, generation after generation.
 #
-# How it is timed: from outside, each in a sandbox of its own, on the same boards, 12 generations a call. The quickest
-# of several calls counts. Each call's board is made from the last answer and from noise, so nothing can be worked out
-# ahead.
+# How it is timed: from outside, each in a sandbox of its own, on the same boards, 12 generations a call. What counts is
+# processor time, of all threads and processes together: a busy machine makes nobody slow, and a second process nobody
+# fast. The quickest of several calls counts. Each call's board is made from the last answer and from noise, so nothing
+# can be worked out ahead.
 #
 # <details><summary>Hint</summary>
 #

@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 
 import torch
 
+_PIECE = 1 << 20  # bytes
+
 
 class Applied(NamedTuple):
     """What one worker's session has got in: its last sequence number, and how many pushes were applied and dropped."""
@@ -100,17 +102,20 @@ class Snapshot:
                 f"Train on with {self.kind}, or give another checkpoint_dir."
             )
 
-    def as_bytes(self) -> bytes:
-        """Return the snapshot as bytes, for `from_bytes`: its way from a shard to the driver."""
+    def as_pieces(self) -> list[bytes]:
+        """Return the snapshot as bytes in pieces, joined for `from_bytes`: its way from a shard to the driver.
+
+        Other threads have their turn between two pieces, however large the snapshot is.
+        """
         state = {field.name: getattr(self, field.name) for field in fields(self)}
         state["applied"] = {session: list(entry) for session, entry in self.applied.items()}
-        written = io.BytesIO()
+        written = _Written()
         torch.save(state, written)
-        return written.getvalue()
+        return written.pieces
 
     @classmethod
-    def from_bytes(cls, data: bytes) -> "Snapshot":
-        """Return the snapshot that `as_bytes` wrote; nothing but tensors and plain data is read."""
+    def from_bytes(cls, data: bytes | bytearray) -> "Snapshot":
+        """Return the snapshot that `as_pieces` wrote; nothing but tensors and plain data is read."""
         state = torch.load(io.BytesIO(data), map_location="cpu", weights_only=True)
         state["applied"] = {session: Applied(*entry) for session, entry in state["applied"].items()}
         return cls(**state)
@@ -118,6 +123,21 @@ class Snapshot:
     def __repr__(self):
         shapes = ", ".join(f"{name}: {tuple(value.shape)}" for name, value in self.parameters.items())
         return f"Snapshot(version {self.version}, incarnation {self.incarnation}, {self.kind}, {shapes})"
+
+
+class _Written:
+    """A file for `torch.save`, which writes from the beginning to the end."""
+
+    def __init__(self):
+        self.pieces = []
+
+    def write(self, data):
+        view = memoryview(data).cast("B")
+        self.pieces += [bytes(view[at : at + _PIECE]) for at in range(0, len(view), _PIECE)]
+        return len(view)
+
+    def flush(self):
+        pass
 
 
 def optimizer_state(optimizer: torch.optim.Optimizer, names: Iterable[str]) -> dict[str, Any]:

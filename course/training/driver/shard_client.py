@@ -1,8 +1,8 @@
 """The driver's connections to its shards: open them in ps tasks, poll them, cut a snapshot, stop them."""
 
 import secrets
-import signal
 import ssl
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
@@ -11,21 +11,21 @@ from typing import TYPE_CHECKING, Any
 import numpy
 import torch
 
-from course.deadlines import FOLLOWERS_POLLED_EVERY, SHARD_OPENS, WIRE_SILENCE
-from course.signals import taken
+from course.deadlines import FOLLOWERS_POLLED_EVERY, SHARD_OPENS, WIRE_HEARTBEAT_EVERY, WIRE_SILENCE
+from course.signals import held_back
 from course.training.checkpoint.snapshot import Snapshot
 from course.training.driver.training_plan import TrainingPlan, spread
 from course.training.records import RECORD, ShardAddresses, ShardLost, TrainingSettings, exits_told
 from course.training.server.shard_server import ShardServer
 from course.training.server.store import ParameterServer
-from course.training.transport.wire import connect
+from course.training.transport.wire import Channel, connect
 
 if TYPE_CHECKING:
     from distributed.security import Security
 
     from course.cluster.cluster import Cluster
 
-_LONGEST = 1 << 32  # bytes of a snapshot: what the length of a frame can say
+_LONGEST = 1 << 48  # bytes of a snapshot: what the length of a frame can say
 
 
 class ShardClient:
@@ -35,7 +35,9 @@ class ShardClient:
     """
 
     def __init__(self, addresses: ShardAddresses, context: ssl.SSLContext | None = None, term: int = 0):
-        self.addresses, self._channels, self._followers_polled = addresses, [], time.monotonic()
+        self.addresses, self._followers_polled = addresses, time.monotonic()
+        self._channels: list[Channel] = []
+        self._over = threading.Event()
         handshake = {"role": "driver", "token": addresses.token, "incarnation": addresses.incarnation, "term": term}
         try:
             for number, endpoint in enumerate(addresses.endpoints):
@@ -44,6 +46,7 @@ class ShardClient:
         except BaseException:
             self.leave()
             raise
+        threading.Thread(target=self._beat, daemon=True, name="driver-heartbeat").start()
 
     def link(self) -> None:
         """Have shard 0 connect to the others: they follow it from now on."""
@@ -55,7 +58,7 @@ class ShardClient:
 
         `events`: the number of the first of `status["events"]` wanted. Raises ShardLost.
         """
-        with _signals_held_back():
+        with held_back():
             if time.monotonic() - self._followers_polled > FOLLOWERS_POLLED_EVERY:
                 self._followers_polled = time.monotonic()
                 for number in range(1, len(self._channels)):
@@ -68,7 +71,7 @@ class ShardClient:
 
     def snapshot(self, full: bool = True) -> Snapshot:
         """Return the `Snapshot` of this moment, all of one version; not `full`: parameters alone. Raises ShardLost."""
-        with _signals_held_back():
+        with held_back():
             first = self._ask(0, "SNAP", int(full))
             others = [self._ask(number, "TAKE", first.number) for number in range(1, len(self._channels))]
         parts = [Snapshot.from_bytes(part.payload) for part in (first, *others)]
@@ -76,7 +79,7 @@ class ShardClient:
 
     def stop(self) -> None:
         """End the training on every shard; the parameters can still be asked for. Raises ShardLost."""
-        with _signals_held_back(), self._answers(0):
+        with held_back(), self._answers(0):
             self._channels[0].send("STOP")
 
     def close(self) -> None:
@@ -88,8 +91,16 @@ class ShardClient:
 
     def leave(self) -> None:
         """Close the connections; the shards wait for another driver as long as their `grace`. Idempotent."""
+        self._over.set()
         for channel in self._channels:
             channel.close()
+
+    def _beat(self):
+        """Say that this process is there while a hook takes its time, a debugger stops it or nobody asks."""
+        while not self._over.wait(WIRE_HEARTBEAT_EVERY):
+            for channel in self._channels:
+                with suppress(OSError, ValueError):  # the next question finds out
+                    channel.beat()
 
     def _poll_shard(self, number, since=0, events=0):
         status = self._ask(number, "POLL", since, events).text()
@@ -175,18 +186,3 @@ def _open_in_task(parameters, optimizer, settings, options):
     contexts = context_of(here.security, "worker", listen=True), context_of(here.security, "worker")
     with exits_told("the optimiser"):
         return ShardServer(parameters, optimizer, settings, **options, contexts=contexts, host=host).address
-
-
-@contextmanager
-def _signals_held_back():
-    """Within the `with`, an interrupt (Ctrl-C, Jupyter's *Interrupt*, SIGTERM) waits until its end. Keep it short.
-
-    A request that is sent and whose answer is not read would leave a connection unusable.
-    """
-    arrived: list[int] = []
-    try:
-        with taken(lambda number, frame: arrived.append(number), signal.SIGINT, signal.SIGTERM):
-            yield
-    finally:
-        for number in arrived[:1]:
-            signal.raise_signal(number)

@@ -3,6 +3,7 @@
 import os
 import warnings
 
+from course.signals import held_back
 from course.training.hooks.base import Hook, Session
 from course.training.hooks.progress import StepRate
 from course.training.problems.problem import shown
@@ -102,7 +103,8 @@ class _EventFile:
 
     def open(self, purge_step):
         """Open a file that overrides, in TensorBoard, what older ones say of steps from `purge_step` on."""
-        from torch.utils.tensorboard import SummaryWriter
+        with held_back():
+            from torch.utils.tensorboard import SummaryWriter
 
         self.close()
         self._writer = self._tried(lambda: SummaryWriter(str(self._folder), purge_step=purge_step))

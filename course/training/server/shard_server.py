@@ -12,7 +12,14 @@ from functools import partial
 import numpy
 import torch
 
-from course.deadlines import DRIVER_COMES, DRIVER_SILENCE, STEPS_END_AT_EXIT, WIRE_HEARTBEAT_EVERY, WIRE_SILENCE
+from course.deadlines import (
+    CUT_COMES,
+    DRIVER_COMES,
+    DRIVER_SILENCE,
+    STEPS_END_AT_EXIT,
+    WIRE_HEARTBEAT_EVERY,
+    WIRE_SILENCE,
+)
 from course.training.checkpoint.snapshot import Snapshot
 from course.training.problems.problem import MakeOptimizer
 from course.training.records import RECORD, TrainingSettings
@@ -22,7 +29,7 @@ from course.training.server.store import ParameterServer
 from course.training.server.update_log import Entry
 from course.training.transport.listener import Listener, start, wait_for_threads
 from course.training.transport.shared_memory import open_offer
-from course.training.transport.wire import HANDSHAKE_LIMIT, Channel, Layout
+from course.training.transport.wire import HANDSHAKE_LIMIT, Channel, Layout, Pieces
 
 #: `ssl.SSLContext`s to listen and to call with, or Nones for plain TCP.
 Contexts = tuple[ssl.SSLContext | None, ssl.SSLContext | None]
@@ -67,6 +74,7 @@ class ShardServer:
         _OPEN.add(self)
         self._listener = Listener(self._serve, self._refusal, self._tick, token, listen, host)
         self.address = self._listener.address
+        self._begin_beats()
 
     def close(self) -> None:
         """End the training and hang up every connection; worker loops then end by themselves. Idempotent."""
@@ -76,6 +84,18 @@ class ShardServer:
         for one in open_now:
             one.hang_up()  # their threads close them
         self.shard.end("closed")  # last: no driver is to read this as the training's end, but to miss the server
+
+    def _begin_beats(self):
+        start(self._beat)
+
+    def _beat(self):
+        """Say on every connection that this process is there while it works: an update or a snapshot may take long."""
+        while not self._listener.closed.wait(WIRE_HEARTBEAT_EVERY):
+            with self._lock:
+                channels = list(self._channels)
+            for channel in channels:
+                with suppress(OSError, ValueError):  # its own thread finds out
+                    channel.beat()
 
     def _tick(self):
         """Close when no driver has come, or come back, for too long."""
@@ -196,10 +216,10 @@ class ShardServer:
             channel.send("ROWS", payload=numpy.array(records, dtype=RECORD).tobytes())
         elif frame.kind == "SNAP":
             number, state = self.shard.cut(full=bool(frame.number))
-            channel.send("CUTS", number, payload=state.as_bytes())
+            channel.send("CUTS", number, payload=Pieces(state.as_pieces()))
         elif frame.kind == "TAKE":
-            state = self.shard.wait_for_cut(frame.number, WIRE_SILENCE / 2)
-            channel.send("CUTS", frame.number, payload=state.as_bytes())
+            state = self.shard.wait_for_cut(frame.number, CUT_COMES)
+            channel.send("CUTS", frame.number, payload=Pieces(state.as_pieces()))
         elif frame.kind == "LINK":
             self._link(frame.text())
             channel.send("OKAY")

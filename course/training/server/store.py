@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import torch
 
+from course.signals import held_back
 from course.training.checkpoint.snapshot import Snapshot, load_optimizer_state, optimizer_state
 from course.training.problems.problem import MakeOptimizer
 from course.training.records import NonFiniteError, in_words
@@ -41,7 +42,8 @@ class ParameterServer:
             state.check(parameters)
             values = {name: state.parameters[name] for name in parameters}
         self._parameters = {name: value.detach().clone().requires_grad_() for name, value in values.items()}
-        self._optimizer = optimizer(list(self._parameters.values()))
+        with held_back():  # PyTorch's first optimiser imports a compiler: seconds, and all or nothing
+            self._optimizer = optimizer(list(self._parameters.values()))
         kind = type(self._optimizer).__name__
         if not isinstance(self._optimizer, torch.optim.Optimizer) or kind in ("LBFGS", "SparseAdam"):
             raise ValueError(

@@ -1,6 +1,7 @@
 """The short path of gradients: blocking sockets and frames of fixed size, agreed on at the handshake; no pickle.
 
-A frame is a header of 32 bytes (kind, payload's length, a whole number, a float, a sequence number) and a payload:
+A frame is a header of 32 bytes (kind, payload's length, a whole number, a float, a sequence number) and a payload of
+up to 256 TiB:
 either the tensors of the agreed layout, as raw bytes, or a short text. Two ends on one host may share the memory of
 the tensors; then their bytes stay where they are, and the header says that they are there.
 """
@@ -9,6 +10,8 @@ import json
 import socket
 import ssl
 import struct
+import threading
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -18,11 +21,13 @@ from typing import Any, NamedTuple
 import torch
 
 import course
-from course.deadlines import WIRE_SILENCE
+from course.deadlines import WIRE_HEARTBEAT_EVERY, WIRE_SILENCE, WIRE_STOOD_STILL
 from course.training.transport.shared_memory import Halves
 
-PROTOCOL = 4  # both sides name it at the handshake
-_HEADER = struct.Struct("<4sIQdQ")
+PROTOCOL = 5  # both sides name it at the handshake
+_HEADER = struct.Struct("<4sIQdQ")  # the length's upper bits are the upper 16 of the whole number's place
+_PIECE = 1 << 20  # bytes sent at a time: each has the whole patience, and no other thread waits long for its turn
+_LOW, _NUMBER = (1 << 32) - 1, (1 << 48) - 1
 _TENSORS = ("PUSH", "PARM")
 TEXT_LIMIT = 1 << 26  # bytes; the longest text of a known peer is a batch of step records, or a snapshot's piece
 HANDSHAKE_LIMIT = 1 << 20  # bytes; before and during the handshake nothing longer is read
@@ -32,6 +37,10 @@ class Refused(ConnectionError):
     """The other side refused this connection, and says why; trying again is of no use."""
 
 
+class Pieces(list[bytes]):
+    """A payload in pieces, which are sent one after the other: a large one is never copied in one go."""
+
+
 class Frame(NamedTuple):
     """What arrived: tensors are in `Channel.received`, a text's bytes in `payload`."""
 
@@ -39,7 +48,7 @@ class Frame(NamedTuple):
     number: int
     value: float
     sequence: int
-    payload: bytes
+    payload: bytes | bytearray
 
     def text(self) -> Any:
         """Return the JSON data in the payload."""
@@ -92,13 +101,14 @@ class Channel:
 
     After `agree(layout)`, `.sending` and `.received` are tensors over the buffers of the next frame out and the last
     frame in: fill the one, then `send_tensors`; `receive`, then read the other. One thread at a time: OpenSSL's
-    connections are not made for one thread that reads while another writes.
+    connections are not made for one thread that reads while another writes. Only `beat` may come from another one.
     """
 
     def __init__(self, connection: socket.socket, patience: float):
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # a step is one small frame: don't collect
         connection.settimeout(patience)
         self.connection, self._header, self._tensor_bytes = connection, bytearray(_HEADER.size), -1
+        self._in_use, self._last_sent = threading.Lock(), 0.0
 
     def agree(self, layout: Layout, shared: Halves | None = None) -> None:
         """Make the buffers for frames of `layout`; those in `shared` (`Halves`) are the other end's as well."""
@@ -115,24 +125,43 @@ class Channel:
     def send(
         self, kind: str, number: int = 0, value: float = 0.0, sequence: int = 0, payload: bytes | Any = b""
     ) -> None:
-        """Send a frame with a text (`payload` as bytes, or data for JSON)."""
-        payload = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
-        self.connection.sendall(_HEADER.pack(kind.encode(), len(payload), number, value, sequence) + payload)
+        """Send a frame with a text (`payload` as bytes, as a list of pieces of it, or data for JSON)."""
+        pieces = payload if isinstance(payload, Pieces) else [payload]
+        pieces = [piece if isinstance(piece, bytes) else json.dumps(piece).encode() for piece in pieces]
+        header = _header(kind, sum(map(len, pieces)), number, value, sequence)
+        with self._in_use:
+            self._send(header + pieces[0] if len(pieces[0]) < _PIECE else header)
+            for piece in pieces[len(pieces[0]) < _PIECE :]:
+                self._send(piece)
 
     def send_tensors(self, kind: str, number: int = 0, value: float = 0.0, sequence: int = 0) -> None:
         """Send a frame with what stands in `.sending`."""
-        _HEADER.pack_into(self._out, 0, kind.encode(), self._tensor_bytes, number, value, sequence)
-        self.connection.sendall(self._out)
+        self._out[: _HEADER.size] = _header(kind, self._tensor_bytes, number, value, sequence)
+        with self._in_use:
+            self._send(self._out)
+
+    def beat(self) -> None:
+        """Send a heartbeat, from any thread; nothing where the connection is in use, or was a moment ago."""
+        if time.monotonic() - self._last_sent < WIRE_HEARTBEAT_EVERY / 2 or not self._in_use.acquire(blocking=False):
+            return
+        try:
+            self._send(_header("BEAT", 0, 0, 0.0, 0))
+        finally:
+            self._in_use.release()
 
     def receive(self, limit: int = TEXT_LIMIT) -> Frame:
         """Return the next `Frame` that is not a heartbeat; tensors (kinds PUSH and PARM) are put into `.received`.
 
         A text of more than `limit` bytes is not read: ConnectionError, as for a frame that was not agreed.
         """
+        with self._in_use:
+            return self._receive(limit)
+
+    def _receive(self, limit):
         while True:
             self._fill(memoryview(self._header))
-            kind, length, number, value, sequence = _HEADER.unpack(self._header)
-            kind = kind.decode("ascii", "replace")
+            kind, low, number, value, sequence = _HEADER.unpack(self._header)
+            kind, length, number = kind.decode("ascii", "replace"), low | number >> 48 << 32, number & _NUMBER
             if kind in _TENSORS:
                 if length != self._tensor_bytes:
                     raise ConnectionError(f"a {kind} frame of {length} bytes came; {self._tensor_bytes} were agreed.")
@@ -146,7 +175,7 @@ class Channel:
             payload = bytearray(length)
             self._fill(memoryview(payload))
             if kind != "BEAT":
-                return Frame(kind, number, value, sequence, bytes(payload))
+                return Frame(kind, number, value, sequence, payload)
 
     def hang_up(self) -> None:
         """End the connection from another thread: the thread that waits on it wakes, and closes it.
@@ -162,9 +191,24 @@ class Channel:
         self.hang_up()
         self.connection.close()
 
+    def _send(self, data):
+        self._last_sent = time.monotonic()
+        if len(data) <= _PIECE:
+            return self.connection.sendall(data)
+        with memoryview(data) as view:
+            for at in range(0, len(view), _PIECE):
+                self.connection.sendall(view[at : at + _PIECE])
+
     def _fill(self, view):
         while len(view):
-            count = self.connection.recv_into(view)
+            began = time.monotonic()
+            try:
+                count = self.connection.recv_into(view)
+            except TimeoutError:
+                # a laptop that slept, a process that was stopped: the silence was its own, and says nothing
+                if time.monotonic() - began > (self.connection.gettimeout() or 0.0) + WIRE_STOOD_STILL:
+                    continue
+                raise
             if count == 0:
                 raise ConnectionError("the other side closed the connection.")
             view = view[count:]
@@ -194,6 +238,10 @@ def connect(
     except BaseException:
         connection.close()
         raise
+
+
+def _header(kind, length, number, value, sequence):
+    return _HEADER.pack(kind.encode(), length & _LOW, number | length >> 32 << 48, value, sequence)
 
 
 def _padded(count, dtype):

@@ -2,13 +2,15 @@
 
 import ssl
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+import time
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from course.deadlines import WIRE_HEARTBEAT_EVERY
 from course.training.transport.shared_memory import offer
 from course.training.transport.wire import HANDSHAKE_LIMIT, Layout, connect
+
+_UNREAD = 600.0  # seconds of heartbeats that fit into a connection's buffers unread, with room to spare
 
 
 class Answer(NamedTuple):
@@ -21,8 +23,8 @@ class Answer(NamedTuple):
 class ShardConnections:
     """One worker's connections to every shard of a training. `parameters` and `gradients` are views of their buffers.
 
-    `endpoints`: (host, port) of each shard, shard 0 first; `layouts`: the tensors of each. While the worker is in
-    `computing`, a thread sends heartbeats twice a second, unless the worker has just pushed.
+    `endpoints`: (host, port) of each shard, shard 0 first; `layouts`: the tensors of each. A thread sends heartbeats
+    twice a second, unless the worker has just pushed.
     """
 
     def __init__(
@@ -32,9 +34,8 @@ class ShardConnections:
         handshake: dict[str, Any],
         context: ssl.SSLContext | None = None,
     ):
-        self._channels, self._in_use, self._pushes = [], threading.Lock(), 0
-        self._over = threading.Event()
-        self._in_use.acquire()  # the worker's own thread has the connections, except while it computes
+        self._channels, self._over = [], threading.Event()
+        self._waits_since: float | None = None
         try:
             for (host, port), layout in zip(endpoints, layouts, strict=True):
                 channel = connect((host, port), {**handshake, "layout": layout.as_json()}, context)
@@ -50,11 +51,12 @@ class ShardConnections:
 
     def receive(self) -> Answer:
         """Return the next `Answer`; raises OSError when a shard is gone, or silent for 3 s."""
-        frames = []
+        frames, self._waits_since = [], time.monotonic()
         for channel in self._channels:
             frames.append(channel.receive(HANDSHAKE_LIMIT))
             if frames[-1].kind != "PARM":
                 return Answer(None, frames[0].sequence)
+        self._waits_since = None
         versions = [frame.number for frame in frames]
         if min(versions) != max(versions):
             raise ConnectionError(f"the shards answered with versions {versions}.")
@@ -64,7 +66,6 @@ class ShardConnections:
         """Send what stands in `gradients` to every shard; raises OSError when one is gone."""
         for channel in self._channels:
             channel.send_tensors("PUSH", acknowledged, loss, sequence)
-        self._pushes += 1
 
     def bye(self, sent: int, acknowledged: int) -> None:
         """Say how many pushes were sent, and how many are known to be decided, at the end."""
@@ -75,15 +76,6 @@ class ShardConnections:
         """Tell shard 0 that the problem's code failed."""
         self._channels[0].send("FAIL", payload=words[: HANDSHAKE_LIMIT // 8].encode())
 
-    @contextmanager
-    def computing(self) -> Iterator[None]:
-        """Within the `with`, heartbeats may be sent."""
-        self._in_use.release()
-        try:
-            yield
-        finally:
-            self._in_use.acquire()
-
     def close(self) -> None:
         """Close every connection, which wakes a thread that waits on one. Idempotent."""
         self._over.set()
@@ -91,17 +83,19 @@ class ShardConnections:
             channel.close()
 
     def _send_heartbeats(self):
-        seen = 0
+        """Say on every connection that isn't in use that this worker is there.
+
+        A shard that has answered waits for the next push, while another one is still in a long update. A shard that
+        reads nothing, in its own long wait for others, gets no more after a while: its buffer isn't endless.
+        """
         while not self._over.wait(WIRE_HEARTBEAT_EVERY / 2):
-            quiet, seen = self._pushes == seen, self._pushes
-            if quiet and self._in_use.acquire(blocking=False):
-                try:
-                    for channel in self._channels:
-                        channel.send("BEAT")
-                except (OSError, ValueError):
-                    return  # the loop finds out by itself when it pushes
-                finally:
-                    self._in_use.release()
+            if self._waits_since is not None and time.monotonic() - self._waits_since > _UNREAD:
+                continue
+            try:
+                for channel in self._channels:
+                    channel.beat()
+            except (OSError, ValueError):
+                return  # the loop finds out by itself when it pushes
 
 
 def _join(channel, layout):

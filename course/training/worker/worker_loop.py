@@ -99,8 +99,7 @@ class _WorkerLoop:
                 connections.bye(self.sent, self.acknowledged)
                 return
             try:
-                with connections.computing():
-                    loss, gradients = self._gradient(leaves, answer.version, generator)
+                loss, gradients = self._gradient(leaves, answer.version, generator)
             except BaseException as error:  # the problem's code may raise anything; the driver reports it
                 connections.fail(in_words(error))
                 raise _Failed(error) from error

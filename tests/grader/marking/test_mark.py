@@ -6,16 +6,13 @@ import re
 import time
 from dataclasses import asdict, replace
 
-import numpy as np
 import pytest
 
 from grader.lab.secret_draw import draw_secret, drawing
-from grader.lab.spec import Case, Exercise, Marking, Race
+from grader.lab.spec import Case, Exercise, Marking
 from grader.marking.mark import mark_submission
 from grader.marking.messages import Messages
-from grader.marking.questions import Answer
-from grader.marking.result_types import Integer, Json, Number
-from grader.marking.speed_test import race
+from grader.marking.result_types import Json, Number
 from grader.sandbox import Sandbox, SandboxUnavailable
 from grader.sandbox.unsafe import UnsafeSandbox
 from tests.helpers.small_lab import cells_of, code, notebook, write_small_lab
@@ -352,58 +349,9 @@ def test_no_notebook_no_marks_and_the_reason(lab):
     assert set(states(mark_submission(lab, bytes(10**8), SECRET, UnsafeSandbox)).values()) == {"refused"}
 
 
-class Timed:
-    """Stands for a submission whose answers take so long."""
-
-    def __init__(self, seconds, value=lambda n: n):
-        self.seconds, self.value = seconds, value
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        pass
-
-    def run_cells(self):
-        pass
-
-    def ask(self, exercise, case):
-        return Answer("value", self.value(*case.arguments), seconds=self.seconds)
-
-
-def test_a_race_is_won_by_the_ratio_and_lost_by_a_wrong_answer(lab, monkeypatch):
-    asked = []
-    ratio = Race("reference", times=4, chain=lambda draw, answer: asked.append(answer) or (answer + 1,))
-    exercise = Marking(Exercise("fast", list, lambda n: n), Integer(), race=ratio)
-    start, draw = Case((0,)), np.random.default_rng(0)
-
-    def run(seconds, value=lambda n: n):
-        talks = {"reference": Timed(1.0), "mine": Timed(seconds, value)}
-        monkeypatch.setattr("grader.marking.speed_test.SandboxedSubmission", lambda lab, cells, *_: talks[cells[0]])
-        return race(lab, ["mine"], exercise, start, None, draw)
-
-    assert run(0.2) is None
-    assert asked == 2 * [0, 1, 2, 3, 4]  # the reference goes before and after
-    assert "2 times as fast as the reference; 4 times is asked for" in run(0.5)
-    assert "is wrong" in run(0.1, lambda n: 7)
-
-
-def test_a_race_is_lost_by_an_answer_a_thousandth_off(lab, monkeypatch):
-    ratio = Race("reference", times=4, chain=lambda draw, answer: (answer + 1,))
-    exercise = Marking(Exercise("fast", list, lambda x: x / 3), Number(), race=ratio)
-
-    def run(value):
-        talks = {"reference": Timed(1.0, lambda x: x / 3), "mine": Timed(0.1, value)}
-        monkeypatch.setattr("grader.marking.speed_test.SandboxedSubmission", lambda lab, cells, *_: talks[cells[0]])
-        return race(lab, ["mine"], exercise, Case((1.0,)), None, np.random.default_rng(0))
-
-    assert run(lambda x: x / 3 * (1 + 1e-8)) is None
-    assert "is wrong" in run(lambda x: x / 3 * (1 + 1e-3))
-
-
 @pytest.mark.parametrize(("off", "score"), [(0.0, 2), (1e-8, 2), (1e-3, 0), (-1e-5, 0)])
 def test_a_mark_forgives_a_float_s_rounding_and_not_a_thousandth(lab, off, score):
-    asked = Exercise("total", lambda: [([0.1, 0.2],), ([1e6],), ([-3.5],)], lambda values: float(np.sum(values)))
+    asked = Exercise("total", lambda: [([0.1, 0.2],), ([1e6],), ([-3.5],)], lambda values: float(sum(values)))
     exercises = [Marking(asked, Number()) if one.name == "total" else one for one in lab.exercises]
     floats = replace(lab, exercises=exercises)
     answer = f"def total(values):\n    return sum(values) * {1 + off!r}"

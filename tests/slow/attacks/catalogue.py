@@ -1,6 +1,17 @@
 """All attacks."""
 
 from tests.helpers.submissions import of_modules
-from tests.slow.attacks import cells, contests, exhausting, files, forging, other_labs, outsiders, reaching, reading
+from tests.slow.attacks import (
+    cells,
+    contests,
+    exhausting,
+    files,
+    forging,
+    other_labs,
+    outsiders,
+    racing,
+    reaching,
+    reading,
+)
 
-ATTACKS = of_modules(contests, forging, reading, reaching, cells, files, other_labs, outsiders, exhausting)
+ATTACKS = of_modules(contests, forging, reading, reaching, cells, files, other_labs, outsiders, racing, exhausting)

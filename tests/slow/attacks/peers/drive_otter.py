@@ -6,6 +6,7 @@
 import contextlib
 import json
 import os
+import signal
 import subprocess
 import sys
 import traceback
@@ -13,6 +14,8 @@ from pathlib import Path
 
 from nbformat import read, v4, write
 
+#: Seconds for one submission: Otter itself waits for ever for a notebook whose Python has stopped to answer.
+PATIENCE = 300
 HIDDEN = '""" # BEGIN TEST CONFIG\nhidden: true\npoints: {}\n""" # END TEST CONFIG\n'
 
 
@@ -56,22 +59,29 @@ def main(root):
     from otter.run import main as run
 
     (archive,) = (root / "dist" / "autograder").glob("*.zip")
-    scores = {}
+    scores: dict = {}
+    signal.signal(signal.SIGALRM, _too_long)
     for name, answers in work["submissions"].items():
         folder = root / "submissions" / name
         folder.mkdir(parents=True)
         os.chdir(folder)
         write(answered(read(root / "dist" / "student" / "lab.ipynb", 4), answers), "lab.ipynb")
         print("grading", name, flush=True)
+        signal.alarm(PATIENCE)
         try:
             with open("said.txt", "w") as said, contextlib.redirect_stdout(said):
                 run("lab.ipynb", autograder=str(archive), output_dir=str(folder), no_logo=True)
             tests = json.loads((folder / "results.json").read_text())["tests"]
             scores[name] = {one["name"]: one["score"] for one in tests if one["name"] in work["solutions"]}
-        except Exception:  # the grader itself failed on it: no mark
+        except Exception:  # the grader itself failed on it, or waits for ever: no mark
             traceback.print_exc()
             scores[name] = {}
+        signal.alarm(0)
     (root / "scores.json").write_text(json.dumps(scores))
+
+
+def _too_long(*_):
+    raise TimeoutError(f"not graded in {PATIENCE} s")
 
 
 if __name__ == "__main__":

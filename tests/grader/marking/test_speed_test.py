@@ -1,0 +1,150 @@
+"""A race: won by work that is less, however it is arranged and whatever else the machine does."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from grader.lab.spec import Case, Exercise, Lab, Marking, Race
+from grader.marking.questions import Answer
+from grader.marking.result_types import Integer, Number
+from grader.marking.speed_test import race
+from grader.sandbox import Sandbox
+from tests.helpers.sandboxes import need_sandboxes
+
+
+class Timed:
+    """Stands for a submission whose answers take so long."""
+
+    def __init__(self, seconds, value=lambda n: n):
+        self.seconds, self.value = seconds, value
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+    def run_cells(self):
+        pass
+
+    def ask(self, exercise, case):
+        return Answer("value", self.value(*case.arguments), seconds=self.seconds)
+
+
+def test_a_race_is_won_by_the_ratio_and_lost_by_a_wrong_answer(monkeypatch):
+    asked = []
+    ratio = Race("reference", times=4, chain=lambda draw, answer: asked.append(answer) or (answer + 1,))
+    exercise = Marking(Exercise("fast", list, lambda n: n), Integer(), race=ratio)
+    start, draw = Case((0,)), np.random.default_rng(0)
+
+    def run(seconds, value=lambda n: n):
+        talks = {"reference": Timed(1.0), "mine": Timed(seconds, value)}
+        monkeypatch.setattr("grader.marking.speed_test.SandboxedSubmission", lambda lab, cells, *_: talks[cells[0]])
+        return race(Lab("lab", ()), ["mine"], exercise, start, None, draw, None)
+
+    assert run(0.2) is None
+    assert asked == 2 * [0, 1, 2, 3, 4]  # the reference goes before and after
+    assert "2 times as fast as the reference; 4 times is asked for" in run(0.5)
+    assert "is wrong" in run(0.1, lambda n: 7)
+
+
+def test_a_race_is_lost_by_an_answer_a_thousandth_off(monkeypatch):
+    ratio = Race("reference", times=4, chain=lambda draw, answer: (answer + 1,))
+    exercise = Marking(Exercise("fast", list, lambda x: x / 3), Number(), race=ratio)
+
+    def run(value):
+        talks = {"reference": Timed(1.0, lambda x: x / 3), "mine": Timed(0.1, value)}
+        monkeypatch.setattr("grader.marking.speed_test.SandboxedSubmission", lambda lab, cells, *_: talks[cells[0]])
+        return race(Lab("lab", ()), ["mine"], exercise, Case((1.0,)), None, np.random.default_rng(0), None)
+
+    assert run(lambda x: x / 3 * (1 + 1e-8)) is None
+    assert "is wrong" in run(lambda x: x / 3 * (1 + 1e-3))
+
+
+#: `busy(share)`: that share of the reference's work; it is counted in processor seconds, not in what a clock says.
+BUSY = """
+import ctypes, os, threading, time
+def busy(share):
+    until = time.process_time() + 0.06 * share
+    while time.process_time() < until: pass
+"""
+#: name -> a cell that defines `fast`; each does half of the reference's work, and three times as fast is asked for.
+HALF = {
+    "as it is": "def fast(n):\n    busy(0.5)\n    return n",
+    "by turns, beside one that yields": """
+os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+if os.fork() == 0:
+    while True: os.sched_yield()
+ends = [(os.pipe(), os.pipe()) for _ in range(3)]
+for (go, _), (_, done) in ends:
+    if os.fork() == 0:
+        while os.read(go, 1):
+            busy(0.5 / 3)
+            os.write(done, b"!")
+def fast(n):
+    for (_, go), (done, _) in ends:
+        os.write(go, b"!")
+        os.read(done, 1)
+    return n""",
+    "by children that end before the answer, beside one that only queues": """
+os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+if os.fork() == 0:
+    ctypes.CDLL(None).sched_setscheduler(0, 5, ctypes.byref(ctypes.c_int(0)))  # SCHED_IDLE
+    while True: pass
+def fast(n):
+    for _ in range(3):
+        child = os.fork()
+        if child == 0:
+            busy(0.5 / 3)
+            os._exit(0)
+        os.waitpid(child, 0)
+    return n""",
+    "side by side, each busy when the answer is sent": """
+def fast(n):
+    ends = [os.pipe() for _ in range(5)]
+    for _, done in ends:
+        if os.fork() == 0:
+            busy(0.1)
+            os.write(done, b"!")
+            busy(2.0)
+            os._exit(0)
+    for end, done in ends:
+        os.read(end, 1)
+        os.close(end), os.close(done)
+    return n""",
+}
+
+
+def in_a_race(cell, tries):
+    ratio = Race(
+        f"{BUSY}\ndef fast(n):\n    busy(1)\n    return n", 3.0, lambda draw, n: (n + 1,), rounds=2, tries=tries
+    )
+    exercise = Marking(Exercise("fast", list, lambda n: n), Integer(), race=ratio, seconds=20.0)
+    lab = Lab("lab", (exercise,), imports=())
+    return race(lab, [BUSY + cell], exercise, Case((0,)), Sandbox, np.random.default_rng(0), None)
+
+
+@pytest.fixture
+def counted():
+    need_sandboxes()
+    with Sandbox().start("import os; os.read(REQUESTS, 1)") as running:
+        if running.processor_seconds() is None:
+            pytest.skip("NOT TESTED HERE: no control group counts processor time for us on this machine")
+
+
+@pytest.mark.parametrize("name", HALF)
+def test_half_of_the_work_is_twice_as_fast_however_it_is_arranged(name, counted):
+    assert "3 times is asked for" in in_a_race(HALF[name], tries=1)
+
+
+def test_a_fifth_of_the_work_wins_on_a_machine_that_does_other_things(counted):
+    others = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2 * os.cpu_count())]
+    try:
+        assert in_a_race("def fast(n):\n    busy(0.2)\n    return n", tries=3) is None
+    finally:
+        for other in others:
+            other.kill()
+            other.wait()

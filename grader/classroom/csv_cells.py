@@ -1,21 +1,34 @@
-"""Cells of the CSV files that are written: a spreadsheet shows them and does not compute them."""
+"""Cells of the CSV files that are written: a spreadsheet shows them and does not compute them.
+
+What a program takes for the separator is its user's setting: opened with semicolons, one cell of ours is two, and the
+quotes around it are no quotes any more. So what follows a semicolon, a tab or a line's end is looked at, too.
+"""
 
 import csv
 import io
+import re
 from collections.abc import Iterable
+
+#: Where a cell may begin, for some program, and a formula with it; the last four signs are those of wide keyboards.
+_FORMULA = re.compile('(^|[;\t\r\n])(?=[\\s"]*[=+\\-@\uff1d\uff0b\uff0d\uff20])|^(?=[\t\r\n])')
 
 
 def plain_cell(value: object) -> str:
-    """Return `value` as text that a spreadsheet does not compute: it begins with none of = + - @, tab or line's end.
+    """Return `value` as text that a spreadsheet does not compute: a ' stands before each formula that it may see.
 
     A single "-", which Moodle writes for "never", stays.
     """
     text = str(value)
-    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r", "\n") and text != "-" else text
+    return text if text == "-" else _FORMULA.sub(r"\1'", text)
 
 
 def plain_csv(rows: Iterable[Iterable[object]]) -> str:
     """Return the text of a CSV file of `rows`, each cell a `plain_cell`, as spreadsheet programs write it."""
+    return quoted_csv([plain_cell(cell) for cell in row] for row in rows)
+
+
+def quoted_csv(rows: Iterable[Iterable[str]], line_end: str = "\r\n") -> str:
+    """Return the text of a CSV file of `rows` as they are, every cell in quotes."""
     text = io.StringIO()
-    csv.writer(text, lineterminator="\r\n").writerows([plain_cell(cell) for cell in row] for row in rows)
+    csv.writer(text, lineterminator=line_end, quoting=csv.QUOTE_ALL).writerows(rows)
     return text.getvalue()

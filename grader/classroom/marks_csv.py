@@ -5,14 +5,13 @@ the same students and lab; all other rows stay.
 """
 
 import csv
-import io
 from collections.abc import Collection, Sequence
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 
 from grader.classroom import atomic
 from grader.classroom.class_file import LabRules
-from grader.classroom.csv_cells import plain_cell
+from grader.classroom.csv_cells import plain_cell, quoted_csv
 from grader.classroom.folders import ClassError
 from grader.marking.mark import Marks
 from grader.sandbox.unsafe import WARNING
@@ -73,10 +72,8 @@ def write_marks(path: Path | str, rows: Sequence[Row], labs_wholly: Collection[s
     # of rows that stay the order stays: another lab may have exercises of the same name
     order = {(row.lab, row.exercise): number for number, row in enumerate(rows)}
     lines.sort(key=lambda cells: (cells[1], cells[0], order.get((cells[1], cells[2]), 0)))
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows([HEADINGS, *lines])
     try:
-        atomic.write(path, text.getvalue())
+        atomic.write(path, quoted_csv([HEADINGS, *lines], "\n"))
     except OSError as error:
         raise ClassError(f"{path} can't be written: {error.strerror}. {_GO_ON}") from None
 

@@ -88,9 +88,6 @@ def orders(profile: Profile, packages: Iterable[str], processes: int) -> bytes:
         "        resource.setrlimit(number, (value, value))",
         f"sys.path[:] = [*{list(profile.path)!r}, *sys.path, *{list(packages)!r}]",
         "sys.dont_write_bytecode = True",
-        # should the whole machine run short of memory, the kernel shall take this one first
-        "with open('/proc/self/oom_score_adj', 'w') as file:",
-        "    file.write('1000')",
     ]
     return "\n".join(lines).encode()
 

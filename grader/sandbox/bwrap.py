@@ -83,6 +83,7 @@ def options(profile: Profile, installation: Installation, identity: Identity, sh
     for name in MACHINES_OWN:
         if os.path.exists(f"/proc/{name}"):
             _cover(made, f"/proc/{name}")
+    made.add("--remount-ro", "/proc")  # who is killed first when memory runs out is written there
     made.add("--remount-ro", "/", "--chdir", "/tmp", "--clearenv")
     for name, value in _environment(profile).items():
         made.add("--setenv", name, value)

@@ -69,7 +69,7 @@ def test_a_class_from_its_release_to_its_files_for_the_platforms(course, lab, tm
     )
     assert status == 0
     assert "ada: no score yet (words: waits for a person's mark)." in said
-    assert (tmp_path / "c.csv").read_text().splitlines()[4] == "Eve,14,,,,0"
+    assert (tmp_path / "c.csv").read_text().splitlines()[4] == '"Eve","14","","","","0"'
     status, said = command("similarity", root, "--lab", "small")
     assert (status, said.splitlines()[1][6:14]) == (0, "ada  bob")  # theirs are the model answers, but for one
     assert command("difference", root, "--lab", "small") == (0, "No mark changed.\n")

@@ -32,7 +32,11 @@ MODULES = [
 def test_a_papers_links_and_commands_lead_somewhere(paper):
     words = paper.read_text(encoding="utf-8")
     for link in re.findall(r"(?:\]\(|src=\"|srcset=\")([^)\"\s]+)", words):
-        assert link.startswith("https://") or (paper.parent / link).exists(), link
+        file, _, place = link.partition("#")  # the places of a page are its headings, as GitHub names them
+        assert link.startswith("https://") or (paper.parent / file).exists(), link
+        if place and not file:
+            headings = [re.sub(r"[^\w -]", "", line.lower()) for line in re.findall(r"^#+ (.+)$", words, re.M)]
+            assert place in [heading.replace(" ", "-") for heading in headings], link
     targets = re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M)
     for command in re.findall(r"(?:^|`)make ([a-z]+)", words, re.M):
         assert command in targets, f"make {command}"

@@ -1,5 +1,6 @@
 """Who imports whom, functions' own imports included: the contracts of pyproject.toml, and what a package stands on."""
 
+import logging
 import sys
 import tomllib
 from pathlib import Path
@@ -17,6 +18,16 @@ MAY_IMPORT = {
 }
 #: package -> where in the three packages it may reach.
 MAY_REACH = {"simgpu": ("simgpu",), "grader.inside": ("grader.inside",)}
+
+
+@pytest.fixture(autouse=True)
+def loggers_as_they_were():
+    """import-linter's set-up disables every logger that is there: tests after these would wait for words in vain."""
+    known = [one for one in logging.root.manager.loggerDict.values() if isinstance(one, logging.Logger)]
+    before = [one.disabled for one in known]
+    yield
+    for one, was in zip(known, before, strict=True):
+        one.disabled = was
 
 
 @pytest.fixture(scope="module")

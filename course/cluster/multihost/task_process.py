@@ -5,6 +5,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from importlib import import_module
 from itertools import chain, repeat
 
@@ -21,7 +22,7 @@ from course.cluster.multihost.refused_connections import refusals_told
 from course.cluster.multihost.task_scheduler import TaskScheduler
 from course.cluster.task.gpu_share import VARIABLE, share_gpus
 from course.cluster.task.loop_errors import watch_errors
-from course.cluster.task.task import TaskSettings, root, serve_task, stop_signal, stopped_before
+from course.cluster.task.task import TaskSettings, root, serve_task, simulated, stop_signal, stopped_before
 
 
 async def run_member(
@@ -80,20 +81,26 @@ async def _run_task(me, stop, say, ready):
     with tempfile.TemporaryDirectory(prefix="course-task-", ignore_cleanup_errors=True) as scratch:
         where = (me.name, me.session_target, host, int(port), threads, scratch)
         settings = TaskSettings(*where, me.patience, me.certificate, me.simulated_gpus)
-        for first in chain([True], repeat(False)):
-            try:
-                if await stopped_before(stop, request_handshake(me, first, say)):
-                    return 0
-                lost = await serve_task(settings, stop, joined, send_heartbeats)
-            except Refused as error:
-                return _failed(me, say, f"cannot join {me.session_target}: {error}")
-            except (OSError, TimeoutError, ValueError) as error:
-                reason = root(error) or type(error).__name__
-                what = f"did not join {me.session_target} within {me.patience:g} s: {reason}"
-                return _failed(me, say, f"{what}. Is the scheduler up, with the same certificate?")
-            if lost is None:
+        with simulated(settings) as gpus:
+            return await _join_again_and_again(me, stop, say, partial(serve_task, settings, stop, joined, gpus=gpus))
+
+
+async def _join_again_and_again(me, stop, say, join):
+    """Be a task until `stop`; return the exit code. What runs here goes on while the task is away."""
+    for first in chain([True], repeat(False)):
+        try:
+            if await stopped_before(stop, request_handshake(me, first, say)):
                 return 0
-            say(f"{me.name} {lost}; it tries for {me.patience:g} s to join again", flush=True)
+            lost = await join(alongside=send_heartbeats)
+        except Refused as error:
+            return _failed(me, say, f"cannot join {me.session_target}: {error}")
+        except (OSError, TimeoutError, ValueError) as error:
+            reason = root(error) or type(error).__name__
+            what = f"did not join {me.session_target} within {me.patience:g} s: {reason}"
+            return _failed(me, say, f"{what}. Is the scheduler up, with the same certificate?")
+        if lost is None:
+            return 0
+        say(f"{me.name} {lost}; it tries for {me.patience:g} s to join again", flush=True)
 
 
 def _failed(me, say, what):

@@ -6,8 +6,8 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Awaitable, Callable
-from contextlib import nullcontext
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,7 +68,8 @@ def run_task(settings: TaskSettings) -> int:
     faulthandler.enable()  # a crash in C leaves its stack in the log
     quiet()
     try:
-        asyncio.run(serve_task(settings))
+        with simulated(settings) as gpus:
+            asyncio.run(serve_task(settings, gpus=gpus))
     except (OSError, TimeoutError, RuntimeError, ValueError) as error:
         print(f"{settings.name} cannot join {settings.scheduler}: {root(error)}")
         return 1
@@ -110,16 +111,30 @@ class TaskWorker(Worker):
         self.http_server = None
 
 
+@contextmanager
+def simulated(settings: TaskSettings) -> Iterator[Any]:
+    """Within the `with`, this process has the simulated GPUs of `settings`, which it gives; None where it has none."""
+    if settings.simulated_gpus is None:
+        yield None
+        return
+    from course.devices import simulated_gpus
+
+    with simulated_gpus(*settings.simulated_gpus) as gpus:
+        yield gpus
+
+
 async def serve_task(
     settings: TaskSettings,
     stop: asyncio.Event | None = None,
     ready: Callable[[Worker], None] | None = None,
     alongside: Callable[[Worker], Awaitable[str]] | None = None,
+    gpus: Any = None,
 ) -> str | None:
     """Join the scheduler, call `ready(worker)`, and serve until the event `stop` is set or the scheduler ends.
 
     `stop`: by default one that SIGTERM and SIGINT set. Return None when it was told to stop, and otherwise why it
-    ended, as text: the scheduler went away, or `alongside(worker)`, a coroutine that runs beside it, returned. Raise
+    ended, as text: the scheduler went away, or `alongside(worker)`, a coroutine that runs beside it, returned. `gpus`:
+    of `simulated(settings)`, which outlives this: a function may go on while the task is away and joins again. Raise
     OSError or TimeoutError when there is no scheduler within `settings.patience` seconds.
     """
     import torch
@@ -127,13 +142,8 @@ async def serve_task(
     watch_errors()
     stop = stop or stop_signal()
     torch.set_num_threads(settings.threads)
-    simulation: Any = nullcontext()
-    if settings.simulated_gpus:
-        from course.devices import simulated_gpus
-
-        simulation = simulated_gpus(*settings.simulated_gpus)
     # Dask samples every stack 100 times a second for a dashboard page; here that would disturb what is being timed.
-    with dask.config.set({"distributed.worker.profile.enabled": False}), simulation as gpus:
+    with dask.config.set({"distributed.worker.profile.enabled": False}):
         worker = TaskWorker(
             settings.scheduler,
             gpus=gpus,

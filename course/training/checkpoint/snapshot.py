@@ -110,7 +110,7 @@ class Snapshot:
         state = {field.name: getattr(self, field.name) for field in fields(self)}
         state["applied"] = {session: list(entry) for session, entry in self.applied.items()}
         written = _Written()
-        torch.save(state, written)
+        torch.save(state, written)  # type: ignore[arg-type]  # of a file it takes write and flush alone
         return written.pieces
 
     @classmethod

@@ -8,13 +8,13 @@ from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from grader.classroom import atomic
 from grader.classroom import class_file as course_file
 from grader.classroom.class_file import LabRules, Late, read_course_file
-from grader.classroom.csv_cells import plain_cell
+from grader.classroom.csv_cells import plain_cell, plain_csv
 from grader.classroom.folders import ClassError, find_lab, open_course
 from grader.classroom.marks_csv import HEADINGS, Row, write_marks
 from grader.intake.moodle import filled_worksheet, read_worksheet
@@ -239,11 +239,37 @@ def test_a_file_that_holds_no_marks_is_not_overwritten(tmp_path, text):
         write_marks(tmp_path / "folder.csv", rows("ada"))
 
 
-@given(st.text())
-def test_no_cell_is_a_formula_and_nothing_is_lost(text):
+@given(st.text() | st.text("=+-@;\t\r\n \"',a"))
+@example("wrong;=1+1")
+@example('wrong;"=1+1')
+@example("wrong\t =1+1")
+@example("\uff1d1+1")
+@example("a\n=1+1")
+def test_no_cell_is_a_formula_wherever_a_program_cuts_it_and_nothing_is_lost(text):
     cell = plain_cell(text)
-    assert cell == "-" or cell[:1] not in ("=", "+", "-", "@", "\t", "\r", "\n")
-    assert cell in (text, f"'{text}")
+    for piece in re.split("[;\t\r\n]", cell) if cell != "-" else []:
+        assert piece.lstrip(' "\u3000')[:1] not in tuple("=+-@\uff1d\uff0b\uff0d\uff20")
+    assert cell.replace("'", "") == text.replace("'", "")
+    assert plain_cell(cell) == cell
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_no_formula_comes_out_of_a_file_whatever_the_spreadsheet_takes_for_its_separator(tmp_path, separator):
+    reason = 'gave "a";=cmd|"/C calc"!A1;\t=HYPERLINK("x"),=1+1\n=2'
+    write_marks(tmp_path / "marks.csv", rows("ada", reason=reason))
+    (tmp_path / "more.csv").write_text(plain_csv([["name", "why"], ["ada", reason]]), encoding="utf-8")
+    for path in tmp_path.glob("*.csv"):
+        for quoting in (csv.QUOTE_MINIMAL, csv.QUOTE_NONE) if separator != "," else (csv.QUOTE_MINIMAL,):
+            with path.open(encoding="utf-8", newline="") as file:
+                cells = [cell for line in csv.reader(file, delimiter=separator, quoting=quoting) for cell in line]
+            assert not [cell for cell in cells if cell.strip(' "')[:1] in tuple("=+-@") and cell.strip(' "')], cells
+
+
+def test_every_cell_is_quoted(tmp_path):
+    write_marks(tmp_path / "marks.csv", rows("ada"))
+    lines = (tmp_path / "marks.csv").read_text(encoding="utf-8").splitlines()
+    assert lines[1].startswith('"ada","') and lines[1].endswith('"')
+    assert plain_csv([["a", 1, ""]]) == '"a","1",""\r\n'
 
 
 def test_a_student_who_is_a_formula_is_escaped_and_found_again(tmp_path):
@@ -258,15 +284,15 @@ def test_the_file_for_canvas_has_its_columns_and_empty_cells_for_what_is_not_mar
     people = [Person("ada", "Lovelace, Ada", canvas_id="12", login="ada"), Person("eve", "=cmd()", sis_id="-1")]
     totals = [Total("ada", 4.25, 10), Total("eve", None, 10, "waits"), Total("zoe", 0.0, 10)]
     text, unsure = canvas_file(totals, people, "Lab 3 (7)", 10)
-    assert text.splitlines() == [
-        "Student,ID,SIS User ID,SIS Login ID,Section,Lab 3 (7)",
-        "    Points Possible,,,,,10",
-        '"Lovelace, Ada",12,,ada,,4.25',
-        "'=cmd(),,'-1,,,",
-        "zoe,,,,,0",
+    assert list(csv.reader(text.splitlines())) == [
+        ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "Lab 3 (7)"],
+        ["    Points Possible", "", "", "", "", "10"],
+        ["Lovelace, Ada", "12", "", "ada", "", "4.25"],
+        ["'=cmd()", "", "'-1", "", "", ""],
+        ["zoe", "", "", "", "", "0"],
     ]
     assert unsure == ["zoe"]
-    assert moodle_file(totals, people, "small").splitlines()[1] == "ada,ada,,,4.25"
+    assert moodle_file(totals, people, "small").splitlines()[1] == '"ada","ada","","","4.25"'
 
 
 def test_moodle_s_worksheet_comes_back_with_its_grades(tmp_path):
@@ -276,7 +302,10 @@ def test_moodle_s_worksheet_comes_back_with_its_grades(tmp_path):
         "Participant 7,=evil(),,10.00,-\nParticipant 8,Bob,5,10.00,-\n"
     )
     filled = filled_worksheet(read_worksheet(path), {"7": 2.5}, 10)
-    assert filled.splitlines()[1:] == ["Participant 7,'=evil(),2.50,10.00,-", "Participant 8,Bob,,10.00,-"]
+    assert list(csv.reader(filled.splitlines()))[1:] == [
+        ["Participant 7", "'=evil()", "2.50", "10.00", "-"],
+        ["Participant 8", "Bob", "", "10.00", "-"],
+    ]
     with pytest.raises(ClassError, match="in Moodle the assignment has 10 points, here the lab has 6"):
         filled_worksheet(read_worksheet(path), {"7": 2.5}, 6)
 

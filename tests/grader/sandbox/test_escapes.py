@@ -195,6 +195,20 @@ def test_an_abstract_socket_of_the_machine_cannot_be_reached():
         assert "ConnectionRefusedError" in Sandbox(Profile()).run(program).stderr
 
 
+def test_it_is_the_first_to_go_when_memory_runs_out_and_cannot_change_that():
+    program = """\
+import os
+for child in (False, True):
+    if child and os.fork(): os.wait(); break
+    for value in ("-1000", "0", "999"):
+        for path in ("/proc/self/oom_score_adj", "/proc/1/oom_score_adj", "/proc/self/oom_adj"):
+            try: open(path, "w").write(value)
+            except OSError: pass
+    print(open("/proc/self/oom_score_adj").read().strip(), flush=True)
+"""
+    assert Sandbox(Profile()).run(program).stdout == "1000\n1000\n"
+
+
 @pytest.mark.skipif(not AS_ROOT, reason="a plain user owns the first process too, and its environment is empty")
 def test_the_first_process_keeps_its_environment_and_memory_to_itself():
     program = """\

@@ -41,6 +41,9 @@ for path in ("/new", "/usr/lib/new", "/etc/new", "/dev/new", "/etc/passwd"):
     except OSError: pass
 try: socket.socket(); print("ESCAPED")
 except OSError: pass
+try: open("/proc/self/oom_score_adj", "w").write("0"); print("ESCAPED")
+except OSError: pass
+if open("/proc/self/oom_score_adj").read().strip() != "1000": print("ESCAPED")
 '''
 def end(program, **limits):
     ended = Sandbox(Profile(**{"seconds": 20, **limits})).run(program)

@@ -155,6 +155,11 @@ for path in ("/proc/sys/kernel/hostname", "/proc/sys/kernel/core_pattern", "/pro
         with open(path, "r+") as file: file.write("-1000")
         print("ESCAPED:", path)
     except OSError: print("refused")
+for value in ("0", "500", "-1", "999"):
+    try:
+        with open("/proc/self/oom_score_adj", "r+") as file: file.write(value)
+        print("ESCAPED: who is killed first when memory runs out", value)
+    except OSError: print("refused")
 if call("sethostname", b"x", 1): print("ESCAPED: sethostname")
 import time
 tried(time.clock_settime, time.CLOCK_REALTIME, 0), tried(os.setpriority, os.PRIO_PROCESS, 0, -20)

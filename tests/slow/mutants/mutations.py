@@ -51,10 +51,16 @@ def mutations_of(root: Path, file: str) -> Iterator[Mutation]:
     for name in OPERATORS:
         operator, occurrence = get_operator(f"core/{name}")(), 0
         for node in nodes:
-            for (line, _), _ in operator.mutation_positions(node):
-                if not _is_for_mypy(node):
-                    yield Mutation(file, name, occurrence, line)
+            for start, end in operator.mutation_positions(node):
+                if not _is_for_mypy(node) and not (name == "ExceptionReplacer" and _is_dotted(node, start, end)):
+                    yield Mutation(file, name, occurrence, start[0])
                 occurrence += 1
+
+
+def _is_dotted(node, start, end):
+    """Whether what stands there is no plain name, as in `except json.JSONDecodeError`: cosmic-ray can't change it."""
+    leaf = node.get_leaf_for_position((start[0], start[1] + 1))  # at a leaf's very start it finds the one before
+    return leaf.type != "name" or leaf.end_pos != end
 
 
 def _is_for_mypy(node):

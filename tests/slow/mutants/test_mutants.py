@@ -59,6 +59,18 @@ def test_a_bug_is_one_change_in_one_line_and_never_in_a_type(tmp_path):
         found[0].plant("nothing = here")
 
 
+def test_a_handler_of_a_plain_name_is_a_place_for_a_bug_and_one_of_a_dotted_name_is_none(tmp_path):
+    handlers = "(OSError, ValueError)", "json.Other", "KeyError"
+    code = "try:\n    f()\n" + "".join(f"except {one}:\n    g()\n" for one in handlers)
+    (tmp_path / "code.py").write_text(code)
+    found = [mutation.told(code).splitlines()[2] for mutation in mutations_of(tmp_path, "code.py")]
+    assert found == [
+        "+ except (CosmicRayTestingException, ValueError):",
+        "+ except (OSError, CosmicRayTestingException):",
+        "+ except CosmicRayTestingException:",
+    ]
+
+
 def test_every_room_has_files_and_tests():
     for room in ROOMS.values():
         assert room.files(ROOT) and all((ROOT / tests).exists() for tests in room.tests)

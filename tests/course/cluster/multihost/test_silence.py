@@ -2,12 +2,16 @@
 
 import os
 import signal
+import threading
+from pathlib import Path
 
 import pytest
+import torch
 
-from course.cluster import connect
+from course.cluster import ClusterSpec, connect
+from course.cluster.certificates import write_certificate
 from course.cluster.multihost import heartbeat
-from tests.helpers.shells import classic, eventually
+from tests.helpers.shells import Members, classic, eventually
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="this system cannot freeze a process")
 
@@ -43,3 +47,41 @@ def test_a_frozen_worker_leaves_the_list_in_three_seconds_and_joins_again_when_i
             assert cluster.missing() == ["/job:worker/task:1"] == spec.missing(cluster.tasks)
             second = members.start("worker", 1)  # and may come back at any time
             eventually(lambda: not cluster.missing())
+
+
+def work_on_a_gpu(folder):
+    """Compute on cuda:0 until the file `enough` is there; leave a note of how that went."""
+    folder, said, ops = Path(folder), "well", 0
+    try:
+        while not (folder / "enough").exists():
+            torch.ones(2, device="cuda:0").sum().item()
+            threading.Event().wait(0.01)
+            ops += 1
+            if ops == 1:
+                (folder / f"begun {threading.get_ident()}").touch()
+    except RuntimeError as error:
+        said = f"{type(error).__name__}: {error}"
+    (folder / f"ended {threading.get_ident()}").write_text(said)
+
+
+def test_work_on_a_simulated_gpu_goes_on_while_its_task_is_away_and_joins_again(tmp_path, free_ports):
+    certificate, (ps, worker) = tmp_path / "cluster.pem", (f"127.0.0.1:{port}" for port in free_ports(2))
+    write_certificate(certificate)
+    with Members("--ps-hosts", ps, "--worker-hosts", worker, "--certificate", certificate) as members:
+        first = members.start("ps")
+        first.says("listens at")
+        second = members.start("worker", 0, "--simulated-gpus", 1)
+        second.says("listens at")
+        with connect(ClusterSpec.from_flags(ps_hosts=ps, worker_hosts=[worker]), security=certificate) as cluster:
+            with cluster.at("/job:worker/task:0"):
+                working = cluster.executor.submit(work_on_a_gpu, str(tmp_path))
+            eventually(lambda: list(tmp_path.glob("begun *")))
+            os.kill(second.pid, signal.SIGSTOP)
+            first.says("/job:worker/task:0 has been silent for ")
+            os.kill(second.pid, signal.SIGCONT)
+            second.says("listens at", times=2)
+            eventually(lambda: len(list(tmp_path.glob("begun *"))) == 2)  # the work was sent again, beside the first
+            (tmp_path / "enough").touch()
+            assert working.result(timeout=60) is None
+            eventually(lambda: len(notes := list(tmp_path.glob("ended *"))) == 2 and all(n.read_text() for n in notes))
+        assert {note.read_text() for note in tmp_path.glob("ended *")} == {"well"}

@@ -104,7 +104,8 @@ import ipywidgets
 from course import draw, widgets
 
 shown = [name for name in sorted(widgets.__all__) if name not in ("FailureLab", "LifePlayer", "Explorer")]
-explorers = [getattr(widgets, name)() for name in shown]
+makers = [getattr(widgets, name) for name in shown]  # imported before the first of them works in a thread
+explorers = [make() for make in makers]
 ipywidgets.VBox(explorers)
 """
 

@@ -148,7 +148,8 @@ def test_a_release_checks_answers_wherever_it_lies_and_wherever_its_kernel_runs(
     place, other = tmp_path / "a student's own" / "lab 3", tmp_path / "other"
     other.mkdir()
     notebook = write_release(lab, place)
-    asks = "from course import check\nname = 'next_generation'\n{}\nprint(check(next_generation).state)"
+    asks = "import sys\nfrom course import check\nname = 'next_generation'\n{}\nverdict = check(next_generation)\n"
+    asks += "print(verdict.state)\nprint(verdict, file=sys.stderr)"
     answers = {"passed": lab.source.cell("next_generation").solution, "wrong": "def next_generation(b): return b"}
     started = {**os.environ, "JPY_SESSION_NAME": str(notebook)}
     for cwd, environment in ((place, None), (other, started)):

@@ -109,7 +109,7 @@ class Snapshot:
         """
         state = {field.name: getattr(self, field.name) for field in fields(self)}
         state["applied"] = {session: list(entry) for session, entry in self.applied.items()}
-        written = _Written()
+        written: Any = _Written()
         torch.save(state, written)
         return written.pieces
 

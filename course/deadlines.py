@@ -205,6 +205,8 @@ END_HEARD = 1.0
 LAST_NOTICE_READ = 5.0
 #: Between two starts of a role's worker loop for the same shards.
 WORKER_LOOP_AGAIN = 0.5
+#: A role that gets SIGTERM is gone after so long, whatever it was in the middle of: checkpoints are whole or not there.
+ROLE_LEAVES = 2.5
 #: For a role that ends to finish the gradient it is in, or to give up shards that are gone.
 GRADIENT_ENDS = 5.0
 
@@ -285,5 +287,6 @@ ORDER = {
     "BOARD_ANSWER < LEASE_LASTS < BOARD_SILENCE < SCHEDULER_SILENCE": (
         "a chief has lost its lease before its role gives the scheduler up, and says so before its client is closed"
     ),
+    "ROLE_LEAVES < WIRE_SILENCE": "a role that was told to end is gone before the others count it as silent",
     "WIRE_SILENCE < GRADIENT_ENDS": "a role that ends has seen that its shards are gone, if they are",
 }

@@ -8,6 +8,7 @@ from course.cluster.certificates import Certificate, read_certificate
 from course.cluster.multihost.member import Member
 from course.cluster.multihost.serve import serve
 from course.cluster.spec import ClusterSpec
+from course.signals import end_process
 
 
 def run(
@@ -19,13 +20,17 @@ def run(
     simulated_gpus: int,
     **where: Any,
 ) -> int:
-    """Run the task that the command line names; return the process's exit code. `where`: as for `spec_of`."""
+    """Run the task that the command line names; end the process when it is told to, else return its exit code, 1.
+
+    `where`: as for `spec_of`.
+    """
     spec = spec_of(**where)
     spec.task_address(job, index)  # a wrong name is told before a missing certificate
     pair = certificate_of(certificate, where["spec"], insecure)
     gpus = (simulated_gpus, "H200") if simulated_gpus else None
     # preloaded: what most of the work that the scheduler reads is made of
-    return serve(Member(spec, job, index, pair, patience, gpus, preload=("course.training",)))
+    code = serve(Member(spec, job, index, pair, patience, gpus, preload=("course.training",)))
+    return code or end_process(code)  # it was told to stop
 
 
 def spec_of(spec: str | None = None, job_hosts: Iterable[str] = (), **hosts: str | None) -> ClusterSpec:

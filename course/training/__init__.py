@@ -10,7 +10,7 @@ Each room has one part, in this order of reading; a room imports only rooms abov
   `reply_slots`); how the other shards do the same (`update_log`, `follower`); the process around one shard
   (`shard_server`).
 - `worker`: the loop (`worker_loop`) and its `shard_connections`.
-- `hooks`: what may happen around a step (`base`), yours too; `every`, `progress`, `tensorboard`.
+- `hooks`: what may happen around a step (`base`, `fetches`), yours too; `every`, `progress`, `tensorboard`.
 - `driver`: the process that calls `train`. `in_process` is the reference: one process has all the workers. `run` is
   what happens while the parameter servers live, and when one dies; `training_plan` says which has what.
 - `multihost`: roles that are started by hand on many hosts; which worker is the `chief`.

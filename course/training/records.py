@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy
 import torch
@@ -33,6 +33,17 @@ class Step(NamedTuple):
     def staleness(self) -> int:
         """Updates by others between this gradient's pull and its push."""
         return self.step - 1 - self.version
+
+    @property
+    def values(self) -> Any:
+        """What the hook that is told of the step asked for in its `before_run`; None where it asked for nothing."""
+        return None
+
+
+class StepWithValues(Step):
+    """A `Step` as it is told to a hook that asked for values."""
+
+    values: Any = None
 
 
 class Event(NamedTuple):

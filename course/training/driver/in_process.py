@@ -13,7 +13,7 @@ import numpy
 import torch
 
 from course.training.checkpoint.checkpoints import Checkpoints
-from course.training.hooks.base import Hook, Session, begun, refuse, tell
+from course.training.hooks.base import Hook, Session, ask, begun, refuse, tell
 from course.training.hooks.every import with_saving
 from course.training.problems.problem import MakeOptimizer, Problem, batch_generator
 from course.training.records import RECORD, NonFiniteError, Step, TrainingResult, TrainingSettings
@@ -75,8 +75,7 @@ def _train(session, rule, sent, history):
             return
         if rule.is_waiting(worker):
             continue
-        for hook in session.hooks:
-            hook.before_run(session)
+        ask(session)
         before = pulled.pop(worker, None) or store.pull()
         push = gradient(session.problem, worker, before, seed, session.seconds())
         sent[worker] += 1

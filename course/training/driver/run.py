@@ -13,7 +13,7 @@ from course.training.checkpoint.folder_lock import LockedCheckpoints
 from course.training.checkpoint.snapshot import Snapshot
 from course.training.driver.history import History
 from course.training.driver.worker_pool import WorkerPool
-from course.training.hooks.base import Hook, Session, begun, refuse, tell
+from course.training.hooks.base import Hook, Session, ask, begun, refuse, tell
 from course.training.records import Deposed, NonFiniteError, ShardLost, Step, TrainingError, TrainingResult
 
 TRIES = 5  # incarnations in a row that get no further than one before them, after which training is given up
@@ -171,8 +171,7 @@ def _follow(client, session, history, pool):
         for seconds, what, worker, step, reason in events:
             session.happened(what, workers[worker], step, reason, seconds)
         for row in rows if session.hooks else ():
-            for hook in session.hooks:
-                hook.before_run(session)
+            ask(session)
             tell(session, Step(*row.item()))
             if session.stop_reason is not None:
                 break

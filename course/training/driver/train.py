@@ -85,9 +85,10 @@ def train_with(
         if checkpoint_dir is not None:
             lock = held.enter_context(FolderLock(checkpoint_dir, pool.training, pool.term))
             checkpoints = LockedCheckpoints(lock, keep)
-            # who takes running shards over needs no checkpoint now
-            found = checkpoints.latest if pool.took_over else checkpoints.to_resume
-            start = found() if resume else None
+            if pool.took_over:  # from running shards; from a checkpoint of this training only where these are lost
+                start = checkpoints.latest()
+            elif resume:
+                start = checkpoints.to_resume()
         # raises what a shard of it would raise
         ParameterServer(pool.plan.problem.initial(), pool.plan.optimizer, start)
         return Run(pool, with_saving(hooks, checkpoints), checkpoints, start).result()

@@ -58,10 +58,11 @@ class WorkerPool:
         """Return those of the ps tasks that answer: all, or after a moment for lost ones to come back those there are.
 
         With none of them there it waits for longer. A frozen task of a local cluster is ended, so that its successor
-        comes at once; elsewhere it is left alone.
+        comes at once; elsewhere it is left alone. Raises as `check` does.
         """
         began, ended = time.monotonic(), set()
         while True:
+            self.check()
             here, silent = _answering(self.cluster, self.plan.ps)
             waited = time.monotonic() - began
             if len(here) == len(self.plan.ps) or waited > (LOST_PS_SUCCESSOR if here else ANY_PS_COMES):

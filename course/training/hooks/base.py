@@ -33,8 +33,9 @@ import torch
 from course.training.checkpoint.checkpoints import Checkpoints, CheckpointWarning
 from course.training.checkpoint.manifest import CheckpointError
 from course.training.checkpoint.snapshot import Snapshot
+from course.training.hooks.fetches import Fetches, fetched
 from course.training.problems.problem import Problem
-from course.training.records import Event, NonFiniteError, Step
+from course.training.records import Event, NonFiniteError, Step, StepWithValues
 
 if TYPE_CHECKING:
     from course.cluster.cluster import Cluster
@@ -67,6 +68,7 @@ class Session:
         self.settings = dict(settings or {})
         self.events: list[Event] = []
         self.hooks: tuple[Hook, ...] = ()
+        self._asked: dict[int, Any] = {}  # hook's place among the hooks -> what its `before_run` returned last
         started = time.perf_counter()
         self.seconds = seconds or (lambda: time.perf_counter() - started)
         self._parameters, self._snapshot = parameters, snapshot
@@ -155,11 +157,19 @@ class Hook:
     def begin(self, session: Session) -> None:
         """Called once, before any worker starts."""
 
-    def before_run(self, session: Session) -> None:
-        """Called before each step is told; `session.step` is the one before."""
+    def before_run(self, session: Session) -> Fetches | None:
+        """Called before each step is told; `session.step` is the one before. What it returns is fetched.
+
+        A parameter's name, "version", a function of the parameters, or a list or a dict of these; None for nothing.
+        """
+        return None
 
     def after_run(self, session: Session, step: Step) -> None:
-        """Called with each applied `Step`: `.step`, `.worker`, `.version`, `.staleness`, `.loss`."""
+        """Called with each applied `Step`: `.step`, `.worker`, `.version`, `.staleness`, `.loss`, and `.values`.
+
+        `step.values`: what this hook's `before_run` asked for, in the same form; None where it asked for nothing. Over
+        a cluster they are all of one version, that of the step or a little later: workers don't wait for hooks.
+        """
 
     def event(self, session: Session, event: Event) -> None:
         """Called with each `Event`: a worker lost, a checkpoint saved, a restart from one, …"""
@@ -230,11 +240,22 @@ def begun(session: Session, hooks: Sequence[Hook]) -> Iterator[None]:
         raise first
 
 
+def ask(session: Session) -> None:
+    """Tell the hooks that have begun that another step is coming, and note what they want to have fetched."""
+    session._asked = {place: hook.before_run(session) for place, hook in enumerate(session.hooks)}
+
+
 def tell(session: Session, step: Step) -> None:
-    """Tell the hooks that have begun of one applied step."""
+    """Tell the hooks that have begun of one applied step, each with what it asked for."""
     session.step = step.step
-    for hook in session.hooks:
-        hook.after_run(session, step)
+    wanted = {place: fetches for place, fetches in session._asked.items() if fetches is not None}
+    snapshot = session.snapshot() if wanted else None  # one for all: their values are of one version
+    for place, hook in enumerate(session.hooks):
+        told = step
+        if snapshot is not None and place in wanted:
+            told = StepWithValues(*step)
+            told.values = fetched(wanted[place], snapshot, hook)
+        hook.after_run(session, told)
 
 
 def refuse(session: Session, error: NonFiniteError) -> None:

@@ -6,6 +6,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import CancelledError
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ from course.training.checkpoint.snapshot import Snapshot
 from course.training.driver.shard_client import ShardClient, context_of
 from course.training.driver.training_plan import TrainingPlan
 from course.training.driver.worker_pool import WorkerPool
-from course.training.multihost.status_board import Notice, StatusBoard
+from course.training.multihost.status_board import Notice, SchedulerLost, StatusBoard
 from course.training.multihost.worker_thread import WorkerThread
 from course.training.records import Deposed, TrainingSettings
 
@@ -30,8 +31,8 @@ class LeaderLease:
     """
 
     def __init__(self, cluster: "Cluster", task: str):
-        self._lease = cluster.lease("chief", task)
-        self._ended = threading.Event()
+        self._task, self._lease = task, cluster.lease("chief", task)
+        self._ended, self._heard = threading.Event(), time.monotonic()
         self._thread = threading.Thread(target=self._renew, name="chief's lease", daemon=True)
 
     @property
@@ -47,7 +48,12 @@ class LeaderLease:
     def check(self) -> None:
         """Raise Deposed unless this process is the chief."""
         if not self.mine:
-            raise Deposed("this process is not the chief any more; another goes on with the training.")
+            if self._lease.holder not in (self._task, None):
+                raise Deposed(
+                    f"this process is not the chief any more; {self._lease.holder} goes on with the training."
+                )
+            silence = time.monotonic() - self._heard
+            raise Deposed(f"nothing heard from the scheduler for {silence:.0f} s, and nobody may be chief without it.")
 
     def __enter__(self):
         self._thread.start()
@@ -65,13 +71,15 @@ class LeaderLease:
             # silent or gone: the lease runs out by this process's clock, and the role notices for itself
             with suppress(OSError, RuntimeError):
                 self._lease.renew()
+                self._heard = time.monotonic()
 
 
 class ChiefPool(WorkerPool):
     """Opens the shards, or takes over those of the chief before; tells workers by the `board` where they are.
 
     `lease`: without it nothing is done any more. `worker_thread`: this process's own worker. `before`: the notice of
-    the chief before, None for the first one. `folder`: of the checkpoints, None for none.
+    the chief before, None for the first one. `folder`: of the checkpoints, None for none. `grace`: seconds that shards
+    wait for the next chief.
     """
 
     def __init__(
@@ -83,12 +91,13 @@ class ChiefPool(WorkerPool):
         worker_thread: WorkerThread,
         before: Notice | None = None,
         folder: str | None = None,
+        grace: float = CHIEF_SUCCESSOR,
     ):
         super().__init__(cluster, plan)
         self._board, self._lease, self._worker_thread = board, lease, worker_thread
         self._before: Any = before  # None once its shards were taken over
         self.term, self.training = lease.term, cluster.session_target
-        self._folder, self.took_over = folder, before is not None
+        self._folder, self._grace, self.took_over = folder, grace, before is not None
 
     def folder(self) -> str | None:
         """Return the folder to save in; ValueError for one with checkpoints of which the chief before wrote none."""
@@ -112,12 +121,17 @@ class ChiefPool(WorkerPool):
             context = context_of(self.cluster.client.security, "client")
             opened: AbstractContextManager[ShardClient] = closing(ShardClient(before, context, self.term))
         else:
-            settings = dataclasses.replace(settings, grace=CHIEF_SUCCESSOR)
+            settings = dataclasses.replace(settings, grace=self._grace)
             opened = super().shards_opened(ps, settings, incarnation, snapshot)
-        with opened as client:
+        with _lost_as_deposed(), opened as client:
             try:
                 yield client
-            except (Deposed, KeyboardInterrupt, SystemExit):  # it is only this chief that goes: the shards stay
+            except (
+                Deposed,
+                SchedulerLost,
+                KeyboardInterrupt,
+                SystemExit,
+            ):  # it is only this chief that goes: the shards stay
                 client.leave()
                 raise
 
@@ -130,17 +144,29 @@ class ChiefPool(WorkerPool):
         time.sleep(END_HEARD)
 
     def check(self) -> None:
-        """Raise Deposed when another process is chief, TrainingError when the scheduler is lost."""
-        super().check()
+        """Raise Deposed when another process is chief, or may be, since the scheduler is lost."""
         self._lease.check()
-        self._worker_thread.follow(self._addresses)
+        super().check()
+        if self._addresses is not None:
+            self._worker_thread.follow(self._addresses)
 
     def post(self, phase: str, text: str = "") -> None:
         """Tell every role that training is "running", or "done" or has "failed": they end, then. Raises Deposed."""
         self._lease.check()
         notice = Notice(self.term, phase, self._addresses, text, self._folder and folder_id(self._folder))
-        if not self._board.post(notice):
+        with _lost_as_deposed():
+            posted = self._board.post(notice)
+        if not posted:
             raise Deposed("another process is the chief now, and goes on with the training.")
+
+
+@contextmanager
+def _lost_as_deposed():
+    """Without its scheduler a process is no chief, whatever it was in the middle of: another may be soon."""
+    try:
+        yield
+    except (SchedulerLost, CancelledError) as error:  # Dask cancels what waits for a scheduler that is lost
+        raise Deposed(f"the scheduler is lost ({error}), and nobody may be chief without it.") from error
 
 
 def folder_id(folder: str) -> str:

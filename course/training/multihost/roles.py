@@ -1,26 +1,31 @@
 """The classic form: each role of a training is a process that a person starts by hand, in any order, on any host."""
 
-import signal
-import sys
 import time
 from collections.abc import Callable, Iterable
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass
 
 from course.cluster import ClusterSpec, connect
 from course.cluster.certificates import Certificate, security
 from course.cluster.multihost.member import Member
 from course.cluster.multihost.serve import joined
-from course.deadlines import LAST_NOTICE_READ, ROLE_LISTS_TASKS_EVERY, ROLE_LOOKS_EVERY, TASK_WAITS
+from course.deadlines import (
+    CHIEF_SUCCESSOR,
+    LAST_NOTICE_READ,
+    REACH,
+    ROLE_LISTS_TASKS_EVERY,
+    ROLE_LOOKS_EVERY,
+    TASK_WAITS,
+)
 from course.devices import DeviceList
-from course.signals import taken
 from course.training.driver.shard_client import context_of
 from course.training.driver.train import train_with
 from course.training.driver.training_plan import TrainingPlan
 from course.training.hooks.base import Hook
 from course.training.hooks.progress import SayProgress
 from course.training.multihost.chief import ChiefPool, LeaderLease
-from course.training.multihost.status_board import StatusBoard
+from course.training.multihost.leaving import leaving_on_sigterm
+from course.training.multihost.status_board import SchedulerLost, StatusBoard
 from course.training.multihost.worker_thread import WorkerThread
 from course.training.records import Deposed, TrainingError, TrainingResult
 from course.training.worker.device import own_device
@@ -55,29 +60,48 @@ class Role:
 def run_role(role: Role, outcome: Callable[[TrainingResult], Iterable[str]] | None, say: Callable[[str], None]) -> int:
     """Do the role's part until training is done; return the exit code: 0, or 1 when training has failed.
 
-    `outcome`: from a `TrainingResult` to lines of text; the chief calls it. `say`: takes a line for the reader. Raises
-    TrainingError, RuntimeError or TimeoutError with a sentence when this role can't go on, SystemExit on SIGTERM.
+    `outcome`: from a `TrainingResult` to lines of text; the chief calls it. `say`: takes a line for the reader. A
+    scheduler that is lost is waited for, as long as the role's patience: training goes on with its successor. Raises
+    TrainingError, RuntimeError or TimeoutError with a sentence when this role can't go on. SIGTERM ends the process.
     """
-    with taken(_leave, signal.SIGTERM), ExitStack() as held:
+    # a loop in mid-gradient is waited for where Python ends, so not on SIGTERM
+    with ExitStack() as at_end, leaving_on_sigterm(say) as say, ExitStack() as held:
+        part = at_end.enter_context(closing(_Worker(role, outcome))) if role.job == "worker" else _Ps(role)
         me = Member(role.spec, role.job, role.index, role.certificate, role.patience, role.simulated_gpus)
-        membership = held.enter_context(joined(me, say))
-        target = {"security": security(role.certificate)} if role.certificate else {"insecure": True}
-        cluster = held.enter_context(connect(role.spec, timeout=role.patience, wait=False, **target))
-        board = StatusBoard(cluster)
-        _gather(role, cluster, board, say)
-        if role.job == "worker":
-            return _work(role, cluster, board, membership, outcome, say)
-        return _serve(role, cluster, board, membership, say)
+        membership, known = held.enter_context(joined(me, say)), None
+        while True:
+            with _connected(role, membership) as cluster:
+                board = StatusBoard(cluster, known)
+                try:
+                    _gather(role, cluster, board, say)
+                    notice = part.play(cluster, board, membership, say)
+                    break
+                except SchedulerLost:  # the membership tells the reader, and tries to join again
+                    known = board.known
+        for line in notice.text.splitlines():
+            say(line)
+        return 0 if notice.phase == "done" else 1
+
+
+def _connected(role, membership):
+    """Return a `Cluster`, as soon as the scheduler answers; TrainingError when the membership has given up."""
+    target = {"security": security(role.certificate)} if role.certificate else {"insecure": True}
+    while True:
+        _check(membership)
+        with suppress(TimeoutError, ConnectionError):  # its reason is the membership's too, which tells it
+            return connect(role.spec, timeout=REACH, wait=False, **target)
+        time.sleep(ROLE_LOOKS_EVERY)
 
 
 def _gather(role, cluster, board, say):
     """Wait for all roles of the spec, or for a training that runs already; TrainingError with who is missing."""
-    deadline, said = time.monotonic() + role.patience, None
-    while board.read() is None and (missing := cluster.missing()):
-        if missing != said:
+    deadline, said, missing = time.monotonic() + role.patience, None, None
+    while board.read() is None and missing != []:
+        missing = _told(cluster.missing)
+        if missing and missing != said:
             say(f"{role.name} waits for {', '.join(missing)}")
             said = missing
-        if time.monotonic() > deadline:
+        if missing and time.monotonic() > deadline:
             raise TrainingError(
                 f"{', '.join(missing)} had not come after {role.patience:g} s. Start every role with the same hosts "
                 "and certificate, or give --patience more seconds."
@@ -85,47 +109,75 @@ def _gather(role, cluster, board, say):
         time.sleep(ROLE_LOOKS_EVERY)
 
 
-def _serve(role, cluster, board, membership, say):
-    """Let this process's task keep shards until training is over."""
-    seen = asked = time.monotonic()
-    while (notice := board.read()) is None or notice.phase == "running":
-        _check(membership)
-        _tell_news(board, role, say)
-        if time.monotonic() - asked > ROLE_LISTS_TASKS_EVERY:
-            asked = time.monotonic()
-            seen = asked if any(task.startswith("/job:worker/") for task in cluster.tasks) else seen
-        if time.monotonic() - seen > role.patience + ROLE_LISTS_TASKS_EVERY:
-            raise TrainingError(f"no worker has been there for {role.patience:g} s. Start them again, then this role.")
-        time.sleep(ROLE_LOOKS_EVERY)
-    if role.spec.scheduler_task == role.name:
-        deadline = time.monotonic() + LAST_NOTICE_READ  # the others read the notice from this process
-        while time.monotonic() < deadline and set(cluster.tasks) - {role.name}:
-            time.sleep(ROLE_LOOKS_EVERY)
-    return _end(notice, say)
+def _told(ask):
+    """Return what the scheduler answers, None where it is silent: the status board judges for how long it may be."""
+    try:
+        return ask()
+    except RuntimeError:
+        return None
 
 
-def _work(role, cluster, board, membership, outcome, say):
-    """Work wherever the chief says; be the chief while this process has the lease."""
-    context = context_of(security(role.certificate), "worker")
-    plan = role.plan
-    if plan.device is not None:
-        say(f"{role.name} computes on {str(DeviceList([own_device(plan.device)])).splitlines()[-1]}")
-    worker_thread = WorkerThread(plan.problem, role.index, plan.settings.seed, context, plan.device)
-    with closing(worker_thread), LeaderLease(cluster, role.name) as lease:
-        while True:
-            notice = board.read()
-            if notice is not None and notice.phase != "running":
-                return _end(notice, say)
+class _Ps:
+    """The part of a ps role: its task keeps shards until training is over."""
+
+    def __init__(self, role):
+        self._role = role
+
+    def play(self, cluster, board, membership, say):
+        """Return the last notice; TrainingError without any worker for long, SchedulerLost."""
+        role, seen = self._role, time.monotonic()
+        asked = seen
+        while (notice := board.read()) is None or notice.phase == "running":
             _check(membership)
-            worker_thread.follow(notice and notice.addresses)
             _tell_news(board, role, say)
-            if lease.mine:
-                pool = ChiefPool(cluster, role.plan, board, lease, worker_thread, notice, role.checkpoint_dir)
-                try:
-                    _lead(role, pool, board, outcome, say)
-                except Deposed as error:
-                    say(f"{role.name}: {error} It goes on as a worker.")
+            if time.monotonic() - asked > ROLE_LISTS_TASKS_EVERY:
+                asked = time.monotonic()
+                tasks = _told(lambda: cluster.tasks)
+                seen = asked if tasks is None or any(task.startswith("/job:worker/") for task in tasks) else seen
+            if time.monotonic() - seen > role.patience + ROLE_LISTS_TASKS_EVERY:
+                raise TrainingError(f"no worker has been there for {role.patience:g} s. Start them again, then this.")
             time.sleep(ROLE_LOOKS_EVERY)
+        if role.spec.scheduler_task == role.name:
+            deadline = time.monotonic() + LAST_NOTICE_READ  # the others read the notice from this process
+            while time.monotonic() < deadline and set(_told(lambda: cluster.tasks) or ()) - {role.name}:
+                time.sleep(ROLE_LOOKS_EVERY)
+        return notice
+
+
+class _Worker:
+    """The part of a worker role: it works wherever the chief says, and is the chief while it has the lease. Close it.
+
+    Its loop goes on without a scheduler: shards and workers have connections of their own.
+    """
+
+    def __init__(self, role, outcome):
+        self._role, self._outcome, plan = role, outcome, role.plan
+        self._device = plan.device  # until it is told
+        context = context_of(security(role.certificate), "worker")
+        self._loop = WorkerThread(plan.problem, role.index, plan.settings.seed, context, plan.device)
+
+    def close(self):
+        self._loop.close()
+
+    def play(self, cluster, board, membership, say):
+        """Return the last notice; raises SchedulerLost."""
+        role, device, self._device = self._role, self._device, None
+        if device is not None:
+            say(f"{role.name} computes on {str(DeviceList([own_device(device)])).splitlines()[-1]}")
+        with LeaderLease(cluster, role.name) as lease:
+            while (notice := board.read()) is None or notice.phase == "running":
+                _check(membership)
+                self._loop.follow(notice and notice.addresses)
+                _tell_news(board, role, say)
+                if lease.mine:
+                    before, grace = (notice, role.checkpoint_dir), max(CHIEF_SUCCESSOR, role.patience)
+                    pool = ChiefPool(cluster, role.plan, board, lease, self._loop, *before, grace=grace)
+                    try:
+                        _lead(role, pool, board, self._outcome, say)
+                    except Deposed as error:
+                        say(f"{role.name}: {error} It goes on as a worker.")
+                time.sleep(ROLE_LOOKS_EVERY)
+            return notice
 
 
 def _lead(role, pool, board, outcome, say):
@@ -155,17 +207,6 @@ def _tell_news(board, role, say):
         say(line)
 
 
-def _end(notice, say):
-    for line in notice.text.splitlines():
-        say(line)
-    return 0 if notice.phase == "done" else 1
-
-
 def _check(membership):
     if membership.ended is not None:
         raise TrainingError(membership.ended)
-
-
-def _leave(number, frame):
-    signal.signal(number, signal.SIG_IGN)  # once is enough: everything is closed on the way out
-    sys.exit(128 + number)

@@ -31,16 +31,23 @@ class Notice:
     folder: str | None = None
 
 
-class StatusBoard:
-    """The notice of the training that runs on `cluster`, kept by its scheduler."""
+class SchedulerLost(TrainingError):
+    """The scheduler is gone, or silent for too long, as this process sees it."""
 
-    def __init__(self, cluster: "Cluster"):
+
+class StatusBoard:
+    """The notice of the training that runs on `cluster`, kept by its scheduler.
+
+    `known`: a notice that was read before; it counts until a scheduler, which may be a new one, has another.
+    """
+
+    def __init__(self, cluster: "Cluster", known: Notice | None = None):
         self._cluster, self._answered = cluster, time.monotonic()
-        self._known: Notice | None = None
+        self.known = known
         self._heard, self._news_due = 0, 0.0
 
     def read(self) -> Notice | None:
-        """Return the `Notice`, None before the first; TrainingError when the scheduler is lost or silent for long."""
+        """Return the `Notice`, None before the first; SchedulerLost when there is no answer for long."""
         try:
             client = self._client()
             data = client.sync(client.scheduler.get_metadata, keys=[_KEY], default=None, callback_timeout=BOARD_ANSWER)
@@ -48,10 +55,10 @@ class StatusBoard:
             self._judge(error)
         else:
             self._answered = time.monotonic()
-            self._known = data and Notice(
-                **{**data, "addresses": data["addresses"] and ShardAddresses(**data["addresses"])}
-            )
-        return self._known
+            if data:
+                addresses = data["addresses"] and ShardAddresses(**data["addresses"])
+                self.known = Notice(**{**data, "addresses": addresses})
+        return self.known
 
     def post(self, notice: Notice) -> bool:
         """Put the notice up, or return False when a chief of a later term has another up; raises as `read`."""
@@ -59,15 +66,18 @@ class StatusBoard:
             try:
                 client = self._client()
                 data = dataclasses.asdict(notice)
-                return client.sync(client._run_on_scheduler, _post, data, callback_timeout=BOARD_ANSWER)
+                posted = client.sync(client._run_on_scheduler, _post, data, callback_timeout=BOARD_ANSWER)
+                self.known = notice if posted else self.known
+                return posted
             except OSError as error:
                 self._judge(error)  # posting twice does no harm
                 time.sleep(0.1)
 
     def tell(self, line: str, by: str) -> None:
         """Let the terminals of all roles but `by` have `line`, soon. Waits for nothing; a line may get lost."""
-        client = self._client()
-        client.loop.add_callback(_sent, client, line, by)
+        with suppress(SchedulerLost):
+            client = self._client()
+            client.loop.add_callback(_sent, client, line, by)
 
     def news(self, reader: str) -> list[str]:
         """Return the lines that others than `reader` have told since it last asked; none while nobody answers."""
@@ -88,13 +98,13 @@ class StatusBoard:
         try:
             return self._cluster.client
         except RuntimeError as error:
-            raise TrainingError(f"the cluster is lost: {error}") from error
+            raise SchedulerLost(f"the cluster is lost: {error}") from error
 
     def _judge(self, error):
         if time.monotonic() - self._answered > BOARD_SILENCE:
-            raise TrainingError(
+            raise SchedulerLost(
                 f"the scheduler at {self._cluster.session_target} has not answered for {BOARD_SILENCE:.0f} s "
-                f"({type(error).__name__}: {error}). Start its process again, then every other role."
+                f"({type(error).__name__}: {error})."
             ) from error
 
 

@@ -174,6 +174,21 @@ def test_a_disk_that_fills_up_is_told_and_training_goes_on(cluster, tmp_path, mo
     assert result.parameters["all"] == 50 and [one.version for one in Checkpoints(tmp_path).all()] == [0]
 
 
+def test_a_hook_gets_what_it_asked_for_before_each_step_all_of_one_version(cluster):
+    class Asking(Hook):
+        seen: list = []
+
+        def before_run(self, session):
+            return {"all": "all", "of": lambda parameters: parameters["of"].sum(), "at": "version"}
+
+        def after_run(self, session, step):
+            self.seen.append((step.step, step.values))
+
+    train(Count(), cluster, optimizer=COUNTING, total_steps=40, hooks=[Asking()])
+    assert [step for step, _ in Asking.seen] == list(range(1, 41))
+    assert all(got["all"] == got["of"] == got["at"] >= step for step, got in Asking.seen)
+
+
 def test_a_folder_that_is_removed_in_mid_run_is_told_as_that_and_training_goes_on(cluster, tmp_path):
     folder = tmp_path / "saved"
     hooks = [At(15, lambda: shutil.rmtree(folder)), SaveCheckpoint(steps=10)]

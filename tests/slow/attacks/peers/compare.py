@@ -167,6 +167,8 @@ value are there; the third a clock on the other side of a pipe; the fourth a pro
 
 - The other graders' tests are ours, in the style of their documentation: hidden tests, the expected value worked out in
   the test, a speed as `timeit` has it, the best of five. A teacher who knows an attack can write a test against it.
+- What a submission deserves is by the lab's own terms: who is wrong on the boards that are timed gets nothing for being
+  right on small ones. That row says no more of the others than that their tests look at each alone.
 - nbgrader is run by `nbgrader autograde`, Otter as `otter run`, which is what its container runs. Otter's container
   keeps submissions from the teacher's files; that is not tried here. It does not keep them from the test beside them.
 - Neither claims more. What nbgrader says of security: students' code runs as whoever grades.

@@ -1,0 +1,40 @@
+"""How a role ends on SIGTERM: politely, and within a stated time whatever it is in the middle of."""
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from course.deadlines import ROLE_LEAVES
+from course.signals import end_process, taken
+
+
+@contextmanager
+def leaving_on_sigterm(say: Callable[..., None]) -> Iterator[Callable[..., None]]:
+    """Within the `with`, SIGTERM raises SystemExit; at its end, or after `ROLE_LEAVES` s, the process is gone then.
+
+    Gives `say` back, silent once the signal has come: what a process that leaves no longer does is not announced.
+    """
+    leaving = threading.Event()
+
+    def leave(number, frame):
+        signal.signal(number, signal.SIG_IGN)  # once is enough
+        leaving.set()
+        late = threading.Timer(ROLE_LEAVES, os._exit, [128 + number])
+        late.daemon = True
+        late.start()
+        sys.exit(128 + number)
+
+    def say_unless_leaving(line: str, **settings: Any) -> None:
+        if not leaving.is_set():
+            say(line, **settings)
+
+    try:
+        with taken(leave, signal.SIGTERM):
+            yield say_unless_leaving
+    finally:
+        if leaving.is_set():
+            end_process(128 + signal.SIGTERM)

@@ -109,13 +109,8 @@ class Snapshot:
         """
         state = {field.name: getattr(self, field.name) for field in fields(self)}
         state["applied"] = {session: list(entry) for session, entry in self.applied.items()}
-<<<<<<< HEAD
-        written: Any = _Written()
-        torch.save(state, written)
-=======
         written = _Written()
         torch.save(state, written)  # type: ignore[arg-type]  # of a file it takes write and flush alone
->>>>>>> main
         return written.pieces
 
     @classmethod

@@ -151,7 +151,7 @@ Fooled or reached, of the attacks tried: {told}. Run on {day}.
 
 ## What the families are
 
-The first four are known from public contests for fast code, where they won places before somebody read them:
+The first four are known from public contests for fast code:
 
 - **Cached replay.** The first call works; every later one of the same shape gives the first result again. A timer that
   repeats one call is deceived; a check that asks once is, too.

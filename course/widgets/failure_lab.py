@@ -8,6 +8,7 @@ from html import escape
 from typing import Any
 
 import ipywidgets
+import torch
 import traitlets
 
 from course import draw
@@ -95,8 +96,6 @@ class FailureLab(TrainingExplorer):
 
     def compute(self) -> RehearsalRecord:
         """Train for `seconds` on the processes, drawing now and then; return the `RehearsalRecord`."""
-        import torch
-
         settings = {"optimizer": partial(torch.optim.SGD, lr=_RATE), "mode": self.mode, "workers": self.workers}
         rehearsal = Rehearsal(self.cluster(), self.problem, self.seconds, self.plan, **settings)
         over = threading.Event()

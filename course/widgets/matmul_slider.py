@@ -4,11 +4,13 @@ from dataclasses import dataclass
 from html import escape
 
 import ipywidgets
+import torch
 import traitlets
 
 from course.draw import figure, html, picture
 from course.draw.colours import bar_style
 from course.draw.picture import Picture
+from course.timing import measure_matmul
 from course.traces import MatmulTiming, load_trace
 from course.widgets.explorer import WIDE, Explorer
 
@@ -47,8 +49,6 @@ class MatmulSlider(Explorer):
 
     def compute(self) -> Duel | None:
         """Measure the product on this CPU (and on CUDA, if that is chosen); None when stopped."""
-        from course.timing import measure_matmul
-
         devices = ["/cpu:0", "/gpu:0"] if self.gpu == "cuda" else ["/cpu:0"]
         try:
             timings = measure_matmul([self.size], devices, budget=2.0, watch=self._watch)
@@ -85,8 +85,6 @@ class MatmulSlider(Explorer):
 
 def _gpus():
     """The GPUs to choose from: the data sheets, and the real one where there is one."""
-    import torch
-
     sheets = [("H200 (data sheet)", "h200"), ("T4 (data sheet)", "t4")]
     return sheets + ([("this machine's", "cuda")] if torch.cuda.is_available() else [])
 

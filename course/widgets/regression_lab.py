@@ -5,18 +5,17 @@ The processes start with the first training and end with the widget; the failure
 
 import threading
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import ipywidgets
+import torch
 import traitlets
 
 from course import draw
+from course.cluster import Cluster, local_cluster
 from course.draw.picture import Picture
 from course.training import Hook, StopOnNaN, linear_regression, slowed, train
 from course.widgets.explorer import Explorer
-
-if TYPE_CHECKING:
-    from course.cluster import Cluster
 
 _SLOW = 0.005  # seconds added to each batch of the slowed worker: several quick steps long
 
@@ -39,10 +38,8 @@ class TrainingExplorer(Explorer):
             "mode", [("asynchronous: nobody waits", "async"), ("synchronous: everybody waits", "sync")], "rule"
         )
 
-    def cluster(self) -> "Cluster":
+    def cluster(self) -> Cluster:
         """Return the `Cluster`, started by the first call, in any thread; raises RuntimeError once closed."""
-        from course.cluster import local_cluster
-
         with self._starting:
             if self._closed:
                 raise RuntimeError(f"{type(self).__name__}: it is closed; make a new one.")
@@ -88,7 +85,6 @@ class RegressionLab(TrainingExplorer):
         """Train once on the processes; the state is read at the start."""
         steps = self.steps
         problem = slowed(self.problem, self.workers - 1, _SLOW) if self.slow else self.problem
-        import torch
 
         return train(
             problem,

@@ -1,5 +1,7 @@
 """The base of every widget: state moves the picture in any thread, errors show, background work can be stopped."""
 
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -129,3 +131,13 @@ def test_showing_a_widget_that_works_in_the_background_does_not_hold_up_the_cell
 def test_a_page_without_a_kernel_gets_the_static_twin(widget):
     bundle = widget.wait()._repr_mimebundle_()
     assert "<p>6</p>" in bundle["text/html"] and bundle["text/plain"] == repr(widget)
+
+
+def test_a_widget_that_works_in_a_thread_has_its_imports_behind_it():
+    """One thread that imports a package beside another that imports a file of it may find the package half made."""
+    program = (
+        "import sys\nfrom course.widgets import FailureLab, MatmulSlider, RegressionLab\n"
+        "assert {'torch', 'course.timing', 'course.cluster.local'} <= sys.modules.keys()"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr

@@ -50,7 +50,7 @@ def visible_files(modules: tuple[str, ...], masked: tuple[str, ...] = ()) -> dic
     Raises ValueError for a module or name that isn't there: a mask that misses would show what it was to hide.
     """
     names = {name for name in modules if "/" not in name}
-    names |= {name.rpartition(".")[0] for name in names if name.count(".") > 1} | {"course"}
+    names |= {name.rpartition(".")[0] for name in names if name.count(".") > 1} | {"course", "course.signals"}
     files, hidden = {}, set(masked)
     for name, place in {name: _place(name) for name in sorted(names)}.items():
         text, found = _masked(name, place, names, set(masked))

@@ -92,7 +92,7 @@ class Run:
     def _recover(self, lost):
         """Make ready for another incarnation after the loss of a ps, or raise why there can't be one."""
         self._pool.check()
-        self._session.happened("ps lost", lost.task, reason=lost.reason)
+        self._session.happened("ps lost", lost.task, self._history.version, lost.reason)  # with all that was saved
         if self._checkpoints is None:
             raise lost
         self._count_fruitless(lost)

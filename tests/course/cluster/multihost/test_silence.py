@@ -75,13 +75,17 @@ def test_work_on_a_simulated_gpu_goes_on_while_its_task_is_away_and_joins_again(
         with connect(ClusterSpec.from_flags(ps_hosts=ps, worker_hosts=[worker]), security=certificate) as cluster:
             with cluster.at("/job:worker/task:0"):
                 working = cluster.executor.submit(work_on_a_gpu, str(tmp_path))
-            eventually(lambda: list(tmp_path.glob("begun *")))
+            eventually(lambda: list(tmp_path.glob("begun *")), 200)
             os.kill(second.pid, signal.SIGSTOP)
             first.says("/job:worker/task:0 has been silent for ")
             os.kill(second.pid, signal.SIGCONT)
             second.says("listens at", times=2)
-            eventually(lambda: len(list(tmp_path.glob("begun *"))) == 2)  # the work was sent again, beside the first
+            eventually(
+                lambda: len(list(tmp_path.glob("begun *"))) == 2, 200
+            )  # the work was sent again, beside the first
             (tmp_path / "enough").touch()
-            assert working.result(timeout=60) is None
-            eventually(lambda: len(notes := list(tmp_path.glob("ended *"))) == 2 and all(n.read_text() for n in notes))
+            assert working.result(timeout=200) is None
+            eventually(
+                lambda: len(notes := list(tmp_path.glob("ended *"))) == 2 and all(n.read_text() for n in notes), 200
+            )
         assert {note.read_text() for note in tmp_path.glob("ended *")} == {"well"}

@@ -135,7 +135,7 @@ def test_a_task_that_tries_to_join_again_stops_cleanly(folder, members, free_por
     scheduler, worker = members.start("scheduler", 0, "--insecure"), members.start("worker", 0, "--insecure")
     said(worker, "listens at")
     scheduler.terminate()
-    said(worker, "lost its scheduler; it tries for 60 s to join again")
+    said(worker, "it tries for 60 s to join again")  # which of the two saw the end first is the machine's affair
     worker.terminate()
     assert worker.communicate(timeout=60) == ("", "") and worker.returncode == 0
 

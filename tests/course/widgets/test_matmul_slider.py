@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-import course.timing
 from course.chapter_times import CHAPTERS, LIMIT, outlook, usable_cores
 from course.timing import MatmulTiming
-from course.widgets import ChapterOutlook, MatmulSlider
+from course.widgets import ChapterOutlook, MatmulSlider, matmul_slider
 
 
 @pytest.fixture
@@ -22,7 +21,7 @@ def engine(monkeypatch):
         watch(0.5)
         return [MatmulTiming(sizes[0], "/cpu:0", compute=0.25, origin="a test's CPU")]
 
-    monkeypatch.setattr(course.timing, "measure_matmul", measured)
+    monkeypatch.setattr(matmul_slider, "measure_matmul", measured)
     return asked
 
 
@@ -74,7 +73,7 @@ def test_a_stopped_measurement_leaves_the_last_picture(monkeypatch, engine):
             assert widget.stopped.wait(60), "nobody stopped it"
             watch(0.1)
 
-    monkeypatch.setattr(course.timing, "measure_matmul", slow)
+    monkeypatch.setattr(matmul_slider, "measure_matmul", slow)
     try:
         widget.size = 4500
         assert reached.wait(60)

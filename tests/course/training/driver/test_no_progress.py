@@ -108,15 +108,22 @@ def test_losses_are_counted_from_the_last_update_on():
     gated = Gated()
     with shards(workers=2, limit=FOREVER) as (addresses, _), connected(addresses) as client:
         with working(addresses, 1, gated):
-            lose_worker(addresses, LOSSES - 1)
-            until(client, lambda status: losses(status) == LOSSES - 1)
+            lose_each(addresses, client, LOSSES - 1)
             gated.gate.release()
             until(client, lambda status: status["version"] == 1)
-            lose_worker(addresses, LOSSES - 1)
-            assert until(client, lambda status: losses(status) == 2 * (LOSSES - 1))["ended"] is None
+            assert lose_each(addresses, client, LOSSES - 1)["ended"] is None
             lose_worker(addresses, 1)
             assert ended(client)["ended"]["worker"] == 1
             gated.gate.release(2)
+
+
+def lose_each(addresses, client, count):
+    """Lose the worker `count` times, each loss being told before the next; return the last status."""
+    for _ in range(count):
+        before = losses(client.poll(0)[0])
+        lose_worker(addresses, 1)
+        last = until(client, lambda status, before=before: losses(status) == before + 1)
+    return last
 
 
 def losses(status):

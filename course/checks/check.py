@@ -192,9 +192,7 @@ def _complaint(exercise, case, got, seen=()):
             return f"expected {exercise.wants}" if exercise.wants else exercise.complaint(case, None)
     try:
         return exercise.complaint(case, got, seen)
-    except (
-        Exception
-    ) as failure:  # what was given is of another kind: comparing it, or looking into it, may raise anything
+    except Exception as failure:  # as above: comparing it, or looking into it, may raise anything
         return f"that is not what was asked for: looked at as an answer, it raised {type(failure).__name__}"
 
 

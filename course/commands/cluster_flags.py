@@ -17,12 +17,9 @@ if TYPE_CHECKING:
     from course.cluster.cluster import Cluster
     from course.cluster.spec import ClusterSpec
 
-#: The arguments that `cluster_flags` adds to a command.
-CLUSTER_FLAGS = frozenset(
-    ("job_name", "task_index", "certificate", "insecure", "patience")
-    + ("spec", "ps_hosts", "worker_hosts", "job_hosts", "scheduler_hosts")
-)
 _HOSTS = ("spec", "ps_hosts", "worker_hosts", "job_hosts", "scheduler_hosts")
+#: The arguments that `cluster_flags` adds to a command.
+CLUSTER_FLAGS = frozenset(("job_name", "task_index", "certificate", "insecure", "patience", *_HOSTS))
 _OPTIONS = (
     click.option("--scheduler-hosts", metavar="A:1", help="Work on the cluster whose scheduler this is."),
     click.option("--spec", metavar="FILE", help="Work on the cluster of this spec, a TOML or JSON file."),

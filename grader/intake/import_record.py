@@ -62,8 +62,8 @@ def came_as(course: CourseFolder, lab: str) -> dict[str, CameAs]:
 
 def unplaced(course: CourseFolder, lab: str) -> list[Unplaced]:
     """Return what is not settled of `lab` (its name)."""
-    open_ = [one for one in _unplaced(_read(course, lab)) if not one.left_out]
-    return [one for one in open_ if not _put_by_hand(course, lab, one, came_as(course, lab))]
+    told, names = _unplaced(_read(course, lab)), came_as(course, lab)
+    return [one for one in told if not one.left_out and not _put_by_hand(course, lab, one, names)]
 
 
 def _put_by_hand(course, lab, one, names):

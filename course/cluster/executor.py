@@ -103,11 +103,17 @@ class ClusterExecutor(concurrent.futures.Executor):
 
 
 async def _settle(dask_future, future):
-    """Carry the outcome of Dask's future over to the caller's."""
-    outcome = await dask_future._result(raiseit=False)
-    if dask_future.status == "finished":
+    """Carry the outcome of Dask's future over to the caller's, whatever becomes of its task as it is fetched."""
+    try:
+        await dask_future._state.wait()
+        # its state now: a task that dies after it has handed over the result sets it back
+        state, outcome = dask_future.status, await dask_future._result(raiseit=False)
+    except BaseException as problem:  # lost before it was fetched, and when computed again it was not to be had
+        state, outcome = dask_future.status, (type(problem), problem, problem.__traceback__)
+        state = state if state == "cancelled" else "error"
+    if state == "finished":
         _finish(future, outcome)
-    elif dask_future.status == "cancelled":
+    elif state == "cancelled":
         _finish(future, error=RuntimeError("this work was cancelled, or the connection to the scheduler was lost"))
     else:
         _, error, traceback = outcome

@@ -110,6 +110,13 @@ class TaskWorker(Worker):
         """Open no page."""
         self.http_server = None
 
+    async def close(self, timeout: float = WORKER_CLOSES, executor_wait: bool = False, **how: Any) -> str | None:
+        """Close as Dask's worker does, which also closes itself when its scheduler is lost; wait for no function.
+
+        Dask's waits half a minute for one that still runs, and the task could not join again meanwhile.
+        """
+        return await super().close(timeout=timeout, executor_wait=executor_wait, **how)
+
 
 @contextmanager
 def simulated(settings: TaskSettings) -> Iterator[Any]:
@@ -164,8 +171,7 @@ async def serve_task(
             ends = [_then(stop.wait(), None), _then(worker.finished(), "lost its scheduler")]
             return await _first_of(*ends, *([alongside(worker)] if alongside else []))
         finally:
-            # a function that still runs must not hold this up
-            await worker.close(timeout=WORKER_CLOSES, executor_wait=False)
+            await worker.close()
 
 
 def root(error: BaseException) -> BaseException:

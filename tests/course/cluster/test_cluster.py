@@ -188,6 +188,27 @@ def test_a_cancelled_future_never_runs(cluster, tmp_path):
     assert not (tmp_path / "ran").exists()
 
 
+@pytest.mark.parametrize("becomes", ["lost once it is here", "lost, and not to be had again"])
+def test_a_future_ends_whatever_becomes_of_its_result_as_it_is_fetched(cluster, monkeypatch, becomes):
+    gather = cluster.client._gather
+
+    async def as_its_task_dies(futures, **how):
+        values = await gather(futures, **how)
+        for one in futures:
+            one._state.lose()  # as Dask's client does when the scheduler says that a result went with its task
+        if becomes == "lost, and not to be had again":
+            raise SystemExit("when run again, the function ended its process")
+        return values
+
+    monkeypatch.setattr(cluster.client, "_gather", as_its_task_dies)
+    future = cluster.executor.submit(pow, 2, 10)
+    if becomes == "lost once it is here":
+        assert future.result(timeout=60) == 1024
+    else:
+        with pytest.raises(SystemExit, match="run again"):
+            future.result(timeout=60)
+
+
 def test_a_large_argument_is_no_warning(cluster):
     with warnings.catch_warnings():
         warnings.simplefilter("error")

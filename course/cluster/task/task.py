@@ -110,12 +110,15 @@ class TaskWorker(Worker):
         """Open no page."""
         self.http_server = None
 
-    async def close(self, *_: Any, reason: str = "worker-close", **__: Any) -> str | None:
+    # Dask's three classes disagree on what `close` takes
+    async def close(  # type: ignore[override]
+        self, timeout: float = WORKER_CLOSES, executor_wait: bool = False, **how: Any
+    ) -> str | None:
         """Close as Dask's worker does, which also closes itself when its scheduler is lost; wait for no function.
 
         Dask's waits half a minute for one that still runs, and the task could not join again meanwhile.
         """
-        return await super().close(WORKER_CLOSES, executor_wait=False, reason=reason)
+        return await super().close(timeout=timeout, executor_wait=executor_wait, **how)
 
 
 @contextmanager

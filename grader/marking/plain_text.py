@@ -27,4 +27,4 @@ def plain(text: str, limit: int = CELL) -> str:
 def _visible(sign):
     if sign in "\n\t" or sign in _JOINERS or unicodedata.category(sign) not in _HIDDEN:
         return sign
-    return f"\\u{ord(sign):04x}" if ord(sign) < 0x10000 else f"\\U{ord(sign):08x}"
+    return sign.encode("unicode_escape").decode()

@@ -95,7 +95,7 @@ class SandboxedSubmission:
             while (event := self._messages.receive(1, deadline)) == b"c":
                 if current is None:
                     deadline = time.monotonic() + self._lab.seconds * self._patience
-                current = struct.unpack("<I", self._messages.receive(4, deadline))[0]
+                (current,) = struct.unpack("<I", self._messages.receive(4, deadline))
             if event == b"i" and current is None:
                 raise SetUpFailed(self._messages.text(deadline))
             if event != b"r":

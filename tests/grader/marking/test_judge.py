@@ -11,7 +11,7 @@ from grader.marking import judge as module
 from grader.marking.bounds import OutOfBounds, bounded
 from grader.marking.judge import Judge, JudgeFailed
 from grader.marking.mark import mark_submission
-from grader.marking.questions import Answer, patience
+from grader.marking.questions import Answer, SetUpFailed, Stopped, patience
 from grader.marking.result_types import Array, Json
 from grader.sandbox.unsafe import UnsafeSandbox
 from tests.helpers.small_lab import cells_of, notebook, write_small_lab
@@ -39,7 +39,7 @@ ROWS = np.zeros((3_000_000, 0), np.uint8)
     ("value", "says"),
     [
         (ROWS, r"an array of shape \(3000000, 0\)"),
-        ([ROWS[:90_000], ROWS[:90_000]], r"more than 100,000"),
+        ([ROWS[:90_000], ROWS[:80_000]], r"an array of shape \(90000, 0\), more than 100,000"),
         (np.zeros((1,) * 20), "an array of 20 axes"),
         (10**310, "a whole number of 1030 bits"),
         ({"a": [-(2**127) - 1]}, "a whole number of 128 bits"),
@@ -148,6 +148,41 @@ def test_a_judge_hears_of_a_value_as_it_was_and_cannot_change_the_case(lab):
     assert said == "double([1]) gave {'a': (1, 2)}; got {'a': (1, 2)}"
 
 
+def test_a_judge_has_its_seconds_stretched_as_the_machine_is_busy_and_leaves_no_process(lab, monkeypatch):
+    monkeypatch.setattr(module, "SECONDS", 0.1)
+    monkeypatch.setattr(module, "patience", lambda: 3.0)
+    lab = with_double(lab, Json(), expected=None, judge=lambda case, got: str(os.getpid()) if got else time.sleep(2))
+    with Judge(lab, UnsafeSandbox) as judge:
+        with pytest.raises(JudgeFailed, match="took longer than 0.1 s"):
+            judge.complaint(lab.exercises[0], case_of(lab), False)
+        monkeypatch.setattr(module, "SECONDS", 60)
+        process = int(judge.complaint(lab.exercises[0], case_of(lab), True))
+    assert process != os.getpid()
+    with pytest.raises(ChildProcessError):
+        os.waitpid(process, os.WNOHANG)
+
+
+@pytest.mark.parametrize("fails", [SetUpFailed("no torch"), Stopped("crashed", "gone"), Answer("raised", text="odd")])
+def test_where_the_labs_own_solution_gives_no_value_the_judge_is_at_fault(lab, fails, monkeypatch):
+    class Solution:
+        def __init__(self, *_):
+            pass
+
+        __enter__, __exit__ = lambda self: self, lambda self, *_: None
+
+        def run_cells(self):
+            if isinstance(fails, Exception):
+                raise fails
+
+        def ask(self, exercise, case):
+            return fails
+
+    monkeypatch.setattr(module, "SandboxedSubmission", Solution)
+    lab = with_double(lab, Json(), expected=None, judge=lambda case, got: got and 1 / 0)
+    with Judge(lab, None) as judge, pytest.raises(JudgeFailed, match="ZeroDivisionError"):
+        judge.problem(lab.exercises[0], case_of(lab), Answer("value", 3))
+
+
 def case_of(lab, number=1):
     return list(lab.exercises[0].statement.questions(np.random.default_rng(0)))[number]
 
@@ -208,3 +243,5 @@ def test_deadlines_are_stretched_as_the_machine_is_busy_one_to_four_times(load, 
     monkeypatch.setattr(os, "getloadavg", lambda: (load, 50.0, 60.0))
     monkeypatch.setattr(os, "cpu_count", lambda: processors)
     assert patience() == stretched
+    monkeypatch.delattr(os, "getloadavg")
+    assert patience() == 1.0, "where the system doesn't say"

@@ -144,10 +144,21 @@ def test_four_cells_may_be_left_out_beside_what_the_exercises_cost_and_not_any_n
     assert len(scripted.made) < 30
 
 
+def test_every_exercise_may_hang_in_each_of_its_groups_beside_those(scripted):
+    names = ["one", "two", "three"]
+    scripted.answers = {(name, number): Stopped("timed_out", "no end") for name in names for number in (0, 2)}
+    found = asked(*[f"\n  hang {number}" for number in range(4)], *names, exercises=list(map(exercise, names)))
+    assert not found.hung and len(found.left_out) == 4
+    for name in names:
+        assert [result.stopped for result in found.results[name]] == ["timed_out"] * 4
+
+
 def test_an_exercise_of_which_nothing_is_defined_is_absent_with_its_cells_last_error(scripted):
     scripted.answers = {(name, 0): Answer("absent") for name in ("one", "error")}
-    found = asked("one", "error", exercises=[exercise("one"), exercise("error"), exercise("two")])
-    assert found.absent == {"one": "", "error": "KeyError: 1"}
+    exercises = [exercise("one"), exercise("error"), exercise("two")]
+    steps = tuple(Step(text, text.split()[0]) for text in ("one", "error a", "error b", "error c", "two"))
+    found = ask_all(Lab("lab", exercises), Rebuilt(steps, (), {}), SECRET, None)
+    assert found.absent == {"one": "", "error": "KeyError: 3"}
     assert problems(found, "one") == [None] * 4 and found.results["one"] == [None] * 4
     assert scripted.made[0].asked[:2] == [("one", 0), ("error", 0)] and len(scripted.made) == 1
 

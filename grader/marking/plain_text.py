@@ -4,7 +4,6 @@ import re
 import unicodedata
 
 CELL = 20_000  # characters of one cell
-PAGE = 400_000  # characters of all cells
 
 # what can't be seen but changes what is: controls, directions, private use, halves of surrogate pairs
 _HIDDEN = ("Cc", "Cf", "Co", "Cs", "Zl", "Zp")

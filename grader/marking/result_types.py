@@ -91,7 +91,8 @@ class Number(Kind):
     _words = "a number"
 
     def _read(self, take):
-        return struct.unpack("<d", take(8))[0]
+        (value,) = struct.unpack("<d", take(8))
+        return value
 
 
 @dataclass(frozen=True)
@@ -161,7 +162,7 @@ class Array(Kind):
         return f"an array of {self.dtype}, shape ({shape}{',' if len(self.shape) == 1 else ''})"
 
     def _read(self, take):
-        shape = [struct.unpack("<Q", take(8))[0] if n is None else n for n in self.shape]
+        shape = [int.from_bytes(take(8), "little") if n is None else n for n in self.shape]
         size = self._bytes(shape)
         if size > self.limit:
             raise Malformed(f"an array of {size} bytes; the limit is {self.limit}")

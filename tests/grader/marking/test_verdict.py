@@ -1,11 +1,13 @@
 """From what was asked to a mark: points, the state, and the reason in words."""
 
+from dataclasses import replace
+
 import pytest
 
 from grader.lab.spec import Case, Exercise, Marking, Race
 from grader.marking.result_types import Integer
 from grader.marking.rounds import Asked, Result
-from grader.marking.verdict import verdict
+from grader.marking.verdict import ExerciseMark, verdict
 from grader.submission.rebuild import Rebuilt
 
 SMALL, LARGE = Case((1,), group="small", edge=True), Case((22,), group="large")
@@ -28,6 +30,7 @@ def test_all_right_is_all_points_and_each_question_is_told():
     found = mark([RIGHT, RIGHT])
     assert (found.state, found.score, found.max_score, found.manual) == ("graded", 4, 4, False)
     assert found.reason == "2 questions, all right."
+    assert ExerciseMark("fast", "graded", 4, 4) == replace(found, reason="", cases=())
     assert found.cases == (
         {"group": "small", "edge": True, "right": True},
         {"group": "large", "edge": False, "right": True},

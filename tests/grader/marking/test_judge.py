@@ -224,14 +224,16 @@ def test_a_judge_may_take_a_gigabyte_beside_what_the_grader_has(lab, size, raise
 def test_a_failing_judge_is_told_by_the_last_line_of_its_own_folder(lab, tmp_path):
     place = tmp_path / "small"
     place.mkdir()
-    (place / "broken.py").write_text(
-        "import json\n\ndef judge(case, got):\n    return inner(got)\n\ndef inner(got):\n    return json.loads(got)\n"
-    )
     names = {}
-    exec(compile((place / "broken.py").read_text(), place / "broken.py", "exec"), names)
+    for file, text in {
+        "inner.py": "import json\n\n\ndef inner(got):\n    return json.loads(got)\n",
+        "broken.py": "def judge(case, got):\n    return between(got)\n\n\ndef between(got):\n    return inner(got)\n",
+    }.items():
+        (place / file).write_text(text)
+        exec(compile(text, place / file, "exec"), names)
     lab = replace(with_double(lab, Json(), expected=None, judge=names["judge"]), folder=place)
     with Judge(lab, UnsafeSandbox) as judge:
-        with pytest.raises(JudgeFailed, match=r"raised JSONDecodeError: .* \(broken.py, line 7\)$"):
+        with pytest.raises(JudgeFailed, match=r"raised JSONDecodeError: .* \(inner.py, line 5\)$"):
             judge.complaint(lab.exercises[0], case_of(lab), "{")
 
 

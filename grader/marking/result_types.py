@@ -190,7 +190,7 @@ class Optional_(Kind):
         return self.kind.read(take) if _bit(take) else None
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True)
 class Tuple_(Kind):
     """A tuple or list of exactly these kinds: `Tuple_(Integer(), Number())`; it arrives as a tuple."""
 

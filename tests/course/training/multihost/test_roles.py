@@ -112,6 +112,13 @@ def test_a_role_that_waits_says_for_whom_and_ends_when_nobody_comes(ports, tmp_p
         assert "had not come after 8 s" in ps.text and "Traceback" not in ps.text
 
 
+def test_a_worker_whose_scheduler_never_comes_says_so_once(ports, tmp_path):
+    with Shells(ports, tmp_path, "--patience", "1") as shells:
+        worker = shells.start("worker", 0)
+        assert worker.ends(60) == 1
+    assert worker.text.count("did not join") == len(worker.lines) == 1, worker.text
+
+
 @pytest.mark.faults
 def test_roles_try_to_join_again_as_they_say_and_are_gone_when_they_are_told_to_end(ports, tmp_path):
     flags = ["--checkpoint-dir", "saved", "--steps", "10000000", "--patience", "120"]

@@ -285,3 +285,15 @@ def test_a_follower_tells_of_parts_and_of_lost_connections_once_shard_0_has_come
     follower.end("closed")
     follower.leave(last, "stopped", False)
     assert len(reports) == 2, "after the end nobody is lost"
+
+
+def test_the_end_is_told_to_every_other_shard_once():
+    one, links = shard(others=2), [Link(), Link()]
+    one.attach_followers(links)
+    join(one, 0)
+    before = len(links[0])
+    one.end("stopped", "by a hook", worker=0)
+    one.end("error")
+    assert [link[before:] for link in links] == [
+        [Entry(0, ended={"why": "stopped", "text": "by a hook", "worker": 0})]
+    ] * 2

@@ -5,6 +5,7 @@ from contextlib import closing
 import pytest
 import torch
 
+from course.training.driver.shard_client import ShardClient
 from course.training.server import follower as module
 from course.training.server import shard_server
 from course.training.server.follower import FollowerLink
@@ -75,6 +76,16 @@ def test_a_shard_to_which_no_driver_comes_closes(monkeypatch):
     with shards(2) as (_, servers):
         eventually(lambda: all(server.shard.slots.ended for server in servers))
         assert [server.shard.slots.ended["why"] for server in servers] == ["closed", "closed"]
+
+
+def test_a_driver_that_says_goodbye_ends_the_shards_at_once_and_one_that_is_gone_does_not():
+    with shards(2, limit=FOREVER, grace=3600) as (addresses, servers):
+        with connected(addresses) as gone:
+            gone.leave()
+            eventually(lambda: all(server._driver is None for server in servers))
+        with closing(ShardClient(addresses, term=1)) as back:
+            assert back.poll(0)[0]["ended"] is None
+        eventually(lambda: all(server.shard.slots.ended for server in servers))
 
 
 class Three:

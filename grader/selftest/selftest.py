@@ -25,7 +25,7 @@ from grader.sandbox.unsafe import WARNING, UnsafeSandbox
 
 SOLUTION, STUB, SPECIFICATION = "the solution", "the stub", "the slow specification"
 IN_A_ROW, IN_A_ROW_SHORT = 20, 2
-FEW = 5  # wrong answers of each exercise that a short self-test marks
+FEW = 3  # wrong answers of each exercise that a short self-test marks
 #: Seconds for one question to a wrong answer: one that hangs is as wrong after two as after five.
 PATIENCE = 2.0
 
@@ -67,7 +67,7 @@ def selftest(
     """Return the `Report` on `lab`, as `load_lab` gives it. `tell` hears a line after each submission.
 
     `short` marks one wrong answer of every exercise in one submission, so it can't see that one answer costs another
-    exercise; it marks the first five of each, and repeats less. `checks=False` leaves the notebook's own checks out.
+    exercise; it marks the first three of each, and repeats less. `checks=False` leaves the notebook's own checks out.
     """
     problems = list(_as_written(lab))
     answers = [answer for exercise in lab.exercises if not exercise.manual for answer in answers_to(exercise, lab)]

@@ -5,9 +5,11 @@ import sys
 
 import pytest
 
-#: Raises SIGINT when the module `name` begins to be imported, then runs the statement; again without.
-SCRIPT = """
+#: Raises SIGINT when the module `name` begins to be imported.
+STRIKE = """
 import signal, sys
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 class Strike:
     def __init__(self, name):
@@ -17,7 +19,10 @@ class Strike:
         if name == self.name and not self.struck:
             self.struck = True
             signal.raise_signal(signal.SIGINT)
+"""
 
+#: Runs each statement, interrupted, and once more.
+SCRIPT = """
 def run(statement, name):
     strike = Strike(name)
     sys.meta_path.insert(0, strike)
@@ -30,7 +35,6 @@ def run(statement, name):
             print("half imported:", name, "by", statement)
     exec(statement, {})
 
-signal.signal(signal.SIGINT, signal.default_int_handler)
 for line in sys.argv[1:]:
     run(*line.split(" @ "))
 print("done")
@@ -53,5 +57,15 @@ OPTIMISER = "import torch; from course.training import ParameterServer as P; P({
     ],
 )
 def test_an_interrupted_import_is_finished_first_and_can_be_tried_again(lines):
-    done = subprocess.run([sys.executable, "-c", SCRIPT, *lines], capture_output=True, text=True, timeout=300)
+    done = subprocess.run([sys.executable, "-c", STRIKE + SCRIPT, *lines], capture_output=True, text=True, timeout=300)
     assert done.stdout == "done\n", done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("command, code", [("train", 130), ("task", 0)])
+def test_a_role_that_is_interrupted_while_it_imports_ends_without_a_word(command, code, tmp_path):
+    hosts = ["--ps-hosts", "127.0.0.1:2301", "--worker-hosts", "127.0.0.1:2302", "--job-name", "worker"]
+    # where the imports end and no interrupt came, it says that there is no certificate, and ends with another code
+    program = f"{STRIKE}\nsys.meta_path.insert(0, Strike('distributed.client'))\nfrom course.__main__ import main\n"
+    run = f"main({[command, *hosts, '--certificate', str(tmp_path / 'none.pem')]!r})"
+    done = subprocess.run([sys.executable, "-c", program + run], capture_output=True, text=True, timeout=300)
+    assert (done.returncode, done.stdout, done.stderr) == (code, "", "")

@@ -5,31 +5,34 @@ from xdist.scheduler import LoadScopeScheduling
 #: Files whose tests share nothing but take long: each of their tests may go to another process.
 APART = ("tests/notebooks/test_run_all.py", "tests/labs/test_every_lab.py")
 
-#: The files that take longest, the longest first: a quarter of a minute and more each.
+#: The files that take longest, the longest first: a third of a minute and more each.
 LONGEST = (
     "tests/notebooks/test_run_all.py",
-    "tests/project/test_types.py",
     "tests/browser/test_lab_in_chromium.py",
     "tests/labs/test_every_lab.py",
-    "tests/course/cluster/multihost/test_scheduler_lost.py",
-    "tests/slow/faults/test_faults.py",
     "tests/course/training/multihost/test_roles.py",
     "tests/course/widgets/test_failure_lab.py",
-    "tests/slow/faults/test_lanes.py",
-    "tests/slow/attacks/test_class.py",
-    "tests/grader/reports/test_gradebook.py",
-    "tests/project/test_binder.py",
-    "tests/course/cluster/local_runtime/test_interrupts.py",
-    "tests/course/cluster/local_runtime/test_kills.py",
+    "tests/course/cluster/multihost/test_scheduler_lost.py",
+    "tests/project/test_own_model.py",
+    "tests/project/test_types.py",
+    "tests/slow/faults/test_faults.py",
+    "tests/grader/marking/test_mark.py",
+    "tests/course/training/server/test_slow_is_not_lost.py",
+    "tests/course/widgets/test_stopwatch_comparison.py",
     "tests/course/cluster/multihost/test_task_command.py",
-    "tests/course/cluster/multihost/test_hosts.py",
-    "tests/course/training/multihost/test_chief.py",
     "tests/course/training/server/test_exactly_once.py",
     "tests/course/training/driver/test_recovery.py",
-    "tests/grader/test_cli.py",
+    "tests/course/cluster/local_runtime/test_kills.py",
+    "tests/course/cluster/multihost/test_hosts.py",
+    "tests/project/test_docs.py",
     "tests/grader/selftest/test_selftest.py",
-    "tests/grader/marking/test_mark.py",
-    "tests/course/widgets/test_stopwatch_comparison.py",
+    "tests/course/training/multihost/test_chief.py",
+    "tests/course/test_interrupted_imports.py",
+    "tests/course/commands/test_cluster_flags.py",
+    "tests/course/cluster/multihost/test_silence.py",
+    "tests/course/cluster/local_runtime/test_interrupts.py",
+    "tests/course/training/test_cluster.py",
+    "tests/slow/faults/test_lanes.py",
 )
 
 

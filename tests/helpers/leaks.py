@@ -14,6 +14,7 @@ ALLOWED_PROCESSES = (
     "course.cluster.local_runtime.forkserver",
     "multiprocessing.forkserver",
     "multiprocessing.resource_tracker",
+    "--type=utility",  # a service of Chromium's: begins when it is needed, ends with its browser, which may not stay
 )
 ALLOWED_THREADS = ("Dask-Offload",)
 

@@ -1,9 +1,10 @@
 """Be a member of a cluster: `serve` until a signal comes (`python -m course task`), or `joined` within a `with`."""
 
 import asyncio
+import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 
 from distributed import Worker
 
@@ -21,9 +22,13 @@ def serve(me: Member, say: Callable[..., None] = print) -> int:
     """
     quiet()
     try:
-        return asyncio.run(run_member(me, None, say))
+        asyncio.run(run_member(me, None, say))
     except KeyboardInterrupt:  # Windows, where asyncio takes no signal handlers
-        return 0
+        pass
+    except RuntimeError as error:
+        say(error, file=sys.stderr, flush=True)
+        return 1
+    return 0
 
 
 @contextmanager
@@ -45,12 +50,11 @@ class Membership:
     def __init__(self, me: Member, say: Callable[..., None]):
         self.name, self.session_target = me.name, me.session_target
         self.worker: Worker | None = None
-        self._say, self._last_words = say, "it ended"
         self._changed = threading.Event()  # joined, or ended
         self._thread = LoopThread()
         self._stop = asyncio.Event()
         self._running = asyncio.run_coroutine_threadsafe(
-            run_member(me, self._stop, self._speak, self._ready), self._thread.loop.asyncio_loop
+            run_member(me, self._stop, say, self._ready), self._thread.loop.asyncio_loop
         )
         self._running.add_done_callback(lambda _: self._changed.set())
 
@@ -60,7 +64,7 @@ class Membership:
         if not self._running.done():
             return None
         error = None if self._running.cancelled() else self._running.exception()
-        return str(error) if error else self._last_words
+        return str(error or f"{self.name} was told to leave")
 
     def wait(self) -> None:
         """Return when the task has joined for the first time; RuntimeError when it ended before that."""
@@ -73,14 +77,11 @@ class Membership:
         if self._thread.is_alive():
             self._thread.loop.asyncio_loop.call_soon_threadsafe(self._stop.set)
             try:
-                self._running.result(TASK_LEAVES)
+                with suppress(RuntimeError):  # `ended` tells it
+                    self._running.result(TASK_LEAVES)
             finally:
                 self._thread.stop()
 
     def _ready(self, worker):
         self.worker = worker
         self._changed.set()
-
-    def _speak(self, line, **settings):
-        self._last_words = line
-        self._say(line, **settings)

@@ -1,7 +1,6 @@
 """A process of a cluster started by hand, from start to end: its scheduler where it has one, joining, joining again."""
 
 import asyncio
-import sys
 import tempfile
 from collections.abc import Callable
 from contextlib import asynccontextmanager
@@ -27,10 +26,11 @@ from course.cluster.task.task import TaskSettings, root, serve_task, simulated, 
 
 async def run_member(
     me: Member, stop: asyncio.Event | None, say: Callable[..., None], ready: Callable[[Worker], None] | None = None
-) -> int:
-    """Run the `Member` until the event `stop` is set, or, where that is None, a signal comes; return the exit code.
+) -> None:
+    """Run the `Member` until the event `stop` is set, or, where that is None, a signal comes.
 
-    `say` gets the lines for the reader, as `print` does; `ready(worker)` is called whenever the task has joined.
+    `say` gets the lines for the reader, as `print` does; `ready(worker)` is called whenever the task has joined. Raises
+    RuntimeError with a sentence when the member could not start, or can't join.
     """
     watch_errors()
     try:
@@ -39,11 +39,12 @@ async def run_member(
         with refusals_told(say):
             stop = stop or stop_signal()
             async with _scheduler(me, say) as scheduler:
-                if me.job == "scheduler":
-                    return 0 if await stopped_before(stop, scheduler.finished()) else 1
-                return await _run_task(me, stop, say, ready)
+                if me.job != "scheduler":
+                    await _run_task(me, stop, say, ready)
+                elif not await stopped_before(stop, scheduler.finished()):
+                    raise RuntimeError("the scheduler was ended by a client")
     except OSError as error:
-        return _failed(me, say, f"cannot start: {error}")
+        raise RuntimeError(f"{me.name} cannot start: {error}") from error
 
 
 @asynccontextmanager
@@ -82,27 +83,22 @@ async def _run_task(me, stop, say, ready):
         where = (me.name, me.session_target, host, int(port), threads, scratch)
         settings = TaskSettings(*where, me.patience, me.certificate, me.simulated_gpus)
         with simulated(settings) as gpus:
-            return await _join_again_and_again(me, stop, say, partial(serve_task, settings, stop, joined, gpus=gpus))
+            await _join_again_and_again(me, stop, say, partial(serve_task, settings, stop, joined, gpus=gpus))
 
 
 async def _join_again_and_again(me, stop, say, join):
-    """Be a task until `stop`; return the exit code. What runs here goes on while the task is away."""
+    """Be a task until `stop`. What runs here goes on while the task is away."""
     for first in chain([True], repeat(False)):
         try:
             if await stopped_before(stop, request_handshake(me, first, say)):
-                return 0
+                return
             lost = await join(alongside=send_heartbeats)
         except Refused as error:
-            return _failed(me, say, f"cannot join {me.session_target}: {error}")
+            raise RuntimeError(f"{me.name} cannot join {me.session_target}: {error}") from error
         except (OSError, TimeoutError, ValueError) as error:
             reason = root(error) or type(error).__name__
-            what = f"did not join {me.session_target} within {me.patience:g} s: {reason}"
-            return _failed(me, say, f"{what}. Is the scheduler up, with the same certificate?")
+            what = f"{me.name} did not join {me.session_target} within {me.patience:g} s: {reason}"
+            raise RuntimeError(f"{what}. Is the scheduler up, with the same certificate?") from error
         if lost is None:
-            return 0
+            return
         say(f"{me.name} {lost}; it tries for {me.patience:g} s to join again", flush=True)
-
-
-def _failed(me, say, what):
-    say(f"{me.name} {what}", file=sys.stderr, flush=True)
-    return 1

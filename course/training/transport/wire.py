@@ -1,9 +1,8 @@
 """The short path of gradients: blocking sockets and frames of fixed size, agreed on at the handshake; no pickle.
 
 A frame is a header of 32 bytes (kind, payload's length, a whole number, a float, a sequence number) and a payload of
-up to 256 TiB:
-either the tensors of the agreed layout, as raw bytes, or a short text. Two ends on one host may share the memory of
-the tensors; then their bytes stay where they are, and the header says that they are there.
+up to 256 TiB: either the tensors of the agreed layout, as raw bytes, or a short text. Two ends on one host may share
+the memory of the tensors; then their bytes stay where they are, and the header says that they are there.
 """
 
 import json

@@ -22,7 +22,11 @@ def pretend():
     """What came out of each scenario of pretend_gpu.py, a process in which torch really has a second device."""
     root = Path(__file__).parents[3]
     ran = subprocess.run(
-        [sys.executable, "-m", "tests.helpers.pretend_gpu"], cwd=root, capture_output=True, text=True, timeout=100
+        [sys.executable, "-m", "tests.course.devices.pretend_gpu"],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        timeout=100,
     )
     assert ran.returncode == 0, ran.stderr
     return json.loads(ran.stdout)

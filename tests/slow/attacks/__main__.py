@@ -5,7 +5,7 @@ import tempfile
 
 import click
 
-from tests.slow.attacks.catalogue import ATTACKS
+from tests.slow.attacks.families.catalogue import ATTACKS
 from tests.slow.attacks.peers.compare import PAGE, compare, write_page
 from tests.slow.attacks.table import marked
 from tests.slow.honest.catalogue import HONEST

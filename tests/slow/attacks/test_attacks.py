@@ -6,7 +6,7 @@ A third of the light ones here, every kind among them; `make attacks` runs all.
 import pytest
 
 from tests.helpers.sandboxes import need_sandboxes
-from tests.slow.attacks.catalogue import ATTACKS
+from tests.slow.attacks.families.catalogue import ATTACKS
 from tests.slow.attacks.table import marked
 
 need_sandboxes()

@@ -3,7 +3,7 @@
 import re
 
 from tests.helpers.submissions import LABS, LIFE, Notebook, lab_called
-from tests.slow.attacks.catalogue import ATTACKS
+from tests.slow.attacks.families.catalogue import ATTACKS
 from tests.slow.attacks.peers.compare import CONTROLS, FOR_FILES, FOR_MARKS, PAGE, Row, _deserved, write_page
 from tests.slow.attacks.peers.exercises import EXERCISES, TESTS, assignment, handed_in
 

@@ -1,4 +1,4 @@
-"""The short form of `make faults`: one trial of each of some kinds, two at a time, on clusters that are kept."""
+"""The short form of `make faults`: one trial of each of some kinds, on clusters that are kept."""
 
 import pytest
 
@@ -8,20 +8,13 @@ from tests.slow.faults.plan import plan
 
 pytestmark = pytest.mark.faults
 #: Kinds that are quick, one of each sort; the others need clusters of their own, and `make faults`.
-SHORT = [
-    "worker killed",
-    "ps killed",
-    "checkpoint torn",
-    "disk full",
-    "session interrupted",
-    "connection cut in mid-message",
-]
+SHORT = ["worker killed", "ps killed", "checkpoint torn", "disk full", "connection cut in mid-message"]
 
 
 @pytest.mark.timeout(300)
 def test_faults_of_many_kinds_end_right_and_leave_nothing():
     seeds = [number for number, kind in enumerate(KINDS) if kind.name in SHORT]
-    outcomes = lanes.run(seeds, KINDS, lanes=2, say=lambda one: print(report.line(one)))
+    outcomes = lanes.run(seeds, KINDS, lanes=1, say=lambda one: print(report.line(one)))
     assert [one.kind for one in outcomes] == [plan(seed, KINDS).kind.name for seed in seeds]
     for one in outcomes:
         if one.end == "not here":

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.helpers.submissions import LABS, LIFE, Notebook, attack, honest, lab_called
-from tests.slow.attacks.catalogue import ATTACKS
+from tests.slow.attacks.families.catalogue import ATTACKS
 from tests.slow.attacks.peers import cage
 from tests.slow.attacks.peers.exercises import EXERCISES, assignment, handed_in
 from tests.slow.attacks.table import marked

@@ -1,7 +1,7 @@
 """All attacks."""
 
 from tests.helpers.submissions import of_modules
-from tests.slow.attacks import (
+from tests.slow.attacks.families import (
     cells,
     contests,
     exhausting,

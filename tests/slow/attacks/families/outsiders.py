@@ -1,7 +1,7 @@
 """A second set, made by looking at the release notebooks and at what can be seen from inside."""
 
 from tests.helpers.submissions import Submission, attack
-from tests.slow.attacks.forging import ANSWER
+from tests.slow.attacks.families.forging import ANSWER
 
 #: name -> a cell that defines `forged(name, arguments)`
 TRICKS = {

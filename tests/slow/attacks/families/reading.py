@@ -151,7 +151,7 @@ def _of(name, text):
     def build(notebook, host):
         names = [exercise.name for exercise in notebook.lab.exercises]
         paths = [str(path) for path in (host.secret, host.gradebook, host.others, host.root / "marks.csv", host.root)]
-        known = f"CHECKOUT, DECOYS, EXERCISES = {str(Path(__file__).resolve().parents[3])!r}, {paths!r}, {names!r}\n"
+        known = f"CHECKOUT, DECOYS, EXERCISES = {str(Path(__file__).resolve().parents[4])!r}, {paths!r}, {names!r}\n"
         notebook.answer_all(ANSWER).add(known + text.strip("\n"), before=notebook.place("next_generation"))
 
     return Submission(name, build, slow=name in SLOW)

@@ -27,12 +27,12 @@ def bounded(value: Any) -> Any:
     """Return `value` as it is, plain data or arrays. Raises OutOfBounds for more axes, items, depth or bits."""
     items, level = 0, [value]
     for _ in range(DEPTH + 1):
-        if not level:
-            return value
         items += sum(map(_items, level))
         if items > ITEMS:
             raise OutOfBounds(f"{_shapes(level)}more than {ITEMS:,} items in all")
         level = [inner for one in level for inner in _inside(one)]
+        if not level:
+            return value
     raise OutOfBounds(f"lists in lists, more than {DEPTH} deep")
 
 
@@ -42,7 +42,7 @@ def _items(one):
         if one.ndim > AXES:
             raise OutOfBounds(f"an array of {one.ndim} axes; {AXES} are the most")
         return 0 if one.size else math.prod(max(1, length) for length in one.shape)
-    if isinstance(one, int) and one.bit_length() > BITS + (one < 0 and one == -(1 << BITS)):
+    if isinstance(one, int) and not -(1 << BITS) <= one < 1 << BITS:
         raise OutOfBounds(f"a whole number of {one.bit_length()} bits; {BITS} are the most")
     return len(one) if isinstance(one, (list, tuple, dict)) else 0
 

@@ -91,7 +91,7 @@ class Judge:
         cells = [c.solution for c in self.lab.source.cells if c.type == "code" and c.role in ("given", "exercise")]
         cells = [*imports_needed(self.lab, cells), *cells]
         try:
-            with SandboxedSubmission(self.lab, cells, self._sandbox, self.lab.seconds + 60) as solution:
+            with SandboxedSubmission(self.lab, cells, self._sandbox, exercise.seconds) as solution:
                 solution.run_cells()
                 answer = solution.ask(exercise, case)
             self.complaint(exercise, case, answer.value)
@@ -121,7 +121,7 @@ class _Process:
             try:
                 _judge(lab, theirs)
             finally:
-                os._exit(0)  # the grader's exit hooks are the grader's
+                os._exit(os.EX_OK)  # the grader's exit hooks are the grader's
         theirs.close()
 
     def ask(self, name, case, value):
@@ -160,7 +160,7 @@ def _limit_memory():
     """Let this process have `MEMORY` more than it has: beyond that, what asks for it gets a MemoryError."""
     with suppress(OSError):  # where the kernel doesn't say, the alarm is what there is
         has = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmData:"))
-        most = int(has.split()[1]) * 1024 + MEMORY
+        most = (int(has.split()[1]) << 10) + MEMORY
         import resource  # not on Windows, where this file must still import
 
         resource.setrlimit(resource.RLIMIT_DATA, (most, most))

@@ -4,7 +4,6 @@ import re
 import unicodedata
 
 CELL = 20_000  # characters of one cell
-PAGE = 400_000  # characters of all cells
 
 # what can't be seen but changes what is: controls, directions, private use, halves of surrogate pairs
 _HIDDEN = ("Cc", "Cf", "Co", "Cs", "Zl", "Zp")
@@ -27,4 +26,4 @@ def plain(text: str, limit: int = CELL) -> str:
 def _visible(sign):
     if sign in "\n\t" or sign in _JOINERS or unicodedata.category(sign) not in _HIDDEN:
         return sign
-    return f"\\u{ord(sign):04x}" if ord(sign) < 0x10000 else f"\\U{ord(sign):08x}"
+    return sign.encode("unicode_escape").decode()

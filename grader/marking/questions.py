@@ -10,7 +10,7 @@ import struct
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Self
 
@@ -62,9 +62,9 @@ class SandboxedSubmission:
     """A submission in its sandbox. Use it in a `with`; `errors` holds its cells' errors, by number, once they ran."""
 
     def __init__(self, lab: Lab, cells: Iterable[str], sandbox: Callable, seconds: float) -> None:
-        """`cells`: texts to run; `sandbox`: `Sandbox`, or the like; `seconds`: the most for all that is asked."""
+        """`cells`: texts to run; `sandbox`: `Sandbox`, or the like; `seconds`: the most for what is asked."""
         self._lab, self._patience = lab, patience()
-        seconds *= self._patience
+        seconds = (IMPORTS + lab.seconds + seconds) * self._patience
         self._running = sandbox(_profile(lab, seconds)).start(_program(*SUBMISSION))
         self._messages = Messages(self._running)
         self._companion = Companion(sandbox, _program(*SUBMISSION, "host"), seconds)
@@ -95,7 +95,7 @@ class SandboxedSubmission:
             while (event := self._messages.receive(1, deadline)) == b"c":
                 if current is None:
                     deadline = time.monotonic() + self._lab.seconds * self._patience
-                current = struct.unpack("<I", self._messages.receive(4, deadline))[0]
+                (current,) = struct.unpack("<I", self._messages.receive(4, deadline))
             if event == b"i" and current is None:
                 raise SetUpFailed(self._messages.text(deadline))
             if event != b"r":
@@ -163,7 +163,7 @@ def _profile(lab, seconds):
     return Profile(seconds=seconds, memory=lab.memory, files=files, path=(ROOT,), network=network)
 
 
-@lru_cache(maxsize=2)
+@cache
 def _program(*names):
     """Return the program that a sandbox runs: these files of `inside/` as one text; the last one has its `main`."""
     sources = {name: (INSIDE / f"{name}.py").read_text(encoding="utf-8") for name in names}

@@ -71,7 +71,7 @@ class Flag(Kind):
     _words = "True or False"
 
     def _read(self, take):
-        return bool(_one_of(take(1)[0], (0, 1)))
+        return _bit(take)
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,8 @@ class Number(Kind):
     _words = "a number"
 
     def _read(self, take):
-        return struct.unpack("<d", take(8))[0]
+        (value,) = struct.unpack("<d", take(8))
+        return value
 
 
 @dataclass(frozen=True)
@@ -161,7 +162,7 @@ class Array(Kind):
         return f"an array of {self.dtype}, shape ({shape}{',' if len(self.shape) == 1 else ''})"
 
     def _read(self, take):
-        shape = [struct.unpack("<Q", take(8))[0] if n is None else n for n in self.shape]
+        shape = [int.from_bytes(take(8), "little") if n is None else n for n in self.shape]
         size = self._bytes(shape)
         if size > self.limit:
             raise Malformed(f"an array of {size} bytes; the limit is {self.limit}")
@@ -169,7 +170,7 @@ class Array(Kind):
         if self.dtype == "bool" and data.translate(None, b"\0\1"):
             raise Malformed("an array of bool with bytes that are neither 0 nor 1")
         little = np.dtype(self.dtype).newbyteorder("<")
-        return np.frombuffer(data, little).reshape(shape).astype(self.dtype, copy=False)
+        return np.asarray(np.frombuffer(data, little).reshape(shape), self.dtype)
 
     def _bytes(self, shape):
         return math.prod(shape) * np.dtype(self.dtype).itemsize
@@ -186,10 +187,10 @@ class Optional_(Kind):
         return f"None or {self.kind.describe()}"
 
     def _read(self, take):
-        return self.kind.read(take) if _one_of(take(1)[0], (0, 1)) else None
+        return self.kind.read(take) if _bit(take) else None
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True)
 class Tuple_(Kind):
     """A tuple or list of exactly these kinds: `Tuple_(Integer(), Number())`; it arrives as a tuple."""
 
@@ -274,7 +275,8 @@ def _length(take, limit):
     return length
 
 
-def _one_of(byte, legal):
-    if byte not in legal:
-        raise Malformed(f"byte {byte} where one of {legal} was due")
-    return byte
+def _bit(take):
+    byte = take(1)
+    if byte not in (b"\0", b"\1"):
+        raise Malformed(f"byte {byte.hex()} where 00 or 01 was due")
+    return byte == b"\1"

@@ -106,7 +106,7 @@ def _draw(exercise, secret, asked):
 def _round(lab, rebuilt, open_, asked, sandbox, judge):
     """Ask what is open in one sandbox; return the submission as it is to be run in the next."""
     steps = rebuilt.steps
-    seconds = lab.seconds + 60 + sum(e.seconds * len(asked.cases[e.name]) for e in open_)
+    seconds = sum(e.seconds * len(asked.cases[e.name]) for e in open_)
     with SandboxedSubmission(lab, [step.text for step in steps], sandbox, seconds) as submission:
         try:
             submission.run_cells()

@@ -42,7 +42,7 @@ def race(
     laps = _reference(lab, exercise, case, sandbox, draw)
     submitted, referenced = [], [wanted.seconds for _, wanted in laps]
     for _ in range(terms.tries):
-        with SandboxedSubmission(lab, cells, sandbox, _seconds(lab, exercise)) as submission:
+        with SandboxedSubmission(lab, cells, sandbox, terms.rounds * exercise.seconds) as submission:
             submission.run_cells()
             for question, wanted in laps:
                 got = submission.ask(exercise, question)
@@ -63,7 +63,9 @@ def race(
 def _reference(lab, exercise, case, sandbox, draw):
     """Return the questions of one race, each with the reference's `Answer`."""
     laps, cells = [], [exercise.race.reference]
-    with SandboxedSubmission(replace(lab, files=()), cells, sandbox, _seconds(lab, exercise)) as reference:
+    with SandboxedSubmission(
+        replace(lab, files=()), cells, sandbox, exercise.race.rounds * exercise.seconds
+    ) as reference:
         _answered(reference.run_cells)
         for _ in range(exercise.race.rounds):
             laps.append((case, _answered(reference.ask, exercise, case)))
@@ -79,10 +81,6 @@ def _problem(exercise, case, got, wanted, judge):
     # no student's line ran where the reference did: its answer is as good as the oracle's, and sooner there
     right = equal(got.value, wanted.value, stated.tolerance)
     return None if right else f"{stated.question(case)} is wrong: expected {show(wanted.value)}"
-
-
-def _seconds(lab, exercise):
-    return lab.seconds + 60 + 2 * exercise.race.rounds * exercise.seconds
 
 
 def _answered(call, *arguments):

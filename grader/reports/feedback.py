@@ -15,7 +15,7 @@ from pathlib import Path
 from grader.classroom import atomic
 from grader.classroom.folders import not_a_student, refuse_links
 from grader.marking.mark import Marks
-from grader.marking.plain_text import CELL, PAGE, plain
+from grader.marking.plain_text import CELL, plain
 from grader.marking.verdict import ExerciseMark
 from grader.reports.gradebook import Manual, read_gradebook
 from grader.runs.assignment import Assignment
@@ -23,6 +23,7 @@ from grader.runs.grade import standing
 from grader.runs.results import read_result
 from grader.submission.pictures import NotAPicture, clean_png
 
+PAGE = 400_000  # characters of all cells
 LOG = 4000  # characters of what was printed; its end says most
 PICTURES = 40
 

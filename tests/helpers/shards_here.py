@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 import torch
 
-from course.training import linear_regression
+from course.training import ParameterServer, linear_regression
 from course.training.driver.shard_client import ShardClient
 from course.training.driver.training_plan import spread
 from course.training.records import ShardAddresses, TrainingSettings
@@ -39,6 +39,16 @@ class Counting:
 
 
 ONE = partial(torch.optim.SGD, lr=1.0)
+
+
+def counting_store(size=3):
+    """A store whose parameters count the pushes: gradient −1 at learning rate 1 adds 1."""
+    return ParameterServer({"count": torch.zeros(size)}, ONE)
+
+
+def one(index, size=3):
+    """A push that `counting_store` counts."""
+    return {"count": -torch.eye(size)[index]}
 
 
 @contextmanager

@@ -39,7 +39,7 @@ class Coordinator:
         self._current: dict[int, str] = {}  # worker -> its present session; an older one is refused
         self._live: set[int] = set()
         self._lost: dict[int, str] = {}  # worker -> why
-        self._losses, self._losses_at = Counter[int](), 0  # by worker, all of them at this version
+        self._losses, self._losses_at = Counter[int](), store.version  # by worker, all of them at this version
         self._records: list[tuple] = []
         self._events: list[tuple] = []
         self._staged: dict[tuple[int, int], PushId] = {}  # by (link's number, worker)
@@ -56,7 +56,7 @@ class Coordinator:
             if session in self._table.applied and self._current.get(worker) not in (None, session):
                 raise ValueError(f"worker {worker} of this session was replaced by another process, which goes on.")
 
-    def join(self, worker: int, session: str, into: dict[str, torch.Tensor], attempt: int = 0) -> ReplySlot:
+    def join(self, worker: int, session: str, into: dict[str, torch.Tensor], attempt: int) -> ReplySlot:
         """Return a new reply slot of `worker`, whose answers go `into` these tensors; answer it if training runs.
 
         What the worker had pushed and not seen applied is void: it computes it anew.
@@ -84,7 +84,7 @@ class Coordinator:
             self._start_if_complete()
 
     def push(
-        self, slot: ReplySlot, sequence: int, loss: float, gradients: dict[str, torch.Tensor], acknowledged: int = 0
+        self, slot: ReplySlot, sequence: int, loss: float, gradients: dict[str, torch.Tensor], acknowledged: int
     ) -> None:
         """Accept one push; `slots.wait` then gives its answer. A number that was decided before is not applied again.
 

@@ -27,7 +27,7 @@ class Follower:
     and with a dict that says why training must end; None until shard 0 has come.
     """
 
-    def __init__(self, store: ParameterServer, settings: TrainingSettings, incarnation: int = 0):
+    def __init__(self, store: ParameterServer, settings: TrainingSettings, incarnation: int):
         self.store, self.settings, self.incarnation = store, settings, incarnation
         self.slots = ReplySlots(settings.workers)
         self.report: Callable[[PushId | dict[str, Any]], None] | None = None
@@ -38,13 +38,13 @@ class Follower:
         """Raise ValueError for an unknown worker; whether its process was replaced, shard 0 knows."""
         self.slots.check(worker)
 
-    def join(self, worker: int, session: str, into: dict[str, torch.Tensor], attempt: int = 0) -> ReplySlot:
+    def join(self, worker: int, session: str, into: dict[str, torch.Tensor], attempt: int) -> ReplySlot:
         """Return a new reply slot of `worker`, whose answers go `into` these tensors; shard 0's log answers it."""
         with self.slots.changed:
             return self.slots.occupy(ReplySlot(worker, session, attempt, into))
 
     def push(
-        self, slot: ReplySlot, sequence: int, loss: float, gradients: dict[str, torch.Tensor], acknowledged: int = 0
+        self, slot: ReplySlot, sequence: int, loss: float, gradients: dict[str, torch.Tensor], acknowledged: int
     ) -> None:
         """Stage this part of a push. The gradients are not copied: the worker sends no more until it is answered."""
         refused, push = refusal(self.store, slot, gradients), PushId(slot.worker, slot.session, sequence)
@@ -87,14 +87,14 @@ class Follower:
                 raise TimeoutError(f"cut {number} has not come after {seconds:.0f} s.")
             return self._cuts.pop(number)
 
-    def leave(self, slot: ReplySlot, reason: str, silent: bool = False) -> None:
+    def leave(self, slot: ReplySlot, reason: str, silent: bool) -> None:
         """Free the slot and tell shard 0, which decides: its worker may wait there for a part that never came here."""
         with self.slots.changed:
             lost = self.slots.release(slot) and not self.slots.ended
         if lost and self.report is not None:
             self._tell({"left": slot.connection})
 
-    def poll(self, since: int = 0, events: int = 0) -> tuple[dict[str, Any], list]:
+    def poll(self, since: int, events: int) -> tuple[dict[str, Any], list]:
         """Return (status, no records): records are shard 0's."""
         with self.slots.changed:
             return {"version": self.store.version, "incarnation": self.incarnation, "ended": self.slots.ended}, []

@@ -91,7 +91,7 @@ class Synchronous:
     def settle(self, live: set[int] | None) -> list[Push]:
         """Apply what waits, if it is enough or no live worker is still to come; return the pushes applied."""
         enough = len(self._waiting) >= self.aggregate
-        alone = live is not None and 0 < len(live) < self.aggregate and live <= self._waiting.keys()
+        alone = live and live <= self._waiting.keys()
         if not enough and not alone:
             return []
         # in worker order, not in order of arrival: float addition isn't associative, and the answer must not depend
@@ -99,7 +99,7 @@ class Synchronous:
         used = [self._waiting[worker] for worker in sorted(self._waiting)]
         self._waiting.clear()
         self.degraded += not enough
-        self.store.apply(mean_of([push.gradients for push in used]), used[0].version)
+        self.store.apply(mean_of([push.gradients for push in used]), self.store.version)
         return used
 
     def withdraw(self, worker: int) -> None:
@@ -113,10 +113,11 @@ class Synchronous:
 
 def mean_of(gradients: list[dict[str, torch.Tensor]]) -> dict[str, torch.Tensor]:
     """Return the mean of a list of gradients (name to tensor each), summed in the order of the list."""
-    if len(gradients) == 1:
-        return gradients[0]
-    total = {name: value.clone() for name, value in gradients[0].items()}
-    for more in gradients[1:]:
+    first, *others = gradients
+    if not others:
+        return first
+    total = {name: value.clone() for name, value in first.items()}
+    for more in others:
         for name, value in more.items():
             total[name] += value
     return {name: value / len(gradients) for name, value in total.items()}

@@ -52,9 +52,9 @@ class ShardServer:
         settings: TrainingSettings,
         *,
         token: str,
-        shard: int = 0,
-        shards: int = 1,
-        incarnation: int = 0,
+        shard: int,
+        shards: int,
+        incarnation: int,
         start: Snapshot | None = None,
         contexts: Contexts = (None, None),
         host: str = "127.0.0.1",
@@ -69,7 +69,7 @@ class ShardServer:
         self._lock = threading.Lock()
         self._channels: set[Channel] = set()
         self._links: list[FollowerLink] = []
-        self._term, self._driver = -1, None
+        self._term, self._driver = 0, None
         self._alone_since, self._allowed = time.monotonic(), DRIVER_COMES
         _OPEN.add(self)
         self._listener = Listener(self._serve, self._refusal, self._tick, token, listen, host)
@@ -106,7 +106,7 @@ class ShardServer:
 
     def _refusal(self, fields):
         """Return why this handshake is refused, or None."""
-        role, incarnation, term = fields.get("role"), fields.get("incarnation", 0), fields.get("term", 0)
+        role, incarnation, term = fields.get("role"), fields.get("incarnation"), fields.get("term")
         if role not in _ROLES:
             return "a handshake says its role: driver or worker."
         if incarnation != self.shard.incarnation:
@@ -123,10 +123,10 @@ class ShardServer:
     def _refusal_of_worker(self, fields):
         if fields.get("layout", self._layout_json) != self._layout_json:
             return f"the worker's parameters are {fields['layout']}; the store's are {self._layout_json}."
-        if not isinstance(fields.get("session", ""), str) or not isinstance(fields.get("attempt", 0), int):
+        if not isinstance(fields.get("session"), str) or not isinstance(fields.get("attempt"), int):
             return "a worker's session is a text, its attempt a number."
         try:
-            self.shard.admit(fields.get("worker"), fields.get("session", ""))
+            self.shard.admit(fields.get("worker"), fields["session"])
         except ValueError as error:
             return str(error)
         return None
@@ -151,7 +151,7 @@ class ShardServer:
             return
         shared = open_offer(joining.text(), self._layout.nbytes) if joining.payload else None
         channel.agree(self._layout, shared)
-        slot = self.shard.join(fields["worker"], fields.get("session", ""), channel.sending, fields.get("attempt", 0))
+        slot = self.shard.join(fields["worker"], fields["session"], channel.sending, fields["attempt"])
         reason, silent = "stopped", False
         try:
             # a worker joins shard 0 when all others have a slot for the answer
@@ -186,7 +186,7 @@ class ShardServer:
     # --- the driver --------------------------------------------------------------------------------------------------
 
     def _serve_driver(self, channel, fields):
-        term = fields.get("term", 0)
+        term = fields["term"]
         with self._lock:
             before, self._driver, self._term = self._driver, channel, term
         if before is not None:

@@ -76,13 +76,14 @@ class PushTable:
     def note_reported(self, session: str, sent: int, acknowledged: int) -> None:
         """Note a worker's own counts: pushes sent, and pushes that it knows were applied or dropped."""
         # the larger: what an older connection had on its way may come after what was said on the next
-        self._reported[session] = max(self._reported.get(session, (0, 0)), (sent, acknowledged))
+        said = sent, acknowledged
+        self._reported[session] = max(self._reported.get(session, said), said)
 
     def counts(self) -> dict[str, Counter[int]]:
         """Return what became of the pushes in this history: "sent", "acknowledged", "applied", "dropped" by worker."""
         counts: dict[str, Counter[int]] = {name: Counter() for name in ("sent", "acknowledged", "applied", "dropped")}
         for session, (worker, last, applied, dropped) in self.applied.items():
-            sent, acknowledged = self._reported.get(session, (0, 0))
+            sent, acknowledged = self._reported.get(session, (last, 0))
             counts["sent"][worker] += max(sent, last)
             counts["acknowledged"][worker] += acknowledged
             counts["applied"][worker] += applied

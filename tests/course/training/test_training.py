@@ -1,4 +1,4 @@
-"""The store, the rules, the problem, the hooks, and one process that plays all the workers."""
+"""The problem, the hooks, and one process that plays all the workers."""
 
 import math
 from functools import partial
@@ -9,14 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from course.training import (
-    Asynchronous,
     Hook,
     NonFiniteError,
-    ParameterServer,
-    Push,
     StopAtStep,
     StopOnNaN,
-    Synchronous,
     batch_generator,
     linear_regression,
     slowed,
@@ -44,184 +40,6 @@ def plain(problem, optimizer, steps, workers=1, seed=0):
         loss.backward()
         optimizer.step()
     return {name: value.detach() for name, value in parameters.items()}
-
-
-def counting_store(size=3):
-    """A store whose parameters count the pushes: gradient −1 at learning rate 1 adds 1."""
-    return ParameterServer({"count": torch.zeros(size)}, partial(torch.optim.SGD, lr=1.0))
-
-
-def one(index, size=3):
-    return {"count": -torch.eye(size)[index]}
-
-
-# --- the store -------------------------------------------------------------------------------------------------------
-
-
-def test_a_pull_is_the_newest_version_and_holds_every_push_so_far():
-    store = counting_store()
-    for push in range(5):
-        version, parameters = store.pull()
-        assert version == push
-        assert parameters["count"].tolist() == [push, 0, 0]
-        store.push(one(0), version)
-
-
-def test_a_pull_is_a_copy_that_later_pushes_do_not_change():
-    store = counting_store()
-    _, before = store.pull()
-    store.push(one(0), 0)
-    assert before["count"].tolist() == [0, 0, 0]
-
-
-def test_writing_into_what_was_pulled_does_not_change_the_store():
-    store = counting_store()
-    store.pull().parameters["count"].fill_(99)
-    assert store.pull().parameters["count"].tolist() == [0, 0, 0]
-
-
-def test_a_pull_into_a_buffer_gives_the_same_as_a_fresh_pull():
-    store = counting_store()
-    store.push(one(1), 0)
-    buffer = {"count": torch.full((3,), 7.0)}
-    assert store.pull(into=buffer).version == 1
-    assert torch.equal(buffer["count"], store.pull().parameters["count"])
-
-
-def test_the_store_copies_the_first_parameters():
-    first = torch.zeros(3)
-    store = ParameterServer({"count": first}, partial(torch.optim.SGD, lr=1.0))
-    first.fill_(5)
-    assert store.pull().parameters["count"].tolist() == [0, 0, 0]
-
-
-def test_staleness_is_the_version_at_the_push_less_the_version_at_the_pull():
-    store = counting_store()
-    assert [store.push(one(0), 0), store.push(one(0), 0), store.push(one(0), 1)] == [0, 1, 1]
-    assert store.version == 3
-
-
-def test_push_pull_pushes_first():
-    version, parameters = counting_store().push_pull(one(2), 0)
-    assert version == 1 and parameters["count"].tolist() == [0, 0, 1]
-
-
-@pytest.mark.parametrize(
-    ("gradients", "words"),
-    [
-        ({"other": torch.zeros(3)}, "'other'.*'count'"),
-        ({}, "'count'"),
-        ({"count": torch.zeros(2)}, r"\(2,\).*\(3,\)"),
-        ({"count": torch.zeros(3, dtype=torch.float64)}, "float64.*float32"),
-        ({"count": torch.tensor([0.0, math.nan, 0.0])}, "'count' is not finite"),
-        ({"count": torch.tensor([0.0, math.inf, 0.0])}, "'count' is not finite"),
-    ],
-)
-def test_a_bad_push_is_named_and_changes_nothing(gradients, words):
-    store = counting_store()
-    with pytest.raises(ValueError, match=words):
-        store.push(gradients, 0)
-    assert store.version == 0 and store.pull().parameters["count"].tolist() == [0, 0, 0]
-
-
-@pytest.mark.parametrize("sign", [1, -1])
-def test_a_finite_gradient_whose_sum_overflows_is_taken(sign):
-    largest = sign * torch.finfo(torch.float32).max
-    store = ParameterServer({"a": torch.zeros(3), "b": torch.zeros(2, 2)}, partial(torch.optim.SGD, lr=1.0))
-    gradients = {"a": torch.full((3,), largest), "b": torch.full((2, 2), largest)}
-    assert not any(value.sum().isfinite() for value in gradients.values())
-    assert store.push(gradients, 0) == 0 and store.version == 1
-    assert store.pull().parameters["a"].tolist() == [-largest] * 3
-
-
-def test_infinities_that_cancel_are_not_taken():
-    with pytest.raises(NonFiniteError, match="'count'"):
-        counting_store(2).push({"count": torch.tensor([math.inf, -math.inf])}, 0)
-
-
-@pytest.mark.parametrize("version", [-1, 1])
-def test_a_push_from_a_version_that_does_not_exist_is_refused(version):
-    with pytest.raises(ValueError, match=rf"version={version}.*at version 0"):
-        counting_store().push(one(0), version)
-
-
-@pytest.mark.parametrize("kind", [torch.optim.LBFGS, torch.optim.SparseAdam, lambda parameters: None])
-def test_an_optimiser_that_does_not_take_one_dense_gradient_a_step_is_refused_by_name(kind):
-    with pytest.raises(ValueError, match="LBFGS|SparseAdam|NoneType"):
-        ParameterServer({"w": torch.zeros(2)}, kind)
-
-
-def test_a_store_without_parameters_is_refused():
-    with pytest.raises(ValueError, match="nothing to train"):
-        ParameterServer({}, SGD)
-
-
-# --- the rules -------------------------------------------------------------------------------------------------------
-
-
-def test_too_stale_gradients_are_dropped_and_counted():
-    rule = Asynchronous(counting_store(), max_staleness=1)
-    for _ in range(4):
-        rule.offer(Push(1, rule.store.version, one(1)))
-    assert rule.offer(Push(0, 2, one(0))) == []
-    assert rule.offer(Push(0, 3, one(0))) != []
-    assert dict(rule.dropped) == {0: 1}
-    assert rule.store.pull().parameters["count"].tolist() == [1, 4, 0]
-
-
-def test_a_synchronous_update_waits_for_distinct_workers():
-    rule = Synchronous(counting_store(), workers=2)
-    assert rule.offer(Push(0, 0, one(0))) == [] and rule.is_waiting(0)
-    assert rule.offer(Push(0, 0, one(2))) == [], "the same worker again is not a second worker"
-    assert rule.store.version == 0 and dict(rule.dropped) == {0: 1}
-    applied = rule.offer(Push(1, 0, one(1)))
-    assert [push.worker for push in applied] == [0, 1] and not rule.is_waiting(0)
-    assert rule.store.pull().parameters["count"].tolist() == [0.5, 0.5, 0]
-
-
-def test_the_push_of_a_worker_that_died_since_counts_in_the_update_it_was_made_for():
-    rule = Synchronous(counting_store(), workers=3)
-    assert rule.offer(Push(2, 0, one(2)), {0, 1, 2}) == []
-    assert rule.settle({0, 1}) == [], "two are still to come"
-    assert rule.offer(Push(0, 0, one(0)), {0, 1}) == []
-    assert [push.worker for push in rule.offer(Push(1, 0, one(1)), {0, 1})] == [0, 1, 2]
-    assert rule.store.pull().parameters["count"].tolist() == pytest.approx([1 / 3] * 3) and rule.degraded == 0
-    # and where another dies that has not pushed, nobody waits for it
-    rule.offer(Push(2, 1, one(2)), {0, 2})
-    assert [push.worker for push in rule.offer(Push(0, 1, one(0)), {0})] == [0, 2]
-    assert rule.degraded == 1 and rule.store.version == 2
-
-
-def test_stragglers_of_n_of_m_are_dropped_and_counted():
-    rule = Synchronous(counting_store(), workers=3, aggregate=2)
-    for worker in (2, 0):
-        rule.offer(Push(worker, 0, one(worker)))
-    assert rule.offer(Push(1, 0, one(1))) == [] and not rule.is_waiting(1)
-    assert dict(rule.dropped) == {1: 1}
-    assert rule.store.pull().parameters["count"].tolist() == [0.5, 0, 0.5]
-
-
-@given(order=st.permutations(range(4)), seed=st.integers(0, 1000))
-def test_the_order_of_arrival_does_not_change_a_bit_of_a_synchronous_update(order, seed):
-    gradients = torch.randn(4, 3, generator=torch.Generator().manual_seed(seed)) * torch.logspace(0, 7, 4)[:, None]
-
-    def after(workers):
-        rule = Synchronous(counting_store(), workers=4)
-        for worker in workers:
-            rule.offer(Push(worker, 0, {"count": gradients[worker]}))
-        return rule.store.pull().parameters["count"]
-
-    assert torch.equal(after(order), after(range(4)))
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [{"mode": "both"}, {"mode": "sync", "max_staleness": 1}, {"aggregate": 1}, {"mode": "sync", "aggregate": 0}]
-    + [{"mode": "sync", "workers": 2, "aggregate": 3}, {"max_staleness": -1}],
-)
-def test_a_rule_that_does_not_exist_is_refused(arguments):
-    with pytest.raises(ValueError, match="mode=|aggregate=|max_staleness="):
-        train_in_turns(PROBLEM, optimizer=SGD, **arguments)
 
 
 # --- the problem -----------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ import pytest
 
 from grader.lab.secret_draw import draw_secret, drawing
 from grader.lab.spec import Case, Exercise, Marking
-from grader.marking.mark import mark_submission
+from grader.marking.mark import mark_submission, unasked
 from grader.marking.messages import Messages
 from grader.marking.result_types import Json, Number
 from grader.sandbox import Sandbox, SandboxUnavailable
@@ -347,6 +347,9 @@ def test_no_notebook_no_marks_and_the_reason(lab):
     assert set(states(marks).values()) == {"unreadable"}
     assert "not JSON" in marks.exercise("double").reason
     assert set(states(mark_submission(lab, bytes(10**8), SECRET, UnsafeSandbox)).values()) == {"refused"}
+    assert [(mark.score, mark.max_score) for mark in marks.exercises] == [(0, 3), (0, 2), (0, 1), (0, 4)]
+    free = replace(lab, exercises=[replace(one, points=None) for one in lab.exercises])
+    assert {mark.max_score for mark in unasked(free, "refused", "").exercises} == {0}
 
 
 @pytest.mark.parametrize(("off", "score"), [(0.0, 2), (1e-8, 2), (1e-3, 0), (-1e-5, 0)])

@@ -201,6 +201,71 @@ def test_an_empty_array_of_an_endless_shape_does_not_get_past():
         Array("uint8", (None,) * 4).read(Bytes(struct.pack("<4Q", 0, 2**60, 2**60, 2**60)))
 
 
+@pytest.mark.parametrize(
+    ("kind", "data", "value"),
+    [
+        (Flag(), b"\0", False),
+        (Flag(), b"\1", True),
+        (Flag(), b"\2", None),
+        (Optional_(Flag()), b"\2\1", None),
+        (Text(limit=3), b"\3\0\0\0abc", "abc"),
+        (Text(limit=3), b"\4\0\0\0abcd", None),
+        (Text(), b"\0\0\1\0" + b"x" * 65536, "x" * 65536),
+        (Text(), b"\1\0\1\0" + b"x" * 65537, None),
+        (Json(), b"\0\0\1\0" + b"1" + b" " * 65535, 1),
+        (Json(), b"\1\0\1\0" + b"1" + b" " * 65536, None),
+        (List_(Nothing()), struct.pack("<I", 1000), [None] * 1000),
+        (List_(Nothing()), struct.pack("<I", 1001), None),
+        (Text(), b"\1\0\0\0\xff", None),
+    ],
+)
+def test_what_is_read_keeps_to_its_kind_to_the_byte(kind, data, value):
+    if value is not None:
+        assert kind.read(Bytes(data)) == value
+        return
+    with pytest.raises(Malformed):
+        kind.read(Bytes(data))
+
+
+def test_an_array_is_read_up_to_its_limit_holds_what_its_dtype_can_and_may_be_written_to():
+    small = Array("uint8", (None,), limit=3)
+    back = small.read(Bytes(struct.pack("<Q", 3) + b"abc"))
+    back[0] = 7
+    assert back.tolist() == [7, 98, 99]
+    with pytest.raises(Malformed, match="an array of 4 bytes; the limit is 3"):
+        small.read(Bytes(struct.pack("<Q", 4) + b"abcd"))
+    assert Array("bool", (2,)).read(Bytes(b"\1\0")).tolist() == [True, False]
+    with pytest.raises(Malformed, match="neither 0 nor 1"):
+        Array("bool", (2,)).read(Bytes(b"\1\2"))
+
+
+def test_an_array_may_be_as_large_as_the_limit_says_whatever_its_free_axes():
+    assert Array("uint8", (64 << 20,)).shape == (64 << 20,)
+    assert Array("uint8", (None, 10**12)).shape == (None, 10**12), "the free axis may be 0"
+    for shape in (((64 << 20) + 1,), (1 << 20, 1 << 20)):
+        with pytest.raises(ValueError, match="raise limit"):
+            Array("uint8", shape)
+    with pytest.raises(ValueError, match="the dtypes are bool"):
+        Array("object", (1,))
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        (Array("uint8", (3, None)), "an array of uint8, shape (3, any)"),
+        (Array("uint8", (3,)), "an array of uint8, shape (3,)"),
+        (Array("uint8", ()), "an array of uint8, shape ()"),
+        (Optional_(Tuple_(Integer(), Flag())), "None or (a whole number, True or False)"),
+        (List_(Text()), "a list, each a string"),
+        (Json({"a": [int], "b": (str, None)}), "{'a': a list, each a whole number, 'b': (a string, None)}"),
+        (Json({str: float}), "a dictionary, each value a number"),
+        (Json(), "plain data"),
+    ],
+)
+def test_a_kind_is_told_to_students_in_words(kind, words):
+    assert kind.describe() == words
+
+
 def test_a_case_that_cannot_be_sent_names_the_type_and_the_legal_ones():
     with pytest.raises(TypeError, match="a set can't be sent to the sandbox. Arguments are None, bool"):
         pack({1, 2})

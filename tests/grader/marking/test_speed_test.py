@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from grader.lab.spec import Case, Exercise, Lab, Marking, Race
-from grader.marking.questions import Answer
+from grader.marking.questions import Answer, Stopped
 from grader.marking.result_types import Integer, Number
 from grader.marking.speed_test import race
 from grader.sandbox import Sandbox
@@ -62,6 +62,63 @@ def test_a_race_is_lost_by_an_answer_a_thousandth_off(monkeypatch):
 
     assert run(lambda x: x / 3 * (1 + 1e-8)) is None
     assert "is wrong" in run(lambda x: x / 3 * (1 + 1e-3))
+
+
+class Racing(Timed):
+    """Stands for one side, whose laps take these seconds, one after another; `made`: what each was made of."""
+
+    made: list
+
+    def __init__(self, lab, cells, sandbox, seconds):
+        self.laps, self.answer = self.sides[cells[0]]
+        self.made.append((cells, lab.files, seconds))
+
+    def ask(self, exercise, case):
+        answer = self.answer(*case.arguments)
+        return answer if isinstance(answer, Answer) else Answer("value", answer, seconds=self.laps.pop(0))
+
+
+def ran(monkeypatch, mine, reference, answer=lambda n: n, wanted=lambda n: n, by=None, tries=2, **stated):
+    ratio = Race("reference", times=4, chain=lambda draw, n: Case((n + 1,)), rounds=2, tries=tries)
+    exercise = Marking(Exercise("fast", list, **(stated or {"expected": wanted})), Integer(), race=ratio, seconds=5.0)
+    Racing.sides, Racing.made = {"mine": (list(mine), answer), "reference": (list(reference), wanted)}, []
+    monkeypatch.setattr("grader.marking.speed_test.SandboxedSubmission", Racing)
+    return race(Lab("lab", (), files=("board",)), ["mine"], exercise, Case((0,)), None, np.random.default_rng(0), by)
+
+
+def test_each_sides_quickest_lap_counts_and_there_is_a_second_try(monkeypatch):
+    assert ran(monkeypatch, [9, 0.25], [1, 9, 9, 9]) is None, "four times exactly"
+    assert ran(monkeypatch, [9, 9, 9, 0.25], [9] * 5 + [1]) is None
+    told = ran(monkeypatch, [0.5, 0.75, 0.5, 0.75], [1, 9] * 3)
+    assert told == "it is 2 times as fast as the reference; 4 times is asked for"
+    sides = [(cells, files) for cells, files, _ in Racing.made]
+    assert sides == [(["reference"], ()), (["mine"], ("board",))] * 2 + [(["reference"], ())]
+    assert {seconds for *_, seconds in Racing.made} == {2 * 5.0}, "as long as the questions of a race may take"
+
+
+def test_what_is_no_value_or_has_a_judge_is_judged(monkeypatch):
+    class Judge:
+        def problem(self, exercise, case, got):
+            return None if got.value == 7 else f"{got.kind} {got.text}"
+
+    def lost(answer, **stated):
+        return ran(monkeypatch, [0.1] * 4, [1] * 6, answer, by=Judge(), **stated)
+
+    assert lost(lambda n: Answer("raised", text="KeyError")) == "in the race, raised KeyError"
+    for stated in ({"judge": lambda case, got: None}, {"accepts": lambda got, n: True}):
+        assert lost(lambda n: 7, **stated) is None
+        assert lost(lambda n: 8, **stated).startswith("in the race, value")
+    assert lost(lambda n: n + 1) == "in the race, fast(0) is wrong: expected 0"
+
+
+def test_a_reference_that_gives_no_value_or_ends_is_the_labs_mistake(monkeypatch):
+    def stops(n):
+        raise Stopped("crashed", "gone")
+
+    with pytest.raises(RuntimeError, match="the race's reference stopped: gone"):
+        ran(monkeypatch, [1] * 4, [1] * 6, wanted=stops)
+    with pytest.raises(RuntimeError, match="the race's reference gave no value: raised, KeyError"):
+        ran(monkeypatch, [1] * 4, [1] * 6, wanted=lambda n: Answer("raised", text="KeyError"))
 
 
 #: `busy(share)`: that share of the reference's work; it is counted in processor seconds, not in what a clock says.

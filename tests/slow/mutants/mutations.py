@@ -52,9 +52,20 @@ def mutations_of(root: Path, file: str) -> Iterator[Mutation]:
         operator, occurrence = get_operator(f"core/{name}")(), 0
         for node in nodes:
             for start, end in operator.mutation_positions(node):
-                if not _is_for_mypy(node) and not (name == "ExceptionReplacer" and _is_dotted(node, start, end)):
+                if not (_is_for_mypy(node) or _is_unseen(node, name, start, end)):
                     yield Mutation(file, name, occurrence, start[0])
                 occurrence += 1
+
+
+def _is_unseen(node, name, start, end):
+    """Whether no test can see a bug there, whatever the code."""
+    if name == "ExceptionReplacer":
+        return _is_dotted(node, start, end)
+    if name == "NumberReplacer":  # a second more or less in a limit of ten seconds and more, which are floats here
+        return node.type == "number" and "." in node.value and float(node.value) >= 10
+    if name == "ReplaceTrueWithFalse":  # mypy sees who sets a frozen field; strict is said of what is of one length
+        return node.parent.type == "argument" and node.parent.children[0].value in ("frozen", "strict")
+    return False
 
 
 def _is_dotted(node, start, end):

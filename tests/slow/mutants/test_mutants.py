@@ -71,6 +71,15 @@ def test_a_handler_of_a_plain_name_is_a_place_for_a_bug_and_one_of_a_dotted_name
     ]
 
 
+def test_what_no_test_can_see_is_no_place_for_a_bug(tmp_path):
+    code = (
+        "LIMIT = 60.0\nPAUSE = 0.5\nMOST = 60\n\n\n@dataclass(frozen=True)\nclass One:\n    f(strict=True, deep=True)\n"
+    )
+    (tmp_path / "code.py").write_text(code)
+    found = [mutation.told(code).splitlines()[2].strip("+ ") for mutation in mutations_of(tmp_path, "code.py")]
+    assert found == ["f(strict=True, deep=False)", "PAUSE = 1.5", "PAUSE = -0.5", "MOST = 61", "MOST = 59"]
+
+
 def test_every_room_has_files_and_tests():
     for room in ROOMS.values():
         assert room.files(ROOT) and all((ROOT / tests).exists() for tests in room.tests)

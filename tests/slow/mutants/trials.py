@@ -53,7 +53,7 @@ class Trials:
     def __init__(self, root: Path, room: Room) -> None:
         self._room = room
         self._folder = Path(tempfile.mkdtemp(prefix="mutants-"))
-        self._limit, self._test_limit, self._seconds, self._planted = 1200.0, 300.0, {}, 0
+        self._limit, self._seconds, self._planted = 1200.0, {}, 0
         listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", "-z"], cwd=root, stdout=-1, check=True)
         for name in filter(None, listed.stdout.decode().split("\0")):
             if (root / name).is_file():  # a file may be removed and not committed
@@ -73,7 +73,6 @@ class Trials:
         verdict = self._run()
         self._seconds = json.loads((self._folder / "seconds.json").read_text()) if verdict.state == "survived" else {}
         self._limit = 60 + 3 * verdict.seconds
-        self._test_limit = 20 + 5 * max(self._seconds.values(), default=0)  # a bug may make a test wait for ever
         return verdict
 
     def with_bug(self, mutation: Mutation) -> Verdict:
@@ -118,8 +117,7 @@ class Trials:
             for name in [name for name in sys.modules if name.split(".")[0] in OURS]:
                 del sys.modules[name]
             importlib.invalidate_caches()
-            options = [*OPTIONS, f"--timeout={self._test_limit}", *self._room.tests]
-            code = pytest.main(options, plugins=[_QuickestFirst(self._seconds, self._folder)])
+            code = pytest.main([*OPTIONS, *self._room.tests], plugins=[_QuickestFirst(self._seconds, self._folder)])
         except BaseException:
             traceback.print_exc()
         finally:
@@ -138,6 +136,8 @@ class _QuickestFirst:
         files = {}
         for item in items:
             files[item.path] = files.get(item.path, 0) + self._before.get(item.nodeid, 0)
+        for item in items if self._before else ():  # a bug may make a test wait for ever
+            item.add_marker(pytest.mark.timeout(30 + 5 * self._before.get(item.nodeid, 0)), append=False)
         items.sort(key=lambda item: (files[item.path], str(item.path), self._before.get(item.nodeid, 0)))
 
     def pytest_runtest_logreport(self, report):

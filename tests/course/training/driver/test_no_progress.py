@@ -97,6 +97,7 @@ def lose_worker(addresses, times):
     """Join as worker 1, take the parameters and leave, so many times."""
     for _ in range(times):
         handshake = {"role": "worker", "worker": 1, "token": addresses.token, "session": str(uuid.uuid4())}
+        handshake |= {"incarnation": 0, "attempt": 1}
         with closing(connect(addresses.endpoints[0], handshake, patience=60)) as channel:
             channel.send("JOIN")
             channel.receive()

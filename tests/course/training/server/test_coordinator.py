@@ -76,7 +76,7 @@ def test_the_last_step_ends_it_and_its_record_says_who_when_and_how(clock):
     assert (status["version"], status["seconds"], status["live"], status["ended"]["why"]) == (2, 3.0, [0], "steps")
     assert (status["sent"], status["acknowledged"], status["applied"]) == ({0: 2}, {0: 1}, {0: 2})
     push_after = status["applied"]
-    one.push(slot, 3, 0.0, {"w": torch.ones(1)})
+    one.push(slot, 3, 0.0, {"w": torch.ones(1)}, 0)
     assert one.poll(0)[0]["applied"] == push_after and one.store.version == 2
 
 
@@ -103,12 +103,12 @@ def test_a_push_that_cannot_be_applied_ends_the_training_on_either_sort_of_shard
     one = shard()
     slot = join(one, 0)
     one.slots.wait(slot, None)
-    one.push(slot, 1, 0.0, {"w": value})
-    follower, reports = Follower(store(), TrainingSettings("async", 1, 10)), []
+    one.push(slot, 1, 0.0, {"w": value}, 0)
+    follower, reports = Follower(store(), TrainingSettings("async", 1, 10), 0), []
     follower.report = reports.append
     own = follower.join(0, "s0", {"w": torch.zeros(1)}, 1)
     own.version = 0
-    follower.push(own, 1, 0.0, {"w": value})
+    follower.push(own, 1, 0.0, {"w": value}, 0)
     for found in (one.slots.ended, *reports):
         assert {**found, "text": found["text"][: len(told["text"])]} == told
     assert one.store.version == 0 and len(reports) == 1
@@ -147,6 +147,22 @@ def test_a_worker_that_is_lost_five_times_without_an_update_ends_the_training():
         one.leave(slot, "exit 1")
     assert one.slots.ended["why"] == "stuck" and one.slots.ended["worker"] == 0
     assert one.slots.ended["text"].endswith("exit 1 (after step 1)")
+
+
+def test_a_worker_that_is_lost_before_its_first_parameters_is_not_counted_and_one_at_version_0_is():
+    one = shard(workers=2)
+    for attempt in range(9):
+        one.leave(join(one, 0, attempt=attempt), "exit 1")
+    assert one.slots.ended is None
+    first = one.poll(0)[0]["events"][0]
+    assert first == (0.0, "worker lost", 0, 0, "exit 1"), "time begins with the training"
+    join(one, 1)
+    for attempt in range(5):
+        assert one.slots.ended is None
+        slot = join(one, 0, attempt=9 + attempt)
+        one.slots.wait(slot, None)
+        one.leave(slot, "exit 1")
+    assert one.slots.ended["why"] == "stuck"
 
 
 def test_who_does_not_join_in_time_is_named(clock):
@@ -192,11 +208,13 @@ def test_an_optimiser_that_raises_ends_the_training_with_its_words_on_either_sor
     slot = join(one, 0)
     push(one, slot)
     assert one.slots.ended["why"] == "error" and "the optimiser raised" in one.slots.ended["text"]
+    status = one.poll(0)[0]
+    assert (status["applied"], status["dropped"], status["degraded"]) == ({0: 0}, {0: 0}, 0)
     with pytest.raises(ValueError, match="the optimiser failed in update 1, which may be half made: .*mine"):
         one.store.pull()
-    follower, reports = Follower(store(partial(Broken, lr=1.0)), TrainingSettings("async", 1, 10)), []
+    follower, reports = Follower(store(partial(Broken, lr=1.0)), TrainingSettings("async", 1, 10), 0), []
     follower.report = reports.append
-    follower.push(follower.join(0, "s0", {"w": torch.zeros(1)}), 1, 0.0, {"w": torch.ones(1)})
+    follower.push(follower.join(0, "s0", {"w": torch.zeros(1)}, 1), 1, 0.0, {"w": torch.ones(1)}, 0)
     follower.follow(Entry(1, used=(PushId(0, "s0", 1),)))
     assert reports[1]["why"] == "error" and reports[1] == follower.slots.ended
 
@@ -234,13 +252,13 @@ def test_a_follower_keeps_the_newest_copy_until_it_is_taken_and_says_when_none_c
     assert follower.wait_for_cut(2, 0).incarnation == 2
     with pytest.raises(TimeoutError):
         follower.wait_for_cut(2, 0)
-    assert follower.poll() == ({"version": 0, "incarnation": 2, "ended": None}, [])
+    assert follower.poll(0, 0) == ({"version": 0, "incarnation": 2, "ended": None}, [])
     follower.follow(Entry(0, ended={"why": "steps", "text": "", "worker": 4}))
-    assert follower.poll()[0]["ended"] == {"why": "steps", "text": "", "worker": 4}
+    assert follower.poll(0, 0)[0]["ended"] == {"why": "steps", "text": "", "worker": 4}
 
 
 def test_a_follower_that_is_at_another_version_or_lacks_a_part_says_so():
-    follower = Follower(store(), TrainingSettings("async", 2, 10))
+    follower = Follower(store(), TrainingSettings("async", 2, 10), 0)
     with pytest.raises(ValueError, match="shard 0 is at version 3, this shard at 0"):
         follower.follow(Entry(3))
     with pytest.raises(ValueError, match="a push that never came here"):
@@ -250,20 +268,20 @@ def test_a_follower_that_is_at_another_version_or_lacks_a_part_says_so():
 
 
 def test_a_follower_tells_of_parts_and_of_lost_connections_once_shard_0_has_come():
-    follower, reports = Follower(store(), TrainingSettings("async", 2, 10)), []
+    follower, reports = Follower(store(), TrainingSettings("async", 2, 10), 0), []
     slot = follower.join(0, "s", {"w": torch.zeros(1)}, 1)
     with pytest.raises(ConnectionError, match="shard 0 has not come yet"):
-        follower.push(slot, 1, 0.0, {"w": torch.ones(1)})
-    follower.leave(follower.join(1, "t", {"w": torch.zeros(1)}, 1), "left")  # to nobody yet
+        follower.push(slot, 1, 0.0, {"w": torch.ones(1)}, 0)
+    follower.leave(follower.join(1, "t", {"w": torch.zeros(1)}, 1), "left", False)  # to nobody yet
     follower.report = reports.append
     newer = follower.join(0, "s", {"w": torch.zeros(1)}, 2)
-    follower.push(slot, 2, 0.0, {"w": torch.ones(1)})
-    follower.leave(slot, "late")
+    follower.push(slot, 2, 0.0, {"w": torch.ones(1)}, 0)
+    follower.leave(slot, "late", False)
     assert reports == [], "a newer connection has its place"
-    follower.push(newer, 2, 0.0, {"w": torch.ones(1)})
-    follower.leave(newer, "killed")
+    follower.push(newer, 2, 0.0, {"w": torch.ones(1)}, 0)
+    follower.leave(newer, "killed", False)
     assert reports == [PushId(0, "s", 2), {"left": newer.connection}]
     last = follower.join(0, "s", {"w": torch.zeros(1)}, 3)
     follower.end("closed")
-    follower.leave(last, "stopped")
+    follower.leave(last, "stopped", False)
     assert len(reports) == 2, "after the end nobody is lost"

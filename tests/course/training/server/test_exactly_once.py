@@ -118,6 +118,7 @@ def test_a_worker_that_was_frozen_is_counted_out_and_goes_on_with_its_session_wh
 def joined(addresses, worker, session="silent"):
     """A worker that joins and then says nothing, as one that was frozen."""
     handshake = {"role": "worker", "worker": worker, "token": addresses.token, "session": session}
+    handshake |= {"incarnation": 0, "attempt": 1}
     channel = connect(addresses.endpoints[0], handshake, patience=5)
     channel.send("JOIN")
     return channel

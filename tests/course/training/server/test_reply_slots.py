@@ -1,5 +1,6 @@
 """Reply slots: one a worker, for one connection of it, answered from the entry on that names the connection."""
 
+import threading
 from contextlib import ExitStack
 from functools import partial
 
@@ -7,6 +8,7 @@ import pytest
 import torch
 
 from course.training import ParameterServer
+from course.training.server import reply_slots as module
 from course.training.server.reply_slots import ReplySlot, ReplySlots
 from course.training.server.update_log import Entry, PushId
 
@@ -109,3 +111,26 @@ def test_while_nothing_is_decided_a_heartbeat_goes_out(store, locked):
         slots.answer(Entry(1, joined=(mine.connection,)), store)
 
     assert slots.wait(mine, beat) == 1 and beats == [None]
+
+
+def test_while_the_shard_is_busy_with_its_lock_a_heartbeat_goes_out(store, monkeypatch):
+    monkeypatch.setattr(module, "WIRE_HEARTBEAT_EVERY", 0.01)
+    slots, mine, beats, held, free = ReplySlots(1), slot(0), [], threading.Event(), threading.Event()
+
+    def work():
+        with slots.changed:
+            slots.occupy(mine)
+            held.set()
+            free.wait(60)
+            slots.answer(Entry(1, joined=(mine.connection,)), store)
+
+    working = threading.Thread(target=work)
+    working.start()
+    held.wait(60)
+
+    def beat():
+        beats.append(mine.answered)
+        free.set()
+
+    assert slots.wait(mine, beat) == 1 and beats[0] is None
+    working.join(60)

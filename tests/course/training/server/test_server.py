@@ -25,7 +25,7 @@ from tests.helpers.shards_here import FOREVER, PROBLEM, SGD, connected, ended, s
 from tests.helpers.shells import eventually
 
 DTYPES = [torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.int64, torch.uint8]
-TOKEN = {"token": "token"}
+TOKEN = {"token": "token", "incarnation": 0, "session": "s", "attempt": 1, "term": 0}
 
 
 def keys():
@@ -138,6 +138,9 @@ def test_a_foreign_certificate_is_not_let_in():
         ({"role": "worker", "worker": 0, "incarnation": 3}, "incarnation 0 .* belongs to incarnation 3"),
         ({"role": "worker", "worker": 0, "course": "0.0.1"}, r"course 0\.0\.1\. Use one version"),
         ({"role": "driver", "term": "high"}, "term"),
+        ({"role": "driver", "term": -1}, "a driver of term 0 leads this training now; term -1 is over"),
+        ({"role": "worker", "worker": 0, "session": 5}, "a worker's session is a text, its attempt a number"),
+        ({"role": "worker", "worker": 0, "attempt": "1"}, "a worker's session is a text, its attempt a number"),
     ],
 )
 def test_who_does_not_belong_is_refused_with_a_reason(handshake, words, caplog):

@@ -65,13 +65,13 @@ def coordinator(workers, mode="async"):
     """Shard 0 without others, whose parameter counts pushes by worker; and the slots of its joined workers."""
     store = ParameterServer({"count": torch.zeros(workers)}, partial(torch.optim.SGD, lr=1.0))
     shard = Coordinator(store, TrainingSettings(mode, workers, 10**6), 0, None, others=0)
-    return shard, [shard.join(worker, f"s{worker}", {"count": torch.zeros(workers)}) for worker in range(workers)]
+    return shard, [shard.join(worker, f"s{worker}", {"count": torch.zeros(workers)}, 1) for worker in range(workers)]
 
 
 def pushed(shard, slot, sequence):
     """Push for the slot's worker, once it is answered; return the version it is answered with."""
     shard.slots.wait(slot, None)
-    shard.push(slot, sequence, 0.0, {"count": -torch.eye(len(slot.into["count"]))[slot.worker]})
+    shard.push(slot, sequence, 0.0, {"count": -torch.eye(len(slot.into["count"]))[slot.worker]}, 0)
     return slot.answered
 
 
@@ -91,7 +91,7 @@ def test_a_number_that_a_broken_connection_left_open_counts_once_on_the_next():
     shard, (slot,) = coordinator(1)
     pushed(shard, slot, 1)
     again = shard.join(0, "s0", {"count": torch.zeros(1)}, attempt=2)
-    shard.push(slot, 1, 0.0, {"count": -torch.ones(1)})  # what was on its way comes after all
+    shard.push(slot, 1, 0.0, {"count": -torch.ones(1)}, 0)  # what was on its way comes after all
     assert pushed(shard, again, 1) == 1 and pushed(shard, again, 2) == 2
     assert shard.poll(0)[0]["applied"] == {0: 2}
 
@@ -106,7 +106,7 @@ def test_in_a_synchronous_step_a_dead_workers_push_counts_and_is_asked_of_nobody
     status, _ = shard.poll(0)
     assert status["applied"] == {0: 1, 1: 1, 2: 1} and status["degraded"] == 0
     assert shard.store.pull().parameters["count"].tolist() == pytest.approx([1 / 3] * 3)
-    again = shard.join(2, "next life", {"count": torch.zeros(3)})
+    again = shard.join(2, "next life", {"count": torch.zeros(3)}, 1)
     assert again.answered == 1 and again.taken == 0
     for slot, sequence in ((again, 1), (slots[0], 2), (slots[1], 2)):
         pushed(shard, slot, sequence)
@@ -154,7 +154,7 @@ class Play:
         self.names = spread(self.initial, count)
         stores = [ParameterServer({n: self.initial[n] for n in names}, self.optimizer) for names in self.names]
         self.shards = [Recorded(stores[0], told, 0, None, others=count - 1)]
-        self.shards += [Follower(store, told) for store in stores[1:]]
+        self.shards += [Follower(store, told, 0) for store in stores[1:]]
         self.links = [Far(follower) for follower in self.shards[1:]]
         self.order, self.store = [], ParameterServer(self.initial, self.optimizer)
         self.versions = [self.store.pull().parameters]
@@ -215,7 +215,7 @@ class Play:
         worker, slots, push, missing = self.late
         for number in missing:
             part = {name: self.gradients[push][name] for name in self.names[number]}
-            self.shards[number].push(slots[number], push.sequence, 0.0, part)
+            self.shards[number].push(slots[number], push.sequence, 0.0, part, 0)
         self.late = (None, None, None, set())
 
     def again(self, worker):
@@ -232,7 +232,7 @@ class Play:
         gradients = self.gradients.get(push) or next(iter(self.gradients.values()))
         part = {name: gradients[name] for name in self.names[number]}
         slot = self.slots[worker][number]
-        self.shards[number].push(slot, push.sequence, 0.0, part)
+        self.shards[number].push(slot, push.sequence, 0.0, part, 0)
 
     def deliver(self, link, report):
         if link >= len(self.links):

@@ -38,6 +38,7 @@ def test_counts_add_up_a_workers_sessions_and_believe_the_larger_of_what_was_sai
     table.note_reported("a", 5, 2)
     table.note_reported("a", 4, 1)
     table.note_reported("b", 1, 1)
+    table.note_reported("c", 0, 0)
     assert {name: dict(count) for name, count in table.counts().items()} == {
         "sent": {0: 5 + 2, 1: 0},
         "acknowledged": {0: 2 + 1, 1: 0},

@@ -31,7 +31,7 @@ def pattern_file(name: str) -> Path:
     """Return the path of the file that holds the pattern called `name`."""
     names = pattern_names()
     if name not in names:
-        near = difflib.get_close_matches(str(name), names, n=1, cutoff=0)[0]
+        (near,) = difflib.get_close_matches(str(name), names, n=1, cutoff=0)
         raise ValueError(f"pattern({name!r}): the patterns are {', '.join(names)}.\nNearest: pattern({near!r}).")
     return _FOLDER / f"{name}.rle"
 
@@ -165,13 +165,8 @@ def _rle_text(board, rule):
         text = "".join("o" if cell else "b" for cell in row).rstrip("b")
         rows.append(re.sub(r"(.)\1+", lambda run: f"{len(run[0])}{run[1]}", text))
     body = re.sub(r"\$\$+", lambda run: f"{len(run[0])}$", "$".join(rows).rstrip("$")) + "!"
-    pieces, line = [], ""
-    for piece in re.findall(r"\d*[bo$!]", body):
-        if len(line) + len(piece) > 70:  # the format's own limit
-            pieces.append(line)
-            line = ""
-        line += piece
-    return f"x = {width}, y = {height}, rule = {rule}\n" + "\n".join([*pieces, line]) + "\n"
+    lines = re.findall(r".{0,69}[bo$!]", body)  # 70 characters are the format's own limit; no count leaves its sign
+    return "\n".join([f"x = {width}, y = {height}, rule = {rule}", *lines, ""])
 
 
 def _cells_text(board, rule):

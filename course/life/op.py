@@ -53,7 +53,8 @@ def reference_step(board: torch.Tensor, rule: str | Rule = "B3/S23", wrap: bool 
 def neighbours(cell: tuple[int, int], height: int, width: int, wrap: bool = True) -> list[tuple[int, int]]:
     """Return the list of the cells around `cell`: eight on a torus, fewer at the edges of a board that doesn't wrap."""
     row, column = cell
-    around = [(row + dr, column + dc) for dr in (-1, 0, 1) for dc in (-1, 0, 1) if (dr, dc) != (0, 0)]
+    block = [(r, c) for r in (row - 1, row, row + 1) for c in (column - 1, column, column + 1)]
+    around = [place for place in block if place != (row, column)]
     if wrap:
         return [(r % height, c % width) for r, c in around]
     return [(r, c) for r, c in around if 0 <= r < height and 0 <= c < width]

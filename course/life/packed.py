@@ -13,13 +13,10 @@ from course.life.sums import Scratch, advance
 
 GENERATIONS_A_PASS = 8  # ghost cells are computed twice, but a pass copies the board
 TILE_ROWS, TILE_COLUMNS = 128, 1024  # small enough for the processor's cache, large enough for torch's threads
-_NOT_SIGN = (1 << 63) - 1
 
 
 def packed(board: torch.Tensor, generations: int, rule: Rule, wrap: bool) -> torch.Tensor:
     """Return `board` after `generations`; falls back to the `roll` engine where the layout doesn't fit the board."""
-    if generations == 0:
-        return board
     if lanes(board.shape[0]) < lanes(board.shape[1]):
         # Life doesn't know rows from columns, so the side that divides better is cut into bands.
         return packed(board.T, generations, rule, wrap).T.contiguous()
@@ -50,8 +47,8 @@ def pack(board: torch.Tensor) -> torch.Tensor:
     """Return the words of `board`: `torch.int64` (H / L, W) on the CPU."""
     height, width = board.shape
     bands = pad(board.cpu().reshape(lanes(height), -1), (0, 0, 0, 64 - lanes(height))).view(8, 8, -1)
-    eighths = bands[:, 0].clone()  # byte k of every word holds bands 8k to 8k + 7
-    for bit in range(1, 8):
+    eighths = torch.zeros_like(bands[:, 0])  # byte k of every word holds bands 8k to 8k + 7
+    for bit in range(8):
         eighths |= bands[:, bit] << bit
     # the lowest byte of a word comes first in memory, as on every machine torch supports
     return eighths.T.reshape(-1).view(torch.int64).view(-1, width)
@@ -65,58 +62,45 @@ def unpack(words: torch.Tensor, count: int) -> torch.Tensor:
 
 
 def run_words(words: torch.Tensor, generations: int, rule: Rule, wrap: bool, count: int) -> torch.Tensor:
-    """Advance the packed board `words` (changed in place) and return it.
+    """Advance the packed board `words` (changed in place) and return it; bits that hold no band end up meaningless.
 
     Each pass surrounds the board with `k` ghost cells, copies of what lies beyond the edge, and computes `k`
     generations before it looks at the edges again: wrong values creep in from the rim by one cell a generation and stop
     short of the board. A board that doesn't wrap must have its outside killed every time, so there k is 1.
     """
-    longest = max(1, min(GENERATIONS_A_PASS, words.shape[0] // 4))  # a flat board would be mostly ghosts
+    longest = max(1, min(GENERATIONS_A_PASS, min(words.shape) // 4))  # a flat board would be mostly ghosts
     scratch = Scratch()
     while generations:
         k = min(generations, longest) if wrap else 1
         around = with_ghosts(words, k, wrap, count)
-        for row in range(0, words.shape[0], TILE_ROWS):
+        for row in range(0, len(words), TILE_ROWS):
             for column in range(0, words.shape[1], TILE_COLUMNS):
                 own = words[row : row + TILE_ROWS, column : column + TILE_COLUMNS]
                 height, width = own.shape
-                tile = around[row : row + height + 2 * k, column : column + width + 2 * k].contiguous()
+                tile = around[row : row + height + 2 * k, column : column + width + 2 * k]
+                tile = tile.clone(memory_format=torch.contiguous_format)  # its rim is the next tile's: never in place
                 advance(tile, k, rule, scratch)
-                own.copy_(tile[k : k + height, k : k + width])
-        if count < 64:
-            words &= (1 << count) - 1  # what moved into the unused bits must not come back
+                own.copy_(tile[k:-k, k:-k])
         generations -= k
     return words
 
 
 def with_ghosts(words: torch.Tensor, k: int, wrap: bool, count: int) -> torch.Tensor:
-    """Return `words` with `k` more rows above and below and `k` more columns left and right: (R + 2k, W + 2k)."""
-    rows, columns = words.shape
-    above = [_row_beyond(words, row, wrap, count) for row in range(-k, 0)]
-    below = [_row_beyond(words, row, wrap, count) for row in range(rows, rows + k)]
-    tall = torch.cat([*above, words, *below])
-    if not wrap:
-        return pad(tall, (k, k))
-    beside = torch.arange(-k, columns + k) % columns
-    return tall[:, beside] if k > columns else torch.cat([tall[:, -k:], tall, tall[:, :k]], dim=1)
+    """Return `words`, (R, W), with `k` more rows above and below and `k` more columns left and right: (R + 2k, W + 2k).
+
+    `k` is at most R and W: beyond the first row of a band lie the last rows of the band before it, and so on.
+    """
+    tall = torch.cat([_of_the_band_before(words[-k:], wrap, count), words, _of_the_band_after(words[:k], wrap, count)])
+    return torch.cat([tall[:, -k:], tall, tall[:, :k]], dim=1) if wrap else pad(tall, (k, k))
 
 
-def _row_beyond(words, row, wrap, count):
-    """Return row `row` of words, where rows before 0 and from R on are another band's: the same words, bits moved."""
-    bands, inside = divmod(row, words.shape[0])
-    found = words[inside : inside + 1]
-    return _rotate(found, bands % count, count) if wrap else _shift(found, bands)
+def _of_the_band_before(words, wrap, count):
+    """Return `words` with bit j - 1 in place of bit j; in place of bit 0 the last band's, or none."""
+    moved = words << 1
+    return moved | (words >> (count - 1)) & 1 if wrap else moved
 
 
-def _rotate(words, by, count):
-    """Return `words` with bit j + `by` (mod `count`) in place of bit j."""
-    if by == 0:
-        return words
-    return _shift(words, by) | _shift(words, by - count)
-
-
-def _shift(words, by):
-    """Return `words` with bit j + `by` in place of bit j and zeros where there is none; 64 bits without a sign."""
-    if by < 0:
-        return words << -by if by > -64 else torch.zeros_like(words)
-    return (words >> by) & (_NOT_SIGN >> (by - 1)) if by else words
+def _of_the_band_after(words, wrap, count):
+    """Return `words` with bit j + 1 in place of bit j; in place of the last band's bit 0, or none."""
+    moved = (words >> 1) & ((1 << (count - 1)) - 1)  # neither the sign nor what lies beyond the last band moves in
+    return moved | (words & 1) << (count - 1) if wrap else moved

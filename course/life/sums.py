@@ -6,6 +6,7 @@ from torch import bitwise_and, bitwise_or, bitwise_xor
 from course.life.rule import Rule
 
 CONWAY = Rule.parse("B3/S23")
+INNER = slice(1, -1)  # the words that have one to the left and one to the right
 
 
 class Scratch:
@@ -16,7 +17,7 @@ class Scratch:
 
     def take(self, size: int) -> list[torch.Tensor]:
         """Return six vectors of `size` words; what they hold is left over from before."""
-        if not self._buffers or self._buffers[0].numel() < size:
+        if all(len(buffer) < size for buffer in self._buffers):  # so too if there are none yet
             self._buffers = [torch.empty(size, dtype=torch.int64) for _ in range(6)]
         return [buffer[:size] for buffer in self._buffers]
 
@@ -28,11 +29,10 @@ def advance(tile: torch.Tensor, generations: int, rule: Rule, scratch: Scratch) 
     first is then the last of the row above: wrong, but on the rim.
     """
     width = tile.shape[1]
-    flat = tile.view(-1)
     one_generation = _conway if rule == CONWAY else _any_rule
     for generation in range(generations):
-        rim = generation * width  # meaningless already
-        one_generation(flat[rim : flat.numel() - rim], width, rule, scratch)
+        rows = tile[generation : -generation or None]  # without the rim that is meaningless already
+        one_generation(rows.view(-1), width, rule, scratch)
 
 
 def _any_rule(flat, width, rule, scratch):
@@ -42,12 +42,12 @@ def _any_rule(flat, width, rule, scratch):
     column_1, column_2 = pair_1 ^ here, pair_2 | (pair_1 & here)
 
     # ones: left column, right column, and the pair above and below the cell itself
-    left, right, middle = column_1[:-2], column_1[2:], pair_1[1:-1]
+    left, right, middle = column_1[:-2], column_1[2:], pair_1[INNER]
     plane_1 = left ^ right ^ middle
     carry = (left & right) | ((left ^ right) & middle)
 
     # twos: the same three, and the carry; two pairs of twos make eight
-    left, right, middle = column_2[:-2], column_2[2:], pair_2[1:-1]
+    left, right, middle = column_2[:-2], column_2[2:], pair_2[INNER]
     sides, centre = left ^ right, middle ^ carry
     plane_2 = sides ^ centre
     plane_4 = (left & right) ^ (middle & carry) ^ (sides & centre)
@@ -76,7 +76,7 @@ def _conway(flat, width, rule, scratch):
     bitwise_and(pair_1, here, out=column_2)
     bitwise_or(column_2, pair_2, out=column_2)
 
-    left, right, middle, sides, carry = column_1[:-2], column_1[2:], pair_1[1:-1], sides[1:-1], carry[1:-1]
+    left, right, middle, sides, carry = column_1[:-2], column_1[2:], pair_1[INNER], sides[INNER], carry[INNER]
     bitwise_xor(left, right, out=sides)
     bitwise_and(left, right, out=carry)
     odd = left  # from here on the left column's ones are not needed: their place is
@@ -84,7 +84,7 @@ def _conway(flat, width, rule, scratch):
     bitwise_and(sides, middle, out=sides)
     bitwise_or(carry, sides, out=carry)
 
-    left, right, middle, more = column_2[:-2], column_2[2:], pair_2[1:-1], pair_1[1:-1]
+    left, right, middle, more = column_2[:-2], column_2[2:], pair_2[INNER], pair_1[INNER]
     two = sides
     bitwise_xor(left, right, out=two)
     bitwise_and(left, right, out=more)

@@ -11,7 +11,7 @@ def conv(board: torch.Tensor, generations: int, rule: Rule, wrap: bool) -> torch
     kernel = torch.tensor([[1.0, 1, 1], [1, 0, 1], [1, 1, 1]], device=board.device)[None, None]
     for _ in range(generations):
         around = pad(board[None, None].float(), (1, 1, 1, 1), mode="circular" if wrap else "constant")
-        board = _decide(board, conv2d(around, kernel)[0, 0], rule)
+        board = _decide(board, conv2d(around, kernel).view(board.shape), rule)
     return board
 
 

@@ -70,7 +70,8 @@ def _joined(join, results, associative):
     while len(pieces) > 1:
         left_over = pieces[-1:] if len(pieces) % 2 else []
         pieces = [join(*pair) for pair in zip(pieces[::2], pieces[1::2], strict=False)] + left_over
-    return pieces[0][2]
+    ((_, _, result),) = pieces
+    return result
 
 
 def _named(reducer):
@@ -95,20 +96,24 @@ def _map_here(mapper, parts):
 def _map_on(executor, mapper, parts, timeout):
     futures = []
     try:
-        for part in parts:
-            futures.append(executor.submit(mapper, part))
+        _submit(executor, mapper, parts, futures)
         _wait(futures, mapper, parts, timeout)
         return [future.result() for future in futures]
-    except RuntimeError as error:
-        if isinstance(error, PartError) or len(futures) == len(parts):
-            raise
-        raise RuntimeError(
-            f"map_reduce(executor={type(executor).__name__}): it took {len(futures)} of {len(parts)} parts, then said: "
-            f"{error}. If it is closed, open a new one; executor=None runs the parts here."
-        ) from error
     finally:
         for future in futures:  # does nothing to those that are done; matters on an error and on Ctrl-C
             future.cancel()
+
+
+def _submit(executor, mapper, parts, futures):
+    """Submit the parts one by one, and add the future of each to `futures` at once: on an error they are cancelled."""
+    for part in parts:
+        try:
+            futures.append(executor.submit(mapper, part))
+        except RuntimeError as error:
+            raise RuntimeError(
+                f"map_reduce(executor={type(executor).__name__}): it took {len(futures)} of {len(parts)} parts, then "
+                f"said: {error}. If it is closed, open a new one; executor=None runs the parts here."
+            ) from error
 
 
 def _wait(futures, mapper, parts, timeout):

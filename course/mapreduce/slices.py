@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 from numbers import Integral
 from typing import Any
 
@@ -35,9 +36,10 @@ def mean(data: Any, parts: int | Sequence[int] = 1, executor: Executor | None = 
     `data`; slices of unequal size count by their size, an empty one not at all. `executor` as for `map_reduce`: each
     slice is sent to where it is added up, and two numbers come back.
 
-    Floats are added in float64, so float32 data near 10⁸ keeps its noise; integers are added exactly. A nan gives nan,
-    an inf gives inf, inf with -inf gives nan; a sum past 1.8e308 is inf. Raises ValueError for no numbers and for
-    parts that don't fit, TypeError for data that aren't real numbers.
+    Floats are added in float64, so float32 data near 10⁸ keeps its noise, and the sums of the slices by a tree, as
+    `map_reduce` does when `associative`; integers are added exactly. A nan gives nan, an inf gives inf, inf with -inf
+    gives nan; a sum past 1.8e308 is inf. Raises ValueError for no numbers and for parts that don't fit, TypeError for
+    data that aren't real numbers.
 
     >>> mean([1, 2, 3, 10], parts=[3, 1])
     4.0
@@ -65,8 +67,7 @@ def slices(data: Any, parts: int | Sequence[int]) -> list[Any]:
         sizes = [size // count + (index < size % count) for index in range(count)]
     else:
         sizes = _sizes(parts, size)
-    ends = np.cumsum(sizes).tolist()
-    return [data[end - length : end] for end, length in zip(ends, sizes, strict=True)]
+    return [data[start:end] for start, end in pairwise([0, *accumulate(sizes)])]
 
 
 def part_sum(values: Any) -> PartSum:
@@ -75,11 +76,10 @@ def part_sum(values: Any) -> PartSum:
     if values.dtype.kind == "f":
         # numpy adds in float64 as it reads; torch.mean(dtype=float64) on float32 is ten times slower
         return PartSum(float(values.sum(dtype=np.float64)), values.size)
-    if values.dtype.itemsize < 8:
-        return PartSum(int(values.sum(dtype=np.int64)), values.size)
-    # 64-bit integers could overflow when added: the high and the low half can't
-    high, low = values >> 32, values & 0xFFFFFFFF
-    return PartSum((int(high.sum()) << 32) + int(low.sum()), values.size)
+    if values.dtype.itemsize == 8:  # these could overflow when added: their high and their low halves can't
+        high, low = values >> 32, values & 0xFFFFFFFF
+        return PartSum((int(high.sum()) << 32) + int(low.sum()), values.size)
+    return PartSum(int(values.sum(dtype=np.int64)), values.size)
 
 
 def _as_array(data):
@@ -92,16 +92,17 @@ def _as_array(data):
         raise TypeError(
             f"mean(data): numbers of type {values.dtype} have no mean here; give real numbers (int or float)."
         )
-    return values.reshape(-1)
+    return values.ravel()
 
 
 def _sizes(parts, size):
     try:
         sizes = [int(part) for part in parts]
         whole = all(part == length for part, length in zip(parts, sizes, strict=True))
-    except (TypeError, ValueError):
-        sizes, whole = [], False
-    if not whole or min(sizes, default=-1) < 0 or sum(sizes) != size:
+        fit = whole and min(sizes) >= 0 and sum(sizes) == size
+    except (TypeError, ValueError, OverflowError):  # min's too, where there are none
+        fit = False
+    if not fit:
         half = size // 2
         raise ValueError(
             f"mean(parts={parts!r}): give a number of slices, or sizes (0 or more) that add up to the {size} numbers "

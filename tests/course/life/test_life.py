@@ -6,7 +6,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from course import life
-from course.life import packed
 from course.life.op import life_step_in_torch
 
 BLOCK, BLINKER, GLIDER = (life.pattern(name) for name in ("block", "blinker", "glider"))
@@ -53,28 +52,6 @@ def test_the_smallest_boards_count_wrapped_neighbours_as_often_as_they_are_met(e
         assert torch.equal(life.run(board, 3, engine, rule, wrap), reference(board, 3, rule, wrap))
 
 
-@pytest.mark.parametrize("engine", life.ENGINES)
-def test_a_board_of_many_tiles_equals_a_board_of_one(engine, monkeypatch):
-    board = life.random_board(96, 70, 0.4, torch.Generator().manual_seed(1))
-    monkeypatch.setattr(packed, "TILE_COLUMNS", 9)  # so that tiles end within the board, in both directions
-    monkeypatch.setattr(packed, "TILE_ROWS", 2)
-    assert torch.equal(life.run(board, 9, engine), reference(board, 9))
-
-
-# 63 bands leave one bit of each word unused, in one, two and three rows of words; 62 and 21 leave more
-@pytest.mark.parametrize("height", [62, 63, 126, 189, 42])
-@pytest.mark.parametrize("rule", ["B3/S23", "B0/S8", "B0134/S2"])
-@pytest.mark.parametrize("wrap", [True, False])
-def test_what_moves_into_a_words_unused_bits_never_comes_back(height, rule, wrap):
-    board = life.random_board(height, 11, 0.4, torch.Generator().manual_seed(height))
-    wanted = board
-    for generation in range(1, 31):
-        wanted = life.reference_step(wanted, rule, wrap)
-        if generation in (9, 17, 30):
-            assert torch.equal(life.run(board, generation, "packed", rule, wrap), wanted), generation
-            assert torch.equal(life.run(board.T, generation, "packed", rule, wrap), wanted.T), generation
-
-
 @pytest.mark.parametrize(
     ("shape", "generations", "engine"),
     [
@@ -93,19 +70,24 @@ def test_auto_packs_a_board_where_that_pays(shape, generations, engine, monkeypa
     assert taken == [engine]
 
 
-@pytest.mark.parametrize(("height", "width", "fits"), [(8, 1, True), (1, 8, True), (7, 7, False), (9, 67, True)])
-def test_a_board_fits_where_one_side_is_cut_into_eight_bands_at_least(height, width, fits):
-    assert packed.fits(life.empty(height, width)) is fits
+@pytest.mark.parametrize(("shape", "engine"), [((2048, 257), "packed"), ((1024, 257), "roll")])
+def test_auto_asks_for_frames_what_pays_for_one_generation(shape, engine, monkeypatch):
+    taken = []
+    for name in life.ENGINES:
+        monkeypatch.setitem(life.ENGINES, name, lambda board, *_, name=name: taken.append(name) or board)
+    assert len(list(life.frames(life.empty(*shape), 2))) == 3
+    assert taken == [engine] * 2
 
 
-def test_packing_and_unpacking_are_inverse_and_follow_the_stated_layout():
-    for height in (64, 128, 50, 9, 65, 8):
-        board = life.random_board(height, 5, 0.5, torch.Generator().manual_seed(height))
-        count = packed.lanes(height)
-        words, rows = packed.pack(board), height // count
-        assert torch.equal(packed.unpack(words, count), board)
-        for j, i, c in [(0, 0, 0), (count - 1, rows - 1, 4), (count // 2, 0, 2)]:
-            assert (words[i, c].item() >> j) & 1 == board[j * rows + i, c]
+@pytest.mark.parametrize(
+    "following",
+    [life.step, life.reference_step, lambda b, **o: life.run(b, 1, **o), lambda b, **o: [*life.frames(b, 1, **o)][1]],
+)
+def test_edges_meet_unless_they_are_told_not_to(following):
+    board = life.put(life.empty(6, 7), BLINKER, row=5, column=2)
+    meeting = life.put(life.empty(6, 7), BLINKER.T.contiguous(), row=4, column=3)  # its last cell is in row 0
+    assert torch.equal(following(board), meeting) and torch.equal(following(board, wrap=True), meeting)
+    assert following(board, wrap=False).tolist() == [[0] * 7] * 4 + [[0, 0, 0, 1, 0, 0, 0]] * 2
 
 
 def test_a_glider_moves_one_cell_down_and_right_every_four_generations():
@@ -175,6 +157,14 @@ def test_frames_begin_with_the_board_itself():
 def test_a_rule_reads_back_from_its_own_text(born, kept):
     rule = life.Rule(tuple(sorted(born)), tuple(sorted(kept)))
     assert life.Rule.parse(str(rule)) == rule
+
+
+@pytest.mark.parametrize("value", [life.Rule.parse("B3/S23"), life.Cycle(0, 2)])
+def test_rules_and_cycles_are_values_that_nobody_changes(value):
+    (name, *_) = vars(value)
+    with pytest.raises(AttributeError):
+        setattr(value, name, 1)
+    assert {value: 1}[type(value)(**vars(value))] == 1  # alike, so the same key
 
 
 @pytest.mark.parametrize("text", ["b3s23", "S23/B3", "23/3", " B3 / S23 ", "B33/S32"])
@@ -250,6 +240,13 @@ def test_the_neighbours_of_a_corner_are_three_or_eight_and_never_itself():
     assert sorted(neighbours((0, 0), 3, 4, wrap=False)) == [(0, 1), (1, 0), (1, 1)]
     assert sorted(neighbours((2, 3), 3, 4, wrap=False)) == [(1, 2), (1, 3), (2, 2)]
     assert sorted(neighbours((0, 0), 3, 4)) == [(0, 1), (0, 3), (1, 0), (1, 1), (1, 3), (2, 0), (2, 1), (2, 3)]
+
+
+def test_a_random_board_is_half_full_and_from_torchs_own_generator_unless_told_otherwise():
+    with torch.random.fork_rng():
+        boards_drawn = [life.random_board(100, 100) for seed in (3, 3, 4) if torch.manual_seed(seed)]
+    assert torch.equal(*boards_drawn[:2]) and not torch.equal(*boards_drawn[1:])
+    assert abs(boards_drawn[0].float().mean() - 0.5) < 4 * 0.5 / 100  # a standard error is 0.5 / 100
 
 
 def test_random_boards_come_from_their_generator_and_have_about_their_density():

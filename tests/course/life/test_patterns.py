@@ -80,7 +80,9 @@ def test_all_named_patterns_read_and_begin_at_their_corner():
         ("x = 2, y = 3\n2o2$2o!", "OO\n..\nOO"),
         ("x = 3, y = 2\no!", "O..\n..."),
         ("!Name: blinker\n!\n.O\n\n.*\n", ".O\n..\n.O"),
+        ("!\n\nO.O\n\n\n\n", "...\nO.O"),  # an empty line is a row of dead cells; at the end it is none
         ("#Life 1.06\n-1 -1\n0 0\n#a comment\n1 -1\n", "O.O\n.O."),
+        ("#Life 1.06\n", "."),
     ],
 )
 def test_files_as_others_write_them_are_read(tmp_path, text, cells):
@@ -103,7 +105,9 @@ def test_files_as_others_write_them_are_read(tmp_path, text, cells):
         ("! only comments", "no cells"),
         ("", "no cells"),
         ("#Life 1.06\n1 2\n3", "line 3 is '3'; it must hold two whole numbers"),
-        ("#Life 1.06\n0 0\n99999999 99999999", "legal are 1 to"),
+        ("#Life 1.06\n0 0\n99999999 99999999", "line 2: a pattern of 100000000 × 100000000 cells; legal are 1 to"),
+        ("#C\nx = 8192, y = 8193\no!", "line 2: a pattern of 8193 × 8192 cells; legal are 1 to 67,108,864 cells"),
+        ("!\n" + ".\n" * 8191 + "O" * 8193, "line 2: a pattern of 8192 × 8193 cells; legal are 1 to 67,108,864"),
         ("x = 3, y = 3, rule = B9/S\n3o!", "B9/S"),
     ],
 )
@@ -112,6 +116,11 @@ def test_a_malformed_file_is_refused_with_its_line_and_the_legal_form(tmp_path, 
     with pytest.raises(ValueError, match=words) as error:
         life.read_pattern(tmp_path / "wrong.rle")
     assert "wrong.rle" in str(error.value)
+
+
+def test_a_pattern_of_the_largest_legal_size_is_read(tmp_path):
+    (tmp_path / "large.rle").write_text("x = 8192, y = 8192\n!")
+    assert life.read_pattern(tmp_path / "large.rle").shape == (8192, 8192)
 
 
 def test_a_file_for_another_rule_is_refused_and_read_when_asked_for():

@@ -119,6 +119,15 @@ def test_a_reducer_that_fails_on_two_pieces_names_every_part_of_both():
     assert caught.value.part == 2
 
 
+def test_a_reducer_that_fails_at_the_top_of_a_tree_names_all_parts_below():
+    def little(left, right):
+        assert left + right < 8, "too much"
+        return left + right
+
+    with pytest.raises(PartError, match="joining part 0 to 3 with part 4 to 7: AssertionError: too much"):
+        map_reduce(int, little, [1] * 8, associative=True)
+
+
 def test_a_closed_executor_is_an_error_that_says_so():
     pool = ThreadPoolExecutor(1)
     pool.shutdown()
@@ -157,6 +166,31 @@ def test_a_part_that_somebody_cancels_is_named():
 def test_unequal_slices_count_by_their_size(executor):
     data = np.array([1.0, 2.0, 3.0, 10.0])
     assert mean(data, [3, 1], executor) == 4.0  # the mean of the two means is 6
+
+
+def test_data_is_one_slice_unless_parts_are_asked_for():
+    class Counting:
+        sent = []
+
+        def submit(self, function, part):
+            self.sent.append(list(part))
+            future = Future()
+            future.set_result(function(part))
+            return future
+
+    assert mean([1, 2, 3], executor=Counting()) == 2 and Counting.sent == [[1, 2, 3]]
+
+
+def test_the_sums_of_slices_are_joined_by_a_tree():
+    # from left to right each 1 is lost at 1e16, where floats lie 2 apart
+    assert mean([1e16, 1, 1, 1], parts=4) == (1e16 + 2) / 4 != ((1e16 + 1) + 1 + 1) / 4
+
+
+def test_what_a_slice_answers_is_a_value_that_nobody_changes():
+    answer = part_sum([1, 2])
+    with pytest.raises(AttributeError):
+        answer.total = 4
+    assert {answer: "the same"}[part_sum([3, 0])] == "the same"
 
 
 @given(
@@ -226,7 +260,7 @@ def test_the_mean_of_no_numbers_is_an_error():
         mean(torch.empty(0, 3))
 
 
-@pytest.mark.parametrize("parts", [0, -1, [3], [5, -1], [1.5, 2.5], "two", None, [], True])
+@pytest.mark.parametrize("parts", [0, -1, [3], [5, -1], [1.5, 2.5], [2.5, 2], [math.inf], "two", None, [], True])
 def test_parts_that_do_not_fit_are_shown_with_sizes_that_do(parts):
     with pytest.raises(ValueError, match=r"mean\(parts=") as caught:
         mean([1, 2, 3, 4], parts)

@@ -15,7 +15,7 @@ from grader.marking.messages import Messages
 from grader.marking.questions import Answer, SandboxedSubmission, SetUpFailed, Stopped
 from grader.marking.result_types import Array, Integer, Json, Malformed, Text
 from grader.sandbox import SandboxStopped
-from tests.helpers.scripted_pipes import ScriptedPipes, ScriptedSandboxes, text
+from tests.grader.marking.scripted_pipes import ScriptedPipes, ScriptedSandboxes, text
 
 CASE = Case((3,))
 LAST = 490 * "-" + "no memory!"  # as much of what was written as is told

@@ -1,5 +1,6 @@
 """Shard 0 and a follower without sockets: who may join, when training begins and ends, and what is told of it."""
 
+import weakref
 from functools import partial
 
 import pytest
@@ -293,7 +294,22 @@ def test_the_end_is_told_to_every_other_shard_once():
     join(one, 0)
     before = len(links[0])
     one.end("stopped", "by a hook", worker=0)
+    told = [Entry(0, ended={"why": "stopped", "text": "by a hook", "worker": 0})]
+    assert [link[before:] for link in links] == [told, told]
     one.end("error")
-    assert [link[before:] for link in links] == [
-        [Entry(0, ended={"why": "stopped", "text": "by a hook", "worker": 0})]
-    ] * 2
+    assert [link[before:] for link in links] == [told, told]
+
+
+@pytest.mark.parametrize("entry", [{"dropped": (PushId(0, "s", 1),)}, {"joined": (PushId(0, "s", 2),)}])
+def test_a_part_that_was_dropped_or_is_void_is_not_kept(entry):
+    follower = Follower(store(), TrainingSettings("async", 1, 10), 0)
+    follower.report = lambda report: None
+    gradient = torch.ones(1)
+    kept = weakref.ref(gradient)
+    follower.push(follower.join(0, "s", {"w": torch.zeros(1)}, 1), 1, 0.0, {"w": gradient}, 0)
+    del gradient
+    assert kept() is not None
+    follower.follow(Entry(0, **entry))
+    assert kept() is None
+    with pytest.raises(ValueError, match="a push that never came here"):
+        follower.follow(Entry(1, used=(PushId(0, "s", 1),)))

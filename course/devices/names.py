@@ -32,7 +32,7 @@ _SPELLINGS = {"cuda": "gpu", **{kind: kind for kind in KINDS}}
 
 
 @total_ordering
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True)
 class DeviceName:
     """Which device of which task: `job`, `task`, `kind` (`cpu`, `gpu`, `mps`, `meta`) and `index`; None where left out.
 

@@ -34,13 +34,14 @@ def test_what_moves_into_a_words_unused_bits_never_comes_back(height, rule, wrap
         ((96, 70), "B3/S23"),  # two rows of words
     ],
 )
-def test_several_generations_in_one_look_at_the_edges_equal_one_at_a_time(shape, rule, monkeypatch):
+@pytest.mark.parametrize("wrap", [True, False])
+def test_several_generations_in_one_look_at_the_edges_equal_one_at_a_time(shape, rule, wrap, monkeypatch):
     board = life.random_board(*shape, 0.4, torch.Generator().manual_seed(5))
-    wanted = life.run(board, 19, "roll", rule)
+    wanted = life.run(board, 19, "roll", rule, wrap)
     for rows, columns in ((128, 1024), (13, 17), (7, 1000)):
         monkeypatch.setattr(packed, "TILE_ROWS", rows)
         monkeypatch.setattr(packed, "TILE_COLUMNS", columns)
-        assert torch.equal(life.run(board, 19, "packed", rule), wanted), (rows, columns)
+        assert torch.equal(life.run(board, 19, "packed", rule, wrap), wanted), (rows, columns)
 
 
 @pytest.mark.parametrize(("height", "width", "fits"), [(8, 1, True), (1, 8, True), (7, 7, False), (9, 67, True)])

@@ -7,7 +7,7 @@ ifneq ($(origin PYTHON),file)
 CHOSEN := --chosen
 endif
 VENV := .venv/bin/python
-LANES ?= 5
+LANES ?= 4
 INSTALL = @command -v "$(PYTHON)" >/dev/null 2>&1 || { \
 	echo "There is no $(PYTHON) here. Install Python 3.11 or newer, or name yours: make lab PYTHON=python3.12"; exit 1; }; \
 	"$(PYTHON)" install.py $(CHOSEN)

@@ -17,6 +17,8 @@ from distributed.scheduler import KilledWorker, NoValidWorkerError
 
 from course.cluster.task.return_values import run_for_home
 
+_ENDED = ("finished", "error", "cancelled")
+
 
 class OpenWork:
     """What has been submitted and is not done, and why nothing more can be (`closed`, None while the cluster lives)."""
@@ -105,8 +107,9 @@ class ClusterExecutor(concurrent.futures.Executor):
 async def _settle(dask_future, future):
     """Carry the outcome of Dask's future over to the caller's, whatever becomes of its task as it is fetched."""
     try:
-        await dask_future._state.wait()
-        # its state now: a task that dies after it has handed over the result sets it back
+        while dask_future.status not in _ENDED:
+            await dask_future._state.wait()  # a task that dies as its end is told sets it back
+        # how it ended is read now: its task may die after it has handed over the result
         state, outcome = dask_future.status, await dask_future._result(raiseit=False)
     except BaseException as problem:  # lost before it was fetched, and when computed again it was not to be had
         state, outcome = dask_future.status, (type(problem), problem, problem.__traceback__)

@@ -33,7 +33,8 @@ def outside():
     """Return what sandboxes of this process left on this machine: mounts, control groups, processes, files."""
     lines = Path("/proc/self/mountinfo").read_text().splitlines()
     mounts = {line for line in lines if any(word in line for word in BUBBLEWRAPS)}
-    groups = {str(p) for p in Path("/sys/fs/cgroup").glob(f"**/{PREFIX}{os.getpid()}-*")}
+    # os.walk, since others' groups come and go meanwhile
+    groups = {p for p, *_ in os.walk("/sys/fs/cgroup") if os.path.basename(p).startswith(f"{PREFIX}{os.getpid()}-")}
     files = {str(p) for folder in ("/tmp", "/dev/shm", "/var/tmp") for p in Path(folder).glob("sandbox-was-here*")}
     return mounts, groups, abandoned() if AS_ROOT else set(), files
 

@@ -1,5 +1,6 @@
 """course.cluster: tasks by name, work that lands where it is pinned, errors at once, nothing left behind."""
 
+import asyncio
 import contextlib
 import os
 import threading
@@ -11,6 +12,7 @@ from concurrent.futures import Future
 import dask
 import pytest
 from distributed import get_worker
+from distributed.client import FutureState
 
 from course.cluster import ClusterSpec, local_cluster
 
@@ -186,6 +188,19 @@ def test_a_cancelled_future_never_runs(cluster, tmp_path):
     with cluster.at(TASKS[1]):
         cluster.executor.submit(where).result(timeout=60)
     assert not (tmp_path / "ran").exists()
+
+
+def test_a_future_ends_though_its_result_is_lost_as_its_end_is_told(cluster, monkeypatch):
+    wait, lost = FutureState.wait, []
+
+    async def as_its_task_dies(state, *limits):
+        await wait(state, *limits)
+        if not lost:
+            lost.append(state.lose())
+            asyncio.get_running_loop().call_later(0.1, state.finish)  # it is computed again
+
+    monkeypatch.setattr(FutureState, "wait", as_its_task_dies)
+    assert cluster.executor.submit(pow, 2, 10).result(timeout=60) == 1024 and lost
 
 
 @pytest.mark.parametrize("becomes", ["lost once it is here", "lost, and not to be had again"])

@@ -18,7 +18,7 @@ from course.cluster.multihost.ports import check_free
 from course.cluster.multihost.reachability import Refused, reach, reach_within
 from course.cluster.multihost.refused_connections import refusals_told
 from course.cluster.multihost.serve import joined
-from tests.helpers.shells import Members
+from tests.helpers.shells import Members, eventually
 
 
 @pytest.fixture(scope="module")
@@ -32,9 +32,9 @@ class Said(list):
     def __call__(self, line, **_):
         self.append(line)
 
-    @property
-    def text(self):
-        return "\n".join(self)
+    def hears(self, words):
+        """Wait until a line with these words has come: each of the two sides tells it at its own time."""
+        eventually(lambda: any(words in line for line in self))
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +87,7 @@ def test_other_versions_are_refused_on_both_sides_with_both_named(running, certi
         answer = asked(cluster, "/job:worker/task:0", spec.task_address("worker", 0), **{package: "9.9"})
     words = f"this task has {package} 9.9, the scheduler {package} {handshake.versions()[package]}"
     assert words in answer["refused"] and "same environment.yml" in answer["refused"]
-    assert words in said.text
+    said.hears(words)
 
 
 def test_a_client_of_another_version_is_refused(running, certificate, monkeypatch):
@@ -102,7 +102,7 @@ def test_a_role_that_the_schedulers_spec_does_not_have_is_refused(running, certi
     more = [spec.task_address("worker", 0), f"127.0.0.1:{free_ports(1)[0]}"]
     words = refusal(ClusterSpec({**spec.as_dict(), "worker": more}), "worker", 1, certificate)
     assert "the scheduler's spec has no /job:worker/task:1" in words and "the tasks of worker are 0 to 0" in words
-    assert "refused /job:worker/task:1" in said.text
+    said.hears("refused /job:worker/task:1")
 
 
 def test_another_certificate_is_told_on_both_sides(running, certificate):
@@ -110,7 +110,7 @@ def test_another_certificate_is_told_on_both_sides(running, certificate):
     words = refusal(spec, "worker", 0, new_certificate())
     # whichever of the two connections that are tried at once is refused first tells it
     assert "holds another certificate" in words and "ive every member a copy" in words
-    assert "it holds another certificate: give every member a copy of the same file" in said.text
+    said.hears("it holds another certificate: give every member a copy of the same file")
     with pytest.raises(ConnectionError, match="another certificate"):
         connect(spec.scheduler, security=new_certificate())
 

@@ -13,6 +13,7 @@ from course.training import (
     SaveCheckpoint,
     TrainingError,
     linear_regression,
+    paced,
     train,
     train_in_turns,
 )
@@ -64,6 +65,17 @@ class At(Hook):
 
     def event(self, session, event):
         self.events.append(event)
+
+
+class StopWhen(Hook):
+    """Stops the training as soon as `look()` is true: what happens on the way has the time that it takes."""
+
+    def __init__(self, look):
+        self.look = look
+
+    def after_run(self, session, step):
+        if self.look():
+            session.request_stop("it is seen")
 
 
 def whole(folder):
@@ -191,10 +203,11 @@ def test_a_hook_gets_what_it_asked_for_before_each_step_all_of_one_version(clust
 
 def test_a_folder_that_is_removed_in_mid_run_is_told_as_that_and_training_goes_on(cluster, tmp_path):
     folder = tmp_path / "saved"
-    hooks = [At(15, lambda: shutil.rmtree(folder)), SaveCheckpoint(steps=10)]
     with pytest.warns(CheckpointWarning, match="STEP .* IS NOT SAVED.*was removed.*Make it again") as caught:
-        result = train(Count(), cluster, optimizer=COUNTING, total_steps=50, hooks=hooks, checkpoint_dir=folder)
-    assert result.parameters["all"] == 50 and not folder.exists()
+        hooks = [At(15, lambda: shutil.rmtree(folder)), SaveCheckpoint(steps=10), StopWhen(lambda: len(caught))]
+        slowly = paced(Count(), 0.005)
+        result = train(slowly, cluster, optimizer=COUNTING, total_steps=FOREVER, hooks=hooks, checkpoint_dir=folder)
+    assert result.parameters["all"] == result.version and not folder.exists()
     assert not [one for one in caught if "Older" in str(one.message) or "belongs" in str(one.message)]
 
 

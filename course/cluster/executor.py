@@ -112,8 +112,8 @@ async def _settle(dask_future, future):
         # how it ended is read now: its task may die after it has handed over the result
         state, outcome = dask_future.status, await dask_future._result(raiseit=False)
     except BaseException as problem:  # lost before it was fetched, and when computed again it was not to be had
-        state, outcome = dask_future.status, (type(problem), problem, problem.__traceback__)
-        state = state if state == "cancelled" else "error"
+        state = "cancelled" if dask_future.status == "cancelled" else "error"
+        outcome = type(problem), problem, problem.__traceback__
     if state == "finished":
         _finish(future, outcome)
     elif state == "cancelled":

@@ -62,10 +62,8 @@ def race(
 
 def _reference(lab, exercise, case, sandbox, draw):
     """Return the questions of one race, each with the reference's `Answer`."""
-    laps, cells = [], [exercise.race.reference]
-    with SandboxedSubmission(
-        replace(lab, files=()), cells, sandbox, exercise.race.rounds * exercise.seconds
-    ) as reference:
+    laps, cells, seconds = [], [exercise.race.reference], exercise.race.rounds * exercise.seconds
+    with SandboxedSubmission(replace(lab, files=()), cells, sandbox, seconds) as reference:
         _answered(reference.run_cells)
         for _ in range(exercise.race.rounds):
             laps.append((case, _answered(reference.ask, exercise, case)))

@@ -26,7 +26,7 @@ def serve(me: Member, say: Callable[..., None] = print) -> int:
     except KeyboardInterrupt:  # Windows, where asyncio takes no signal handlers
         pass
     except RuntimeError as error:
-        say(error, file=sys.stderr, flush=True)
+        say(str(error), file=sys.stderr, flush=True)
         return 1
     return 0
 

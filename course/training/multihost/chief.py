@@ -126,13 +126,8 @@ class ChiefPool(WorkerPool):
         with _lost_as_deposed(), opened as client:
             try:
                 yield client
-            except (
-                Deposed,
-                SchedulerLost,
-                KeyboardInterrupt,
-                SystemExit,
-            ):  # it is only this chief that goes: the shards stay
-                client.leave()
+            except (Deposed, SchedulerLost, KeyboardInterrupt, SystemExit):
+                client.leave()  # it is only this chief that goes: the shards stay
                 raise
 
     @contextmanager

@@ -1,0 +1,38 @@
+"""Kernels compiled by numba: for this processor, when first called, and kept on disk where a place is writable.
+
+A file of kernels imports numba at its top and decorates with `kernel`. It is imported where it is used, inside a
+function, after `available()` said yes; so `import course` stays light, and where there is no numba the caller takes its
+next best way.
+"""
+
+import warnings
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from course.signals import held_back
+
+
+@cache
+def available() -> bool:
+    """Return whether numba can be used here; where it can't, a warning says so, once a process."""
+    try:
+        with held_back():
+            import numba
+    except ImportError as error:
+        warnings.warn(f"numba can't be used ({error}): slower ways are taken. `pip install numba`", stacklevel=2)
+        return False
+    return bool(numba)
+
+
+def kernel(**options: Any) -> Callable[[Callable], Callable]:
+    """Return a decorator like `numba.njit(nogil=True, **options)` that keeps its work on disk where it can be kept."""
+    import numba
+
+    def decorate(function):
+        try:
+            return numba.njit(nogil=True, cache=True, **options)(function)
+        except RuntimeError:  # numba's word for "no place to write to": compiled anew in every process
+            return numba.njit(nogil=True, **options)(function)
+
+    return decorate

@@ -1,77 +1,151 @@
-"""Pseudo-random darts. Dart i is decided by (seed, i) alone, so any process can throw any range of them."""
+"""Pseudo-random darts. Dart i is decided by (seed, i) alone, so any process can throw any range of them.
+
+The generator is xoshiro128+ of D. Blackman and S. Vigna, *Scrambled linear pseudorandom number generators* (2021), in
+128 lanes side by side, as wide as the processor's vectors and wider. The lanes' states are words of SplitMix64 (G.
+Steele, D. Lea, C. Flood, 2014).
+"""
 
 from collections.abc import Iterator
 
 import numpy as np
 
-#: Darts a stream; a part is a range of blocks. Larger ones share less evenly, smaller ones spend their time seeding.
+from course import compiled
+
+#: Darts a block; a part is a range of blocks. Larger ones share less evenly, smaller ones spend their time seeding.
 BLOCK = 1 << 16
-_CHUNK = 1 << 14  # darts at a time: their arrays (64 kB each) stay in the processor's second cache
-_RADIUS_SQUARED = 1 << 30
+#: Generators side by side: dart i of a block is the word of lane i mod 128, step i // 128.
+LANES = 128
+_TOGETHER = 64  # blocks that numpy takes at a time: its arrays (32 kB) stay in the processor's first cache
+_MASK = (1 << 64) - 1
 
 
-def count(seed: int, first: int, last: int) -> int:
+def count(seed: int, first: int, last: int, *spawn: int) -> int:
     """Return how many of the darts `first` ≤ i < `last` fall inside the disc; `first` begins a block.
 
-    Block k has a stream of its own, `SFC64(SeedSequence(seed, spawn_key=(k,)))`. A dart takes 32 bits of it: u and v,
-    signed, 16 bits each, for the point (u + ½, v + ½) / 2¹⁵. Inside is (u + ½)² + (v + ½)² < 2³⁰, or in whole numbers
-    u(u + 1) + v(v + 1) < 2³⁰. The pi of this lattice is 1.7e-7 too small: one standard error at 10¹⁴ darts.
+    A dart takes 32 bits: v and u, signed, 16 bits each, v the lower, for the point (u + ½, v + ½) / 2¹⁵. Inside is
+    (u + ½)² + (v + ½)² < 2³⁰, or in whole numbers u(u + 1) + v(v + 1) < 2³⁰. The pi of this lattice is 1.7e-7 too
+    small: one standard error at 10¹⁴ darts. `spawn`: numbers that name another set of darts of the same seed.
     """
-    work = np.empty((3, _CHUNK), np.int32)
-    return sum(_inside(bits, work) for bits in _chunks(seed, first, last))
+    if not compiled.available():
+        return sum(int(np.count_nonzero(hits(word))) for word in _steps(keys(seed, *spawn), first, last))
+    from course.pi import kernels
+
+    return int(kernels.pseudo(*keys(seed, *spawn), first, last))
 
 
 def points(seed: int, first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the same darts as float64 arrays (x, y), folded onto the quarter 0 < x, y < 1."""
-    bits = np.concatenate([chunk.copy() for chunk in _chunks(seed, first, last)])
-    u, v = (bits << 16) >> 16, bits >> 16
+    return folded(words(seed, first, last))
+
+
+def words(seed: int, first: int, last: int, *spawn: int) -> np.ndarray:
+    """Return the words of darts `first` ≤ i < `last`, uint32; all are in one block, which `first` begins."""
+    return np.concatenate([word.ravel() for word in _steps(keys(seed, *spawn), first, last)])
+
+
+def keys(seed: int, *spawn: int) -> np.ndarray:
+    """Return two 64-bit keys, an even and an odd one, where SplitMix64 begins for a seed."""
+    two = np.random.SeedSequence(seed, spawn_key=spawn).generate_state(2, np.uint64)
+    # SplitMix64 gives the word 0 at one number only; two words of one index are never both 0, which xoshiro can't leave
+    return two & ~np.uint64(1) | np.array([0, 1], np.uint64)
+
+
+def folded(words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the darts of 32-bit words as float64 arrays (x, y) of the quarter square."""
+    u, v = _halves(words)
     return np.abs(u + 0.5) / 2**15, np.abs(v + 0.5) / 2**15
+
+
+def hits(words: np.ndarray) -> np.ndarray:
+    """Return where the darts of 32-bit words (uint32, any shape) are inside: bool."""
+    u, v = _halves(words)
+    return u * (u + 1) + v * (v + 1) < 1 << 30  # at most 2³¹ - 2¹⁶: no overflow
 
 
 def slow_count(seed: int, first: int, last: int) -> int:
     """Return what `count` does, in plain Python: the reference."""
     inside = 0
     for block in range(first // BLOCK, -(-last // BLOCK)):
-        words = slow_words(seed, block)
-        for index in range(block * BLOCK, min(last, (block + 1) * BLOCK), 2):
-            word = next(words)
-            for bits in (word & 0xFFFFFFFF, word >> 32)[: last - index]:
-                u, v = (half - 0x10000 if half & 0x8000 else half for half in (bits & 0xFFFF, bits >> 16))
-                inside += (u + 0.5) ** 2 + (v + 0.5) ** 2 < 2**30
+        stream = slow_words(seed, block)
+        for _ in range(block * BLOCK, min(last, (block + 1) * BLOCK)):
+            word = next(stream)
+            u, v = (half - 0x10000 if half & 0x8000 else half for half in (word >> 16, word & 0xFFFF))
+            inside += (u + 0.5) ** 2 + (v + 0.5) ** 2 < 2**30
     return inside
 
 
 def slow_words(seed: int, block: int) -> Iterator[int]:
-    """Yield block `block`'s 64-bit words: SFC64 (C. Doty-Humphrey, 2010) in plain Python."""
-    a, b, c = map(int, np.random.SeedSequence(seed, spawn_key=(block,)).generate_state(3, np.uint64))
-    mask = (1 << 64) - 1
-    counter = 0
+    """Yield block `block`'s 32-bit words in plain Python."""
+    low, high = map(int, keys(seed))
+    lanes = [slow_state(low, high, block * LANES + lane) for lane in range(LANES)]
     while True:
-        counter += 1
-        word = (a + b + counter) & mask
-        a = b ^ (b >> 11)
-        b = (c + (c << 3)) & mask
-        c = ((c << 24 | c >> 40) + word) & mask
-        if counter > 12:  # the first twelve words mix the seed and are thrown away
-            yield word
+        for state in lanes:
+            yield slow_step(state)
 
 
-def _inside(bits, work):
-    u, v, spare = work[:, : len(bits)]
-    np.right_shift(bits, 16, out=v)
-    np.left_shift(bits, 16, out=u)
-    np.right_shift(u, 16, out=u)
-    for half in (u, v):
-        np.add(half, 1, out=spare)
-        np.multiply(half, spare, out=half)
-    np.add(u, v, out=u)  # at most 2³¹ - 2¹⁶: no overflow
-    return int(np.count_nonzero(u < _RADIUS_SQUARED))
+def slow_state(low: int, high: int, index: int) -> list[int]:
+    """Return the first state, four 32-bit words, of a lane: `index` counts all lanes of all blocks."""
+    first, second = slow_splitmix(low, index), slow_splitmix(high, index)
+    return [first & 0xFFFFFFFF, first >> 32, second & 0xFFFFFFFF, second >> 32]
 
 
-def _chunks(seed, first, last):
-    # pieces of a block, as int32: one dart each
-    for block in range(first // BLOCK, -(-last // BLOCK)):
-        stream = np.random.SFC64(np.random.SeedSequence(seed, spawn_key=(block,)))
-        for start in range(block * BLOCK, min(last, (block + 1) * BLOCK), _CHUNK):
-            darts = min(_CHUNK, last - start)
-            yield stream.random_raw(darts + 1 >> 1).astype("<u8", copy=False).view("<i4")[:darts]
+def slow_splitmix(key: int, index: int) -> int:
+    """Return the 64-bit word `index` of SplitMix64 that began at `key`."""
+    word = (key + index * 0x9E3779B97F4A7C15) & _MASK
+    word = (word ^ word >> 30) * 0xBF58476D1CE4E5B9 & _MASK
+    word = (word ^ word >> 27) * 0x94D049BB133111EB & _MASK
+    return word ^ word >> 31
+
+
+def slow_step(state: list[int]) -> int:
+    """Return the 32-bit word of `state`, and move it on by one step of xoshiro128+, as its authors' C does."""
+    word = (state[0] + state[3]) & 0xFFFFFFFF
+    shifted = state[1] << 9 & 0xFFFFFFFF
+    state[2] ^= state[0]
+    state[3] ^= state[1]
+    state[1] ^= state[2]
+    state[0] ^= state[3]
+    state[2] ^= shifted
+    state[3] = (state[3] << 11 | state[3] >> 21) & 0xFFFFFFFF
+    return word
+
+
+def _halves(words):
+    bits = words.view(np.int32)
+    return bits >> 16, (bits << 16) >> 16
+
+
+def _steps(two, first, last):
+    # numpy's way: a step of all lanes of many blocks at a time; the last block may end early, within a step
+    whole = last // BLOCK
+    for block in range(first // BLOCK, whole, _TOGETHER):
+        yield from _block_steps(two, np.arange(block, min(block + _TOGETHER, whole)), BLOCK)
+    if last > max(first, whole * BLOCK):
+        yield from _block_steps(two, np.array([whole]), last - whole * BLOCK)
+
+
+def _block_steps(two, blocks, darts):
+    # arrays (blocks, lanes), one a step
+    index = blocks[:, None].astype(np.uint64) * np.uint64(LANES) + np.arange(LANES, dtype=np.uint64)
+    state = [half for key in two for word in [_splitmix(key, index)] for half in (word, word >> np.uint64(32))]
+    state = [half.astype(np.uint32) for half in state]
+    for start in range(0, darts, LANES):
+        yield (state[0] + state[3])[:, : darts - start]
+        _move_on(state)
+
+
+def _splitmix(key, index):
+    word = key + index * np.uint64(0x9E3779B97F4A7C15)
+    word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return word ^ (word >> np.uint64(31))
+
+
+def _move_on(state):
+    shifted = state[1] << 9
+    state[2] ^= state[0]
+    state[3] ^= state[1]
+    state[1] ^= state[2]
+    state[0] ^= state[3]
+    state[2] ^= shifted
+    state[3] = state[3] << 11 | state[3] >> 21

@@ -6,7 +6,9 @@ Every step of a 32-bit sum is cast back: to numba uint32 + uint32 is a uint64, w
 import numpy as np
 
 from course.compiled import kernel
+from course.pi.philox import MULTIPLIERS, ROUNDS, WEYL
 from course.pi.pseudo import BLOCK, LANES
+from course.pi.spread import TABLE, TABLE_BITS
 
 u32, u64, i32 = np.uint32, np.uint64, np.int32
 
@@ -41,10 +43,10 @@ def step(a, b, c, d):
 
 
 @kernel()
-def inside(word):
-    """Return 1 where the dart of a 32-bit word is inside, else 0, as int32."""
-    u, v = i32(i32(word) >> i32(16)), i32(i32(u32(word << u32(16))) >> i32(16))
-    return i32(i32(i32(u * i32(u + i32(1))) + i32(v * i32(v + i32(1)))) < i32(1 << 30))
+def outside(word):
+    """Return 0 where the dart of a 32-bit word is inside, else 1, as int32: bit 30 of a sum below 2³¹."""
+    u, v = i32(word >> u32(17)), i32(word & u32(0x7FFF))
+    return i32(i32(i32(i32(u * u) + i32(v * v)) + i32(u + v)) >> i32(30))
 
 
 @kernel()
@@ -52,23 +54,120 @@ def pseudo(low, high, first, last):
     """Return how many darts `first` ≤ i < `last` of the two keys are inside; `first` begins a block."""
     s0, s1 = np.empty(LANES, u32), np.empty(LANES, u32)
     s2, s3 = np.empty(LANES, u32), np.empty(LANES, u32)
-    counts = np.zeros(LANES, i32)
-    total = 0
+    counts = np.empty(LANES, i32)  # of darts outside
+    total = last - first
     for start in range(first, last, BLOCK):
         darts = min(last - start, BLOCK)
         seed_lanes(low, high, start // BLOCK, s0, s1, s2, s3)
-        counts[:] = 0
+        for lane in range(LANES):
+            counts[lane] = 0
         # two steps a lane between a load and a store of its state: what waits is memory, not arithmetic
         for _ in range(darts // (2 * LANES)):
             for lane in range(LANES):
                 a, b, c, d, one = step(s0[lane], s1[lane], s2[lane], s3[lane])
                 a, b, c, d, two = step(a, b, c, d)
                 s0[lane], s1[lane], s2[lane], s3[lane] = a, b, c, d
-                counts[lane] += inside(one) + inside(two)
-        total += counts.sum()
+                counts[lane] += outside(one) + outside(two)
+        for lane in range(LANES):
+            total -= counts[lane]
         for lane in range(min(darts % (2 * LANES), LANES)):
             a, b, c, d, one = step(s0[lane], s1[lane], s2[lane], s3[lane])
-            total += inside(one)
+            total -= outside(one)
             if lane + LANES < darts % (2 * LANES):
-                total += inside(step(a, b, c, d)[4])
+                total -= outside(step(a, b, c, d)[4])
     return total
+
+
+@kernel(inline="always")
+def philox4x32(a, b, c, d, k, m):
+    """Return the four words of the counter a, b, c, d and the key k, m: Philox4x32-10."""
+    for _ in range(ROUNDS):
+        one, two = u64(MULTIPLIERS[0]) * u64(a), u64(MULTIPLIERS[1]) * u64(c)
+        a, b = u32(u32(two >> u64(32)) ^ b ^ k), u32(two)
+        c, d = u32(u32(one >> u64(32)) ^ d ^ m), u32(one)
+        k, m = u32(k + u32(WEYL[0])), u32(m + u32(WEYL[1]))
+    return a, b, c, d
+
+
+@kernel()
+def philox(k, m, first, last):
+    """Return how many darts `first` ≤ i < `last` of the key are inside; `first` begins a block."""
+    total = last - first
+    for start in range(first, last, BLOCK):
+        darts = min(last - start, BLOCK)
+        low, high = u32(start // 4), u32(start // 4 >> 32)
+        missed = i32(0)
+        for index in range(darts // 4):
+            a, b, c, d = philox4x32(u32(low + u32(index)), high, u32(0), u32(0), k, m)
+            missed = i32(missed + outside(a) + outside(b) + outside(c) + outside(d))
+        four = philox4x32(u32(low + u32(darts // 4)), high, u32(0), u32(0), k, m)
+        for rest in range(darts % 4):
+            missed += outside(four[rest])
+        total -= missed
+    return total
+
+
+@kernel()
+def sobol(x_directions, y_directions, x_shift, y_shift, first, last):
+    """Return how many Sobol points `first` ≤ i < `last` are inside; `first` begins a block. All uint32."""
+    # point i is the XOR of the directions of its number's bits: those of the low bits in a table, for every 1024
+    x_table, y_table = np.zeros(TABLE, u32), np.zeros(TABLE, u32)
+    for bit in range(TABLE_BITS):
+        for index in range(1 << bit):
+            x_table[index + (1 << bit)] = x_table[index] ^ x_directions[bit]
+            y_table[index + (1 << bit)] = y_table[index] ^ y_directions[bit]
+    total = 0
+    for start in range(first, last, TABLE):
+        x_base, y_base = x_shift, y_shift
+        for bit in range(TABLE_BITS, 32):
+            if start >> bit & 1:
+                x_base, y_base = u32(x_base ^ x_directions[bit]), u32(y_base ^ y_directions[bit])
+        found = i32(0)
+        for index in range(min(last - start, TABLE)):
+            x, y = u64(u32(x_table[index] ^ x_base)), u64(u32(y_table[index] ^ y_base))
+            # x² + x + y² + y < 2⁶⁴: the sum doesn't wrap
+            found = i32(found + i32(u64(x * x + x) <= ~u64(y * y + y)))
+        total += found
+    return total
+
+
+@kernel()
+def fill(low, high, block, words):
+    """Fill `words` (BLOCK,) with a block's words of the two keys."""
+    s0, s1 = np.empty(LANES, u32), np.empty(LANES, u32)
+    s2, s3 = np.empty(LANES, u32), np.empty(LANES, u32)
+    seed_lanes(low, high, block, s0, s1, s2, s3)
+    for start in range(0, BLOCK, LANES):
+        row = words[start : start + LANES]
+        for lane in range(LANES):
+            s0[lane], s1[lane], s2[lane], s3[lane], row[lane] = step(s0[lane], s1[lane], s2[lane], s3[lane])
+
+
+@kernel()
+def stratified(low, high, size, rows, first, last):
+    """Return how many of `size` stratified darts, `first` ≤ i < `last`, are inside; `first` begins a block."""
+    words = np.empty(BLOCK, u32)
+    total = 0
+    for block in range(first, last, BLOCK):
+        fill(low, high, block // BLOCK, words)
+        dart, end = block, min(block + BLOCK, last)
+        while dart < end:
+            row = ((dart + 1) * rows - 1) // size
+            start = row * size // rows
+            length = (row + 1) * size // rows - start
+            stop = min(start + length, end)
+            total += row_inside(words[dart - block : stop - block], dart - start, start, length, size)
+            dart = stop
+    return total
+
+
+@kernel()
+def row_inside(words, column, start, length, size):
+    """Return how many darts of a row of cells are inside, from cell `column` on."""
+    found = i32(0)
+    wide, high = 1 / length, 1 / size
+    for index in range(len(words)):
+        x = (float(column + index) + (float(words[index] >> u32(16)) + 0.5) / 65536) * wide
+        y = (float(start) + (float(words[index] & u32(0xFFFF)) + 0.5) / 65536 * length) * high
+        found += i32(x * x + y * y < 1)
+    return found

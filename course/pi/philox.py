@@ -1,0 +1,80 @@
+"""Pseudo-random darts of a second kind: word i is worked out from i and the seed alone, with no state to go through.
+
+The generator is Philox4x32-10 of J. K. Salmon, M. A. Moraes, R. O. Dror, D. E. Shaw, *Parallel random numbers: as easy
+as 1, 2, 3* (2011). A counter of four 32-bit words and a key of two give four words.
+"""
+
+import numpy as np
+
+from course import compiled
+from course.pi.pseudo import BLOCK, inside, places
+
+#: The multipliers of a round, and what is added to the key after each.
+MULTIPLIERS = 0xD2511F53, 0xCD9E8D57
+WEYL = 0x9E3779B9, 0xBB67AE85
+ROUNDS = 10
+
+
+def count(seed: int, first: int, last: int) -> int:
+    """Return how many of the darts `first` ≤ i < `last` fall inside the disc; `first` begins a block.
+
+    Dart i is word i mod 4 of the counter i // 4, taken as `course.pi.pseudo.count` takes a word.
+    """
+    if not compiled.available():
+        return sum(
+            inside(words(seed, start, min(start + BLOCK, last))) for start in range(first, last, BLOCK)
+        )
+    from course.pi import kernels
+
+    return int(kernels.philox(*keys(seed), first, last))
+
+
+def points(seed: int, first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the same darts as float64 arrays (x, y), 0 < x, y < 1."""
+    return places(words(seed, first, last))
+
+
+def words(seed: int, first: int, last: int) -> np.ndarray:
+    """Return the words of darts `first` ≤ i < `last`, uint32; `first` is a multiple of 4."""
+    index = np.arange(first // 4, -(-last // 4), dtype=np.uint64)
+    zero = np.zeros_like(index)
+    four = _philox([index & np.uint64(0xFFFFFFFF), index >> np.uint64(32), zero, zero], keys(seed))
+    return np.stack(four, axis=1).astype(np.uint32).ravel()[: last - first]
+
+
+def keys(seed: int) -> np.ndarray:
+    """Return the key of a seed: uint32 (2,)."""
+    return np.random.SeedSequence(seed).generate_state(2, np.uint32)
+
+
+def slow_count(seed: int, first: int, last: int) -> int:
+    """Return what `count` does, in plain Python: the reference."""
+    found = 0
+    for dart in range(first, last):
+        counter = dart // 4
+        four = slow_philox([counter & 0xFFFFFFFF, counter >> 32, 0, 0], [int(key) for key in keys(seed)])
+        u, v = four[dart % 4] >> 17, four[dart % 4] & 0x7FFF
+        found += (u + 0.5) ** 2 + (v + 0.5) ** 2 < 2**30
+    return found
+
+
+def slow_philox(counter: list[int], key: list[int]) -> list[int]:
+    """Return the four words of a counter of four words and a key of two."""
+    (a, b, c, d), (k, m) = counter, key
+    for _ in range(ROUNDS):
+        one, two = MULTIPLIERS[0] * a, MULTIPLIERS[1] * c
+        a, b, c, d = two >> 32 ^ b ^ k, two & 0xFFFFFFFF, one >> 32 ^ d ^ m, one & 0xFFFFFFFF
+        k, m = (k + WEYL[0]) & 0xFFFFFFFF, (m + WEYL[1]) & 0xFFFFFFFF
+    return [a, b, c, d]
+
+
+def _philox(counter, key):
+    # the same on arrays of uint64, which hold a product of two 32-bit words
+    a, b, c, d = counter
+    low, half = np.uint64(0xFFFFFFFF), np.uint64(32)
+    k, m = map(int, key)
+    for _ in range(ROUNDS):
+        one, two = a * np.uint64(MULTIPLIERS[0]), c * np.uint64(MULTIPLIERS[1])
+        a, b, c, d = two >> half ^ b ^ np.uint64(k), two & low, one >> half ^ d ^ np.uint64(m), one & low
+        k, m = (k + WEYL[0]) & 0xFFFFFFFF, (m + WEYL[1]) & 0xFFFFFFFF
+    return a, b, c, d

@@ -44,7 +44,7 @@ def usual_threads() -> int:
 
 
 def slow_chunk_sums(values: np.ndarray, sums: np.ndarray) -> None:
-    """Fill `sums` (float64) with those of `values` (float32), a chunk each, by numpy: the reference and the next best."""
+    """Fill `sums` (float64) with those of `values` (float32), a chunk each, by numpy: reference and next best."""
     with np.errstate(invalid="ignore"):
         for chunk in range(len(sums)):
             part = values[chunk * CHUNK : (chunk + 1) * CHUNK].astype(np.float64)

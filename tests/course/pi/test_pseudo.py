@@ -160,6 +160,18 @@ def test_no_two_of_the_lanes_are_correlated(kind):
 
 
 @both
+def test_lanes_do_not_begin_a_fixed_step_apart(kind):
+    # states that count up unmixed differ by a constant, which no correlation shows
+    starts = [kind.words(2, block * BLOCK, block * BLOCK + 4 * LANES).reshape(4, LANES) for block in range(256)]
+    for step in range(4):
+        words = np.array([start[step] for start in starts])
+        for apart in (words[:, 1:] - words[:, :-1], words[1:] ^ words[:-1]):  # of lanes, of blocks
+            counts = np.bincount(apart.ravel() >> u32(26), minlength=64)
+            chi = np.sum((counts - counts.mean()) ** 2) / counts.mean()
+            assert abs(chi - 63) < 4.5 * math.sqrt(2 * 63)  # 4.5 standard errors: eight are looked at
+
+
+@both
 def test_every_bit_is_as_often_set_as_not(kind):
     words = np.concatenate([kind.words(6, block * BLOCK, (block + 1) * BLOCK) for block in range(8)])
     share = np.array([np.count_nonzero(words >> u32(bit) & u32(1)) for bit in range(32)]) / len(words)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from course import compiled
-from course.mapreduce import chunks, mean
+from course.mapreduce import chunk_sums, chunks, mean
 from course.mapreduce.chunks import CHUNK, LANES, float32_sum, slow_chunk_sums
 
 SEAMS = [
@@ -60,6 +60,10 @@ def test_the_compiled_sum_equals_plain_python_and_numpy_to_the_last_bit(size, mo
     monkeypatch.setattr(compiled, "available", lambda: False)
     assert float32_sum(values) == found
     assert math.isclose(found, math.fsum(values.tolist()), rel_tol=1e-9, abs_tol=0)
+
+
+def test_the_compiled_code_has_the_constants_of_its_twin():
+    assert (chunk_sums.CHUNK, chunk_sums.LANES) == (CHUNK, LANES)
 
 
 @given(st.lists(st.floats(width=32), max_size=200), st.integers(0, 70))

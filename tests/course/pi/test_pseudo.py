@@ -57,6 +57,12 @@ def test_philox_gives_the_published_words(counter, key, published):
 # The compiled counts
 
 
+@pytest.mark.parametrize("owner, names", [(pseudo, "BLOCK LANES"), (philox, "MULTIPLIERS WEYL ROUNDS")])
+def test_the_compiled_code_has_the_constants_of_its_twins(owner, names):
+    for name in names.split():
+        assert getattr(kernels, name) == getattr(owner, name)
+
+
 @both
 @settings(max_examples=12)
 @given(st.integers(0, 2**70), st.integers(0, 3), st.integers(1, 1500))

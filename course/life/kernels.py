@@ -149,19 +149,11 @@ def rows_of(birth: int, survive: int) -> int:
                 el, em, er = e[x - 1], e[x], e[x + 1]
                 fl, fm, fr = f[x - 1], f[x], f[x + 1]
                 xl, yl, xr, yr = bl ^ cl, bl & cl, br ^ cr, br & cr  # two sums that two rows share
-                out_b[x] = lives(
-                    al ^ xl, yl | (al & xl), ar ^ xr, yr | (ar & xr), am ^ cm, am & cm, bm, birth, survive
-                )
-                out_c[x] = lives(
-                    dl ^ xl, yl | (dl & xl), dr ^ xr, yr | (dr & xr), bm ^ dm, bm & dm, cm, birth, survive
-                )
+                out_b[x] = lives(al ^ xl, yl | (al & xl), ar ^ xr, yr | (ar & xr), am ^ cm, am & cm, bm, birth, survive)
+                out_c[x] = lives(dl ^ xl, yl | (dl & xl), dr ^ xr, yr | (dr & xr), bm ^ dm, bm & dm, cm, birth, survive)
                 xl, yl, xr, yr = dl ^ el, dl & el, dr ^ er, dr & er
-                out_d[x] = lives(
-                    cl ^ xl, yl | (cl & xl), cr ^ xr, yr | (cr & xr), cm ^ em, cm & em, dm, birth, survive
-                )
-                out_e[x] = lives(
-                    fl ^ xl, yl | (fl & xl), fr ^ xr, yr | (fr & xr), dm ^ fm, dm & fm, em, birth, survive
-                )
+                out_d[x] = lives(cl ^ xl, yl | (cl & xl), cr ^ xr, yr | (cr & xr), cm ^ em, cm & em, dm, birth, survive)
+                out_e[x] = lives(fl ^ xl, yl | (fl & xl), fr ^ xr, yr | (fr & xr), dm ^ fm, dm & fm, em, birth, survive)
 
     return rows
 
@@ -176,8 +168,16 @@ def only_row_of(birth: int, survive: int) -> int:
         before, after = np.uint64(height - 1), np.uint64(64 % height)
         for x in range(1, count + 1):
             bl, bm, br = row[x - 1], row[x], row[x + 1]
-            al, am, ar = bl << ONE | (bl >> before) & wrap, bm << ONE | (bm >> before) & wrap, br << ONE | (br >> before) & wrap
-            cl, cm, cr = bl >> ONE | ((bl >> after) & wrap) << LAST, bm >> ONE | ((bm >> after) & wrap) << LAST, br >> ONE | ((br >> after) & wrap) << LAST
+            al, am, ar = (
+                bl << ONE | (bl >> before) & wrap,
+                bm << ONE | (bm >> before) & wrap,
+                br << ONE | (br >> before) & wrap,
+            )
+            cl, cm, cr = (
+                bl >> ONE | ((bl >> after) & wrap) << LAST,
+                bm >> ONE | ((bm >> after) & wrap) << LAST,
+                br >> ONE | ((br >> after) & wrap) << LAST,
+            )
             xl, yl, xr, yr = al ^ bl, al & bl, ar ^ br, ar & br
             out[x] = lives(xl ^ cl, yl | (xl & cl), xr ^ cr, yr | (xr & cr), am ^ cm, am & cm, bm, birth, survive)
 

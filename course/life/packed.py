@@ -4,6 +4,8 @@ A kernel is compiled for each rule when it is first asked for, and kept on disk.
 engine of plain PyTorch gives the same cells.
 """
 
+import sys
+
 import numpy as np
 import torch
 
@@ -12,23 +14,48 @@ from course.life.board import check_board
 from course.life.packed_torch import packed_torch
 from course.life.rule import Rule
 
-CACHE = 400_000  # bytes of one core's cache for the two buffers of a tile: the second level of most is larger
-LONGEST = 1 << 32  # words in one call of a kernel, about 0.1 s: an interrupt waits for its end
-WORTH_A_THREAD = 1 << 20  # words that take about as long as ten starts of a thread
+CACHE = 700_000  # bytes of one core's cache for the two buffers of a tile
+LONGEST = 1 << 28  # words advanced in one call of a kernel, some 0.1 s: an interrupt waits for its end
+WORTH_A_THREAD = 1 << 20  # words advanced in the time of ten starts of a thread
 
 
 def packed(board: torch.Tensor, generations: int, rule: Rule, wrap: bool) -> torch.Tensor:
-    """Return `board` after `generations`, a new board on the same device."""
-    if not compiled.available():
+    """Return `board` after `generations`, a new board on the same device.
+
+    Beyond the board and the result it takes a quarter of a byte a cell. A cell above 1 is a ValueError.
+    """
+    if not ready():
+        check_board(board, "run(board=…)")
         return packed_torch(board, generations, rule, wrap)
     cells = board.numpy(force=True)
-    if turned(*cells.shape):  # Life doesn't know rows from columns
-        cells = cells.T
-    threads = compiled.threads() if cells.size // 64 * (generations + 4) >= WORTH_A_THREAD else 1
-    words = pack(np.ascontiguousarray(cells), wrap, threads)
-    words = run_words(words, cells.shape[0], generations, rule, wrap, threads)
-    after = torch.from_numpy(unpack(words, cells.shape[0], threads))
-    return (after.T.contiguous() if turned(*board.shape) else after).to(board.device)
+    turn = turned(*cells.shape)
+    cells = np.ascontiguousarray(cells.T if turn else cells)  # Life doesn't know rows from columns
+    threads = workers(cells.shape, generations)
+    words = run_words(pack(cells, wrap, threads), cells.shape[0], generations, rule, wrap, threads)
+    after = unpack(words, cells.shape[0], threads)
+    return torch.from_numpy(np.ascontiguousarray(after.T) if turn else after).to(board.device)
+
+
+def ready() -> bool:
+    """Return whether the kernels can be used; the first time they are compiled, or read from the disk."""
+    return compiled.available() and compiled.usable("Life's", _first_call)
+
+
+def _first_call():
+    words = pack(np.zeros((3, 3), np.uint8), True)
+    unpack(run_words(words, 3, 1, Rule.parse("B3/S23"), True), 3)
+
+
+def loaded() -> bool:
+    """Return whether the kernels are in this process already, so that using them costs nothing more."""
+    return "course.life.kernels" in sys.modules
+
+
+def workers(shape: tuple[int, ...], generations: int) -> int:
+    """Return how many threads a packed board of `shape` (H, W) is worth."""
+    words = -(-shape[0] // 64) * shape[1]
+    large = words >= 4096 and words * (generations + 4) >= WORTH_A_THREAD  # packing costs about four generations
+    return compiled.threads() if large else 1
 
 
 def turned(height: int, width: int) -> bool:
@@ -57,7 +84,7 @@ def unpack(words: np.ndarray, height: int, threads: int = 1) -> np.ndarray:
     return cells
 
 
-def run_words(words: np.ndarray, height: int, generations: int, rule: Rule, wrap: bool, threads: int) -> np.ndarray:
+def run_words(words: np.ndarray, height: int, generations: int, rule: Rule, wrap: bool, threads: int = 1) -> np.ndarray:
     """Return the words (R, W) after `generations`; what is in `words` is lost."""
     from course.life import kernels
 
@@ -79,9 +106,11 @@ def run_words(words: np.ndarray, height: int, generations: int, rule: Rule, wrap
 def tiling(rows: int, columns: int, generations: int, threads: int) -> tuple[int, int, int]:
     """Return k, the generations a pass, and the rows and columns of words in a tile."""
     fit = CACHE // 16
-    if threads == 1 and (rows + 2) * (columns + 16) <= fit:
+    if threads == 1 and (rows + 5) * (columns + 16) <= fit:
         return generations, rows, columns
-    k = max(1, min(generations, 16, rows, columns))
-    tile_columns = min(columns, max(fit // (min(rows, 128) + 2) - 2 * k, 8 * k), -(-columns // threads))
-    tile_rows = min(rows, max(fit // (tile_columns + 2 * k) - 2 * k, 4 * k))
-    return k, tile_rows, tile_columns
+    if columns < 64 * threads:  # tall and narrow: the rows are cut
+        tile_rows = min(-(-rows // threads), max(fit // (columns + 16), 16))
+        return max(1, min(generations, 32, tile_rows // 16, rows)), tile_rows, columns
+    high = min(rows, 128)
+    tile_columns = min(-(-columns // threads), max(fit // (high + 5) - 32, 64))
+    return max(1, min(generations, 32 if rows == high else 16, tile_columns // 16)), high, tile_columns

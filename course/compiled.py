@@ -59,7 +59,7 @@ def kernel_address(signature: Any) -> Callable[[Callable], int]:
     def decorate(function):
         try:
             made = numba.cfunc(signature, cache=True)(function)
-        except RuntimeError:
+        except (RuntimeError, OSError):
             made = numba.cfunc(signature)(function)
         _FOR_EVER.append(made)  # its code goes when the object does
         return made.address

@@ -1,16 +1,18 @@
 """The fastest engine: 64 cells in a word, tiles in the processor's cache, all its cores. See `course.life.kernels`.
 
 A kernel is compiled for each rule when it is first asked for, and kept on disk. Where numba can't be used, the packed
-engine of plain PyTorch gives the same cells.
+engine of plain PyTorch gives the same cells; a board on a CUDA GPU has an engine of its own.
 """
 
 import sys
 
 import numpy as np
+import psutil
 import torch
 
 from course import compiled
 from course.life.board import check_board
+from course.life.packed_gpu import packed_gpu
 from course.life.packed_torch import packed_torch
 from course.life.rule import Rule
 
@@ -24,9 +26,13 @@ def packed(board: torch.Tensor, generations: int, rule: Rule, wrap: bool) -> tor
 
     Beyond the board and the result it takes a quarter of a byte a cell. A cell above 1 is a ValueError.
     """
+    if on_gpu(board):
+        check_board(board, "run(board=…)")
+        return packed_gpu(board, generations, rule, wrap)
     if not ready():
         check_board(board, "run(board=…)")
         return packed_torch(board, generations, rule, wrap)
+    check_memory(board.numel())
     cells = board.numpy(force=True)
     turn = turned(*cells.shape)
     cells = np.ascontiguousarray(cells.T if turn else cells)  # Life doesn't know rows from columns
@@ -34,6 +40,21 @@ def packed(board: torch.Tensor, generations: int, rule: Rule, wrap: bool) -> tor
     words = run_words(pack(cells, wrap, threads), cells.shape[0], generations, rule, wrap, threads)
     after = unpack(words, cells.shape[0], threads)
     return torch.from_numpy(np.ascontiguousarray(after.T) if turn else after).to(board.device)
+
+
+def on_gpu(board: torch.Tensor) -> bool:
+    """Return whether `board` is on a CUDA GPU that is there: a simulated one computes on the CPU."""
+    return type(board) is torch.Tensor and board.device.type == "cuda"
+
+
+def check_memory(cells: int) -> None:
+    """Raise MemoryError unless there is room for the result of a board of `cells` cells and for two boards of words."""
+    needed, free = cells + cells // 4, psutil.virtual_memory().available
+    if needed > free:
+        raise MemoryError(
+            f"run(board=…): {cells:,} cells take {needed / 1e9:.1f} GB more for their words and the result, and "
+            f"{free / 1e9:.1f} GB are free. Use a smaller board, or close what else uses memory."
+        )
 
 
 def ready() -> bool:

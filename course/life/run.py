@@ -98,7 +98,7 @@ def _fastest(board, generations):
     """
     cells = board.numel()
     if board.device.type != "cpu":
-        return "roll"
+        return "packed" if packing.on_gpu(board) and cells * generations >= 1 << 30 else "roll"
     large = cells >= 1 << 16 and cells * generations >= 1 << 19
     seconds = generations * (cells * 0.3e-9 if large else 60e-6 + cells * 1.5e-9)
     if packing.loaded() or seconds > 0.5:

@@ -37,7 +37,12 @@ def packed(board: torch.Tensor, generations: int, rule: Rule, wrap: bool) -> tor
     turn = turned(*cells.shape)
     cells = np.ascontiguousarray(cells.T if turn else cells)  # Life doesn't know rows from columns
     threads = workers(cells.shape, generations)
-    words = run_words(pack(cells, wrap, threads), cells.shape[0], generations, rule, wrap, threads)
+    try:
+        words = pack(cells, wrap, threads)
+    except ValueError:
+        check_board(board, "run(board=…)")  # names the cell, which may have been turned
+        raise
+    words = run_words(words, cells.shape[0], generations, rule, wrap, threads)
     after = unpack(words, cells.shape[0], threads)
     return torch.from_numpy(np.ascontiguousarray(after.T) if turn else after).to(board.device)
 

@@ -8,7 +8,10 @@ from course.scale.events import Process, Receive, Send, Work
 
 
 def worker(rank: int, shards: Sequence[int], costs: Costs, compute: Iterator[float]) -> Process:
-    """Compute a gradient, push its parts to all `shards`, wait for all answers, and again; without end."""
+    """Compute a gradient, push its parts to all `shards`, wait for all answers, and again; without end.
+
+    `rank`: the number of this process, by which it is answered.
+    """
     work = 0.0
     while True:
         work += next(compute)
@@ -29,38 +32,39 @@ def coordinator(
     `part`: bytes of a gradient here. `applied`: gets the second of each gradient's update. A push is whole when every
     follower has reported its part.
     """
-    parts, whole = Counter[int](), []
+    parts, whole, third = Counter[int](), [], part * costs.byte / 3
     while len(applied) < gradients:
         rank, pushed = yield Receive()
-        yield Work(costs.message + (part * costs.byte if pushed else 0.0))
+        yield Work(costs.message + (third if pushed else 0.0))
         parts[rank] += 1
         if parts[rank] <= len(followers):
             continue
         del parts[rank]
         whole.append(rank)
         if len(whole) == aggregate:
-            for follower in followers:
+            for shard in followers:
                 yield Work(costs.message)
-                yield Send(follower, (tuple(whole), False))
-            now = yield Work(costs.update)
+                yield Send(shard, (tuple(whole), False))
+            now = yield Work(len(whole) * third)
             for rank in whole:
-                yield Work(costs.message)
+                yield Work(costs.message + third)
                 yield Send(rank)
                 applied.append(now)
             whole = []
 
 
-def follower(number: int, coordinator: int, costs: Costs, part: float) -> Process:
+def follower(coordinator: int, costs: Costs, part: float) -> Process:
     """Another shard: report each part of a push to the `coordinator`, apply and answer what it has ordered."""
+    third = part * costs.byte / 3
     while True:
         rank, pushed = yield Receive()
         if pushed:
-            yield Work(2 * costs.message + part * costs.byte)
+            yield Work(2 * costs.message + third)
             yield Send(coordinator, (rank, False))
         else:
-            yield Work(costs.message + costs.update)
+            yield Work(costs.message + len(rank) * third)
             for each in rank:
-                yield Work(costs.message)
+                yield Work(costs.message + third)
                 yield Send(each)
 
 
@@ -71,7 +75,7 @@ def ring_rank(rank: int, size: int, costs: Costs, nbytes: float, compute: Sequen
     """
     one = costs.message + nbytes / size * costs.byte
     for seconds in compute:
-        work = seconds + costs.update
+        work = seconds
         for _ in range(2 * (size - 1)):
             yield Work(work + one)
             yield Send((rank + 1) % size)
@@ -81,7 +85,7 @@ def ring_rank(rank: int, size: int, costs: Costs, nbytes: float, compute: Sequen
 
 
 def tree_rank(rank: int, size: int, costs: Costs, nbytes: float, compute: Sequence[float], applied: list) -> Process:
-    """Compute a gradient, add the children's to it, pass the sum to the parent, and the parent's answer to the children.
+    """Compute a gradient, add the children's to it, pass the sum to the parent, the parent's answer to the children.
 
     A binary tree of `size` ranks: rank r has the children 2r + 1 and 2r + 2; every message has all bytes.
     """
@@ -89,7 +93,7 @@ def tree_rank(rank: int, size: int, costs: Costs, nbytes: float, compute: Sequen
     children = [child for child in (2 * rank + 1, 2 * rank + 2) if child < size]
     for seconds in compute:
         yield Work(seconds)
-        work = costs.update
+        work = 0.0
         for _ in children:
             yield Receive()
             yield Work(one)
@@ -97,7 +101,7 @@ def tree_rank(rank: int, size: int, costs: Costs, nbytes: float, compute: Sequen
             yield Work(one)
             yield Send((rank - 1) // 2)
             yield Receive()
-            work += one
+            work = one
         for child in children:
             yield Work(work + one)
             yield Send(child)

@@ -10,18 +10,16 @@ from course.cluster import local_cluster
 from course.replicas import ring_all_reduce, run_ranks
 from course.training import batch_generator, mnist, train
 
-MOST = 8  # workers
 _SECONDS = 0.35  # of one training: many short ones, interleaved, beat a long one
 
 
 @dataclass(frozen=True)
 class Measured:
-    """A real training: its `design`, `workers`, `shards`, `hidden` units, `nbytes` of a gradient, `seconds` of one."""
+    """A real training: `design`, `workers`, `shards` (0: no server), `nbytes` of a gradient, `seconds` of one."""
 
     design: str
     workers: int
     shards: int
-    hidden: int
     nbytes: int
     seconds: float
 
@@ -64,7 +62,7 @@ def served(shards, sizes, workers, repeats):
                 found[hidden, mode, count].append(_median_seconds(history))
     for (hidden, mode, count), seconds in found.items():
         design = "asynchronous" if mode == "async" else "synchronous"
-        yield Measured(design, count, shards, hidden, nbytes(hidden), min(seconds))
+        yield Measured(design, count, shards, nbytes(hidden), min(seconds))
 
 
 def _median_seconds(history, windows=8):
@@ -85,7 +83,7 @@ def reduced(sizes, workers, repeats):
                     for design, seconds in run_ranks(_rounds, cluster, hidden, workers=count)[0]:
                         found.setdefault((design, count, hidden), []).append(seconds / count)
     for (design, count, hidden), seconds in found.items():
-        yield Measured(design, count, 0, hidden, nbytes(hidden), min(seconds))
+        yield Measured(design, count, 0, nbytes(hidden), min(seconds))
 
 
 def _rounds(rank, size, hidden):
@@ -117,7 +115,7 @@ def _ring(flat, rank, size):
     sent = []
 
     def give(piece):
-        copied = piece.clone()
+        copied = piece.clone()  # kept with the sending: the ring goes on and changes the piece
         sent.append((torch.distributed.isend(copied, (rank + 1) % size), copied))
 
     def take(like):
@@ -132,12 +130,16 @@ def _ring(flat, rank, size):
 
 def _tree(flat, rank, size):
     children = [child for child in (2 * rank + 1, 2 * rank + 2) if child < size]
-    for child in children:
-        arrived = torch.empty_like(flat)
-        torch.distributed.recv(arrived, child)
+    arriving = [(torch.empty_like(flat), child) for child in children]
+    receiving = [torch.distributed.irecv(arrived, child) for arrived, child in arriving]
+    for (arrived, _), one in zip(arriving, receiving, strict=True):
+        one.wait()
         flat += arrived
     if rank:
-        torch.distributed.send(flat, (rank - 1) // 2)
-        torch.distributed.recv(flat, (rank - 1) // 2)
-    for child in children:
-        torch.distributed.send(flat, child)
+        parent, total = (rank - 1) // 2, torch.empty_like(flat)
+        answer = torch.distributed.irecv(total, parent)
+        torch.distributed.send(flat, parent)
+        answer.wait()
+        flat.copy_(total)
+    for sending in [torch.distributed.isend(flat, child) for child in children]:
+        sending.wait()

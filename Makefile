@@ -6,11 +6,12 @@ PYTHON ?= python3
 ifneq ($(origin PYTHON),file)
 CHOSEN := --chosen
 endif
-VENV := .venv/bin/python
+# TORCH=2.15.* takes that torch, in build/torch-2.15; CUDA=1 takes the build with CUDA where there is no other.
+VENV := $(if $(TORCH),build/torch-$(subst .*,,$(TORCH)),.venv)/bin/python
 LANES ?= 4
 INSTALL = @command -v "$(PYTHON)" >/dev/null 2>&1 || { \
 	echo "There is no $(PYTHON) here. Install Python 3.11 or newer, or name yours: make lab PYTHON=python3.12"; exit 1; }; \
-	"$(PYTHON)" install.py $(CHOSEN)
+	"$(PYTHON)" install.py $(CHOSEN) $(if $(TORCH),--torch "$(TORCH)") $(if $(CUDA),--cuda)
 
 .PHONY: help lab test explore mutants faults attacks bench notebooks labs architecture picture publish env clean
 
@@ -22,7 +23,7 @@ lab:  ## set up, then open the first chapter in JupyterLab
 	@exec $(VENV) -m course lab
 
 # Bytecode is written whatever the shell says: the tests start some hundred Pythons, and each would compile it all anew.
-test:  ## set up, then check everything that the chapters claim (so many files of tests at a time: LANES=2)
+test:  ## set up, then check everything that the chapters claim (LANES=2: two files at a time; TORCH=2.15.*: with that torch)
 	$(INSTALL) --test
 	@$(VENV) -m ruff check .
 	@$(VENV) -m ruff format --check .

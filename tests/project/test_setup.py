@@ -46,19 +46,22 @@ def quick(monkeypatch):
         Path(venv, "bin").mkdir(parents=True)
         Path(venv, "bin", "python").touch()
 
+    def took_torch(python, cuda, say, wanted):
+        installed.append("torch" if wanted == install_pip.TORCH else wanted)
+
     monkeypatch.setattr(install, "ask_python", ask_python)
     monkeypatch.setattr(install, "make_venv", make_venv)
     monkeypatch.setattr(install, "python_of", lambda venv: os.path.join(venv, "bin", "python"))
-    monkeypatch.setattr(install_pip, "install_torch", lambda python, cuda, say, wanted: installed.append(wanted))
+    monkeypatch.setattr(install_pip, "install_torch", took_torch)
     monkeypatch.setattr(install_pip, "run", lambda python, arguments, what, say: installed.append(arguments[-1]))
     return quick
 
 
 def set_up(quick, root, extras=(), chosen=False, torch=""):
-    """Run the set-up and return what it installed; the course's own torch is just "torch"."""
+    """Run the set-up and return what it installed."""
     quick.installed.clear()
     install.set_up(root, list(extras), False, chosen, torch)
-    return ["torch" if what == install_pip.TORCH else what for what in quick.installed]
+    return list(quick.installed)
 
 
 # --- Python ---------------------------------------------------------------------------------------------------------

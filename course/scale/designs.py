@@ -33,6 +33,8 @@ def coordinator(
     follower has reported its part.
     """
     parts, whole, third = Counter[int](), [], part * costs.byte / 3
+    # a push that is decided at once is answered by the thread that took it; the others' threads sleep until they may
+    answer = costs.message + third + (costs.switch if followers or aggregate > 1 else 0.0)
     while len(applied) < gradients:
         rank, pushed = yield Receive()
         yield Work(costs.message + (third if pushed else 0.0))
@@ -47,7 +49,7 @@ def coordinator(
                 yield Send(shard, (tuple(whole), False))
             now = yield Work(len(whole) * third)
             for rank in whole:
-                yield Work(costs.message + third)
+                yield Work(answer)
                 yield Send(rank)
                 applied.append(now)
             whole = []
@@ -64,7 +66,7 @@ def follower(coordinator: int, costs: Costs, part: float) -> Process:
         else:
             yield Work(costs.message + len(rank) * third)
             for each in rank:
-                yield Work(costs.message + third)
+                yield Work(costs.message + third + costs.switch)
                 yield Send(each)
 
 

@@ -13,7 +13,7 @@ INSTALL = @command -v "$(PYTHON)" >/dev/null 2>&1 || { \
 	echo "There is no $(PYTHON) here. Install Python 3.11 or newer, or name yours: make lab PYTHON=python3.12"; exit 1; }; \
 	"$(PYTHON)" install.py $(CHOSEN) $(if $(TORCH),--torch "$(TORCH)") $(if $(CUDA),--cuda)
 
-.PHONY: help lab test explore mutants faults attacks bench notebooks labs architecture picture publish env clean
+.PHONY: help lab test explore mutants faults crowd attacks bench notebooks labs architecture picture publish env clean
 
 help:  ## these lines
 	@sed -n 's/^\([a-z]*\):.*## /\1|/p' Makefile | awk -F'|' '{ printf "make %-10s %s\n", $$1, $$2 }'
@@ -40,6 +40,10 @@ mutants:  ## set up, then plant small bugs in a room, and say what share its tes
 faults:  ## set up, then break trainings in two hundred ways, each drawn from its seed (COUNT=20: fewer; 20 minutes)
 	$(INSTALL) --test
 	@$(VENV) -m tests.slow.faults --count $(or $(COUNT),200)
+
+crowd:  ## set up, then train on 32 workers that share this machine's cores; 2.2 GB of memory (COUNT=16: fewer)
+	$(INSTALL) --test
+	@$(VENV) -m tests.slow.crowd --workers $(or $(COUNT),32)
 
 attacks:  ## set up, then mark every hostile submission and every honest one (10 minutes; ONLY="fork bomb"; PEERS=1)
 	$(INSTALL) --test

@@ -49,7 +49,7 @@ def _pi(darts):
 def _mean(count):
     numbers = torch.rand(10**7)
     with ThreadPoolExecutor(2) as pool:
-        return _least(lambda: mean(numbers, slices=count, executor=pool))
+        return _least(lambda: mean(numbers, parts=count, executor=pool))
 
 
 def _least(call):

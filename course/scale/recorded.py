@@ -66,7 +66,7 @@ def recorded() -> Recorded:
 
 
 def from_document(document: dict[str, Any]) -> Recorded:
-    """Return the `Recorded` of JSON data, as `python -m benchmarks.scale` writes it."""
+    """Return the `Recorded` of JSON data, as `python -m benchmarks.scaling --record` writes it."""
     origin = f"{document['hardware']}, {document['date']}"
     return Recorded(
         cores=document["cores"],

@@ -1,10 +1,5 @@
-"""Large trainings, simulated from small ones: predicted beside measured.
+"""The costs of the simulation, fitted to small trainings of this machine."""
 
-`python -m benchmarks.scale FILE` measures at length, fits, and writes what course/scale/recorded.json holds.
-"""
-
-import json
-import sys
 from dataclasses import asdict
 from datetime import date
 from os import cpu_count
@@ -14,8 +9,7 @@ from platform import python_version
 import numpy as np
 import torch
 
-from benchmarks.peers.small_trainings import computing, nbytes, reduced, served
-from benchmarks.report import Row
+from benchmarks.scaling.small_trainings import computing, nbytes, reduced, served
 from course.scale import Costs
 from course.scale.recorded import from_document
 
@@ -26,14 +20,12 @@ _LEAST, _MOST = (3e-6, 1e-11, 1e-6, 1e-6), (3e-4, 3e-9, 3e-4, 3e-4)  # of the fo
 _STARTS = [(4e-5, 4e-10, wake, switch) for wake in (1e-5, 8e-5) for switch in (5e-6, 5e-5)]
 
 
-def rows():
-    """Yield what the simulation predicts beside what was measured now, then how time grows with each size."""
-    found = recording(repeats=2)
-    for run in from_document(found).runs:
+def predicted(document):
+    """Yield (run, simulated seconds) for each recorded run of `document` to which no cost was fitted."""
+    machine = from_document(document)
+    for run in machine.runs:
         if not run.fitted:
-            predicted = from_document(found).seconds(**case(run), cores=found["cores"], rounds=40)
-            what = f"simulated: {run.design}, {run.workers} workers, {run.shards} shards, {run.nbytes / 1e6:.2f} MB"
-            yield Row(what, 1e6 * predicted, "µs a gradient", "measured", 1e6 * run.seconds, "0.85–1.15×")
+            yield run, machine.seconds(**case(run), cores=machine.cores, rounds=40)
 
 
 def case(run):
@@ -103,7 +95,3 @@ def _scaled(levels, measured):
 def _processor():
     lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines() if Path("/proc/cpuinfo").exists() else []
     return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "a processor")
-
-
-if __name__ == "__main__":
-    Path(sys.argv[1]).write_text(json.dumps(recording(repeats=6), indent=1) + "\n", encoding="utf-8")

@@ -6,15 +6,14 @@ from concurrent.futures import ThreadPoolExecutor
 
 import torch
 
-from benchmarks.peers.small_trainings import nbytes, served
-from benchmarks.report import Row
+from benchmarks.scaling.small_trainings import nbytes, served
 from course import estimate_pi, life, mean
 
 _REPEATS = 5
 
 
-def rows():
-    """Yield seconds by size; `ratio` is the power p of time ~ size^p since the size before: 1 is in proportion."""
+def lines():
+    """Yield a line a size: milliseconds, and the power p of time ~ size^p since the size before (1: in proportion)."""
     boards = {side * side: _life(side) for side in (64, 256, 1024, 4096)}
     yield from _grown("Life, cells of a board, 16 generations", boards)
     yield from _grown("pi, darts", {darts: _pi(darts) for darts in (10**4, 10**6, 10**8)})
@@ -29,11 +28,8 @@ def rows():
 def _grown(what, seconds):
     before = None
     for size, took in seconds.items():
-        power = math.log(took / seconds[before]) / math.log(size / before) if before else None
-        peer = None if before is None else 1e3 * seconds[before]
-        yield Row(
-            f"{what}: {size:,}", 1e3 * took, "ms", "the size before, as a power" if before else "", peer, ratio=power
-        )
+        power = f"power {math.log(took / seconds[before]) / math.log(size / before):5.2f}" if before else ""
+        yield f"{what:<52}{size:>12,} {1e3 * took:>10.3g} ms  {power}"
         before = size
 
 

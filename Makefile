@@ -6,13 +6,14 @@ PYTHON ?= python3
 ifneq ($(origin PYTHON),file)
 CHOSEN := --chosen
 endif
-VENV := .venv/bin/python
+# TORCH=2.15.* takes that torch, in build/torch-2.15; CUDA=1 takes the build with CUDA where there is no other.
+VENV := $(if $(TORCH),build/torch-$(subst .*,,$(TORCH)),.venv)/bin/python
 LANES ?= 4
 INSTALL = @command -v "$(PYTHON)" >/dev/null 2>&1 || { \
 	echo "There is no $(PYTHON) here. Install Python 3.11 or newer, or name yours: make lab PYTHON=python3.12"; exit 1; }; \
-	"$(PYTHON)" install.py $(CHOSEN)
+	"$(PYTHON)" install.py $(CHOSEN) $(if $(TORCH),--torch "$(TORCH)") $(if $(CUDA),--cuda)
 
-.PHONY: help lab test explore mutants faults attacks bench notebooks labs architecture picture publish env clean
+.PHONY: help lab test explore mutants faults crowd attacks bench notebooks labs architecture picture publish env clean
 
 help:  ## these lines
 	@sed -n 's/^\([a-z]*\):.*## /\1|/p' Makefile | awk -F'|' '{ printf "make %-10s %s\n", $$1, $$2 }'
@@ -22,7 +23,7 @@ lab:  ## set up, then open the first chapter in JupyterLab
 	@exec $(VENV) -m course lab
 
 # Bytecode is written whatever the shell says: the tests start some hundred Pythons, and each would compile it all anew.
-test:  ## set up, then check everything that the chapters claim (so many files of tests at a time: LANES=2)
+test:  ## set up, then check everything that the chapters claim (LANES=2: two files at a time; TORCH=2.15.*: with that torch)
 	$(INSTALL) --test
 	@$(VENV) -m ruff check .
 	@$(VENV) -m ruff format --check .
@@ -39,6 +40,10 @@ mutants:  ## set up, then plant small bugs in a room, and say what share its tes
 faults:  ## set up, then break trainings in two hundred ways, each drawn from its seed (COUNT=20: fewer; 20 minutes)
 	$(INSTALL) --test
 	@$(VENV) -m tests.slow.faults --count $(or $(COUNT),200)
+
+crowd:  ## set up, then train on 32 workers that share this machine's cores; 2.2 GB of memory (COUNT=16: fewer)
+	$(INSTALL) --test
+	@$(VENV) -m tests.slow.crowd --workers $(or $(COUNT),32)
 
 attacks:  ## set up, then mark every hostile submission and every honest one (10 minutes; ONLY="fork bomb"; PEERS=1)
 	$(INSTALL) --test

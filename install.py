@@ -1,5 +1,7 @@
 """Set the course up: `python3 install.py [--test]` makes .venv beside this file and installs into it.
 
+`--torch "2.15.*"` takes that torch instead, into an environment of its own in build/: .venv stays as it is.
+
 `make lab` and `make test` call it; the second call takes a moment. Standard library only, and syntax that Python 3.6
 still parses: an old Python must get as far as the sentence about it. Choosing the build of torch and running pip are in
 install_pip.py.
@@ -34,11 +36,12 @@ def main(arguments=None):
     parser.add_argument("--test", action="store_true", help="also install what the tests need")
     parser.add_argument("--cuda", action="store_true", help="take the CUDA build of torch though no driver was found")
     parser.add_argument("--chosen", action="store_true", help="use exactly the Python that runs this")
+    parser.add_argument("--torch", default="", help='another torch, such as "2.15.*", in an environment apart')
     options = parser.parse_args(arguments)
     try:
         if not supported(sys.version_info):
             return hand_over(sys.argv[1:] if arguments is None else arguments, options.chosen)
-        set_up(HERE, ["test"] if options.test else [], options.cuda, options.chosen)
+        set_up(HERE, ["test"] if options.test else [], options.cuda, options.chosen, options.torch)
         return 0
     except Stop as problem:
         say(f"Stopped: {problem}")
@@ -98,15 +101,26 @@ def ask_python(python, program):
     return done.stdout.decode(errors="replace").strip() if done.returncode == 0 else None
 
 
-def set_up(root, extras, cuda, chosen):
-    """Make or mend `root`/.venv and install the course with `extras` into it, unless that is all there already."""
+def venv_of(root, torch):
+    """Return the folder of the environment: `root`/.venv, or for another `torch` one of its own in build/."""
+    return os.path.join(root, "build", "torch-" + torch.replace(".*", "")) if torch else os.path.join(root, ".venv")
+
+
+def set_up(root, extras, cuda, chosen, torch=""):
+    """Make or mend `root`/.venv and install the course with `extras` into it, unless that is all there already.
+
+    `torch`: a version such as "2.15.*", for an environment apart; "": the one that the course is meant for.
+    """
+    if not all(part.isdigit() or part == "*" for part in torch.split(".") if torch):
+        raise Stop(f"{torch!r} is no version of torch. Name one in figures, as in: make test TORCH='2.15.*'")
     lock = take_turns(root)
     try:
-        venv = os.path.join(root, ".venv")
+        venv = venv_of(root, torch)
+        shown = os.path.relpath(venv, root)
         state = read_state(venv)
         extras = sorted(set(extras) | set(state.get("extras", [])))
         if is_ready(root, venv, state, extras, chosen):
-            say("The course is installed in .venv; nothing to do.")
+            say(f"The course is installed in {shown}; nothing to do.")
             return
         started = time.time()
         fresh = clear_the_way(root, venv, state, chosen)
@@ -114,10 +128,10 @@ def set_up(root, extras, cuda, chosen):
         write_state(venv, "working", extras=extras)
         if fresh:
             make_venv(venv)
-        install(root, venv, extras, cuda or has_nvidia_driver())
+        install(root, venv, extras, cuda or has_nvidia_driver(), torch)
         python = ask_python(python_of(venv), "import sys; print('%d.%d' % sys.version_info[:2])")
         write_state(venv, "ready", extras=extras, where=venv, python=python, needs=fingerprint(root))
-        say(f"The course is installed in .venv ({time.time() - started:.0f} s).")
+        say(f"The course is installed in {shown} ({time.time() - started:.0f} s).")
     finally:
         if lock is not None:
             os.close(lock)
@@ -192,6 +206,7 @@ def is_ready(root, venv, state, extras, chosen):
 
 def clear_the_way(root, venv, state, chosen):
     """Remove a .venv of ours that can't be added to; return True if one has to be made."""
+    name = os.path.relpath(venv, root)
     if not os.path.lexists(venv):
         say(f"Setting up the course in {root}: some minutes and about 2 GB, the first time.")
         return True
@@ -205,13 +220,13 @@ def clear_the_way(root, venv, state, chosen):
     if state.get("state") == "working":
         reason = "The last set-up did not finish"
     elif not usable or state.get("where", venv) != venv:
-        reason = ".venv was moved, or its Python is gone"
+        reason = f"{name} was moved, or its Python is gone"
     elif chosen and version != "{}.{}".format(*sys.version_info[:2]):
-        reason = f".venv has Python {version}"
+        reason = f"{name} has Python {version}"
     else:
-        say("Bringing .venv up to date.")
+        say(f"Bringing {name} up to date.")
         return False
-    say(f"{reason}: making .venv afresh.")
+    say(f"{reason}: making {name} afresh.")
     shutil.rmtree(venv)
     return True
 
@@ -241,7 +256,7 @@ def make_venv(venv):
                 *sys.version_info[:2]
             )
         )
-    say(f"Making .venv with {base}.")
+    say(f"Making {os.path.basename(venv)} with {base}.")
     done = subprocess.run([base, "-m", "venv", venv], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=600)
     if done.returncode:
         output = done.stdout.decode(errors="replace")
@@ -250,15 +265,17 @@ def make_venv(venv):
         raise Stop(f"{base} could not make {venv}: {output.strip()[-400:]}")
 
 
-def install(root, venv, extras, cuda):
+def install(root, venv, extras, cuda, torch=""):
     """Install torch, the build that fits this machine, then the course with all it needs, editable."""
     import install_pip
 
-    python = python_of(venv)
+    python, wanted = python_of(venv), f"torch=={torch}" if torch else install_pip.TORCH
     try:
-        install_pip.install_torch(python, cuda, say)
+        install_pip.install_torch(python, cuda, say, wanted)
         names = "[{}]".format(",".join(extras)) if extras else ""
-        install_pip.run(python, ["install", "--editable", root + names], "the course and what it needs", say)
+        # named again: a torch outside the course's range is refused, and not replaced by another
+        course = ["install", "--editable", root + names, *([wanted] if torch else [])]
+        install_pip.run(python, course, "the course and what it needs", say)
     except install_pip.NetworkGone as problem:
         # pip downloads everything before it changes anything: what is there is sound.
         write_state(venv, "sound", extras=extras)

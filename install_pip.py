@@ -36,13 +36,13 @@ class NetworkGone(PipFailed):
     """pip could not reach an index; it changed nothing."""
 
 
-def install_torch(python, cuda, say):
-    """Install torch into `python`'s environment: pip's own choice with `cuda`, else a build without CUDA or none."""
+def install_torch(python, cuda, say, wanted=TORCH):
+    """Install the torch `wanted` into `python`'s environment: pip's choice with `cuda`, else a build without CUDA."""
     if version_of_pip(python) < (22, 2):  # --report came with 22.2
         run(python, ["install", "--upgrade", "pip"], "a newer pip", say)
-    source = [] if cuda or not sys.platform.startswith("linux") else cpu_source(python, say)
+    source = [] if cuda or not sys.platform.startswith("linux") else cpu_source(python, say, wanted)
     kind = "with CUDA" if cuda else "CPU build"
-    run(python, ["install", *source, TORCH], f"{TORCH} ({kind})", say)
+    run(python, ["install", *source, wanted], f"{wanted} ({kind})", say)
 
 
 def version_of_pip(python):
@@ -51,19 +51,19 @@ def version_of_pip(python):
     return (int(found.group(1)), int(found.group(2))) if found else (0, 0)
 
 
-def cpu_source(python, say):
+def cpu_source(python, say, wanted=TORCH):
     """Return the pip options under which pip would take a torch without CUDA; gigabytes are never begun.
 
     Where the usual index has only CUDA builds, PyTorch's own CPU index is asked, briefly: it may be unreachable.
     """
     say("Asking pip which build of torch it would take.")
-    cuda = cuda_packages(report(python, [], SECONDS_TO_ASK))
+    cuda = cuda_packages(report(python, [wanted], SECONDS_TO_ASK))
     if not cuda:
         return []
     say(f"It would bring CUDA ({', '.join(cuda[:3])} ...) to a machine without an NVIDIA driver: asking {CPU_INDEX}.")
     source = ["--index-url", CPU_INDEX, "--timeout", "10", "--retries", "1"]
     try:
-        cuda = cuda_packages(report(python, source, SECONDS_TO_ASK_PYTORCH))
+        cuda = cuda_packages(report(python, [*source, wanted], SECONDS_TO_ASK_PYTORCH))
     except PipFailed:
         cuda = ["no answer"]
     if cuda:
@@ -76,11 +76,11 @@ def cpu_source(python, say):
     return [*source, "--no-deps"]
 
 
-def report(python, source, seconds):
-    """Return pip's report on what installing torch would bring; it installs nothing."""
+def report(python, what, seconds):
+    """Return pip's report on what installing `what`, options and a requirement, would bring; it installs nothing."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "report.json")
-        ask = ["install", "--dry-run", "--no-deps", "--quiet", "--report", path, *source, TORCH]
+        ask = ["install", "--dry-run", "--no-deps", "--quiet", "--report", path, *what]
         run(python, ask, "", lambda text: None, seconds)
         with open(path, encoding="utf-8") as file:
             return json.load(file)

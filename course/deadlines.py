@@ -152,6 +152,8 @@ WORKER_RECONNECTS_REFUSED = 1.0
 WORKER_RECONNECTS_EVERY = 0.1
 #: For all workers to join at the start: their tasks import torch.
 ALL_WORKERS_JOIN = 30.0
+#: … and so much longer for each of them: a process imports for 0.3 s of a core, and cores may be few and busy.
+EACH_WORKER_JOINS = 1.0
 #: … after a shard was lost: the workers that are there by then go on.
 WORKERS_REJOIN = 2.0
 #: A training without any live worker ends after so long.
@@ -267,6 +269,7 @@ ORDER = {
     "WORKER_RECONNECTS_REFUSED + LOOP_SENT_AGAIN <= WORKERS_REJOIN": (
         "workers that lost a ps have their loops again when the next incarnation counts who is there"
     ),
+    "EACH_WORKER_JOINS < WORKERS_REJOIN": "a worker that comes back is not waited for as one of many that start",
     "ALL_WORKERS_JOIN < SHARD_OPENS": "a shard says which worker is missing before its own opening counts as failed",
     "DRIVER_POLLS_EVERY < FOLLOWERS_POLLED_EVERY < WIRE_HEARTBEAT_EVERY": (
         "the driver sees the loss of any shard before the shards' heartbeats would be missed"

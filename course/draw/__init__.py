@@ -16,6 +16,7 @@ with held_back():  # an interrupt finds every import done, or none
     from course.draw.ops import ops
     from course.draw.picture import Picture, css, figure, html, picture, table
     from course.draw.roofline import roofline
+    from course.draw.scale import scale
     from course.draw.slices import SliceMeans, slice_means
     from course.draw.timeline import lanes, timeline
     from course.draw.training import Seen, learning, training
@@ -41,6 +42,7 @@ __all__ = [
     "ops",
     "picture",
     "roofline",
+    "scale",
     "slice_means",
     "table",
     "timeline",

@@ -26,7 +26,7 @@ import torch
 from torch import distributed
 from torch.nn import functional
 
-from course import draw, local_cluster, log_placement, replicas, simulated_gpus, training
+from course import draw, local_cluster, log_placement, replicas, scale, simulated_gpus, training
 from course.checks import check
 
 # %% [markdown]
@@ -498,6 +498,72 @@ except replicas.RankError as error:
 cluster.close()
 
 # %% [markdown]
+# ## Where does each design break?
+#
+# Three workers tell little about ten thousand, and nobody lends you ten thousand. But a training does few things, over
+# and over: a worker computes, a message is sent and taken in, a byte is added up, a sleeping process wakes. Measure
+# what each of them costs in small trainings, and the large ones can be *simulated*: the program below lets processes
+# compute, send and wait in simulated seconds. It is the chapter's own question once more: who waits?
+#
+# A simulation has to earn trust first. Its four costs were fitted to trainings with 1, 2 and 4 workers on a machine of
+# two cores, with a small and a large network. How well does it predict the *other* trainings which that machine ran:
+# 3 and 8 workers, and a network in between?
+
+# %% tags=["nbval-check-output"]
+machine = scale.recorded()
+others = [run for run in machine.runs if not run.fitted]
+wrong = []
+for run in others:
+    settings = dict(shards=run.shards or 1, cores=machine.cores, rounds=40)
+    simulated = machine.seconds(run.design, run.workers, run.nbytes, **settings)
+    wrong.append(abs(simulated / run.seconds - 1))
+print(f"{machine.label}; {len(others)} trainings, simulated with its costs")
+print(f"within 15 %: {sum(w < 0.15 for w in wrong)}; the furthest is {max(wrong):.0%} off")
+
+# %% [markdown]
+# Good enough to ask for more. The network has 1,000 hidden units now, 3.2 MB of gradients, and every worker has a core
+# of its own. Four designs: one asynchronous server; the same parameters on four servers (*shards*), of which one orders
+# every push; a ring; a tree, in which sums go up from two children to a parent and the answer comes down.
+#
+# **Predict:** from how many workers on does one server make no more gradients a second? And which design makes most with
+# ten thousand?
+
+# %%
+prediction_server, prediction_most = None, None  # for example 100 and "ring"
+
+# %% tags=["nbval-check-output"]
+designs = {"one server": ("asynchronous", 1), "4 shards": ("asynchronous", 4), "ring": ("ring", 1), "tree": ("tree", 1)}
+counts = [1, 2, 4, 8, 16, 32, 100, 300, 1_000, 10_000]
+rates = {}
+for name, (design, shards) in designs.items():
+    seconds = {n: machine.seconds(design, n, 3_180_040, shards=shards, rounds=1) for n in counts}
+    rates[name] = {n: 1 / seconds[n] for n in counts}
+    enough = [n for n in counts if rates[name][n] > 0.9 * max(rates[name].values())]
+    print(f"{name:<11} {rates[name][10_000]:>8,.0f} a second with 10,000 workers; 90 % of its most with {enough[0]:,}")
+print(f"simulated; costs {machine.label}")
+
+# %%
+draw.scale(rates, "Servers break first, a ring later, a tree bends", f"simulated; costs {machine.label}")
+
+# %% [markdown]
+# Each design breaks at what it does one after another.
+#
+# - **One server** takes in every gradient itself, and a gradient costs it 1.5 ms: so 680 a second, whoever asks. Four
+#   workers ask for that much.
+# - **Four shards** have a quarter of the bytes each. But the first of them hears of every push from the three others,
+#   and tells them its order: messages that no shard takes from it. They make twice as many gradients, not four times.
+# - **The ring** has no such place, and each rank sends less than twice its gradients. But a round has 2·(*n* − 1) steps, one
+#   after another, each at least a message and a waking long. A round of twice as many gradients takes twice as long:
+#   2,300 a second, with small networks as with large ones.
+# - **The tree** has about 2·log₂ *n* steps, and sends all bytes in each. With ten workers that is the slowest way of all;
+#   with a hundred it is the quickest. It bends, and doesn't break. But a worker of ten thousand computes for 4 ms of
+#   60.
+#
+# So libraries choose by size: NCCL has rings for large gradients, and trees for many ranks. What the simulation leaves
+# out: networks slower than this machine's memory, workers that fail, and caches. With 16 workers on those two cores
+# the machine really took twice as long as simulated, since their data didn't fit into its caches any more.
+
+# %% [markdown]
 # ## Exercises
 #
 # **1. Unequal shares.** Workers computed gradients of the means over `sizes[k]` rows each. Return the gradient of the
@@ -603,6 +669,7 @@ check(ring_bytes)
 # - Splitting pays where the data stays in place: two GPUs that wait for copies are slower than one.
 # - A synchronous server and an all-reduce compute the same; they differ in what moves and who waits.
 # - A ring sends less than twice the gradients per rank, however many ranks there are.
+#   A design stops growing at what it does one after another: a server's pushes, a ring's steps.
 # - A server survives a lost worker; an all-reduce needs everybody.
 #
 # ## Sources
@@ -611,6 +678,8 @@ check(ring_bytes)
 #   recognition](https://doi.org/10.1109/5.726791), 1998: the digits.
 # - P. Patarasuk, X. Yuan, [Bandwidth optimal all-reduce algorithms for clusters of
 #   workstations](https://doi.org/10.1016/j.jpdc.2008.09.002), 2009: the ring.
+# - A. Alexandrov and others, [LogGP: Incorporating Long Messages into the LogP
+#   Model](https://doi.org/10.1145/215399.215427), 1995: a message's overhead and a byte's gap, the simulation's costs.
 # - P. Goyal and others, [Accurate, Large Minibatch SGD](https://arxiv.org/abs/1706.02677), 2017: what a larger batch
 #   asks of the learning rate.
 # - S. Li and others, [PyTorch Distributed](https://arxiv.org/abs/2006.15704), 2020.

@@ -1,5 +1,6 @@
 """Functions that take a tensor elsewhere or write one into another, told apart from torch's own by where things lie."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -108,10 +109,22 @@ def getitem(tensor: Tensor, index: Any) -> Tensor:
 def setitem(tensor: Tensor, index: Any, value: Any) -> None:
     """`tensor[index] = value`: a value from elsewhere is copied in by a slice, one number by any index."""
     index = _masks_moved(tensor, index)
-    if isinstance(value, Tensor) and value.device != tensor.device and (value.dim() == 0 or not _has_tensor(index)):
+    if not isinstance(value, Tensor):
+        value = _as_tensor(value, tensor) if tensor.is_cuda and _has_tensor(index) else value
+    elif value.device != tensor.device and (value.dim() == 0 or not _has_tensor(index)):
         value = move(value, tensor.device)
     with _quiet():
         tensor[index] = value
+
+
+def _as_tensor(value, tensor):
+    """Return a number as a tensor: torch then writes it by `index_put_`, and takes indices from the CPU along.
+
+    Since torch 2.15 a number itself is written by `index_fill_`, which takes none; torch has moved them before, on the
+    strength of its C++ device, which is the CPU for every simulated tensor.
+    """
+    with torch._C._DisableTorchDispatch(), torch._C.DisableTorchFunction():  # no op of the program: no log sees it
+        return torch.tensor(value, dtype=tensor.dtype, device="cpu")
 
 
 def _masks_moved(tensor, index):
@@ -125,7 +138,9 @@ def _masks_moved(tensor, index):
 
 
 def _has_tensor(index):
-    return any(isinstance(part, (Tensor, list)) for part in (index if isinstance(index, tuple) else (index,)))
+    """Whether `index` chooses by numbers or a mask: a tensor, a list or an array, and no slice."""
+    parts = index if isinstance(index, tuple) else (index,)
+    return any(isinstance(part, (Tensor, Sequence)) or getattr(part, "ndim", 0) for part in parts)
 
 
 def set_data(tensor: Tensor, value: Tensor) -> None:

@@ -13,6 +13,7 @@ from tests.helpers.rendered import readable
 #: What brings figures into a notebook that its machine did not measure.
 SOURCES = {
     "load_trace",
+    "recorded",
     "simulated_gpus",
     "model_for",
     "calibrate",

@@ -2,6 +2,7 @@
 
 import ast
 import errno
+import json
 import os
 import subprocess
 import sys
@@ -37,7 +38,7 @@ def quick(monkeypatch):
     def ask_python(python, program):
         if not os.path.exists(python):
             return None
-        origin = Path(python).parents[2] / "course" / "__init__.py"
+        origin = Path(python).parents[3 if "build" in python else 2] / "course" / "__init__.py"
         return f"{quick.version} {origin}" if "find_spec" in program else quick.version
 
     def make_venv(venv):
@@ -45,18 +46,21 @@ def quick(monkeypatch):
         Path(venv, "bin").mkdir(parents=True)
         Path(venv, "bin", "python").touch()
 
+    def took_torch(python, cuda, say, wanted):
+        installed.append("torch" if wanted == install_pip.TORCH else wanted)
+
     monkeypatch.setattr(install, "ask_python", ask_python)
     monkeypatch.setattr(install, "make_venv", make_venv)
     monkeypatch.setattr(install, "python_of", lambda venv: os.path.join(venv, "bin", "python"))
-    monkeypatch.setattr(install_pip, "install_torch", lambda python, cuda, say: installed.append("torch"))
+    monkeypatch.setattr(install_pip, "install_torch", took_torch)
     monkeypatch.setattr(install_pip, "run", lambda python, arguments, what, say: installed.append(arguments[-1]))
     return quick
 
 
-def set_up(quick, root, extras=(), chosen=False):
+def set_up(quick, root, extras=(), chosen=False, torch=""):
     """Run the set-up and return what it installed."""
     quick.installed.clear()
-    install.set_up(root, list(extras), False, chosen)
+    install.set_up(root, list(extras), False, chosen, torch)
     return list(quick.installed)
 
 
@@ -129,6 +133,24 @@ def test_the_first_run_installs_and_the_second_does_nothing(quick, checkout, cap
     assert set_up(quick, checkout) == ["venv", "torch", checkout]
     assert set_up(quick, checkout) == []
     assert "nothing to do" in capsys.readouterr().out
+
+
+def test_another_torch_is_installed_apart_and_leaves_the_learners_environment_alone(quick, checkout):
+    set_up(quick, checkout)
+    noted = Path(checkout, ".venv", install.STATE).read_text()
+    wanted = "torch==2.15.*"
+    assert set_up(quick, checkout, torch="2.15.*") == ["venv", wanted, wanted]  # the second: with the course
+    assert json.loads(Path(checkout, "build", "torch-2.15", install.STATE).read_text())["state"] == "ready"
+    assert set_up(quick, checkout, torch="2.15.*") == []
+    assert Path(checkout, ".venv", install.STATE).read_text() == noted
+    assert set_up(quick, checkout) == []
+
+
+def test_what_is_no_version_of_torch_is_refused_before_anything_is_made(quick, checkout):
+    for given in ("newest", "../2.15", "2.15.*; x", ".."):
+        with pytest.raises(install.Stop, match=r"no version of torch.*TORCH='2\.15"):
+            set_up(quick, checkout, torch=given)
+    assert not Path(checkout, "build").exists()
 
 
 def test_test_packages_are_added_once_and_not_lost_again(quick, checkout):

@@ -43,7 +43,8 @@ def choose(monkeypatch, answers):
     """Return the options that `cpu_source` chooses when pip reports `answers`, one after the other."""
     coming = iter(answers)
 
-    def report(python, source, seconds):
+    def report(python, what, seconds):
+        assert what[-1] == install_pip.TORCH
         answer = next(coming)
         if isinstance(answer, Exception):
             raise answer
@@ -68,6 +69,8 @@ def test_a_driver_means_pips_own_choice_and_an_old_pip_is_renewed_first(monkeypa
     monkeypatch.setattr(install_pip, "report", lambda *_: pytest.fail("asked"))
     install_pip.install_torch("python", True, lambda text: None)
     assert calls == [["install", "--upgrade", "pip"], ["install", "torch==2.13.*"]]
+    install_pip.install_torch("python", True, lambda text: None, "torch==2.15.*")
+    assert calls[-1] == ["install", "torch==2.15.*"]
 
 
 WORDS = {

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from course.deadlines import ALL_WORKERS_JOIN, NO_WORKER_LEFT, WORKERS_REJOIN
+from course.deadlines import ALL_WORKERS_JOIN, EACH_WORKER_JOINS, NO_WORKER_LEFT, WORKERS_REJOIN
 from course.training.checkpoint.snapshot import Applied, Snapshot
 from course.training.records import NonFiniteError, TrainingSettings, in_words
 from course.training.server.reply_slots import ReplySlot, ReplySlots
@@ -239,10 +239,10 @@ class Coordinator:
         if self._started is None:
             if self._live and self.incarnation and without > WORKERS_REJOIN and len(self.links) == self._others:
                 self._start()
-            elif without > ALL_WORKERS_JOIN:
+            elif without > (limit := ALL_WORKERS_JOIN + EACH_WORKER_JOINS * self.settings.workers):
                 missing = sorted(set(range(self.settings.workers)) - self._live)
                 what_next = "see that their tasks run, then train again"
-                text = f"workers {missing} have not joined after {ALL_WORKERS_JOIN:.0f} s; {what_next}"
+                text = f"workers {missing} have not joined after {limit:.0f} s; {what_next}"
                 self.end("error", text, worker=missing[0])
         elif not self._live and without > NO_WORKER_LEFT:
             self.end("lost", f"no worker for {NO_WORKER_LEFT:.0f} s")

@@ -50,7 +50,7 @@ def test_backward_ops_are_recorded_and_marked():
 
 
 def test_as_many_ops_are_seen_as_torchs_own_profiler_counts():
-    with torch.profiler.profile() as profile:
+    with torch.profiler.profile(acc_events=True) as profile:  # without it torch 2.11 warns
         network().backward()
     with log_placement() as log:
         network().backward()

@@ -73,6 +73,8 @@ def test_every_optimiser_takes_the_cpus_steps(name, options):
         options = {}
     if "fused" in options and name in ("Adadelta", "Adamax"):
         options = {}
+    if "fused" in options and name == "Adagrad" and torch.__version__ < (2, 13):  # not on CUDA, before
+        options = {}
     plain = {key: value for key, value in options.items() if key == "foreach"}
     there, here = stepped(name, options, "cuda:1"), stepped(name, plain, "cpu")
     assert there.device == GPU and torch.allclose(there.cpu(), here, atol=1e-6)

@@ -56,8 +56,9 @@ def test_autograd_grad_gives_a_gradient_where_its_input_lies(name):
     there = _numbers().to("cuda:1").requires_grad_()
     (gradient,) = torch.autograd.grad(_OPS[name](there).sum(), there)
     assert gradient.device == there.device
-    by_name = torch.autograd.grad(_OPS[name](there).sum(), {"x": there})
-    assert by_name["x"].device == there.device
+    if torch.__version__ >= (2, 13):  # since then also by name
+        by_name = torch.autograd.grad(_OPS[name](there).sum(), {"x": there})
+        assert by_name["x"].device == there.device
 
 
 def test_a_gradient_made_by_a_formula_takes_memory_of_the_device(gpus):

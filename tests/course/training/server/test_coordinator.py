@@ -6,7 +6,7 @@ from functools import partial
 import pytest
 import torch
 
-from course.deadlines import ALL_WORKERS_JOIN, NO_WORKER_LEFT, WORKERS_REJOIN
+from course.deadlines import ALL_WORKERS_JOIN, EACH_WORKER_JOINS, NO_WORKER_LEFT, WORKERS_REJOIN
 from course.training import ParameterServer
 from course.training.records import TrainingSettings
 from course.training.server import coordinator as rooms
@@ -169,12 +169,21 @@ def test_a_worker_that_is_lost_before_its_first_parameters_is_not_counted_and_on
 def test_who_does_not_join_in_time_is_named(clock):
     one = shard(workers=3)
     join(one, 1)
-    clock[0] += ALL_WORKERS_JOIN
+    limit = ALL_WORKERS_JOIN + 3 * EACH_WORKER_JOINS
+    clock[0] += limit
     assert one.poll(0)[0]["ended"] is None
     clock[0] += 0.1
     ended = one.poll(0)[0]["ended"]
     assert ended["why"] == "error" and ended["worker"] == 0
-    assert ended["text"].startswith(f"workers [0, 2] have not joined after {ALL_WORKERS_JOIN:.0f} s")
+    assert ended["text"].startswith(f"workers [0, 2] have not joined after {limit:.0f} s")
+
+
+def test_many_workers_that_share_few_cores_have_longer_to_join(clock):
+    one = shard(workers=32)
+    clock[0] += 2 * ALL_WORKERS_JOIN
+    assert one.poll(0)[0]["ended"] is None
+    clock[0] += 3.0
+    assert one.poll(0)[0]["ended"]["worker"] == 0
 
 
 def test_after_a_loss_of_shards_it_goes_on_with_the_workers_that_are_there(clock):

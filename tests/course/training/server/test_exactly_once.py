@@ -170,6 +170,7 @@ def test_without_any_worker_training_ends_and_says_so(monkeypatch):
 
 def test_a_worker_that_never_comes_is_named(monkeypatch):
     monkeypatch.setattr("course.training.server.coordinator.ALL_WORKERS_JOIN", 0.5)
+    monkeypatch.setattr("course.training.server.coordinator.EACH_WORKER_JOINS", 0.0)
     with shards(workers=2, limit=FOREVER) as (addresses, _), connected(addresses) as client, working(addresses):
         assert "workers [1] have not joined" in ended(client)["ended"]["text"]
 

@@ -165,6 +165,7 @@ def indexing(device):
     )
     x[rows] = torch.zeros(4, device=device)
     x[0, torch.tensor([1, 2])] = 3.0
+    x[[1, 3], 2], x[rows.numpy(), 3], x[[True, False, False, True, False], 0] = 4, 5.0, -6.0
     x[x < 0] = x[x < 0].abs()
     x[1, 1] = torch.tensor(8.0)
     x[2] = torch.arange(4.0)

@@ -1,0 +1,28 @@
+"""The picture of designs that grow: every curve has its name, its break and its origin."""
+
+import pytest
+
+from course import draw
+from course.draw.scale import breaks_at
+
+RATES = {"server": {1: 100.0, 10: 480.0, 100: 500.0, 1000: 500.0}, "tree": {1: 90.0, 10: 300.0, 1000: 9000.0}}
+
+
+def test_every_design_stands_beside_its_curve_and_the_label_says_whose_figures_they_are():
+    shown = draw.scale(RATES, "A server breaks", "simulated; costs recorded: a machine, 2026-11-22")
+    for word in ("server", "tree", "nobody waits", "a machine, 2026-11-22", "A server breaks"):
+        assert word in shown.html
+    assert "server: 500 with 1,000 workers" in shown.alt and "tree: 9,000 with 1,000 workers" in shown.alt
+    assert shown == draw.scale(RATES, "A server breaks", "simulated; costs recorded: a machine, 2026-11-22")
+
+
+def test_a_design_breaks_where_it_has_nine_tenths_of_its_most():
+    assert breaks_at(RATES["server"]) == 10
+    assert breaks_at(RATES["tree"]) == 1000
+    assert breaks_at({1: 1.0, 2: 1.79, 4: 2.0}) == 4
+    assert breaks_at({1: 1.0, 2: 1.8, 4: 2.0}) == 2
+
+
+def test_more_designs_than_can_be_told_apart_are_refused():
+    with pytest.raises(ValueError, match="5 curves; 1 to 4"):
+        draw.scale(dict.fromkeys("abcde", {1: 1.0}), "too many", "simulated")

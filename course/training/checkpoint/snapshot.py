@@ -10,8 +10,6 @@ from typing import Any, NamedTuple
 
 import torch
 
-from course.training.checkpoint.large_copy import copied
-
 _PIECE = 1 << 20  # bytes
 
 
@@ -164,7 +162,7 @@ def load_optimizer_state(optimizer: torch.optim.Optimizer, names: Iterable[str],
 
 
 def _copied(value):
-    return copied(value) if isinstance(value, torch.Tensor) else value
+    return value.detach().clone() if isinstance(value, torch.Tensor) else value
 
 
 def _plain(value):

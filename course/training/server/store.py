@@ -6,7 +6,6 @@ from typing import NamedTuple
 import torch
 
 from course.signals import held_back
-from course.training.checkpoint.large_copy import copied
 from course.training.checkpoint.snapshot import Snapshot, load_optimizer_state, optimizer_state
 from course.training.problems.problem import MakeOptimizer
 from course.training.records import NonFiniteError, in_words
@@ -115,7 +114,7 @@ class ParameterServer:
     def state(self) -> Snapshot:
         """Return a `Snapshot` of this moment: copies, which later pushes don't change."""
         self._check_whole()
-        parameters = {name: copied(value) for name, value in self._parameters.items()}
+        parameters = {name: value.detach().clone() for name, value in self._parameters.items()}
         kind = type(self._optimizer).__name__
         return Snapshot(self._version, parameters, optimizer_state(self._optimizer, parameters), kind)
 

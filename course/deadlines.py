@@ -100,6 +100,10 @@ WORKER_CLOSES = 2.0
 CLIENT_CLOSES = 2.0
 #: For every task to say which devices it has: it may be busy, and a task does one thing at a time.
 DEVICES_ANSWER = 35.0
+#: `executor.map` sends together what a list, a range, … gave in so long.
+CALLS_SENT_EVERY = 0.05
+#: … and fetches so often what has ended, unless all has.
+RESULTS_FETCHED_EVERY = 0.05
 #: For `nvidia-smi` to count GPUs.
 GPUS_COUNTED = 10.0
 

@@ -5,19 +5,23 @@
 
 import concurrent.futures
 import functools
+import itertools
 import threading
+import time
 import uuid
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Sized
 from typing import Any
 
+from dask.sizeof import sizeof
 from dask.utils import funcname
 from distributed import Client, Future
-from distributed.scheduler import KilledWorker, NoValidWorkerError
+from distributed.core import clean_exception
 
-from course.cluster.task.return_values import run_for_home
+from course.cluster.outcomes import finish, settle, settle_in_order
+from course.cluster.task.return_values import CutShort, run_chunk_for_home, run_for_home
+from course.deadlines import CALLS_SENT_EVERY
 
-_ENDED = ("finished", "error", "cancelled")
+_LARGE_MESSAGE = 1 << 26  # bytes of arguments, about; Dask would warn of a graph of 1 GB
 
 
 class OpenWork:
@@ -34,11 +38,14 @@ class OpenWork:
         if self.closed:
             raise RuntimeError(f"{where}: {self.closed}")
 
-    def add(self, future: concurrent.futures.Future, dask_future: Future) -> None:
-        """Hold `dask_future` until `future`, which the caller has, is done; RuntimeError when the cluster is closed."""
+    def add(self, futures: dict[concurrent.futures.Future, Future], where: str) -> None:
+        """Hold Dask's future of each of `futures`, which the caller has, until that is done.
+
+        RuntimeError when the cluster is closed.
+        """
         with self._lock:
-            self.check("executor.submit")  # again: `close` may have come since, and has failed its list already
-            self._pending[future] = dask_future
+            self.check(where)  # again: `close` may have come since, and has failed its list already
+            self._pending |= futures
 
     def remove(self, future: concurrent.futures.Future) -> Future | None:
         """Let go of the Dask future behind `future` and return it; None when it went before."""
@@ -51,7 +58,7 @@ class OpenWork:
             self.closed = self.closed or reason
             pending = list(self._pending)
         for future in pending:
-            _finish(future, error=RuntimeError(reason))
+            finish(future, error=RuntimeError(reason))
 
 
 class ClusterExecutor(concurrent.futures.Executor):
@@ -74,18 +81,57 @@ class ClusterExecutor(concurrent.futures.Executor):
 
         The future fails with a TypeError when `fn` returns a tensor that is on a GPU: return `tensor.cpu()`.
         """
-        if self._shut:
-            raise RuntimeError("executor.submit: this executor is shut down; take cluster.executor again")
-        self._work.check("executor.submit")
+        self._check("executor.submit")
         call = functools.partial(fn, **kwargs) if kwargs else fn
         key = f"{funcname(fn)}-{uuid.uuid4()}"  # the error of a killed task shows it
         dask_future = self._client.submit(run_for_home, call, *args, key=key, pure=False)
         future: concurrent.futures.Future = concurrent.futures.Future()
-        self._work.add(future, dask_future)
-        self._submitted.add(future)
-        future.add_done_callback(self._forget)
-        self._client.loop.add_callback(_settle, dask_future, future)
+        self._hold({future: dask_future}, "executor.submit")
+        self._client.loop.add_callback(settle, dask_future, future)
         return future
+
+    def map(
+        self, fn: Callable, *iterables: Iterable, timeout: float | None = None, chunksize: int = 1, **newer: Any
+    ) -> Iterator:
+        """Return an iterator of `fn(*args)` for all `args` in `zip(*iterables)`, in this order; all begin at once.
+
+        `chunksize`: so many calls go to a task together and run there one after the other. A call of less than a
+        millisecond takes less than its way: chunks make such calls ten times faster. A call that fails raises at its
+        place, and the rest is cancelled; so do results that are asked for more than `timeout` seconds after this
+        (TimeoutError). ValueError for a chunksize below 1. `newer`: what Python's own `Executor.map` takes besides.
+        """
+        if newer:  # Python 3.14's buffersize=: calls begin as their results are taken
+            return super().map(fn, *iterables, timeout=timeout, chunksize=chunksize, **newer)
+        if chunksize < 1:
+            raise ValueError(f"executor.map(chunksize={chunksize!r}): give a whole number from 1 up.")
+        deadline = None if timeout is None else time.monotonic() + timeout
+        futures: list[concurrent.futures.Future] = []
+        for chunks in _batches(iterables, chunksize):
+            futures += self._submit_chunks(fn, chunks)
+        return _in_order(futures, deadline)
+
+    def _submit_chunks(self, fn, chunks):
+        """Submit a call of `run_chunk_for_home` for each of `chunks`, all in one message; return their futures."""
+        self._check("executor.map")
+        first = f"{funcname(fn)}-{uuid.uuid4()}"
+        keys = [f"{first}-{index}" for index in range(len(chunks))]
+        call = functools.partial(run_chunk_for_home, fn)
+        dask_futures = self._client.map(call, chunks, key=keys, pure=False)
+        futures = {concurrent.futures.Future(): dask_future for dask_future in dask_futures}
+        self._hold(futures, "executor.map")
+        self._client.loop.add_callback(settle_in_order, self._client, list(futures.items()))
+        return list(futures)
+
+    def _check(self, where):
+        if self._shut:
+            raise RuntimeError(f"{where}: this executor is shut down; take cluster.executor again")
+        self._work.check(where)
+
+    def _hold(self, futures, where):
+        self._work.add(futures, where)
+        self._submitted |= futures.keys()
+        for future in futures:
+            future.add_done_callback(self._forget)
 
     def _forget(self, future):
         self._submitted.discard(future)
@@ -104,42 +150,39 @@ class ClusterExecutor(concurrent.futures.Executor):
             concurrent.futures.wait(submitted)
 
 
-async def _settle(dask_future, future):
-    """Carry the outcome of Dask's future over to the caller's, whatever becomes of its task as it is fetched."""
+def _batches(iterables, chunksize):
+    """Yield lists of chunks of `zip(*iterables)` that go out together, for a message costs as much as a small call.
+
+    What an iterator gives goes out at once: it may take long for the next item, or wait for what became of this one.
+    """
+    calls, batch, size, began = zip(*iterables, strict=False), [], 0, time.monotonic()
+    whole = all(isinstance(one, (Sized, itertools.repeat)) for one in iterables)
+    while chunk := list(itertools.islice(calls, chunksize)):
+        batch.append(chunk)
+        size += sizeof(chunk)
+        if not whole or size > _LARGE_MESSAGE or time.monotonic() - began > CALLS_SENT_EVERY:
+            yield batch
+            batch, size, began = [], 0, time.monotonic()
+    if batch:
+        yield batch
+
+
+def _in_order(futures, deadline):
+    """Yield the values of all chunks, as `Executor.map` does; whatever ends this cancels what is not done."""
+    futures.reverse()
     try:
-        while dask_future.status not in _ENDED:
-            await dask_future._state.wait()  # a task that dies as its end is told sets it back
-        # how it ended is read now: its task may die after it has handed over the result
-        state, outcome = dask_future.status, await dask_future._result(raiseit=False)
-    except BaseException as problem:  # lost before it was fetched, and when computed again it was not to be had
-        state = "cancelled" if dask_future.status == "cancelled" else "error"
-        outcome = type(problem), problem, problem.__traceback__
-    if state == "finished":
-        _finish(future, outcome)
-    elif state == "cancelled":
-        _finish(future, error=RuntimeError("this work was cancelled, or the connection to the scheduler was lost"))
-    else:
-        _, error, traceback = outcome
-        _finish(future, error=_explained(error).with_traceback(traceback))
+        while futures:
+            futures[-1].result(None if deadline is None else deadline - time.monotonic())
+            yield from _values(futures.pop().result())
+    finally:
+        for future in futures:
+            future.cancel()
 
 
-def _finish(future, result=None, error=None):
-    """Settle the future `future` unless it already is: finishing, cancelling and closing may race."""
-    with suppress(concurrent.futures.InvalidStateError):
-        future.set_result(result) if error is None else future.set_exception(error)
-
-
-def _explained(error):
-    """Return Dask's "KilledWorker" and "NoValidWorker" as errors that say what happened; any other error as it is."""
-    if isinstance(error, NoValidWorkerError):
-        return RuntimeError(
-            f"{error.task} is pinned to {', '.join(error.worker_restrictions)}, and no task has been there for "
-            f"{error.timeout:g} s. Start it again by `python -m course task`, then submit again."
-        )
-    if not isinstance(error, KilledWorker):
-        return error
-    name = error.last_worker.name
-    return RuntimeError(
-        f"{name} died while it ran {error.task}, as {error.allowed_failures} processes did before it, so the function "
-        f"is given up: it may end its own process. cluster.log({name!r}) has the last words."
-    )
+def _values(chunk):
+    if not isinstance(chunk, CutShort):
+        yield from chunk
+        return
+    yield from chunk.values
+    _, error, traceback = clean_exception(chunk.error, chunk.traceback)
+    raise error.with_traceback(traceback)

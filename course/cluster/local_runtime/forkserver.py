@@ -26,8 +26,10 @@ def main() -> None:
     """Preload, then serve requests until the owner is gone."""
     import torch  # noqa: F401
 
-    gc.collect()
-    gc.freeze()  # a collection in a task would otherwise write to, and so copy, every shared page
+    # A collection in a task would otherwise write to, and so copy, every shared page. None goes before it: the imports
+    # left some thousand dead objects, and to find them takes as long as a task's start.
+    gc.freeze()
+    gc.enable()  # this Python was started without
     owner, input_buffer = os.getppid(), b""
     exit_codes: dict[int, int | None] = {}  # process id -> None while it runs
     folders: set[str] = set()

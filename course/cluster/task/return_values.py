@@ -1,10 +1,12 @@
 """What a function returns goes home through the CPU's memory: a tensor that is elsewhere is an error, told at once."""
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from distributed import get_worker
+from distributed.core import error_message
 
 Result = TypeVar("Result")
 
@@ -26,6 +28,33 @@ def run_for_home(function: Callable[..., Result], *args: Any) -> Result:
             f"travels through the CPU's memory. Return tensor.cpu(), or the number you need, tensor.item()."
         )
     return result
+
+
+@dataclass(frozen=True)
+class CutShort:
+    """What a chunk of calls gave until one failed: the `values` before it, and its `error` and `traceback`, pickled."""
+
+    values: list
+    error: bytes
+    traceback: bytes | None
+
+
+def run_chunk_for_home(function: Callable[..., Result], calls: Sequence[tuple]) -> list[Result] | CutShort:
+    """On a task: return `[function(*args) for args in calls]`, each as `run_for_home` does.
+
+    When the first call fails, raise as it does; when a later one does, return the values before it as `CutShort`.
+    """
+    values: list[Result] = []
+    for args in calls:
+        try:
+            values.append(run_for_home(function, *args))
+        except BaseException as error:  # as Dask does, which turns each into a message
+            if not values:
+                raise
+            message: dict[str, Any] = dict(error_message(error))
+            traceback = message["traceback"]
+            return CutShort(values, message["exception"].data, traceback and traceback.data)
+    return values
 
 
 def _elsewhere(result):

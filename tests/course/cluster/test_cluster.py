@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import gc
 import os
 import threading
 import time
@@ -222,6 +223,10 @@ def test_a_future_ends_whatever_becomes_of_its_result_as_it_is_fetched(cluster, 
     else:
         with pytest.raises(SystemExit, match="run again"):
             future.result(timeout=60)
+
+
+def test_tasks_collect_garbage_as_any_python_does(cluster):
+    assert set(cluster.client.run(gc.isenabled).values()) == {True}
 
 
 def test_a_large_argument_is_no_warning(cluster):

@@ -134,3 +134,53 @@ def test_while_the_shard_is_busy_with_its_lock_a_heartbeat_goes_out(store, monke
 
     assert slots.wait(mine, beat) == 1 and beats[0] is None
     working.join(60)
+
+
+def test_short_answers_are_sent_by_the_thread_that_decided_once_it_has_let_go_of_the_lock(store):
+    slots, sent = ReplySlots(2), []
+    both = [slots.occupy(slot(worker)) for worker in (0, 1)]
+
+    def sending(one):
+        def send(version, taken):
+            assert slots.changed.acquire(blocking=False), "another thread may decide meanwhile"
+            slots.changed.release()
+            assert one.sending and not one.sent, "its own thread leaves the connection alone"
+            sent.append((one.worker, version, taken))
+
+        return send
+
+    for one in both:
+        one.send = sending(one)
+    with slots.deciding():
+        slots.answer(Entry(1, joined=tuple(one.connection for one in both)), store, lambda session: 7)
+        assert sent == []
+    assert sent == [(0, 1, 7), (1, 1, 7)]
+    assert [slots.wait(one, never) for one in both] == [1, 1] and all(one.sent for one in both)
+    with slots.deciding():
+        pass
+    assert len(sent) == 2, "each answer is sent once"
+
+
+def test_an_answer_that_another_thread_cannot_send_ends_its_own_connection_and_no_other(store):
+    slots, sent = ReplySlots(2), []
+    broken, whole = (slots.occupy(slot(worker)) for worker in (0, 1))
+
+    def fail(version, taken):
+        raise ConnectionResetError("it has gone")
+
+    broken.send, whole.send = fail, lambda version, taken: sent.append(version)
+    with slots.deciding():
+        slots.answer(Entry(1, joined=(broken.connection, whole.connection)), store)
+    assert slots.wait(whole, never) == 1 and sent == [1]
+    with pytest.raises(ConnectionResetError, match="it has gone"):
+        slots.wait(broken, never)
+
+
+def test_at_the_end_nothing_more_is_sent_by_others(store):
+    slots, mine = ReplySlots(1), slot(0)
+    slots.occupy(mine)
+    mine.send = lambda version, taken: pytest.fail("its own thread says that training is over")
+    with slots.deciding():
+        slots.answer(Entry(1, joined=(mine.connection,)), store)
+        slots.end("steps")
+    assert slots.wait(mine, never) is None

@@ -35,6 +35,7 @@ class Contestant:
     kind: str = PEER
     needs: str = ""
     amount: float = 1.0
+    threads: int = 0
     patience: float = 120.0
 
 
@@ -138,7 +139,7 @@ def _started(contestants, threads, places, out):
     try:
         for index, one in enumerate(contestants):
             try:
-                started[index] = ContestantProcess(places.command(one, threads), threads, one.name, places.folder)
+                started[index] = ContestantProcess(places.command(one), one.threads or threads, one.name, places.folder)
             except ContestantFailed as problem:
                 out(one, problem)
         for index, process in list(started.items()):

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchmarks import limit, peers_environment
+from benchmarks.contest import Contestant
 from benchmarks.process import ContestantFailed
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -18,7 +19,7 @@ class Places:
     folder: Path = ROOT / "build" / "bench"
     peers: dict[str, str] = field(default_factory=peers_environment.found)
 
-    def command(self, contestant, threads: int) -> list[str]:
+    def command(self, contestant: Contestant) -> list[str]:
         """Return the command of a contestant's process; raises ContestantFailed where it can't be had."""
         if ":" not in contestant.work:
             program = limit.built(contestant.work, self.folder / "limits")

@@ -4,6 +4,7 @@ Turns, because a busy moment of the machine then hits all alike; a process each,
 one library change another's speed. Who dies, hangs or answers wrongly is told, and the others go on.
 """
 
+import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -133,26 +134,40 @@ def _figure(contest, one, seconds):
 
 @contextmanager
 def _started(contestants, threads, places, out):
-    """Give {contestant: its process, ready}; all start at once. Who can't is told to `out`; all are ended at the end."""
+    """Give {contestant: its process, ready}; who can't is told to `out`. All are ended at the end.
+
+    As many make ready at a time as there are processors: some (Ray) give up by themselves where they get none.
+    """
     running: dict[Contestant, ContestantProcess] = {}
-    started: dict[int, ContestantProcess] = {}
+    started: list[ContestantProcess] = []
+
+    def wait(one, process):
+        try:
+            process.wait_until_ready(one.patience)
+            running[one] = process
+        except ContestantFailed as problem:
+            process.close()
+            out(one, problem)
+
     try:
-        for index, one in enumerate(contestants):
+        waiting = []
+        for one in contestants:
+            if len(waiting) >= (os.cpu_count() or 1):
+                wait(*waiting.pop(0))
             try:
-                started[index] = ContestantProcess(places.command(one), one.threads or threads, one.name, places.folder)
+                process = ContestantProcess(places.command(one), one.threads or threads, one.name, places.folder)
             except ContestantFailed as problem:
                 out(one, problem)
-        for index, process in list(started.items()):
-            one = contestants[index]
-            try:
-                process.wait_until_ready(one.patience)
-                running[one] = process
-            except ContestantFailed as problem:
-                process.close()
-                out(one, problem)
+                continue
+            started.append(process)
+            waiting.append((one, process))
+        for pair in waiting:
+            wait(*pair)
         yield running
     finally:
-        for process in started.values():
+        for process in started:
+            process.ask_to_end()
+        for process in started:
             process.close()
 
 

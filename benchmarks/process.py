@@ -61,10 +61,14 @@ class ContestantProcess:
             raise ContestantFailed(self._ended()) from None
         return self._answer(patience, "did not end its run")
 
-    def close(self) -> None:
-        """End it, and whatever it started: it is asked to, and killed when it doesn't within `ENDS` seconds."""
+    def ask_to_end(self) -> None:
+        """Close its orders: it ends by itself when it has seen so."""
         with suppress(OSError):
             self._process.stdin.close()
+
+    def close(self) -> None:
+        """End it, and whatever it started: it is asked to, and killed when it doesn't within `ENDS` seconds."""
+        self.ask_to_end()
         try:
             self._process.wait(ENDS)
         except subprocess.TimeoutExpired:

@@ -71,22 +71,22 @@ def _role(job, index, hosts, data, mode, pipe):
         def step():
             return session.run([train, loss, global_step], batch())[-1]
 
+        def stepping_until_told():
+            while not pipe.poll():
+                step()  # a synchronous step needs everybody, until all are warm, or have told
+            return pipe.recv()
+
         while step() < 50:
             pass
         pipe.send("warm")
+        steps = stepping_until_told()
         while True:
-            while not pipe.poll():
-                step()  # a synchronous step needs everybody, until all are warm, or have told
-            steps = pipe.recv()
             first, began = step(), time.perf_counter()
             while (now := step()) < first + steps:
                 pass
             pipe.send((int(now - first), time.perf_counter() - began))
-            while not pipe.poll():
-                step()
-            pipe.recv()  # "rest": the next run's word may be long in coming, and an asynchronous program waits for it
-            if mode == "async":
-                pipe.poll(None)
+            stepping_until_told()  # to rest
+            steps = pipe.recv()
 
 
 def _line(tf, loaded, random):

@@ -7,7 +7,6 @@ Exit status: 0 when all was measured; 1 when something of ours got slower than i
 import importlib
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import click

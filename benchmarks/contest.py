@@ -68,8 +68,11 @@ class Together:
     rounds: int = 3
 
 
-def held(topic: str, contest: Contest | Together, places: "Places", say: Callable) -> Iterator[Result]:
-    """Hold one contest; yield its result (several for a `Together`). `say(text)` gets a line about who failed."""
+def held(topic: str, contest: Contest | Together, places: Any, say: Callable[[str], object]) -> Iterator[Result]:
+    """Hold one contest; yield its result (several for a `Together`). `say(text)` gets a line about who failed.
+
+    `places`: a `places.Places`, which knows each contestant's command and the folder to write to.
+    """
     if isinstance(contest, Together):
         yield from _held_together(topic, contest, places, say)
         return

@@ -8,7 +8,7 @@ from statistics import median, quantiles
 
 @dataclass(frozen=True)
 class Entry:
-    """One contestant's figures in its contest's unit, by the round they were taken in; `problem`: why some are missing."""
+    """One contestant's figures in its contest's unit, by their round; `problem`: why some are missing."""
 
     name: str
     kind: str
@@ -41,7 +41,7 @@ class Target:
     most: float | None = None
 
     def __str__(self):
-        bound = f"≥ {self.least:g}" if self.least is not None else f"≤ {self.most:g}"
+        bound = f"≥ {self.least:.3g}" if self.least is not None else f"≤ {self.most:.3g}"
         return f"{bound} of {self.beside}" if self.beside else bound
 
 

@@ -1,4 +1,4 @@
-"""The machine that was measured: processor, vector units, versions, commit, and whether it was busy with other things."""
+"""The machine that was measured: processor, vector units, commit, and whether it was busy with other things."""
 
 import datetime
 import os
@@ -29,7 +29,7 @@ def about() -> dict:
 
 
 def busy(seconds: float = 0.5) -> dict[str, float]:
-    """Return {"used": share of all processors in use over `seconds` in which we do nothing, "load": the load average}."""
+    """Return the share of all processors "used" over `seconds` in which we do nothing, and the "load" average."""
     used = psutil.cpu_percent(seconds) / 100
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else float("nan")
     return {"used": round(used, 3), "load": round(load, 2)}

@@ -6,7 +6,7 @@ from benchmarks import machine, report
 from benchmarks.figures import Result
 from course.draw import css, figure, picture
 
-#: Of the neutral set for things compared: ours and the limit; peers take the text's own colour, so each theme shows them.
+#: Of the neutral set for things compared; peers take the text's own colour, which each theme shows.
 COLOURS = {"ours": "#018571", "limit": "#A6611A", "peer": "currentColor"}
 _LOOKS = {"ours": ("o", "full"), "peer": ("o", "none"), "limit": ("|", "full")}
 STYLE = """
@@ -14,7 +14,7 @@ STYLE = """
 body { font-family: system-ui, sans-serif; margin: 0 auto; padding: 16px; max-width: 760px; line-height: 1.5; }
 @media (prefers-color-scheme: dark) { body { background: #111; color: #eee; } }
 h2 { margin: 40px 0 0; } h3 { margin: 24px 0 0; font-size: 15px; }
-.scroll { overflow-x: auto; }
+.scroll { overflow-x: auto; } .scroll svg { min-width: 620px; }
 .missed, .slower { color: #C0392B; font-weight: bold; }
 @media (prefers-color-scheme: dark) { .missed, .slower { color: #FF8A7A; } }
 """
@@ -36,14 +36,16 @@ def page(told: dict, changes: list) -> str:
     parts.append(f'<h2>versions</h2><p class="note">Python {escape(about["python"])}, {escape(versions)}</p>')
     title = f"Benchmark of {about['date'][:10]}, {about['commit']}"
     head = '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
+    head += f"<title>{escape(title)}</title><style>{css()}{STYLE}</style>"
     body = f'<div class="course">{"".join(parts)}</div>'
-    return f'<!doctype html><html lang="en"><head>{head}<title>{escape(title)}</title><style>{css()}{STYLE}</style></head><body>{body}</body></html>'
+    return f'<!doctype html><html lang="en"><head>{head}</head><body>{body}</body></html>'
 
 
 def _head(told):
     about, busy = told["machine"], told["busy"]
     lines = [
-        f"{about['processor']}, {about['cores']} cores, {about['vectors']}, {about['memory_gb']:g} GB; {about['system']}",
+        f"{about['processor']}, {about['cores']} cores, {about['vectors']}, {about['memory_gb']:g} GB",
+        about["system"],
         f"{about['date']}, commit {about['commit'] or 'unknown'}, {told['seconds']:.0f} s",
         f"load {busy[0]['load']:g} at the start and {busy[-1]['load']:g} at the end",
     ]
@@ -53,9 +55,9 @@ def _head(told):
     if any(one["used"] > machine.BUSY for one in busy):
         text += '<p class="missed">The machine was busy with other things: the figures are rough.</p>'
     read = (
-        "Each contestant ran in a process of its own, in turns with the others. A mark is the best of the rounds, divided "
-        "by the best of the limit (without one: of the first peer); the bar holds half of the rounds. "
-        "● ours, ○ peers, and a line for the limit: a tuned C program that does only this."
+        "Each contestant ran in a process of its own, in turns with the others. A mark is the best of the rounds, "
+        "divided by the best of the limit (without one: of the first peer); the bar holds half of the rounds. "
+        "● ours; ○ a peer; a line: the limit, a tuned C program, or the least work without which nothing is done."
     )
     return text + f"<p>{read}</p>"
 
@@ -64,17 +66,19 @@ def _changes(changes):
     told = [change for change in changes if change.verdict != "as before"]
     items = "".join(f'<li class="{change.verdict}">{escape(str(change))}</li>' for change in told)
     same = len(changes) - len(told)
-    return f"<h2>since the other run</h2><ul>{items}</ul><p>{same} of {len(changes)} figures are as before, within noise.</p>"
+    calm = f"<p>{same} of {len(changes)} figures are as before, within noise.</p>"
+    return f"<h2>since the other run</h2><ul>{items}</ul>{calm}"
 
 
 def _contest(result: Result) -> str:
     reference = result.reference()
     drawn = _plot(result, reference).html if reference else ""
     rows = "".join(_row(result, one, reference) for one in result.entries)
-    beside = f"× {escape(reference.name)}" if reference else ""
-    heads = f'<th>contestant</th><th class="number">{escape(result.unit)}</th><th class="number">{beside}</th><th class="number">half of the rounds</th>'
+    heads = (result.unit, f"× {reference.name}" if reference else "", "half of the rounds")
+    head = "<th>contestant</th>" + "".join(f'<th class="number">{escape(one)}</th>' for one in heads)
     targets = "".join(_target(line) for line in report.target_lines(result))
-    return f'<h3>{escape(report.heading(result))}</h3>{drawn}<div class="scroll"><table><tr>{heads}</tr>{rows}</table></div>{targets}'
+    table = f'<div class="scroll"><table><tr>{head}</tr>{rows}</table></div>'
+    return f'<h3>{escape(report.heading(result))}</h3><div class="scroll">{drawn}</div>{table}{targets}'
 
 
 def _row(result, one, reference):
@@ -83,7 +87,7 @@ def _row(result, one, reference):
         return f'<tr>{name}<td colspan="3">{escape(one.problem or "no figure")}</td></tr>'
     spread = result.ratio(one.name, reference.name) if reference and reference != one else None
     ratio, half = (
-        (report.short(spread.best), f"{report.short(spread.low)}–{report.short(spread.high)}") if spread else ("", "")
+        (report.times(spread.best), f"{report.times(spread.low)}–{report.times(spread.high)}") if spread else ("", "")
     )
     problem = f' <span class="missed">{escape(one.problem)}</span>' if one.problem else ""
     cells = "".join(f'<td class="number">{text}</td>' for text in (report.short(result.best(one.name)), ratio, half))

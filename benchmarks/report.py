@@ -53,9 +53,9 @@ def _figures(result, one, reference):
         spread = result.ratio(one.name, reference.name)
         if spread:
             text += (
-                f"  {short(spread.best):>8}× {reference.name} (median {short(spread.median)}, half of the rounds in "
+                f"  {times(spread.best):>8}× {reference.name} (median {times(spread.median)}, half of the rounds in "
             )
-            text += f"{short(spread.low)}–{short(spread.high)})"
+            text += f"{times(spread.low)}–{times(spread.high)})"
     return text + (f"  [{one.problem}]" if one.problem else "")
 
 
@@ -64,6 +64,11 @@ def short(value: float | None) -> str:
     if value is None:
         return "–"
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+
+
+def times(value: float) -> str:
+    """Return a ratio in three digits, one below a hundredth as a fraction."""
+    return f"1/{1 / value:,.0f}" if 0 < value < 0.01 else short(value)
 
 
 def write(path: Path, report: dict) -> None:

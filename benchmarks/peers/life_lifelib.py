@@ -1,4 +1,4 @@
-"""Life by lifelib, the tree of hashed squares that pattern hunters use. Its plane has no edge, so ours is laid around."""
+"""Life by lifelib, the tree of hashed squares of pattern hunters. Its plane has no edge: the torus is laid around."""
 
 import numpy as np
 

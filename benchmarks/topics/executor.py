@@ -1,4 +1,4 @@
-"""A thousand tiny tasks on two workers: tasks a second by `executor.map`, Dask's client.map, Ray, a pool of processes."""
+"""A thousand tiny tasks on two workers: `executor.map` beside Dask's client.map, Ray and a pool of processes."""
 
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack, contextmanager

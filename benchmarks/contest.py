@@ -16,6 +16,8 @@ from benchmarks.process import ContestantFailed, ContestantProcess
 
 #: Seconds of a turn: as many runs as begin in it, one at least, and the best counts.
 TURN = 0.1
+#: Seconds for a contestant to make ready and warm up: some compile, on a machine where others do too.
+READY = 180.0
 
 OURS, PEER, LIMIT = "ours", "peer", "limit"
 
@@ -27,7 +29,7 @@ class Contestant:
     `work`: "module:function", which returns a `contestant.Work` (or a context that gives one), called with `arguments`;
     or the name of a C program in `limits/`, which gets the arguments' values as words. `needs`: a package of the peers'
     environment, in which it then runs. `amount`: what a run does, in the contest's unit times seconds (of a contest
-    that counts time: units a second). `patience`: seconds that it may take to be ready, and for a run.
+    that counts time: units a second). `patience`: seconds that a run may take.
     """
 
     name: str
@@ -146,7 +148,7 @@ def _started(contestants, threads, places, out):
 
     def wait(one, process):
         try:
-            process.wait_until_ready(one.patience)
+            process.wait_until_ready(max(READY, one.patience))
             running[one] = process
         except ContestantFailed as problem:
             process.close()

@@ -1,9 +1,8 @@
 """One contestant's process: it makes ready, warms up, then does its work once for each line it is sent.
 
 `python -m benchmarks.contestant MODULE:FUNCTION ARGUMENTS`, in JSON. It answers in JSON, a line each: `{"ready":
-versions}` once, then `{"seconds": …, "answer": …}` or `{"figures": {title: {name: figure}}}` a run. The C programs of
-`limits/` do
-the same. It runs in any environment: it needs the standard library alone.
+versions}` once, then a run `{"seconds": …, "answer": …}` or `{"figures": {title: {name: figure}}}`. The C programs of
+`limits/` do the same. It runs in any environment: it needs the standard library alone.
 """
 
 import json

@@ -8,7 +8,7 @@ import json
 import subprocess
 import sys
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from packaging.requirements import Requirement
@@ -18,38 +18,63 @@ import install_pip
 ROOT = Path(__file__).resolve().parents[1]
 PLACE = ROOT / "build" / "peers"
 PYTHON = PLACE / "bin" / "python"
-#: What the peers' own programs import besides: the learner's build of torch, and a kernel for their notebooks.
-BESIDES = ("numpy>=2.0,<3", "ipykernel>=6,<8")
+#: What the peers' own programs import besides.
+BESIDES = {"numpy": "numpy>=2.0,<3", "ipykernel": "ipykernel>=6,<8"}
 
 
-def requirements() -> list[str]:
-    """Return the extra `peers` of pyproject.toml, less what its markers exclude here."""
+def requirements() -> dict[str, str]:
+    """Return {package: its range} of the extra `peers` in pyproject.toml, less what its markers exclude here."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     wanted = [Requirement(line) for line in project["optional-dependencies"]["peers"]]
-    return [f"{one.name}{one.specifier}" for one in wanted if one.marker is None or one.marker.evaluate()]
+    return {one.name: f"{one.name}{one.specifier}" for one in wanted if one.marker is None or one.marker.evaluate()}
 
 
 def found(place: Path = PLACE) -> dict[str, str]:
     """Return {package: "" or why it is missing} of the environment at `place`; {} where there is none."""
-    try:
-        return json.loads((place / "installed.json").read_text(encoding="utf-8"))["packages"]
-    except (OSError, ValueError, KeyError):
-        return {}
+    return {name: problem for name, (_, problem) in _note(place).items()}
 
 
-def install(say: Callable[[str], object], place: Path = PLACE, wanted: list[str] | None = None) -> dict[str, str]:
-    """Install the peers into `place`, where they aren't yet; return what `found` does. `say` gets a line for each."""
-    wanted, note = wanted or requirements(), place / "installed.json"
-    if note.exists() and json.loads(note.read_text(encoding="utf-8")).get("wanted") == wanted:
+def install(say: Callable[[str], object], only: Iterable[str] = (), place: Path = PLACE) -> dict[str, str]:
+    """Install the peers (`only` these) into `place`, where they aren't yet; return what `found` does.
+
+    One that can't be installed is tried again by the next call. `say` gets a line for each.
+    """
+    wanted = {name: line for name, line in requirements().items() if not only or name in only}
+    wanted = BESIDES | wanted if only else {"torch": install_pip.TORCH, **BESIDES, **wanted}
+    note = _note(place)
+    missing = {name: line for name, line in wanted.items() if note.get(name) != [line, ""]}
+    if not missing:
         return found(place)
-    say(f"installing peers into {place}: some minutes and 3 GB")
-    subprocess.run([sys.executable, "-m", "venv", "--clear", place], check=True)
+    say(f"Installing what we are compared with into {place}: up to some minutes and 3 GB.")
     python = str(place / "bin" / "python")
-    packages = {"torch": _tried(say, install_pip.install_torch, python, False, say)}
-    for line in [*BESIDES, *wanted]:
-        packages[Requirement(line).name] = _tried(say, install_pip.run, python, ["install", line], line, say)
-    note.write_text(json.dumps({"wanted": wanted, "packages": packages}, indent=1), encoding="utf-8")
-    return packages
+    if not (place / "bin" / "python").exists():
+        note = {}
+        subprocess.run([sys.executable, "-m", "venv", "--clear", place], check=True)
+    for name, line in missing.items():
+        note[name] = [line, _tried(say, python, name, line)]
+        (place / "installed.json").write_text(json.dumps(note, indent=1), encoding="utf-8")
+    return found(place)
+
+
+def _note(place):
+    """Return {package: [its range, why it is missing]}."""
+    try:
+        note = json.loads((place / "installed.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return {name: one for name, one in note.items() if isinstance(one, list) and len(one) == 2}
+
+
+def _tried(say, python, name, line):
+    try:
+        if name == "torch":
+            install_pip.install_torch(python, False, say)
+        else:
+            install_pip.run(python, ["install", line], line, say)
+        return ""
+    except install_pip.PipFailed as problem:
+        say(f"Left out: {problem}")
+        return str(problem)
 
 
 def versions(place: Path = PLACE) -> dict[str, str]:
@@ -57,12 +82,3 @@ def versions(place: Path = PLACE) -> dict[str, str]:
     command = [place / "bin" / "python", "-m", "pip", "list", "--format=json"]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
     return {one["name"].lower().replace("_", "-"): one["version"] for one in json.loads(done.stdout)}
-
-
-def _tried(say, function, *arguments):
-    try:
-        function(*arguments)
-        return ""
-    except install_pip.PipFailed as problem:
-        say(f"left out: {problem}")
-        return str(problem)

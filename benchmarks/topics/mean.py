@@ -12,12 +12,14 @@ from benchmarks.contestant import Work
 from benchmarks.figures import Target
 
 _C, _MEAN, _PEER = "C, float64 sum", "course.mean", "benchmarks.peers.mean_arrays:"
+#: Numbers, far more than any cache holds.
+COUNT = 32_000_000
 _ERROR = "Mean of 10^8 + noise, relative error"
 
 
 def contests(quick, places):
     """Yield the contests: one thread, two, on a cluster, and the error."""
-    count, rounds = 32_000_000, 5 if quick else 15
+    count, rounds = COUNT, 5 if quick else 15
     data = _data(places.folder, count)
     arguments = {"data": str(data), "count": count}
     exact = float(np.fromfile(data, np.float32, count).sum(dtype=np.float64) / count)

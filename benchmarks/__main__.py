@@ -56,7 +56,7 @@ def _head(about, quick):
     yield f"{about['processor']}, {about['cores']} cores, {about['vectors']}, {about['system']}"
     yield f"Python {about['python']}, commit {about['commit'] or 'unknown'}, {about['date']}"
     if quick:
-        yield "quick: smaller sizes, fewer rounds, so the figures are rough"
+        yield "quick: smaller sizes, fewer rounds, without the peers that are slow to start; so the figures are rough"
     yield "● ours  ○ peer  | limit; the best of the rounds, and its ratio to the limit (or to the first peer)"
 
 
@@ -64,7 +64,7 @@ def _topic(topic, quick, places):
     module, began, found = importlib.import_module(f"benchmarks.topics.{topic}"), time.monotonic(), []
     click.echo(f"\n{topic}: {module.__doc__.splitlines()[0]}")
     for contest in module.contests(quick, places):
-        for result in held(topic, contest, places, click.echo):
+        for result in held(topic, contest, places, click.echo, quick):
             found.append(result)
             click.echo("\n".join(report.lines(result)))
     click.echo(f"({time.monotonic() - began:.0f} s)")

@@ -29,7 +29,8 @@ class Contestant:
     `work`: "module:function", which returns a `contestant.Work` (or a context that gives one), called with `arguments`;
     or the name of a C program in `limits/`, which gets the arguments' values as words. `needs`: a package of the peers'
     environment, in which it then runs. `amount`: what a run does, in the contest's unit times seconds (of a contest
-    that counts time: units a second). `patience`: seconds that a run may take.
+    that counts time: units a second). `patience`: seconds that a run may take. `slow`: `--quick` leaves
+    it out, and says so.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Contestant:
     amount: float = 1.0
     threads: int = 0
     patience: float = 120.0
+    slow: bool = False
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,9 @@ class Together:
     rounds: int = 3
 
 
-def held(topic: str, contest: Contest | Together, places: Any, say: Callable[[str], object]) -> Iterator[Result]:
+def held(
+    topic: str, contest: Contest | Together, places: Any, say: Callable[[str], object], quick: bool = False
+) -> Iterator[Result]:
     """Hold one contest; yield its result (several for a `Together`). `say(text)` gets a line about who failed.
 
     `places`: a `places.Places`, which knows each contestant's command and the folder to write to.
@@ -78,13 +82,15 @@ def held(topic: str, contest: Contest | Together, places: Any, say: Callable[[st
     if isinstance(contest, Together):
         yield from _held_together(topic, contest, places, say)
         return
-    entries = {one.name: Entry(one.name, one.kind) for one in contest.contestants}
+    left_out = {one: "left out by --quick" for one in contest.contestants if quick and one.slow}
+    entries = {one.name: Entry(one.name, one.kind, problem=left_out.get(one, "")) for one in contest.contestants}
+    taking_part = [one for one in contest.contestants if one not in left_out]
 
     def out(one, problem):
         entries[one.name] = replace(entries[one.name], problem=str(problem))
         say(f"  {one.name}: {problem}")
 
-    with _started(contest.contestants, contest.threads, places, out) as running:
+    with _started(taking_part, contest.threads, places, out) as running:
         for one, process in running.items():
             entries[one.name] = replace(entries[one.name], versions=process.versions)
         for turn in range(contest.rounds):

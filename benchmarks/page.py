@@ -50,7 +50,9 @@ def _head(told):
         f"load {busy[0]['load']:g} at the start and {busy[-1]['load']:g} at the end",
     ]
     if told["quick"]:
-        lines.append("quick: smaller sizes and fewer rounds, so the figures are rough")
+        lines.append(
+            "quick: smaller sizes, fewer rounds, without the peers that are slow to start; so the figures are rough"
+        )
     text = "".join(f'<p class="note">{escape(line)}</p>' for line in lines)
     if any(one["used"] > machine.BUSY for one in busy):
         text += '<p class="missed">The machine was busy with other things: the figures are rough.</p>'

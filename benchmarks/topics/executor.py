@@ -24,7 +24,7 @@ def contests(quick, places):
         one(_CHUNKS, "by_chunks", OURS),
         one(_CLIENT, "by_client"),
         one(_PLAIN, "by_local_cluster"),
-        Contestant("Ray tasks", "benchmarks.peers.ray_ways:tasks", ray, needs="ray", amount=count),
+        Contestant("Ray tasks", "benchmarks.peers.ray_ways:tasks", ray, needs="ray", amount=count, slow=True),
         one(_POOL, "by_pool"),
     )
     targets = (Target(_MAP, _CLIENT, least=0.95), Target(_CHUNKS, least=5000))

@@ -21,7 +21,7 @@ _PEERS = {
     "CAX": (_TENSORS + "cax", "cax", {50: 400, 1024: 4, 8192: 1}),
     "lifelib": ("benchmarks.peers.life_lifelib:tree", "python-lifelib", {50: 50, 1024: 256, 8192: 256}),
 }
-_QUICK = ("SciPy convolve2d, tutorial", "NumPy roll, tutorial", "torch roll", "numba, bytes", "JAX roll", "lifelib")
+_SLOW = ("torch conv2d", "CAX", "lifelib")
 _DAY_AND_NIGHT = "B3678/S34678"
 
 
@@ -32,13 +32,13 @@ def contests(quick, places):
     small, middle, large = (
         _Board(places, side, generations) for side, generations in ((50, 4000), (1024, 400), (8192, 192))
     )
-    yield small.contest(1, _peers(small, quick), [Target(_PACKED, least=20)], quick)
+    yield small.contest(1, _peers(small), [Target(_PACKED, least=20)], quick)
     yield _Board(places, 50, 400).contest(1, (), [Target(_PACKED, least=5)], quick)
-    yield middle.contest(1, (), [Target(_PACKED, _C, least=share)], quick)
-    yield middle.contest(two, _peers(middle, quick), [Target(_PACKED, _C, least=share)], quick)
-    yield large.contest(two, _peers(large, False) if not quick else (), [Target(_PACKED, _C, least=share)], quick)
+    yield middle.contest(two, _peers(middle), [Target(_PACKED, _C, least=share)], quick)
+    yield large.contest(two, () if quick else _peers(large), [Target(_PACKED, _C, least=share)], quick)
     yield _variants(places, two, quick, 1024, 1000, 400)
     if not quick:
+        yield middle.contest(1, (), [Target(_PACKED, _C, least=share)], quick)
         yield large.contest(1, (), [Target(_PACKED, _C, least=share)], quick)
         yield _variants(places, two, quick, 8192, 8168, 96)
 
@@ -62,13 +62,13 @@ class _Board:
         title = f"Life, {self.side}² cells, {self.generations} generations" + (
             "" if threads == 1 else f", {threads} threads"
         )
-        rounds = 5 if quick else 9
+        rounds = 3 if quick else 9
         everyone = (*ours, *peers, limit)
         return Contest(title, "Gcell/s", everyone, "more", threads, rounds, tuple(targets), self._right)
 
     def peer(self, name, work, needs, generations):
         arguments = {"board": str(self.path), "height": self.side, "width": self.side, "generations": generations}
-        return Contestant(name, work, arguments, needs=needs, amount=self._amount(generations), patience=300)
+        return Contestant(name, work, arguments, needs=needs, amount=self._amount(generations), slow=name in _SLOW)
 
     def _ours(self, name, engine):
         arguments = {"board": str(self.path), "height": self.side, "width": self.side, "generations": self.generations}
@@ -84,12 +84,9 @@ class _Board:
         return _differs(answer, boards.expected(self.path, self.side, self.side, generations))
 
 
-def _peers(board, quick):
-    chosen = _QUICK if quick else _PEERS
+def _peers(board):
     return [
-        board.peer(name, work, needs, generations[board.side])
-        for name, (work, needs, generations) in _PEERS.items()
-        if name in chosen
+        board.peer(name, work, needs, generations[board.side]) for name, (work, needs, generations) in _PEERS.items()
     ]
 
 
@@ -122,7 +119,7 @@ def _variants(places, threads, quick, side, other, generations):
     names, most = list(forms), (1.1, 1.5, 1.1)
     targets = tuple(Target(name, plain, most=bound) for name, bound in zip(names[1:], most, strict=True))
     title = f"Life, any height, rule and edge at {side}²"
-    return Contest(title, "ms a generation", tuple(contestants), "less", threads, 5 if quick else 9, targets, right)
+    return Contest(title, "ms a generation", tuple(contestants), "less", threads, 3 if quick else 9, targets, right)
 
 
 def _differs(answer, wanted):

@@ -20,7 +20,7 @@ def contests(quick, places):
     named.append(Contest(_PEAK, "GFLOP/s", roof, targets=(Target(_ROOF, "torch.mm's fastest", least=0.95),)))
     first = (Contestant("the first call", kind=OURS), Contestant("its steady state"))
     named.append(Contest(_FIRST, "µs", first, "less"))
-    yield Together(Contestant("matmul", f"{__name__}:figures", kind=OURS), tuple(named), rounds=2 if quick else 6)
+    yield Together(Contestant("matmul", f"{__name__}:figures", kind=OURS), tuple(named), rounds=1 if quick else 6)
 
 
 def _title(n):

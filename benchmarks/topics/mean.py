@@ -19,7 +19,7 @@ _ERROR = "Mean of 10^8 + noise, relative error"
 
 def contests(quick, places):
     """Yield the contests: one thread, two, on a cluster, and the error."""
-    count, rounds = COUNT, 5 if quick else 15
+    count, rounds = COUNT, 3 if quick else 15
     data = _data(places.folder, count)
     arguments = {"data": str(data), "count": count}
     exact = float(np.fromfile(data, np.float32, count).sum(dtype=np.float64) / count)

@@ -18,7 +18,7 @@ def contests(quick, places):
     """Yield the contests: one core, two, and the errors of a million darts."""
     many, few = (100_000_000, 2_000_000) if quick else (400_000_000, 10_000_000)
     share = 0.55 if machine.vectors() == "AVX-512" else 0.75
-    rounds = 5 if quick else 9
+    rounds = 3 if quick else 9
     one = [
         _ours(_PSEUDO, many, "pseudo"),
         *(_ours(f"{_PSEUDO}, {method}", many // 4, method) for method in _methods() if method != "pseudo"),
@@ -41,7 +41,7 @@ def contests(quick, places):
         ]
         targets = (Target(_TWO, _PSEUDO, least=1.8),)
         yield Contest("Pi, two cores", "M darts/s", tuple(two), "more", 1, rounds, targets, _right)
-    yield _errors(4 if quick else 20)
+    yield _errors(3 if quick else 20)
 
 
 def _errors(seeds):

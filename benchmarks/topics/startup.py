@@ -18,14 +18,14 @@ _HERE = f"{__name__}:"
 
 def contests(quick, places):
     """Yield three contests: ready, closed, memory."""
-    rounds = 2 if quick else 5
+    rounds = 1 if quick else 5
 
     def all_of(what):
         yield Contestant(_NEXT, _HERE + "ours", {"what": what}, OURS)
-        yield Contestant(_PLAIN, _HERE + "plain", {"what": what})
+        yield Contestant(_PLAIN, _HERE + "plain", {"what": what}, slow=what != "ready")
 
     first = Contestant(_FIRST, _HERE + "first", {}, OURS)
-    ray = Contestant("Ray, without torch", "benchmarks.peers.ray_ways:start", {"tasks": 3}, needs="ray")
+    ray = Contestant("Ray, without torch", "benchmarks.peers.ray_ways:start", {"tasks": 3}, needs="ray", slow=True)
     targets = (Target(_FIRST, most=1.5), Target(_NEXT, most=0.5))
     yield Contest("Start of a cluster", "s", (first, *all_of("ready"), ray), "less", 1, rounds, targets)
     yield Contest("Close of a cluster", "s", tuple(all_of("close")), "less", 1, rounds, (Target(_NEXT, most=0.2),))

@@ -86,6 +86,12 @@ def test_a_peer_that_is_not_installed_is_told_with_the_reason(places):
     assert "make bench PEERS=1" in result.entry("b").problem
 
 
+def test_who_is_slow_to_start_is_left_out_by_quick_and_that_is_told(places):
+    slow = Contest("a contest", "runs/s", (one("a", "dies", arguments={"runs": 0}, slow=True), one("b", "works")))
+    (result,) = held("topic", slow, places, print, quick=True)
+    assert result.entry("a").problem == "left out by --quick" and len(result.entry("b").figures) == 5
+
+
 def test_one_process_may_measure_several_contests(places):
     figures = {"first": {"x": 1.0, "y": 2.0}, "second": {"x": 3.0}}
     pair = (Contestant("x", kind=OURS), Contestant("y"))

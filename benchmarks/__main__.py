@@ -1,7 +1,6 @@
 """`python -m benchmarks [TOPIC …]`: hold the topics' contests, print the figures, write them as JSON and as a page.
 
-Exit status: 0 when all was measured; 1 when something of ours got slower than in the file of `--against`, beyond noise;
-2 for a wrong command line; 3 when one of ours gave no figure, or a wrong answer.
+Its exit status is said by `--help`.
 """
 
 import importlib
@@ -26,10 +25,18 @@ TOPICS = sorted(path.stem for path in (Path(__file__).parent / "topics").glob("[
 @click.option("--peers", is_flag=True, help="First install what we are compared with into build/peers.")
 @click.option("--against", type=click.Path(path_type=Path), metavar="FILE", help="Say what got slower since this JSON.")
 @click.option(
-    "--out", type=click.Path(path_type=Path, file_okay=False), default=ROOT / "build" / "bench", metavar="FOLDER"
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=ROOT / "build" / "bench",
+    metavar="FOLDER",
+    help="Where bench.json and bench.html are written: build/bench.",
 )
 def main(topics, quick, peers, against, out):
-    """Measure each TOPIC (all of them without one) beside its peers and its limit."""
+    """Measure each TOPIC (all of them without one) beside its peers and its limit.
+
+    Exit status: 0 when all was measured; 1 when something of ours got slower than in --against, beyond noise; 2 for a
+    wrong command line; 3 when one of ours gave no figure, or a wrong answer.
+    """
     before = None
     if against:
         try:

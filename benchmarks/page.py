@@ -103,18 +103,32 @@ def _target(line):
 def _plot(result, reference):
     shown = [one for one in result.entries if one.figures]
     with figure(figsize=(7.2, 0.7 + 0.28 * len(shown))) as (drawn, axes):
-        text = axes.xaxis.label.get_color()
+        text, marks = axes.xaxis.label.get_color(), [1.0]
         for height, one in enumerate(reversed(shown)):
             spread = result.ratio(one.name, reference.name)
             colour = text if one.kind == "peer" else COLOURS[one.kind]
             if spread and spread.best > 0:
                 marker, fill = _LOOKS[one.kind]
+                marks += [spread.low, spread.high, spread.best]
                 axes.plot([max(spread.low, 1e-9), spread.high], [height, height], color=colour, linewidth=1.2)
                 axes.plot(spread.best, height, marker, color=colour, fillstyle=fill, markersize=7)
         axes.axvline(1, color=COLOURS["limit"] if reference.kind == "limit" else text, linewidth=1, linestyle="--")
-        axes.set_xscale("log")
+        _log_axis(axes, [value for value in marks if value > 0])
         axes.set_yticks(range(len(shown)), [one.name for one in reversed(shown)])
         axes.set_ylim(-0.6, len(shown) - 0.4)
         axes.set_xlabel(f"× {reference.name}" + ("" if result.better == "more" else " (less is better)"))
     alt = "; ".join(f"{one.name} {report.short(result.best(one.name))} {result.unit}" for one in shown)
     return picture(drawn, f"{result.title}: {alt}")
+
+
+def _log_axis(axes, marks):
+    """Ratios on a log scale over all `marks`; its labels are plain figures, with 2 and 5 where there is room."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
+
+    low, high = min(marks) / 1.4, max(marks) * 1.4
+    axes.set_xscale("log")
+    axes.set_xlim(low, high)
+    axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high / low < 200 else (1.0,)))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: report.times(value * (1 + 1e-12))))
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.xaxis.set_minor_locator(NullLocator())

@@ -12,7 +12,7 @@ from benchmarks.contest import LIMIT, OURS, Contest, Contestant, Together, held
 from benchmarks.places import Places
 from benchmarks.process import ContestantFailed
 
-HERE = "tests.helpers.contestants:"
+HERE = "tests.benchmarks.contestants:"
 needs_a_compiler = pytest.mark.skipif(limit.compiler() is None, reason="no C compiler here")
 
 

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 from benchmarks.contestant import Work
 
@@ -25,11 +26,18 @@ def dies(runs=1):
     return Work(run, lambda found: found, seconds=lambda found: 0.5, warm_ups=0)
 
 
-def hangs():
-    """Waits for ever, as does a process that it started."""
+def lies(after=1):
+    """Is right so many times, then wrong."""
+    answers = iter([1] * after + [2] * 100)
+    return Work(lambda: next(answers), lambda found: found, seconds=lambda found: 0.5, warm_ups=0)
+
+
+def hangs(note):
+    """Waits for ever, as does a process that it started, whose number it notes."""
 
     def run():
-        subprocess.Popen([sys.executable, "-c", "import threading; threading.Event().wait()"])
+        child = subprocess.Popen([sys.executable, "-c", "import threading; threading.Event().wait()"])
+        Path(note).write_text(str(child.pid))
         threading.Event().wait()
 
     return Work(run, warm_ups=0)

@@ -1,8 +1,10 @@
 """A contest: who dies, hangs, lies or is not installed is told, and the others go on; real ones, end to end, small."""
 
 import shutil
+from contextlib import suppress
 
 import numpy as np
+import psutil
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
@@ -56,9 +58,13 @@ def test_one_that_dies_is_told_with_its_last_words_and_keeps_what_it_did(places)
 
 
 def test_one_that_hangs_is_ended_with_all_that_it_started(places):
-    result, _ = hold(places, one("a", "hangs", patience=0.3), one("b", "works"))
-    assert result.entry("a").problem == "did not end its run in 0.3 s, and was ended"
-    assert len(result.entry("b").figures) == 2  # and no process is left, or this test fails by its fixture
+    note = places.folder / "child"
+    hanging = one("a", "hangs", arguments={"note": str(note)}, patience=5)
+    result, _ = hold(places, hanging, one("b", "works"))
+    assert result.entry("a").problem == "did not end its run in 5 s, and was ended"
+    assert len(result.entry("b").figures) == 2
+    with suppress(psutil.NoSuchProcess):
+        psutil.Process(int(note.read_text())).wait(10)  # TimeoutExpired: it was left behind
 
 
 def test_one_that_cannot_begin_is_told(places):
@@ -74,6 +80,12 @@ def test_a_wrong_answer_is_told_and_none_of_its_times_counts(places):
     result, said = hold(places, one("a", "works", arguments={"answer": 2}), one("b", "works"), right=right)
     assert result.entry("a").figures == [] and result.entry("a").problem == "wrong answer: 2 is not 1"
     assert result.entry("b").samples == (2, 2) and said == ["  a: wrong answer: 2 is not 1"]
+
+
+def test_one_that_is_right_at_first_and_then_wrong_has_no_figure_either(places):
+    right = lambda contestant, answer: "" if answer == 1 else f"{answer} is not 1"  # noqa: E731
+    result, _ = hold(places, one("a", "lies", arguments={"after": 2}), rounds=3, right=right)
+    assert result.entry("a").figures == [] and "2 is not 1" in result.entry("a").problem
 
 
 def test_what_a_library_prints_is_no_answer(places):

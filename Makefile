@@ -49,9 +49,9 @@ attacks:  ## set up, then mark every hostile submission and every honest one (10
 	$(INSTALL) --test
 	@$(VENV) -m tests.slow.attacks --only "$(ONLY)" $(if $(PEERS),--peers)
 
-bench:  ## set up, then measure each figure beside its rival (one topic: TOPIC=life)
+bench:  ## set up, then measure each figure beside its peers and its limit (TOPIC=life QUICK=1 AGAINST=old.json PEERS=1)
 	$(INSTALL) --test
-	@$(VENV) -m benchmarks $(TOPIC)
+	@$(VENV) -m benchmarks $(TOPIC) $(if $(QUICK),--quick) $(if $(PEERS),--peers) $(if $(AGAINST),--against "$(AGAINST)")
 
 notebooks:  ## run every chapter's source and write its notebook
 	$(INSTALL) --test

@@ -1,26 +1,108 @@
-"""`python -m benchmarks [NAME …]`: run the benchmark files (each has `rows()`), print figures, ratios and limits."""
+"""`python -m benchmarks [TOPIC …]`: hold the topics' contests, print the figures, write them as JSON and as a page.
+
+Its exit status is said by `--help`.
+"""
 
 import importlib
-import os
-import platform
 import sys
+import time
 from pathlib import Path
 
+import click
 
-def main(names):
-    """Run the named benchmarks, or all of them, in turn."""
-    here = Path(__file__).parent
-    every = sorted(p.stem for p in here.glob("*.py") if p.stem not in {"__init__", "__main__", "report"})
-    unknown = set(names) - set(every)
-    if unknown:
-        sys.exit(f"no benchmark called {', '.join(sorted(unknown))}; there are {', '.join(every)}")
-    print(f"{platform.platform()}, Python {platform.python_version()}, {os.cpu_count()} cores; medians")
-    for name in names or every:
-        module = importlib.import_module(f"benchmarks.{name}")
-        print(f"\n{name}: {module.__doc__.splitlines()[0]}", flush=True)
-        for row in module.rows():
-            print(row, flush=True)
+from benchmarks import machine, peers_environment, report
+from benchmarks.against import compared
+from benchmarks.contest import held
+from benchmarks.page import page
+from benchmarks.places import ROOT, Places
+
+TOPICS = sorted(path.stem for path in (Path(__file__).parent / "topics").glob("[a-z]*.py"))
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("topics", nargs=-1, metavar="[TOPIC]…", type=click.Choice(TOPICS))
+@click.option("--quick", is_flag=True, help="Smaller sizes and fewer rounds: all topics in three minutes.")
+@click.option("--peers", is_flag=True, help="First install what we are compared with into build/peers.")
+@click.option("--against", type=click.Path(path_type=Path), metavar="FILE", help="Say what got slower since this JSON.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=ROOT / "build" / "bench",
+    metavar="FOLDER",
+    help="Where bench.json and bench.html are written: build/bench.",
+)
+def main(topics, quick, peers, against, out):
+    """Measure each TOPIC (all of them without one) beside its peers and its limit.
+
+    Exit status: 0 when all was measured; 1 when something of ours got slower than in --against, beyond noise; 2 for a
+    wrong command line; 3 when one of ours gave no figure, or a wrong answer.
+    """
+    before = None
+    if against:
+        try:
+            before = report.read(against)
+        except report.NotAReport as problem:
+            raise click.UsageError(str(problem)) from None
+    if peers:
+        peers_environment.install(click.echo)
+    places = Places(out)
+    began, about, busy = time.monotonic(), machine.about(), [machine.busy()]
+    for line in _head(about, quick):
+        click.echo(line)
+    results = []
+    for topic in topics or TOPICS:
+        results += _topic(topic, quick, places)
+    busy.append(machine.busy())
+    told = {"version": 1, "quick": quick, "machine": about, "versions": _versions(results), "busy": busy}
+    told |= {"seconds": round(time.monotonic() - began, 1), "results": results}
+    status = _finish(told, before, out)
+    sys.exit(status)
+
+
+def _head(about, quick):
+    yield f"{about['processor']}, {about['cores']} cores, {about['vectors']}, {about['system']}"
+    yield f"Python {about['python']}, commit {about['commit'] or 'unknown'}, {about['date']}"
+    if quick:
+        yield "quick: smaller sizes, fewer rounds, without the peers that are slow to start; so the figures are rough"
+    yield "● ours  ○ peer  | limit; the best of the rounds, and its ratio to the limit (or to the first peer)"
+
+
+def _topic(topic, quick, places):
+    module, began, found = importlib.import_module(f"benchmarks.topics.{topic}"), time.monotonic(), []
+    click.echo(f"\n{topic}: {module.__doc__.splitlines()[0]}")
+    for contest in module.contests(quick, places):
+        for result in held(topic, contest, places, click.echo, quick):
+            found.append(result)
+            click.echo("\n".join(report.lines(result)))
+    click.echo(f"({time.monotonic() - began:.0f} s)")
+    return found
+
+
+def _versions(results):
+    return {name: version for result in results for one in result.entries for name, version in one.versions.items()}
+
+
+def _finish(told, before, out):
+    for when, busy in zip(("start", "end"), told["busy"], strict=True):
+        if busy["used"] > machine.BUSY:
+            click.echo(f"WARNING: at the {when} others used {busy['used']:.0%} of the machine: the figures are rough")
+    report.write(out / "bench.json", told)
+    changes = compared(before, told) if before else []
+    for change in changes:
+        if change.verdict != "as before":
+            click.echo(str(change))
+    (out / "bench.html").write_text(page(told, changes), encoding="utf-8")
+    click.echo(f"\n{told['seconds']:.0f} s. {out / 'bench.json'} and {out / 'bench.html'} have it all.")
+    lost = [
+        f"{result.title}: {one.name}: {one.problem}"
+        for result in told["results"]
+        for one in result.entries
+        if one.kind == "ours" and (one.problem or not one.figures)
+    ]
+    for line in lost:
+        click.echo(f"OURS FAILED: {line}")
+    return 1 if any(change.verdict == "slower" for change in changes) else 3 if lost else 0
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main(prog_name="python -m benchmarks")

@@ -6,6 +6,7 @@ import tempfile
 import click
 
 from tests.slow.attacks.families.catalogue import ATTACKS
+from tests.slow.attacks.peers import cage
 from tests.slow.attacks.peers.compare import PAGE, compare, write_page
 from tests.slow.attacks.table import marked
 from tests.slow.honest.catalogue import HONEST
@@ -38,11 +39,12 @@ def main(only, peers):
 
 
 def _beside_the_peers(only):
+    versions = cage.install(click.echo)
     rows = compare(click.echo, only)
     if only:
         click.echo(f"{PAGE} stays as it is: --only tried a part.")
     else:
-        write_page(rows)
+        write_page(rows, versions)
         click.echo(f"{PAGE} is written anew.")
 
 

@@ -43,7 +43,7 @@ def test_the_page_calls_fooled_what_got_more_than_it_deserves(tmp_path):
         Row("a replay", 2.0, {"here": 2.0, "nbgrader": 4.0, "otter-grader": 0.0}, frozenset()),
         Row("a reader of files", 0.0, {"here": 0.0, "nbgrader": 0.0}, frozenset({"nbgrader"})),
     ]
-    write_page(rows, tmp_path / "page.md")
+    write_page(rows, {"nbgrader": "0.9.6", "otter-grader": "7.0.0"}, tmp_path / "page.md")
     text = (tmp_path / "page.md").read_text()
     assert "| a replay | 2 | 2 | **fooled: 4** | 0 |" in text
     assert "| a reader of files | 0 | 0 | **reached** | – |" in text

@@ -7,33 +7,29 @@ the files only the grader's folder and the decoys to be written; within it every
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
+from benchmarks import peers_environment
 from tests.slow.attacks.host_watch import decoys
 
-ROOT = Path(__file__).resolve().parents[4]
-PLACE = ROOT / "build" / "peers"
-#: What is compared with; the page names these versions.
-VERSIONS = {"nbgrader": "0.9.6", "otter-grader": "7.0.0"}
+ROOT = peers_environment.ROOT
+PLACE = peers_environment.PLACE
+PEERS = ("nbgrader", "otter-grader")
 PATIENCE = 3600  # seconds for one of them to grade all: nothing it is given may run for ever
 DRIVERS = {"nbgrader": "drive_nbgrader.py", "otter-grader": "drive_otter.py"}
 
 
 def install(say):
-    """Install the peers into build/peers, where they aren't yet; return their Python."""
-    python, note = PLACE / "bin" / "python", PLACE / "installed.json"
-    if note.exists() and json.loads(note.read_text()) == VERSIONS:
-        return python
-    say(f"installing {', '.join(f'{name} {version}' for name, version in VERSIONS.items())} into {PLACE}")
-    subprocess.run([sys.executable, "-m", "venv", "--clear", PLACE], check=True)
-    wanted = [f"{name}=={version}" for name, version in VERSIONS.items()]
-    subprocess.run([python, "-m", "pip", "install", "-q", *wanted, "numpy", "ipykernel"], check=True)
-    note.write_text(json.dumps(VERSIONS))
-    return python
+    """Install the peers where they aren't yet; return {peer: version}. Raises RuntimeError where one can't be."""
+    found = peers_environment.install(say, only=PEERS)
+    missing = {peer: found[peer] for peer in PEERS if found[peer]}
+    if missing:
+        raise RuntimeError(f"these can't be compared with: {missing}")
+    versions = peers_environment.versions()
+    return {peer: versions[peer] for peer in PEERS}
 
 
-def scores(peer, python, assignment, submissions, folder):
+def scores(peer, assignment, submissions, folder):
     """Return ({submission: {exercise: points}}, what touched a decoy) as `peer` gives them.
 
     `submissions`: {name: function of the decoys that gives [[exercise, code], …]}; `folder`: an empty one to work in.
@@ -43,7 +39,7 @@ def scores(peer, python, assignment, submissions, folder):
     with decoys(Path(folder) / "decoys") as host:
         made = {name: build(host) for name, build in submissions.items()}
         (work / "work.json").write_text(json.dumps({**assignment, "submissions": made}))
-        command = [python, Path(__file__).with_name(DRIVERS[peer]), work]
+        command = [peers_environment.PYTHON, Path(__file__).with_name(DRIVERS[peer]), work]
         with (Path(folder) / "said.txt").open("w") as said:
             subprocess.run(_caged(command, work, host.root), stdout=said, stderr=said, timeout=PATIENCE, check=False)
         touched = list(host.seen)

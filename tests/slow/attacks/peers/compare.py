@@ -70,14 +70,14 @@ def compare(say: Callable, only: str = "") -> list[Row]:
         given[one.name]["here"] = sum(found.marks.exercise(name).score for name in EXERCISES)
         reached[one.name] |= {"here"} if any("touched" in told for told in found.complaints) else set()
         say(f"here: {one.name}: {given[one.name]['here']:g}")
-    python, work = cage.install(say), assignment(LABS / LIFE)
-    for peer in cage.VERSIONS:
+    work = assignment(LABS / LIFE)
+    for peer in cage.PEERS:
         files = [one for one in chosen if one.name in FOR_FILES and peer == "nbgrader"]
         for group in ([one for one in everything if one.name not in FOR_FILES], *([one] for one in files)):
             with tempfile.TemporaryDirectory(prefix="peer-") as folder:
                 names = {f"student{number:02}": one for number, one in enumerate(group)}
                 builds = {student: _builder(one) for student, one in names.items()}
-                scores, touched = cage.scores(peer, python, work, builds, folder)
+                scores, touched = cage.scores(peer, work, builds, folder)
             for student, one in names.items():
                 given[one.name][peer] = sum(scores.get(student, {}).values())
                 if touched and one.name in FOR_FILES:
@@ -105,15 +105,15 @@ def _deserved(one):
     return sum(wanted[name] for name in EXERCISES)
 
 
-def write_page(rows: list[Row], path: Path = PAGE) -> None:
-    """Write the rows as the page at `path`."""
-    graders = ["here", *cage.VERSIONS]
+def write_page(rows: list[Row], versions: dict[str, str], path: Path = PAGE) -> None:
+    """Write the rows as the page at `path`; `versions`: of each peer, as `cage.install` returns them."""
+    graders = ["here", *versions]
     most = max(row.deserved for row in rows)
     cells = [[row.name, f"{row.deserved:g}", *(_cell(row, who) for who in graders)] for row in rows]
     lines = [f"| {' | '.join(one)} |" for one in cells]
     fooled = {who: sum("**" in _cell(row, who) for row in rows) for who in graders}
     tried = {who: sum(who in row.given for row in rows[len(CONTROLS) :]) for who in fooled}
-    heads = ["this course", *(f"{name} {version}" for name, version in cage.VERSIONS.items())]
+    heads = ["this course", *(f"{name} {version}" for name, version in versions.items())]
     told = "; ".join(f"{head}: {fooled[w]} of {tried[w]}" for head, w in zip(heads, fooled, strict=True))
     table = [f"| submission | deserves | {' | '.join(heads)} |", "|---|---|" + "---|" * len(heads), *lines]
     day = datetime.date.today().isoformat()

@@ -2,29 +2,47 @@
 
 import statistics
 import time
+from contextlib import contextmanager
 
 import torch
 
-from benchmarks.report import Row
+from benchmarks.contest import OURS, Contest, Contestant, Together
+from benchmarks.contestant import Work
 from course.replicas import replicate, ring_all_reduce, run_ranks
 
 _NUMBERS = 79_510  # float32, the digits' network: 318 kB
 _ROUNDS = 300
 
 
-def rows():
-    """Yield the figures; each is the median over rounds of the slowest rank."""
+_REDUCED, _STEP = "318 kB added up over three processes", "A step of 784-100-10, batch of 300"
+_NAMES = {"by_ring": "the course's ring", "by_gloo": "gloo's all_reduce", "through_one": "through rank 0 and back"}
+
+
+def contests(quick, places):
+    """Yield the reductions, and a step on one device and on two replicas of it."""
+    reduced = (
+        Contestant(_NAMES["by_ring"], kind=OURS),
+        *(Contestant(_NAMES[one]) for one in ("by_gloo", "through_one")),
+    )
+    steps = (Contestant("two replicas of one CPU", kind=OURS), Contestant("one device, by replicate", kind=OURS))
+    named = (Contest(_REDUCED, "µs", reduced, "less"), Contest(_STEP, "ms", steps, "less"))
+    yield Together(Contestant("replicas", f"{__name__}:figures", kind=OURS), named, rounds=2 if quick else 5)
+
+
+@contextmanager
+def figures():
+    """Reduce on the tasks of one cluster; each figure is the median over rounds of the slowest rank."""
     from course.cluster import local_cluster
 
     with local_cluster(worker=3) as cluster:
-        found = {how.__name__: max(run_ranks(_microseconds, cluster, how)) for how in (by_gloo, by_ring, through_one)}
-    gloo = found["by_gloo"]
-    yield Row("gloo's all_reduce, 318 kB, 3 processes on loopback", gloo, "µs")
-    yield Row("the course's ring over gloo's send and receive", found["by_ring"], "µs", "all_reduce", gloo)
-    yield Row("sum at rank 0, sent back to all", found["through_one"], "µs", "all_reduce", gloo)
-    alone, both = _steps()
-    yield Row("a step of 784-100-10 on one device, batch of 300", alone, "ms")
-    yield Row("the same on two replicas of one CPU", both, "ms", "one device", alone)
+
+        def run():
+            ways = (by_gloo, by_ring, through_one)
+            found = {_NAMES[how.__name__]: max(run_ranks(_microseconds, cluster, how)) for how in ways}
+            alone, both = _steps()
+            return {_REDUCED: found, _STEP: {"one device, by replicate": alone, "two replicas of one CPU": both}}
+
+        yield Work(run, figures=lambda found: found, warm_ups=0)
 
 
 def by_gloo(values, rank, size):

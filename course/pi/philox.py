@@ -21,7 +21,9 @@ def count(seed: int, first: int, last: int) -> int:
     Dart i is word i mod 4 of the counter i // 4, taken as `course.pi.pseudo.count` takes a word.
     """
     if not compiled.available():
-        return sum(inside(words(seed, start, min(start + BLOCK, last))) for start in range(first, last, BLOCK))
+        return sum(
+            inside(words(seed, start, min(start + BLOCK, last))) for start in range(first, last, BLOCK)
+        )
     from course.pi import kernels
 
     return int(kernels.philox(*keys(seed), first, last))

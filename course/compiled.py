@@ -5,10 +5,14 @@ function, after `available()` said yes; so `import course` stays light, and wher
 next best way.
 """
 
+import os
+import threading
 import warnings
 from collections.abc import Callable
 from functools import cache
 from typing import Any
+
+import torch
 
 from course.signals import held_back
 
@@ -36,3 +40,26 @@ def kernel(**options: Any) -> Callable[[Callable], Callable]:
             return numba.njit(nogil=True, **options)(function)
 
     return decorate
+
+
+def threads() -> int:
+    """Return how many threads a kernel may use: as many as torch does, and no more than there are cores for it.
+
+    In the tasks of a cluster that is one.
+    """
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, min(torch.get_num_threads(), cores, int(os.environ.get("NUMBA_NUM_THREADS", cores))))
+
+
+def together(count: int, function: Callable, *arguments: Any) -> None:
+    """Call `function(*arguments)` in `count` threads at once, this one among them, and return when all have returned.
+
+    The threads are Python's and end here: numba's own would not survive a fork. The function must do all the work if
+    only one thread comes to it.
+    """
+    others = [threading.Thread(target=function, args=arguments, daemon=True) for _ in range(count - 1)]
+    for other in others:
+        other.start()
+    function(*arguments)
+    for other in others:
+        other.join()

@@ -1,106 +1,85 @@
-"""The engine that keeps 64 cells in a word: one bitwise operation decides about 64 cells at once.
+"""The fastest engine: 64 cells in a word, tiles in the processor's cache, all its cores. See `course.life.kernels`.
 
-Layout: a board of H rows is cut into L bands of R = H / L rows (L the largest divisor of H up to 64), and bit j of word
-(i, c) is cell (j·R + i, c). A neighbour above, below or beside is then the neighbouring *word*, the same bit: no shifts
-inside words, except at the seam where band j ends and band j + 1 begins, which is a rotation by one bit.
+A kernel is compiled for each rule when it is first asked for, and kept on disk. Where numba can't be used, the packed
+engine of plain PyTorch gives the same cells.
 """
 
+import numpy as np
 import torch
-from torch.nn.functional import pad
 
+from course import compiled
+from course.life.board import check_board
+from course.life.packed_torch import packed_torch
 from course.life.rule import Rule
-from course.life.sums import Scratch, advance
 
-GENERATIONS_A_PASS = 8  # ghost cells are computed twice, but a pass copies the board
-TILE_ROWS, TILE_COLUMNS = 128, 1024  # small enough for the processor's cache, large enough for torch's threads
+CACHE = 400_000  # bytes of one core's cache for the two buffers of a tile: the second level of most is larger
+LONGEST = 1 << 32  # words in one call of a kernel, about 0.1 s: an interrupt waits for its end
+WORTH_A_THREAD = 1 << 20  # words that take about as long as ten starts of a thread
 
 
 def packed(board: torch.Tensor, generations: int, rule: Rule, wrap: bool) -> torch.Tensor:
-    """Return `board` after `generations`; falls back to the `roll` engine where the layout doesn't fit the board."""
-    if lanes(board.shape[0]) < lanes(board.shape[1]):
-        # Life doesn't know rows from columns, so the side that divides better is cut into bands.
-        return packed(board.T, generations, rule, wrap).T.contiguous()
-    if not fits(board):
-        from course.life.whole_board import roll
-
-        return roll(board, generations, rule, wrap)
-    words = pack(board)
-    words = run_words(words, generations, rule, wrap, lanes(board.shape[0]))
-    return unpack(words, lanes(board.shape[0])).to(board.device)
-
-
-def fits(board: torch.Tensor) -> bool:
-    """Return whether a side of the board divides into at least 8 bands, so that packing saves something."""
-    return max(map(lanes, board.shape)) >= 8
+    """Return `board` after `generations`, a new board on the same device."""
+    if not compiled.available():
+        return packed_torch(board, generations, rule, wrap)
+    cells = board.numpy(force=True)
+    if turned(*cells.shape):  # Life doesn't know rows from columns
+        cells = cells.T
+    threads = compiled.threads() if cells.size // 64 * (generations + 4) >= WORTH_A_THREAD else 1
+    words = pack(np.ascontiguousarray(cells), wrap, threads)
+    words = run_words(words, cells.shape[0], generations, rule, wrap, threads)
+    after = torch.from_numpy(unpack(words, cells.shape[0], threads))
+    return (after.T.contiguous() if turned(*board.shape) else after).to(board.device)
 
 
-def lanes(height: int) -> int:
-    """Return L, the number of bands a board of `height` rows is cut into: its largest divisor up to 64.
-
-    >>> lanes(1024), lanes(50), lanes(127)
-    (64, 50, 1)
-    """
-    return max(d for d in range(1, 65) if height % d == 0)
+def turned(height: int, width: int) -> bool:
+    """Return whether the columns of a board become the rows of words: where that saves a tenth of all words."""
+    return 0.9 * (-(-height // 64) + 2) * (width + 2) > (-(-width // 64) + 2) * (height + 2)
 
 
-def pack(board: torch.Tensor) -> torch.Tensor:
-    """Return the words of `board`: `torch.int64` (H / L, W) on the CPU."""
-    height, width = board.shape
-    bands = pad(board.cpu().reshape(lanes(height), -1), (0, 0, 0, 64 - lanes(height))).view(8, 8, -1)
-    eighths = torch.zeros_like(bands[:, 0])  # byte k of every word holds bands 8k to 8k + 7
-    for bit in range(8):
-        eighths |= bands[:, bit] << bit
-    # the lowest byte of a word comes first in memory, as on every machine torch supports
-    return eighths.T.reshape(-1).view(torch.int64).view(-1, width)
+def pack(cells: np.ndarray, wrap: bool, threads: int = 1) -> np.ndarray:
+    """Return the words, `uint64` (⌈H / 64⌉, W), of `cells`, `uint8` (H, W); a cell above 1 is a ValueError."""
+    from course.life import kernels
 
-
-def unpack(words: torch.Tensor, count: int) -> torch.Tensor:
-    """Return the board, `torch.uint8` (H, W), that `count` bands in `words` hold."""
-    eighths = words.view(-1, 1).view(torch.uint8).T.contiguous()
-    bands = [(eighths >> bit) & 1 for bit in range(8)]
-    return torch.stack(bands, dim=1).view(64, -1)[:count].reshape(-1, words.shape[1])
-
-
-def run_words(words: torch.Tensor, generations: int, rule: Rule, wrap: bool, count: int) -> torch.Tensor:
-    """Advance the packed board `words` (changed in place) and return it; bits that hold no band end up meaningless.
-
-    Each pass surrounds the board with `k` ghost cells, copies of what lies beyond the edge, and computes `k`
-    generations before it looks at the edges again: wrong values creep in from the rim by one cell a generation and stop
-    short of the board. A board that doesn't wrap must have its outside killed every time, so there k is 1.
-    """
-    longest = max(1, min(GENERATIONS_A_PASS, min(words.shape) // 4))  # a flat board would be mostly ghosts
-    scratch = Scratch()
-    while generations:
-        k = min(generations, longest) if wrap else 1
-        around = with_ghosts(words, k, wrap, count)
-        for row in range(0, len(words), TILE_ROWS):
-            for column in range(0, words.shape[1], TILE_COLUMNS):
-                own = words[row : row + TILE_ROWS, column : column + TILE_COLUMNS]
-                height, width = own.shape
-                tile = around[row : row + height + 2 * k, column : column + width + 2 * k]
-                tile = tile.clone(memory_format=torch.contiguous_format)  # its rim is the next tile's: never in place
-                advance(tile, k, rule, scratch)
-                own.copy_(tile[k:-k, k:-k])
-        generations -= k
+    height, width = cells.shape
+    words, tickets = np.empty((-(-height // 64), width), np.uint64), kernels.new_tickets()
+    compiled.together(threads, kernels.pack, cells, words, wrap, tickets)
+    if tickets[kernels.WRONG]:
+        check_board(torch.from_numpy(cells), "run(board=…)")
     return words
 
 
-def with_ghosts(words: torch.Tensor, k: int, wrap: bool, count: int) -> torch.Tensor:
-    """Return `words`, (R, W), with `k` more rows above and below and `k` more columns left and right: (R + 2k, W + 2k).
+def unpack(words: np.ndarray, height: int, threads: int = 1) -> np.ndarray:
+    """Return the cells, `uint8` (H, W), that are in `words`."""
+    from course.life import kernels
 
-    `k` is at most R and W: beyond the first row of a band lie the last rows of the band before it, and so on.
-    """
-    tall = torch.cat([_of_the_band_before(words[-k:], wrap, count), words, _of_the_band_after(words[:k], wrap, count)])
-    return torch.cat([tall[:, -k:], tall, tall[:, :k]], dim=1) if wrap else pad(tall, (k, k))
-
-
-def _of_the_band_before(words, wrap, count):
-    """Return `words` with bit j - 1 in place of bit j; in place of bit 0 the last band's, or none."""
-    moved = words << 1
-    return moved | (words >> (count - 1)) & 1 if wrap else moved
+    cells = np.empty((height, words.shape[1]), np.uint8)
+    compiled.together(threads, kernels.unpack, words, cells, kernels.new_tickets())
+    return cells
 
 
-def _of_the_band_after(words, wrap, count):
-    """Return `words` with bit j + 1 in place of bit j; in place of the last band's bit 0, or none."""
-    moved = (words >> 1) & ((1 << (count - 1)) - 1)  # neither the sign nor what lies beyond the last band moves in
-    return moved | (words & 1) << (count - 1) if wrap else moved
+def run_words(words: np.ndarray, height: int, generations: int, rule: Rule, wrap: bool, threads: int) -> np.ndarray:
+    """Return the words (R, W) after `generations`; what is in `words` is lost."""
+    from course.life import kernels
+
+    birth, survive = (sum(1 << count for count in counts) for counts in (rule.birth, rule.survive))
+    advance = kernels.advance_tiles(birth, survive, wrap)
+    other = np.empty_like(words)
+    while generations:
+        now = min(generations, max(1, LONGEST // words.size))
+        k, *tile = tiling(*words.shape, now, threads)
+        compiled.together(threads, advance, words, other, height, now, k, *tile, kernels.new_tickets())
+        if -(-now // k) % 2:
+            words, other = other, words
+        generations -= now
+    return words
+
+
+def tiling(rows: int, columns: int, generations: int, threads: int) -> tuple[int, int, int]:
+    """Return k, the generations a pass, and the rows and columns of words in a tile."""
+    fit = CACHE // 16
+    if threads == 1 and (rows + 2) * (columns + 16) <= fit:
+        return generations, rows, columns
+    k = max(1, min(generations, 16, rows, columns))
+    tile_columns = min(columns, max(fit // (min(rows, 128) + 2) - 2 * k, 8 * k), -(-columns // threads))
+    tile_rows = min(rows, max(fit // (tile_columns + 2 * k) - 2 * k, 4 * k))
+    return k, tile_rows, tile_columns

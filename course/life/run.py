@@ -8,9 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from course.life import packed, whole_board
+from course.life import whole_board
 from course.life.board import check_board
 from course.life.op import step
+from course.life.packed import packed
+from course.life.packed_torch import packed_torch
 from course.life.rule import Rule
 
 
@@ -87,7 +89,7 @@ def _chosen(board, generations, engine, rule):
 def _worth_packing(board, generations):
     # measured on two cores: below these sizes, packing costs more than it saves; it is for the CPU only
     large = board.numel() >= 1 << 16 and board.numel() * generations >= 1 << 19
-    return large and board.device.type == "cpu" and packed.fits(board)
+    return large and board.device.type == "cpu"
 
 
 def _scipy(board, generations, rule, wrap):
@@ -96,4 +98,10 @@ def _scipy(board, generations, rule, wrap):
     return board
 
 
-ENGINES = {"scipy": _scipy, "conv": whole_board.conv, "roll": whole_board.roll, "packed": packed.packed}
+ENGINES = {
+    "scipy": _scipy,
+    "conv": whole_board.conv,
+    "roll": whole_board.roll,
+    "packed-torch": packed_torch,
+    "packed": packed,
+}

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from course import life
-from course.life import packed
+from course.life import packed_torch as packed
 from course.life.sums import Scratch
 
 
@@ -18,8 +18,8 @@ def test_what_moves_into_a_words_unused_bits_never_comes_back(height, rule, wrap
     for generation in range(1, 31):
         wanted = life.reference_step(wanted, rule, wrap)
         if generation in (9, 17, 30):
-            assert torch.equal(life.run(board, generation, "packed", rule, wrap), wanted), generation
-            assert torch.equal(life.run(board.T, generation, "packed", rule, wrap), wanted.T), generation
+            assert torch.equal(life.run(board, generation, "packed-torch", rule, wrap), wanted), generation
+            assert torch.equal(life.run(board.T, generation, "packed-torch", rule, wrap), wanted.T), generation
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_several_generations_in_one_look_at_the_edges_equal_one_at_a_time(shape,
     for rows, columns in ((128, 1024), (13, 17), (7, 1000)):
         monkeypatch.setattr(packed, "TILE_ROWS", rows)
         monkeypatch.setattr(packed, "TILE_COLUMNS", columns)
-        assert torch.equal(life.run(board, 19, "packed", rule, wrap), wanted), (rows, columns)
+        assert torch.equal(life.run(board, 19, "packed-torch", rule, wrap), wanted), (rows, columns)
 
 
 @pytest.mark.parametrize(("height", "width", "fits"), [(8, 1, True), (1, 8, True), (7, 7, False), (9, 67, True)])
@@ -63,7 +63,7 @@ def test_the_side_that_divides_better_is_cut_into_bands_and_a_board_that_does_no
     packs, packed_boards = packed.pack, []
     monkeypatch.setattr(packed, "pack", lambda board: packed_boards.append(tuple(board.shape)) or packs(board))
     for shape in ((64, 67), (67, 64), (7, 67)):
-        assert life.run(life.empty(*shape), 1, "packed").shape == shape
+        assert life.run(life.empty(*shape), 1, "packed-torch").shape == shape
     assert packed_boards == [(64, 67), (64, 67)]
 
 

@@ -1,0 +1,352 @@
+"""The kernels of the packed engine: 64 cells in a word, compiled for this processor and for one rule at a time.
+
+Layout: a board of H rows is cut into 64 lanes of R = ⌈H / 64⌉ rows, and bit j of word (i, c) is the cell in row
+(j·R + i) mod H, column c. A neighbour above, below or beside is the neighbouring word, the same bit. The lanes of a
+height that 64 doesn't divide overlap: on a torus the surplus bits are a second copy of rows further up, which live the
+same life; where edges are dead a mask keeps them empty. Above word row 0 lies word row R - 1, moved by one bit, and the
+one bit that has no lane before it is patched; below word row R - 1 in the same way.
+
+Work is cut into tiles: some word rows of some columns, with k ghosts on each side that is cut, advanced k generations
+while they lie in the cache. Threads take tiles by tickets, so that any number of them, one too, does all the work and
+none waits for a thread that never came. numba's own threads are not used: they don't survive a fork.
+
+All of it is in this file: numba keeps compiled code until the file of a function changes, and looks at no other.
+"""
+
+from functools import cache
+
+import numpy as np
+from numba import types
+from numba.extending import intrinsic
+
+from course.compiled import kernel
+
+ONE = np.uint64(1)
+BYTE = np.uint64(255)
+LAST = np.uint64(63)
+TAKEN, DONE, WRONG = 0, 8, 16  # places in `tickets`, a cache line apart
+BORDER = 8  # words before a tile's first column: one is needed, eight keep it where vectors begin
+
+
+@intrinsic
+def add(typing, array, place, amount):
+    """Add `amount` to `array[place]`, with no other thread in between; return what was there."""
+
+    def build(context, builder, signature, arguments):
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        pointer = builder.gep(data, [arguments[1]])
+        return builder.atomic_rmw("add", pointer, arguments[2], "seq_cst")
+
+    return types.int64(array, types.int64, types.int64), build
+
+
+def new_tickets() -> np.ndarray:
+    """Return the counters by which threads share the work of one call."""
+    return np.zeros(24, np.int64)
+
+
+@cache
+def advance_tiles(birth: int, survive: int, wrap: bool):
+    """Return the kernel of one rule, bit n of `birth` and `survive` for n neighbours, on a torus or with dead edges."""
+
+    @kernel()
+    def advance(words, other, height, generations, k, tile_rows, tile_columns, tickets):
+        """Take tiles until all passes are done; the result is in `words` if their number is even, else in `other`."""
+        rows, columns = words.shape
+        across = -(-columns // tile_columns)
+        tiles = -(-rows // tile_rows) * across
+        passes = -(-generations // k)
+        more_rows = k if tile_rows < rows else 0
+        more_columns = k if tile_columns < columns else 0
+        # what is computed beyond a tile's last column, up to a whole number of vectors, is never looked at
+        stride = -(-(tile_columns + 2 * more_columns) // 8) * 8 + 2 * BORDER
+        here = np.zeros((tile_rows + 2 * more_rows + 2, stride), np.uint64)
+        there = np.zeros_like(here)
+        while True:
+            ticket = add(tickets, TAKEN, 1)
+            number, tile = ticket // tiles, ticket % tiles
+            if number >= passes:
+                return
+            while add(tickets, DONE, 0) < number * tiles:
+                pass
+            source, target = (words, other) if number % 2 == 0 else (other, words)
+            steps = min(k, generations - number * k)
+            top, left = tile // across * tile_rows, tile % across * tile_columns
+            bottom, right = min(top + tile_rows, rows), min(left + tile_columns, columns)
+            high = bottom - top + 2 * more_rows
+            wide = right - left + 2 * more_columns
+            vectors = (wide + 7) // 8 * 8
+            for i in range(high):
+                load(here[i + 1], source, top - more_rows + i, left - more_columns, wide, height, wrap)
+            for step in range(steps):
+                if more_rows == 0 and rows > 1:
+                    close_rows(here, high, wide, height, wrap)
+                close_columns(here, high, wide, left - more_columns, columns, wrap)
+                i, last = 1, high
+                if rows == 1:
+                    only_row(here, there, vectors, height, wrap, birth, survive)
+                    i = 2
+                if more_rows:
+                    i, last = step + 2, high - step - 1
+                while i + 3 <= last:
+                    four_rows(here, there, i, vectors, birth, survive)
+                    i += 4
+                while i <= last:
+                    one_row(here, there, i, vectors, birth, survive)
+                    i += 1
+                if not wrap:
+                    clear_outside(there, top - more_rows, high, wide, rows, height)
+                here, there = there, here
+            for i in range(top, bottom):
+                row, out = here[i - top + more_rows + 1, BORDER + more_columns :], target[i, left:right]
+                for x in range(right - left):
+                    out[x] = row[x]
+            add(tickets, DONE, 1)
+
+    return advance
+
+
+@kernel(inline="always")
+def only_row(here, there, count, height, wrap, birth, survive):
+    """Write the row of a board that has one word row: what lies above and below is the row itself, moved by a bit."""
+    row, out = here[1], there[1]
+    before, after = np.uint64(height - 1), np.uint64(64 % height)
+    for x in range(BORDER, BORDER + count):
+        bl, bm, br = row[x - 1], row[x], row[x + 1]
+        al, am, ar = bl << ONE, bm << ONE, br << ONE
+        cl, cm, cr = bl >> ONE, bm >> ONE, br >> ONE
+        if wrap:
+            al, am, ar = al | ((bl >> before) & ONE), am | ((bm >> before) & ONE), ar | ((br >> before) & ONE)
+            cl, cm, cr = cl | ((bl >> after) << LAST), cm | ((bm >> after) << LAST), cr | ((br >> after) << LAST)
+        xl, yl, xr, yr = al ^ bl, al & bl, ar ^ br, ar & br
+        out[x] = lives(xl ^ cl, yl | (xl & cl), xr ^ cr, yr | (xr & cr), am ^ cm, am & cm, bm, birth, survive)
+
+
+@kernel(inline="always")
+def one_row(here, there, i, count, birth, survive):
+    """Write row `i` of `there`, one generation after `here`."""
+    a, b, c, out = here[i - 1], here[i], here[i + 1], there[i]
+    for x in range(BORDER, BORDER + count):
+        al, am, ar = a[x - 1], a[x], a[x + 1]
+        bl, bm, br = b[x - 1], b[x], b[x + 1]
+        cl, cm, cr = c[x - 1], c[x], c[x + 1]
+        xl, yl, xr, yr = al ^ bl, al & bl, ar ^ br, ar & br
+        out[x] = lives(xl ^ cl, yl | (xl & cl), xr ^ cr, yr | (xr & cr), am ^ cm, am & cm, bm, birth, survive)
+
+
+@kernel(inline="always")
+def four_rows(here, there, i, count, birth, survive):
+    """Write rows `i` to `i + 3` of `there`: of six rows that are read, two sums serve two rows each."""
+    a, b, c, d, e, f = here[i - 1], here[i], here[i + 1], here[i + 2], here[i + 3], here[i + 4]
+    out_b, out_c, out_d, out_e = there[i], there[i + 1], there[i + 2], there[i + 3]
+    for x in range(BORDER, BORDER + count):
+        al, am, ar = a[x - 1], a[x], a[x + 1]
+        bl, bm, br = b[x - 1], b[x], b[x + 1]
+        cl, cm, cr = c[x - 1], c[x], c[x + 1]
+        dl, dm, dr = d[x - 1], d[x], d[x + 1]
+        el, em, er = e[x - 1], e[x], e[x + 1]
+        fl, fm, fr = f[x - 1], f[x], f[x + 1]
+        xl, yl, xr, yr = bl ^ cl, bl & cl, br ^ cr, br & cr
+        out_b[x] = lives(al ^ xl, yl | (al & xl), ar ^ xr, yr | (ar & xr), am ^ cm, am & cm, bm, birth, survive)
+        out_c[x] = lives(dl ^ xl, yl | (dl & xl), dr ^ xr, yr | (dr & xr), bm ^ dm, bm & dm, cm, birth, survive)
+        xl, yl, xr, yr = dl ^ el, dl & el, dr ^ er, dr & er
+        out_d[x] = lives(cl ^ xl, yl | (cl & xl), cr ^ xr, yr | (cr & xr), cm ^ em, cm & em, dm, birth, survive)
+        out_e[x] = lives(fl ^ xl, yl | (fl & xl), fr ^ xr, yr | (fr & xr), dm ^ fm, dm & fm, em, birth, survive)
+
+
+@kernel(inline="always")
+def lives(low_left, high_left, low_right, high_right, low, high, alive, birth, survive):
+    """Return the next state from the counts, low and high bit, of the columns left, right and (two cells) between."""
+    sides = low_left ^ low_right
+    odd = sides ^ low
+    carry = (low_left & low_right) | (sides & low)
+    two, both = high_left ^ high_right, high_left & high_right
+    more, full = high ^ carry, high & carry
+    if birth == 8 and survive == 12:  # Conway: exactly one two among the parts, and odd, or alive before
+        return (two ^ more) & (odd | alive) & ~(both | full)
+    four, eight = both ^ full ^ (two & more), both & full
+    n01 = pick(odd, kept(1, alive, birth, survive), kept(0, alive, birth, survive))
+    n23 = pick(odd, kept(3, alive, birth, survive), kept(2, alive, birth, survive))
+    n45 = pick(odd, kept(5, alive, birth, survive), kept(4, alive, birth, survive))
+    n67 = pick(odd, kept(7, alive, birth, survive), kept(6, alive, birth, survive))
+    two ^= more
+    fewer = pick(four, pick(two, n67, n45), pick(two, n23, n01))
+    return pick(eight, kept(8, alive, birth, survive), fewer)
+
+
+@kernel(inline="always")
+def pick(choice, one, other):
+    """Return the bits of `one` where those of `choice` are set, else those of `other`."""
+    return other ^ (choice & (one ^ other))
+
+
+@kernel(inline="always")
+def kept(count, alive, birth, survive):
+    """Return the bits that live on with `count` neighbours."""
+    born = np.uint64(0) - np.uint64((birth >> count) & 1)
+    stays = np.uint64(0) - np.uint64((survive >> count) & 1)
+    return pick(alive, stays, born)
+
+
+@kernel()
+def load(out, words, i, left, count, height, wrap):
+    """Copy columns `left` to `left + count` of word row `i`; what lies beyond an edge comes from where it is."""
+    columns = words.shape[1]
+    start = BORDER
+    while count > 0:
+        column = left % columns
+        width = min(count, columns - column)
+        if not wrap and not 0 <= left < columns:
+            width = min(count, -left if left < 0 else count)
+            out[start : start + width] = 0
+        else:
+            move(out[start:], words[:, column:], i, width, height, wrap)
+        start, left, count = start + width, left + width, count - width
+
+
+@kernel()
+def move(out, words, i, count, height, wrap):
+    """Copy `count` words of row `i`, which is between -R and 2R - 1."""
+    rows = words.shape[0]
+    if 0 <= i < rows:
+        row = words[i]
+        for x in range(count):
+            out[x] = row[x]
+        return
+    if i < 0:
+        row, cell = words[i + rows], i % height
+        patch, bit = words[cell % rows], np.uint64(cell // rows)
+        for x in range(count):
+            out[x] = row[x] << ONE | (((patch[x] >> bit) & ONE) if wrap else np.uint64(0))
+    else:
+        row, cell = words[i - rows], (63 * rows + i) % height
+        patch, bit = words[cell % rows], np.uint64(cell // rows)
+        for x in range(count):
+            out[x] = row[x] >> ONE | ((((patch[x] >> bit) & ONE) << LAST) if wrap else np.uint64(0))
+
+
+@kernel(inline="always")
+def close_rows(tile, high, wide, height, wrap):
+    """Write what lies above and below a tile that has all word rows."""
+    before, after = (height - 1) % height, (64 * high) % height
+    above, last, patch, bit = tile[0], tile[high], tile[before % high + 1], np.uint64(before // high)
+    for x in range(BORDER, BORDER + wide):
+        above[x] = last[x] << ONE | (((patch[x] >> bit) & ONE) if wrap else np.uint64(0))
+    below, first, patch, bit = tile[high + 1], tile[1], tile[after % high + 1], np.uint64(after // high)
+    for x in range(BORDER, BORDER + wide):
+        below[x] = first[x] >> ONE | ((((patch[x] >> bit) & ONE) << LAST) if wrap else np.uint64(0))
+
+
+@kernel(inline="always")
+def close_columns(tile, high, wide, left, columns, wrap):
+    """Write what lies left and right of a tile: where it has all columns the other side, where edges are dead nothing.
+
+    Outside dead edges only the nearest column must be empty: what is born further out can't get past it.
+    """
+    if wrap:
+        if wide == columns:
+            for i in range(high + 2):
+                row = tile[i]
+                row[BORDER - 1], row[BORDER + wide] = row[BORDER + wide - 1], row[BORDER]
+    else:
+        for i in range(high + 2):
+            row = tile[i]
+            if left <= 0:
+                row[BORDER - 1 - left] = 0
+            if left + wide >= columns:
+                row[BORDER + columns - left] = 0
+
+
+@kernel(inline="always")
+def clear_outside(tile, top, high, wide, rows, height):
+    """Empty the nearest row outside each dead edge, -1 and `height`, in all the word rows that have a lane of it."""
+    if top <= -1:
+        row = tile[-top]
+        for x in range(BORDER - 1, BORDER + wide + 1):
+            row[x] &= ~ONE
+    for i in range(height % rows - rows, top + high, rows):
+        if i >= top and height - i < 64 * rows:
+            row, keep = tile[i - top + 1], ~(ONE << np.uint64((height - i) // rows))
+            for x in range(BORDER - 1, BORDER + wide + 1):
+                row[x] &= keep
+
+
+@kernel()
+def pack(board, words, wrap, tickets):
+    """Take word rows until `words`, uint64 (R, W), has the cells of `board`, uint8 (H, W); `tickets[WRONG]` says if one is > 1."""
+    height, columns = board.shape
+    rows = words.shape[0]
+    eighths = np.zeros((8, columns), np.uint8)
+    nothing = np.zeros(columns, np.uint8)
+    odd = np.zeros(columns, np.uint8)
+    while True:
+        i = add(tickets, TAKEN, 1)
+        if i >= rows:
+            add(tickets, WRONG, np.int64(odd.max() > 1))
+            return
+        for byte in range(8):
+            first = 8 * byte * rows + i
+            gather(eighths[byte], board, first, rows, nothing, wrap, odd)
+        join(words[i], eighths)
+
+
+@kernel()
+def lane(board, row, nothing, wrap):
+    """Return the cells of `row`, which may lie beyond the last one."""
+    height = board.shape[0]
+    if row < height:
+        return board[row]
+    return board[row % height] if wrap else nothing
+
+
+@kernel()
+def gather(out, board, first, rows, nothing, wrap, odd):
+    """Write the bytes made of eight rows of `board`, `rows` apart."""
+    a, b = lane(board, first, nothing, wrap), lane(board, first + rows, nothing, wrap)
+    c, d = lane(board, first + 2 * rows, nothing, wrap), lane(board, first + 3 * rows, nothing, wrap)
+    e, f = lane(board, first + 4 * rows, nothing, wrap), lane(board, first + 5 * rows, nothing, wrap)
+    g, h = lane(board, first + 6 * rows, nothing, wrap), lane(board, first + 7 * rows, nothing, wrap)
+    for x in range(len(out)):
+        odd[x] |= a[x] | b[x] | c[x] | d[x] | e[x] | f[x] | g[x] | h[x]
+        out[x] = a[x] | b[x] << 1 | c[x] << 2 | d[x] << 3 | e[x] << 4 | f[x] << 5 | g[x] << 6 | h[x] << 7
+
+
+@kernel()
+def join(out, eighths):
+    """Write the words whose bytes are the rows of `eighths`."""
+    a, b, c, d = eighths[0], eighths[1], eighths[2], eighths[3]
+    e, f, g, h = eighths[4], eighths[5], eighths[6], eighths[7]
+    for x in range(len(out)):
+        out[x] = (
+            np.uint64(a[x])
+            | np.uint64(b[x]) << np.uint64(8)
+            | np.uint64(c[x]) << np.uint64(16)
+            | np.uint64(d[x]) << np.uint64(24)
+            | np.uint64(e[x]) << np.uint64(32)
+            | np.uint64(f[x]) << np.uint64(40)
+            | np.uint64(g[x]) << np.uint64(48)
+            | np.uint64(h[x]) << np.uint64(56)
+        )
+
+
+@kernel()
+def unpack(words, board, tickets):
+    """Take word rows until `board`, uint8 (H, W), has the cells that `words`, uint64 (R, W), hold."""
+    height, columns = board.shape
+    rows = words.shape[0]
+    eighth = np.zeros(columns, np.uint8)
+    while True:
+        i = add(tickets, TAKEN, 1)
+        if i >= rows:
+            return
+        row = words[i]
+        for byte in range(8):
+            shift = np.uint64(8 * byte)
+            for x in range(columns):
+                eighth[x] = (row[x] >> shift) & BYTE
+            for bit in range(8):
+                y = (8 * byte + bit) * rows + i
+                if y < height:
+                    out, low = board[y], np.uint8(bit)
+                    for x in range(columns):
+                        out[x] = (eighth[x] >> low) & 1

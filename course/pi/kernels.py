@@ -1,4 +1,4 @@
-"""The compiled counts of darts: numba, serial, without Python's lock. Each has a slow twin beside its darts' definition.
+"""The compiled counts of darts: numba, serial, without Python's lock. Each has a twin in its method's own file.
 
 Every step of a 32-bit sum is cast back: to numba uint32 + uint32 is a uint64, whose upper half would stay.
 """
@@ -80,27 +80,29 @@ def pseudo(low, high, first, last):
 
 @kernel(inline="always")
 def philox4x32(a, b, c, d, k, m):
-    """Return the four words of the counter a, b, c, d and the key k, m: Philox4x32-10."""
+    """Return the four words of the counter a, b, c, d and the key k, m: Philox4x32-10. All are uint64 below 2³²."""
+    # in 64 bits throughout: words packed into 32 and unpacked for the next product take four times as long
+    low = u64(0xFFFFFFFF)
     for _ in range(ROUNDS):
-        one, two = u64(MULTIPLIERS[0]) * u64(a), u64(MULTIPLIERS[1]) * u64(c)
-        a, b = u32(u32(two >> u64(32)) ^ b ^ k), u32(two)
-        c, d = u32(u32(one >> u64(32)) ^ d ^ m), u32(one)
-        k, m = u32(k + u32(WEYL[0])), u32(m + u32(WEYL[1]))
-    return a, b, c, d
+        one, two = u64(MULTIPLIERS[0]) * a, u64(MULTIPLIERS[1]) * c
+        a, b = (two >> u64(32)) ^ b ^ k, two & low
+        c, d = (one >> u64(32)) ^ d ^ m, one & low
+        k, m = (k + u64(WEYL[0])) & low, (m + u64(WEYL[1])) & low
+    return u32(a), u32(b), u32(c), u32(d)
 
 
 @kernel()
 def philox(k, m, first, last):
-    """Return how many darts `first` ≤ i < `last` of the key are inside; `first` begins a block."""
+    """Return how many darts `first` ≤ i < `last` of the key k, m (uint64) are inside; `first` begins a block."""
     total = last - first
     for start in range(first, last, BLOCK):
         darts = min(last - start, BLOCK)
-        low, high = u32(start // 4), u32(start // 4 >> 32)
+        low, high = u64(start // 4) & u64(0xFFFFFFFF), u64(start // 4) >> u64(32)
         missed = i32(0)
         for index in range(darts // 4):
-            a, b, c, d = philox4x32(u32(low + u32(index)), high, u32(0), u32(0), k, m)
+            a, b, c, d = philox4x32(low + u64(index), high, u64(0), u64(0), k, m)
             missed = i32(missed + outside(a) + outside(b) + outside(c) + outside(d))
-        four = philox4x32(u32(low + u32(darts // 4)), high, u32(0), u32(0), k, m)
+        four = philox4x32(low + u64(darts // 4), high, u64(0), u64(0), k, m)
         for rest in range(darts % 4):
             missed += outside(four[rest])
         total -= missed
@@ -167,7 +169,9 @@ def row_inside(words, column, start, length, size):
     found = i32(0)
     wide, high = 1 / length, 1 / size
     for index in range(len(words)):
-        x = (float(column + index) + (float(words[index] >> u32(16)) + 0.5) / 65536) * wide
-        y = (float(start) + (float(words[index] & u32(0xFFFF)) + 0.5) / 65536 * length) * high
+        # from int32: few processors turn vectors of another type into floats
+        across = (float(i32(words[index] >> u32(16))) + 0.5) / 65536
+        up = (float(i32(words[index] & u32(0xFFFF))) + 0.5) / 65536
+        x, y = (float(i32(column) + i32(index)) + across) * wide, (float(start) + up * length) * high
         found += i32(x * x + y * y < 1)
     return found

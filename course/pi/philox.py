@@ -21,12 +21,10 @@ def count(seed: int, first: int, last: int) -> int:
     Dart i is word i mod 4 of the counter i // 4, taken as `course.pi.pseudo.count` takes a word.
     """
     if not compiled.available():
-        return sum(
-            inside(words(seed, start, min(start + BLOCK, last))) for start in range(first, last, BLOCK)
-        )
+        return sum(inside(words(seed, start, min(start + BLOCK, last))) for start in range(first, last, BLOCK))
     from course.pi import kernels
 
-    return int(kernels.philox(*keys(seed), first, last))
+    return int(kernels.philox(*keys(seed).astype(np.uint64), first, last))
 
 
 def points(seed: int, first: int, last: int) -> tuple[np.ndarray, np.ndarray]:

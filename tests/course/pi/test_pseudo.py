@@ -1,0 +1,177 @@
+"""Pseudo-random darts: published words, the compiled counts equal to plain Python, and lanes and blocks independent.
+
+Statistical tests are seeded; their bounds are stated in standard errors.
+"""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from course import compiled
+from course.pi import kernels, philox, pseudo
+from course.pi.pseudo import BLOCK, LANES
+
+both = pytest.mark.parametrize("kind", [pseudo, philox], ids=["pseudo", "philox"])
+u32, u64 = np.uint32, np.uint64
+
+
+# Published words
+
+
+def test_splitmix_gives_the_published_words():
+    # of the seed 1234567: Rosetta Code, "Pseudo-random numbers/Splitmix64"; its words are numbered from 1
+    published = [6457827717110365317, 3203168211198807973, 9817491932198370423, 4593380528125082431]
+    assert [pseudo.slow_splitmix(1234567, index) for index in range(1, 5)] == published
+    assert [int(kernels.splitmix(u64(1234567), u64(index))) for index in range(1, 5)] == published
+
+
+def test_xoshiro_gives_the_published_words():
+    # of the state 1, 2, 3, 4: the tests of the Rust crate rand_xoshiro, made with the authors' C
+    published = [5, 12295, 25178119, 27286542, 39879690, 1140358681, 3276312097, 4110231701, 399823256, 2144435200]
+    slow, state, fast = [1, 2, 3, 4], tuple(map(u32, (1, 2, 3, 4))), []
+    for _ in published:
+        *state, word = kernels.step(*map(u32, state))
+        fast.append(int(word))
+    assert [pseudo.slow_step(slow) for _ in published] == fast == published
+
+
+PHILOX = [  # Random123, kat_vectors: counter, key, the four words
+    ("00000000 00000000 00000000 00000000", "00000000 00000000", "6627e8d5 e169c58d bc57ac4c 9b00dbd8"),
+    ("ffffffff ffffffff ffffffff ffffffff", "ffffffff ffffffff", "408f276d 41c83b0e a20bc7c6 6d5451fd"),
+    ("243f6a88 85a308d3 13198a2e 03707344", "a4093822 299f31d0", "d16cfe09 94fdcceb 5001e420 24126ea1"),
+]
+
+
+@pytest.mark.parametrize("counter, key, published", PHILOX)
+def test_philox_gives_the_published_words(counter, key, published):
+    counter, key, published = ([int(word, 16) for word in line.split()] for line in (counter, key, published))
+    assert philox.slow_philox(counter, key) == published
+    assert [int(word) for word in kernels.philox4x32(*map(u64, counter), *map(u64, key))] == published
+    arrays = philox._philox([np.array([word], u64) for word in counter], np.array(key, u32))
+    assert [int(word[0]) for word in arrays] == published
+
+
+# The compiled counts
+
+
+@both
+@settings(max_examples=12)
+@given(st.integers(0, 2**70), st.integers(0, 3), st.integers(1, 1500))
+def test_the_compiled_count_equals_plain_python(kind, seed, block, length):
+    first = block * BLOCK
+    assert kind.count(seed, first, first + length) == kind.slow_count(seed, first, first + length)
+
+
+@both
+@pytest.mark.parametrize("length", [1, 3, 4, 5, 127, 128, 129, 255, 256, 257, 383, 384, 385, 512])
+def test_the_compiled_count_stops_at_any_dart_of_a_step(kind, length):
+    for seed in range(5):  # a dart too many or too few is seen in four of five
+        assert kind.count(seed, 0, length) == kind.slow_count(seed, 0, length)
+
+
+@both
+def test_the_compiled_count_equals_plain_python_across_the_end_of_a_block(kind):
+    last = BLOCK + 77
+    assert kind.count(3, 0, last) == kind.slow_count(3, 0, last)
+
+
+@both
+@pytest.mark.parametrize("block", [2**20, 2**46 - 1])
+def test_blocks_far_out_are_counted_too(kind, block):
+    first = block * BLOCK  # the last is near 2⁶², where dart and lane numbers pass 32 bits
+    assert kind.count(1, first, first + 300) == kind.slow_count(1, first, first + 300)
+
+
+@both
+def test_without_numba_the_same_darts_are_inside(kind, monkeypatch):
+    ranges = [(0, 1), (0, 1000), (BLOCK, 3 * BLOCK), (0, 70 * BLOCK + 129)]
+    found = [kind.count(4, *piece) for piece in ranges]
+    monkeypatch.setattr(compiled, "available", lambda: False)
+    assert [kind.count(4, *piece) for piece in ranges] == found
+
+
+@both
+def test_the_points_are_the_darts_that_are_counted(kind):
+    x, y = kind.points(5, BLOCK, BLOCK + 10_001)
+    assert x.shape == y.shape == (10_001,)
+    assert 0 < min(x.min(), y.min()) and max(x.max(), y.max()) < 1
+    assert np.count_nonzero(x * x + y * y < 1) == kind.count(5, BLOCK, BLOCK + 10_001)
+
+
+# Independence
+
+
+def test_no_two_lanes_begin_alike_and_none_at_zero():
+    states = {
+        tuple(pseudo.slow_state(*map(int, pseudo.keys(seed)), index)) for seed in range(3) for index in range(5000)
+    }
+    assert len(states) == 3 * 5000 and (0, 0, 0, 0) not in states
+
+
+@given(st.integers(0, 2**200))
+def test_the_two_keys_of_a_seed_can_t_both_give_a_zero(seed):
+    # SplitMix64 gives 0 where key + index · 0x9E… is 0, modulo 2⁶⁴; an even and an odd key never are at one index
+    low, high = map(int, pseudo.keys(seed))
+    assert low % 2 == 0 and high % 2 == 1
+
+
+@both
+def test_no_two_blocks_share_a_stream(kind):
+    counts = [kind.count(0, block * BLOCK, (block + 1) * BLOCK) for block in range(20)]
+    assert len(set(counts)) > 15
+    words = {int(kind.words(seed, block * BLOCK, block * BLOCK + 1)[0]) for seed in range(20) for block in range(20)}
+    assert len(words) == 400
+
+
+@both
+def test_blocks_differ_as_much_as_chance_has_them(kind):
+    # were blocks alike, their counts would spread less, or their sum more, than those of independent darts
+    counts = np.array([kind.count(7, block * BLOCK, (block + 1) * BLOCK) for block in range(1000)])
+    spread = math.sqrt(BLOCK * math.pi / 4 * (1 - math.pi / 4))
+    assert abs(counts.mean() - BLOCK * math.pi / 4) < 4 * spread / math.sqrt(1000)  # 4 standard errors of a mean
+    assert abs(counts.std() / spread - 1) < 4 / math.sqrt(2 * 1000)  # 4 standard errors of a standard deviation
+    assert abs(np.corrcoef(counts[1:], counts[:-1])[0, 1]) < 4 / math.sqrt(1000)
+
+
+@both
+def test_neither_lanes_nor_steps_nor_blocks_nor_seeds_are_correlated(kind):
+    def coordinates(seed, block):
+        darts = kind.points(seed, block * BLOCK, (block + 1) * BLOCK)
+        return [axis.reshape(-1, LANES) for axis in darts]  # (steps, lanes)
+
+    x, y = coordinates(1, 0)
+    pairs = {"x and y": (x, y), "next lane": (x[:, 1:], x[:, :-1]), "next step": (x[1:], x[:-1])}
+    pairs |= {"next but one": (y[2:], y[:-2]), "next lane, next step": (x[1:, 1:], y[:-1, :-1])}
+    pairs |= {"next block": (x, coordinates(1, 1)[0]), "next seed": (y, coordinates(2, 0)[1])}
+    for name, (one, other) in pairs.items():
+        for change in (lambda a: a, lambda a: (a - 0.5) ** 2):  # squares: a common size is seen, whatever its sign
+            found = np.corrcoef(change(one).ravel(), change(other).ravel())[0, 1]
+            assert abs(found) < 4.5 / math.sqrt(one.size), name  # 4.5 standard errors: fourteen are looked at
+
+
+@both
+def test_no_two_of_the_lanes_are_correlated(kind):
+    x = np.concatenate([kind.points(3, block * BLOCK, (block + 1) * BLOCK)[0] for block in range(8)]).reshape(-1, LANES)
+    found = np.corrcoef(x.T) - np.eye(LANES)
+    assert np.abs(found).max() < 5.5 / math.sqrt(len(x))  # 5.5 standard errors: 8,128 pairs are looked at
+
+
+@both
+def test_every_bit_is_as_often_set_as_not(kind):
+    words = np.concatenate([kind.words(6, block * BLOCK, (block + 1) * BLOCK) for block in range(8)])
+    share = np.array([np.count_nonzero(words >> u32(bit) & u32(1)) for bit in range(32)]) / len(words)
+    assert np.abs(share - 0.5).max() < 4.5 * 0.5 / math.sqrt(len(words))  # 4.5 standard errors
+
+
+@both
+def test_darts_fill_small_cells_evenly_across_lanes_and_blocks(kind):
+    # 1,024 cells, 64 blocks: chi squared has as many degrees of freedom, and a standard error of √(2 · 1023)
+    cells = np.zeros(1024)
+    for block in range(64):
+        x, y = kind.points(11, block * BLOCK, (block + 1) * BLOCK)
+        cells += np.bincount((x * 32).astype(int) * 32 + (y * 32).astype(int), minlength=1024)
+    chi = np.sum((cells - cells.mean()) ** 2) / cells.mean()
+    assert abs(chi - 1023) < 4 * math.sqrt(2 * 1023)

@@ -42,6 +42,27 @@ def kernel(**options: Any) -> Callable[[Callable], Callable]:
     return decorate
 
 
+def kernel_address(signature: Any) -> Callable[[Callable], int]:
+    """Return a decorator that compiles a function for `signature`, as `kernel` does, and returns its address.
+
+    So a compiled function can call one of many without being compiled anew for each.
+    """
+    import numba
+
+    def decorate(function):
+        try:
+            made = numba.cfunc(signature, cache=True)(function)
+        except RuntimeError:
+            made = numba.cfunc(signature)(function)
+        _FOR_EVER.append(made)  # its code goes when the object does
+        return made.address
+
+    return decorate
+
+
+_FOR_EVER: list[Any] = []
+
+
 def threads() -> int:
     """Return how many threads a kernel may use: as many as torch does, and no more than there are cores for it.
 

@@ -1,4 +1,4 @@
-"""The kernels of the packed engine: 64 cells in a word, compiled for this processor and for one rule at a time.
+"""The kernels of the packed engine: 64 cells in a word, compiled for this processor, the innermost for each rule.
 
 Layout: a board of H rows is cut into 64 lanes of R = ⌈H / 64⌉ rows, and bit j of word (i, c) is the cell in row
 (j·R + i) mod H, column c. A neighbour above, below or beside is the neighbouring word, the same bit. The lanes of a
@@ -13,19 +13,34 @@ none waits for a thread that never came. numba's own threads are not used: they 
 All of it is in this file: numba keeps compiled code until the file of a function changes, and looks at no other.
 """
 
+import sys
 from functools import cache
 
+import numba
 import numpy as np
+from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from course.compiled import kernel
+from course.compiled import kernel, kernel_address
 
 ONE = np.uint64(1)
 BYTE = np.uint64(255)
 LAST = np.uint64(63)
 TAKEN, DONE, WRONG = 0, 8, 16  # places in `tickets`, a cache line apart
 BORDER = 8  # words before a tile's first column: one is needed, eight keep it where vectors begin
+SPINS = 2000  # looks at a counter, a few microseconds, before the processor is offered to others
+CAN_YIELD = sys.platform != "win32"
+WORDS = types.CPointer(types.uint64)
+ROWS = types.void(WORDS, WORDS, *[types.int64] * 4)
+ONLY_ROW = types.void(WORDS, WORDS, *[types.int64] * 3, types.uint64)
+
+sched_yield = types.ExternalFunction("sched_yield", types.int32())
+
+
+def new_tickets() -> np.ndarray:
+    """Return the counters by which threads share the work of one call."""
+    return np.zeros(24, np.int64)
 
 
 @intrinsic
@@ -40,121 +55,135 @@ def add(typing, array, place, amount):
     return types.int64(array, types.int64, types.int64), build
 
 
-def new_tickets() -> np.ndarray:
-    """Return the counters by which threads share the work of one call."""
-    return np.zeros(24, np.int64)
+@intrinsic
+def call(typing, address, here, there, *numbers):
+    """Call the function at `address` with the places of two arrays' first elements and whole numbers of 64 bits."""
+
+    def build(context, builder, signature, arguments):
+        arrays = [context.make_array(signature.args[n])(context, builder, arguments[n]).data for n in (1, 2)]
+        given = arrays + list(builder.extract_value(arguments[3], n) for n in range(len(signature.args[3])))
+        function = ir.FunctionType(ir.VoidType(), [value.type for value in given])
+        builder.call(builder.inttoptr(arguments[0], function.as_pointer()), given)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, here, there, types.StarArgTuple(numbers)), build
+
+
+@kernel()
+def advance(rows_of_rule, row_of_rule, words, other, height, wrap, generations, k, tile_rows, tile_columns, tickets):
+    """Take tiles until all passes are done; the result is in `words` if their number is even, else in `other`."""
+    rows, columns = words.shape
+    across = -(-columns // tile_columns)
+    tiles = -(-rows // tile_rows) * across
+    passes = -(-generations // k)
+    more_rows = k if tile_rows < rows else 0
+    more_columns = k if tile_columns < columns else 0
+    # what is computed beyond a tile's last column and row, up to a whole number of vectors, is never looked at
+    stride = -(-(tile_columns + 2 * more_columns) // 8) * 8 + 2 * BORDER
+    here = np.zeros((tile_rows + 2 * more_rows + 5, stride), np.uint64)
+    there = np.zeros_like(here)
+    while True:
+        ticket = add(tickets, TAKEN, 1)
+        number, tile = ticket // tiles, ticket % tiles
+        if number >= passes:
+            return
+        wait(tickets, number * tiles)
+        source, target = (words, other) if number % 2 == 0 else (other, words)
+        steps = min(k, generations - number * k)
+        top, left = tile // across * tile_rows, tile % across * tile_columns
+        bottom, right = min(top + tile_rows, rows), min(left + tile_columns, columns)
+        first, start = top - more_rows, left - more_columns
+        high, wide = bottom - first + more_rows, right - start + more_columns
+        for i in range(high):
+            load(here[i + 1], source, first + i, start, wide, height, wrap)
+        for step in range(steps):
+            if more_rows == 0 and rows > 1:
+                close_rows(here, high, wide, height, wrap)
+            close_columns(here, high, wide, start, columns, wrap)
+            if rows == 1:
+                call(row_of_rule, here, there, stride, -(-wide // 8) * 8, height, np.uint64(wrap))
+            elif more_rows:
+                call(rows_of_rule, here, there, stride, -(-wide // 8) * 8, step + 2, high - step - 1)
+            else:
+                call(rows_of_rule, here, there, stride, -(-wide // 8) * 8, 1, high)
+            if not wrap:
+                clear_outside(there, first, high, wide, rows, height)
+            here, there = there, here
+        for i in range(top, bottom):
+            row, out = here[i - first + 1, BORDER + more_columns :], target[i, left:right]
+            for x in range(right - left):
+                out[x] = row[x]
+        add(tickets, DONE, 1)
+
+
+@kernel()
+def wait(tickets, tiles):
+    """Return when `tiles` tiles are done: those who took them are at work."""
+    spins = 0
+    while add(tickets, DONE, 0) < tiles:
+        spins += 1
+        if CAN_YIELD and spins > SPINS:
+            sched_yield()
 
 
 @cache
-def advance_tiles(birth: int, survive: int, wrap: bool):
-    """Return the kernel of one rule, bit n of `birth` and `survive` for n neighbours, on a torus or with dead edges."""
+def rows_of(birth: int, survive: int) -> int:
+    """Return the address of the kernel that advances rows by one rule: bit n of `birth`, `survive` for n neighbours."""
 
-    @kernel()
-    def advance(words, other, height, generations, k, tile_rows, tile_columns, tickets):
-        """Take tiles until all passes are done; the result is in `words` if their number is even, else in `other`."""
-        rows, columns = words.shape
-        across = -(-columns // tile_columns)
-        tiles = -(-rows // tile_rows) * across
-        passes = -(-generations // k)
-        more_rows = k if tile_rows < rows else 0
-        more_columns = k if tile_columns < columns else 0
-        # what is computed beyond a tile's last column, up to a whole number of vectors, is never looked at
-        stride = -(-(tile_columns + 2 * more_columns) // 8) * 8 + 2 * BORDER
-        here = np.zeros((tile_rows + 2 * more_rows + 2, stride), np.uint64)
-        there = np.zeros_like(here)
-        while True:
-            ticket = add(tickets, TAKEN, 1)
-            number, tile = ticket // tiles, ticket % tiles
-            if number >= passes:
-                return
-            while add(tickets, DONE, 0) < number * tiles:
-                pass
-            source, target = (words, other) if number % 2 == 0 else (other, words)
-            steps = min(k, generations - number * k)
-            top, left = tile // across * tile_rows, tile % across * tile_columns
-            bottom, right = min(top + tile_rows, rows), min(left + tile_columns, columns)
-            high = bottom - top + 2 * more_rows
-            wide = right - left + 2 * more_columns
-            vectors = (wide + 7) // 8 * 8
-            for i in range(high):
-                load(here[i + 1], source, top - more_rows + i, left - more_columns, wide, height, wrap)
-            for step in range(steps):
-                if more_rows == 0 and rows > 1:
-                    close_rows(here, high, wide, height, wrap)
-                close_columns(here, high, wide, left - more_columns, columns, wrap)
-                i, last = 1, high
-                if rows == 1:
-                    only_row(here, there, vectors, height, wrap, birth, survive)
-                    i = 2
-                if more_rows:
-                    i, last = step + 2, high - step - 1
-                while i + 3 <= last:
-                    four_rows(here, there, i, vectors, birth, survive)
-                    i += 4
-                while i <= last:
-                    one_row(here, there, i, vectors, birth, survive)
-                    i += 1
-                if not wrap:
-                    clear_outside(there, top - more_rows, high, wide, rows, height)
-                here, there = there, here
-            for i in range(top, bottom):
-                row, out = here[i - top + more_rows + 1, BORDER + more_columns :], target[i, left:right]
-                for x in range(right - left):
-                    out[x] = row[x]
-            add(tickets, DONE, 1)
+    @kernel_address(ROWS)
+    def rows(here, there, stride, count, first, last):
+        """Write rows `first` to `last`, four at a time; up to three below are overwritten."""
+        for i in range(first, last + 1, 4):
+            near = numba.carray(here, (i + 5) * stride)[(i - 1) * stride :]
+            out = numba.carray(there, (i + 4) * stride)[i * stride :]
+            a, b, c = near[:stride], near[stride : 2 * stride], near[2 * stride : 3 * stride]
+            d, e, f = near[3 * stride : 4 * stride], near[4 * stride : 5 * stride], near[5 * stride :]
+            out_b, out_c = out[:stride], out[stride : 2 * stride]
+            out_d, out_e = out[2 * stride : 3 * stride], out[3 * stride :]
+            for x in range(BORDER, BORDER + count):
+                al, am, ar = a[x - 1], a[x], a[x + 1]
+                bl, bm, br = b[x - 1], b[x], b[x + 1]
+                cl, cm, cr = c[x - 1], c[x], c[x + 1]
+                dl, dm, dr = d[x - 1], d[x], d[x + 1]
+                el, em, er = e[x - 1], e[x], e[x + 1]
+                fl, fm, fr = f[x - 1], f[x], f[x + 1]
+                xl, yl, xr, yr = bl ^ cl, bl & cl, br ^ cr, br & cr  # two sums that two rows share
+                out_b[x] = lives(
+                    al ^ xl, yl | (al & xl), ar ^ xr, yr | (ar & xr), am ^ cm, am & cm, bm, birth, survive
+                )
+                out_c[x] = lives(
+                    dl ^ xl, yl | (dl & xl), dr ^ xr, yr | (dr & xr), bm ^ dm, bm & dm, cm, birth, survive
+                )
+                xl, yl, xr, yr = dl ^ el, dl & el, dr ^ er, dr & er
+                out_d[x] = lives(
+                    cl ^ xl, yl | (cl & xl), cr ^ xr, yr | (cr & xr), cm ^ em, cm & em, dm, birth, survive
+                )
+                out_e[x] = lives(
+                    fl ^ xl, yl | (fl & xl), fr ^ xr, yr | (fr & xr), dm ^ fm, dm & fm, em, birth, survive
+                )
 
-    return advance
+    return rows
 
 
-@kernel(inline="always")
-def only_row(here, there, count, height, wrap, birth, survive):
-    """Write the row of a board that has one word row: what lies above and below is the row itself, moved by a bit."""
-    row, out = here[1], there[1]
-    before, after = np.uint64(height - 1), np.uint64(64 % height)
-    for x in range(BORDER, BORDER + count):
-        bl, bm, br = row[x - 1], row[x], row[x + 1]
-        al, am, ar = bl << ONE, bm << ONE, br << ONE
-        cl, cm, cr = bl >> ONE, bm >> ONE, br >> ONE
-        if wrap:
-            al, am, ar = al | ((bl >> before) & ONE), am | ((bm >> before) & ONE), ar | ((br >> before) & ONE)
-            cl, cm, cr = cl | ((bl >> after) << LAST), cm | ((bm >> after) << LAST), cr | ((br >> after) << LAST)
-        xl, yl, xr, yr = al ^ bl, al & bl, ar ^ br, ar & br
-        out[x] = lives(xl ^ cl, yl | (xl & cl), xr ^ cr, yr | (xr & cr), am ^ cm, am & cm, bm, birth, survive)
+@cache
+def only_row_of(birth: int, survive: int) -> int:
+    """Return the address of the kernel for one word row: above and below it is the row itself, moved by a bit."""
+
+    @kernel_address(ONLY_ROW)
+    def only_row(here, there, stride, count, height, wrap):
+        row, out = numba.carray(here, 2 * stride)[stride:], numba.carray(there, 2 * stride)[stride:]
+        before, after = np.uint64(height - 1), np.uint64(64 % height)
+        for x in range(BORDER, BORDER + count):
+            bl, bm, br = row[x - 1], row[x], row[x + 1]
+            al, am, ar = bl << ONE | (bl >> before) & wrap, bm << ONE | (bm >> before) & wrap, br << ONE | (br >> before) & wrap
+            cl, cm, cr = bl >> ONE | ((bl >> after) & wrap) << LAST, bm >> ONE | ((bm >> after) & wrap) << LAST, br >> ONE | ((br >> after) & wrap) << LAST
+            xl, yl, xr, yr = al ^ bl, al & bl, ar ^ br, ar & br
+            out[x] = lives(xl ^ cl, yl | (xl & cl), xr ^ cr, yr | (xr & cr), am ^ cm, am & cm, bm, birth, survive)
+
+    return only_row
 
 
-@kernel(inline="always")
-def one_row(here, there, i, count, birth, survive):
-    """Write row `i` of `there`, one generation after `here`."""
-    a, b, c, out = here[i - 1], here[i], here[i + 1], there[i]
-    for x in range(BORDER, BORDER + count):
-        al, am, ar = a[x - 1], a[x], a[x + 1]
-        bl, bm, br = b[x - 1], b[x], b[x + 1]
-        cl, cm, cr = c[x - 1], c[x], c[x + 1]
-        xl, yl, xr, yr = al ^ bl, al & bl, ar ^ br, ar & br
-        out[x] = lives(xl ^ cl, yl | (xl & cl), xr ^ cr, yr | (xr & cr), am ^ cm, am & cm, bm, birth, survive)
-
-
-@kernel(inline="always")
-def four_rows(here, there, i, count, birth, survive):
-    """Write rows `i` to `i + 3` of `there`: of six rows that are read, two sums serve two rows each."""
-    a, b, c, d, e, f = here[i - 1], here[i], here[i + 1], here[i + 2], here[i + 3], here[i + 4]
-    out_b, out_c, out_d, out_e = there[i], there[i + 1], there[i + 2], there[i + 3]
-    for x in range(BORDER, BORDER + count):
-        al, am, ar = a[x - 1], a[x], a[x + 1]
-        bl, bm, br = b[x - 1], b[x], b[x + 1]
-        cl, cm, cr = c[x - 1], c[x], c[x + 1]
-        dl, dm, dr = d[x - 1], d[x], d[x + 1]
-        el, em, er = e[x - 1], e[x], e[x + 1]
-        fl, fm, fr = f[x - 1], f[x], f[x + 1]
-        xl, yl, xr, yr = bl ^ cl, bl & cl, br ^ cr, br & cr
-        out_b[x] = lives(al ^ xl, yl | (al & xl), ar ^ xr, yr | (ar & xr), am ^ cm, am & cm, bm, birth, survive)
-        out_c[x] = lives(dl ^ xl, yl | (dl & xl), dr ^ xr, yr | (dr & xr), bm ^ dm, bm & dm, cm, birth, survive)
-        xl, yl, xr, yr = dl ^ el, dl & el, dr ^ er, dr & er
-        out_d[x] = lives(cl ^ xl, yl | (cl & xl), cr ^ xr, yr | (cr & xr), cm ^ em, cm & em, dm, birth, survive)
-        out_e[x] = lives(fl ^ xl, yl | (fl & xl), fr ^ xr, yr | (fr & xr), dm ^ fm, dm & fm, em, birth, survive)
-
-
-@kernel(inline="always")
+@kernel(forceinline=True)
 def lives(low_left, high_left, low_right, high_right, low, high, alive, birth, survive):
     """Return the next state from the counts, low and high bit, of the columns left, right and (two cells) between."""
     sides = low_left ^ low_right
@@ -164,23 +193,22 @@ def lives(low_left, high_left, low_right, high_right, low, high, alive, birth, s
     more, full = high ^ carry, high & carry
     if birth == 8 and survive == 12:  # Conway: exactly one two among the parts, and odd, or alive before
         return (two ^ more) & (odd | alive) & ~(both | full)
-    four, eight = both ^ full ^ (two & more), both & full
+    four, eight, two = both ^ full ^ (two & more), both & full, two ^ more
     n01 = pick(odd, kept(1, alive, birth, survive), kept(0, alive, birth, survive))
     n23 = pick(odd, kept(3, alive, birth, survive), kept(2, alive, birth, survive))
     n45 = pick(odd, kept(5, alive, birth, survive), kept(4, alive, birth, survive))
     n67 = pick(odd, kept(7, alive, birth, survive), kept(6, alive, birth, survive))
-    two ^= more
     fewer = pick(four, pick(two, n67, n45), pick(two, n23, n01))
     return pick(eight, kept(8, alive, birth, survive), fewer)
 
 
-@kernel(inline="always")
+@kernel(forceinline=True)
 def pick(choice, one, other):
     """Return the bits of `one` where those of `choice` are set, else those of `other`."""
     return other ^ (choice & (one ^ other))
 
 
-@kernel(inline="always")
+@kernel(forceinline=True)
 def kept(count, alive, birth, survive):
     """Return the bits that live on with `count` neighbours."""
     born = np.uint64(0) - np.uint64((birth >> count) & 1)
@@ -257,7 +285,7 @@ def close_columns(tile, high, wide, left, columns, wrap):
                 row[BORDER + columns - left] = 0
 
 
-@kernel(inline="always")
+@kernel()
 def clear_outside(tile, top, high, wide, rows, height):
     """Empty the nearest row outside each dead edge, -1 and `height`, in all the word rows that have a lane of it."""
     if top <= -1:
@@ -273,7 +301,10 @@ def clear_outside(tile, top, high, wide, rows, height):
 
 @kernel()
 def pack(board, words, wrap, tickets):
-    """Take word rows until `words`, uint64 (R, W), has the cells of `board`, uint8 (H, W); `tickets[WRONG]` says if one is > 1."""
+    """Take word rows until `words`, uint64 (R, W), has the cells of `board`, uint8 (H, W).
+
+    `tickets[WRONG]` is above 0 if a cell is above 1.
+    """
     height, columns = board.shape
     rows = words.shape[0]
     eighths = np.zeros((8, columns), np.uint8)

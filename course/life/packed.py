@@ -62,12 +62,14 @@ def run_words(words: np.ndarray, height: int, generations: int, rule: Rule, wrap
     from course.life import kernels
 
     birth, survive = (sum(1 << count for count in counts) for counts in (rule.birth, rule.survive))
-    advance = kernels.advance_tiles(birth, survive, wrap)
+    one = len(words) == 1
+    rules = (0, kernels.only_row_of(birth, survive)) if one else (kernels.rows_of(birth, survive), 0)
     other = np.empty_like(words)
     while generations:
         now = min(generations, max(1, LONGEST // words.size))
         k, *tile = tiling(*words.shape, now, threads)
-        compiled.together(threads, advance, words, other, height, now, k, *tile, kernels.new_tickets())
+        tickets = kernels.new_tickets()
+        compiled.together(threads, kernels.advance, *rules, words, other, height, wrap, now, k, *tile, tickets)
         if -(-now // k) % 2:
             words, other = other, words
         generations -= now

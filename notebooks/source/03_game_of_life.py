@@ -476,7 +476,7 @@ def all_cores(board, generations):
     return life.run(board, generations, engine="packed")
 
 
-ladder = ladder.climb("life.run, all cores", speed(all_cores, big, 256), guess)
+ladder = ladder.climb("life.run, all cores", speed(all_cores, big, 512), guess)
 ladder
 
 # %% [markdown]

@@ -382,7 +382,7 @@ print("sum   ", "".join(str(2 * (twos >> k & 1) + (ones >> k & 1)) for k in rang
 # %%
 guess = None  # your factor
 
-# %% tags=["timing"]
+# %%
 from course.life.packed import pack, unpack
 
 adder = njit(add3)
@@ -404,8 +404,14 @@ def decide_words(old):
     return new
 
 
+# %% [markdown]
+# Around it, the border: the words beyond the first row of each sheet are the last row of the sheet before, one bit on.
+
+
+# %%
 def close_edges(words, k):
-    tall = np.concatenate([words[-k:] << 1 | words[-k:] >> 63, words, words[:k] >> 1 | words[:k] << 63])
+    last, first = words[-k:], words[:k]
+    tall = np.concatenate([last << 1 | last >> 63, words, first >> 1 | first << 63])
     return np.pad(tall, ((0, 0), (k, k)), mode="wrap")
 
 
@@ -485,13 +491,18 @@ ladder
 
 # %% tags=["nbval-check-output"]
 def packed(way):
-    return lambda board, g: torch.from_numpy(unpack(way(pack(board.numpy(), wrap=True), g), len(board)))
+    def on_bits(board, generations):
+        words = way(pack(board.numpy(), wrap=True), generations)
+        return torch.from_numpy(unpack(words, len(board)))
+
+    return on_bits
 
 
 soup = life.random_board(2048, 1024, density=0.35, generator=torch.Generator().manual_seed(5))
 wanted = three_lines(soup, 32)
 print(f"{int(wanted.sum()):,} of {soup.numel():,} cells live after 32 generations")
-ways = {"rolls": with_rolls, "bytes": in_bytes, "words": packed(in_words), "tiles": packed(in_tiles), "run": all_cores}
+ways = {"rolls": with_rolls, "bytes": in_bytes, "words": packed(in_words), "tiles": packed(in_tiles)}
+ways["run"] = all_cores
 for name, way in ways.items():
     print(f"{name:6} {int((way(soup, 32) != wanted).sum())} cells differ")
 

@@ -553,43 +553,35 @@ print(f"{joined.mean} is the mean of {joined.count:,} numbers; sent out: {recipe
 
 # %% [markdown]
 # The mean of 0 … 999,999 is 499999.5, from unequal slices, and no array crossed a connection. Who waited? Put that on a
-# ladder, too: sixteen million numbers made here and sent in two slices; made and added here; made and added where the
-# tasks are.
+# ladder, too: sixteen million numbers made here and sent in two slices, or made and added where the tasks are.
 #
-# **Predict:** how many times as fast as sending is making them on the two tasks?
+# **Predict:** how many times as fast as sending them is making them on the two tasks?
 
 # %%
 guess = None  # your factor
 
 
 # %% tags=["timing"]
-def made(part):
-    return np.arange(*part, dtype=np.float32)
+def made(first, last):
+    return np.arange(first, last, dtype=np.float32)
 
 
-def made_and_added(part):
-    return part_sum(made(part))
+def sent():
+    return mean(made(0, 16_000_000), 2, cluster.executor)
 
 
-halves = [(0, 8_000_000), (8_000_000, 16_000_000)]
-ways = {
-    "made here, slices sent": lambda: mean(np.concatenate([made(half) for half in halves]), 2, cluster.executor),
-    "made and added here": lambda: map_reduce(made_and_added, add, halves),
-    "made and added on tasks": lambda: map_reduce(made_and_added, add, halves, cluster.executor),
-}
-rates = {name: data.nbytes / measure(way, seconds=0.2).median for name, way in ways.items()}
-messages = draw.Ladder("bytes")
-for name, rate in rates.items():
-    messages = messages.climb(name, rate)
-if guess is not None:
-    gain = rates["made and added on tasks"] / rates["made here, slices sent"]
-    print(f"You said {guess} times; it was {gain:.1f}.")
+def born():
+    halves = [(0, 8_000_000), (8_000_000, 16_000_000)]
+    return map_reduce(lambda half: part_sum(made(*half)), add, halves, cluster.executor).mean
+
+
+messages = draw.Ladder("bytes").climb("made here and sent", data.nbytes / measure(sent).median)
+messages = messages.climb("made on the tasks", data.nbytes / measure(born).median, guess)
 draw.ladder(messages, limit, "reading from memory, on all cores")
 
 # %% [markdown]
-# The lowest rung waits for 64 MB to leave, twice 32, and to arrive; the highest for two messages of a few bytes. Fewer
-# and smaller messages are the last gain on any ladder, and on a cluster the first to look for. The next chapter has work
-# where almost nothing moves.
+# The lower rung waits until 64 MB have left and arrived, the upper one for a few messages of some bytes. Fewer and
+# smaller messages: on a cluster, look for that gain first. The next chapter has work where almost nothing moves.
 #
 # ## A task dies
 #

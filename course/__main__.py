@@ -86,7 +86,7 @@ def check(notebook: str, lab: str | None) -> None:
 @main.command()
 @click.option("--pattern", default="gosper_glider_gun", show_default=True, help="A pattern's name, or a file of one.")
 @click.option("--generations", default=120, show_default=True, type=click.IntRange(min=0))
-@click.option("--engine", default="auto", show_default=True, help="auto, scipy, conv, roll or packed.")
+@click.option("--engine", default="auto", show_default=True, help="auto, scipy, conv, roll, packed-torch or packed.")
 @click.option("--rule", default="B3/S23", show_default=True)
 @click.option("--wrap/--no-wrap", default=True, show_default=True, help="Edges meet, or all outside is dead.")
 @click.option("--height", default=48, show_default=True, type=click.IntRange(min=1))

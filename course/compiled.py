@@ -5,16 +5,21 @@ function, after `available()` said yes; so `import course` stays light, and wher
 next best way.
 """
 
+import logging
 import os
+import sys
 import threading
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from typing import Any
 
 import torch
 
 from course.signals import held_back
+
+COMPILING_IS_TOLD = 1.5  # seconds after which a first call is compiling, not reading from the disk
 
 
 @cache
@@ -23,6 +28,8 @@ def available() -> bool:
     try:
         with held_back():
             import numba
+        if numba.config.DISABLE_JIT:
+            raise ImportError("NUMBA_DISABLE_JIT is set")
     except ImportError as error:
         warnings.warn(f"numba can't be used ({error}): slower ways are taken. `pip install numba`", stacklevel=2)
         return False
@@ -52,7 +59,7 @@ def kernel_address(signature: Any) -> Callable[[Callable], int]:
     def decorate(function):
         try:
             made = numba.cfunc(signature, cache=True)(function)
-        except RuntimeError:
+        except (RuntimeError, OSError):
             made = numba.cfunc(signature)(function)
         _FOR_EVER.append(made)  # its code goes when the object does
         return made.address
@@ -61,6 +68,40 @@ def kernel_address(signature: Any) -> Callable[[Callable], int]:
 
 
 _FOR_EVER: list[Any] = []
+
+
+@cache
+def usable(whose: str, first_call: Callable[[], object]) -> bool:
+    """Return whether `first_call`, which calls all kernels of one file, comes to its end; a warning says if it doesn't.
+
+    Where they must be compiled, which takes seconds, a line on stderr says so; in a notebook the cell's output stays as
+    it is, and the line goes to the log.
+    """
+    timer = threading.Timer(COMPILING_IS_TOLD, _tell, [whose])
+    timer.daemon = True
+    timer.start()
+    try:
+        first_call()
+    except MemoryError:
+        raise
+    except Exception as error:  # numba, LLVM, the disk, the processor: whatever it is, there is a slower way
+        warnings.warn(
+            f"{whose} kernels can't be compiled here ({type(error).__name__}: {error}): slower ways are taken.",
+            stacklevel=3,
+        )
+        return False
+    finally:
+        timer.cancel()
+        timer.join()
+    return True
+
+
+def _tell(whose):
+    line = f"compiling {whose} kernels for this processor, once: some seconds"
+    if "ipykernel" in sys.modules:
+        logging.getLogger("course").info(line)
+    else:
+        print(line, file=sys.stderr)
 
 
 def threads() -> int:
@@ -76,11 +117,21 @@ def together(count: int, function: Callable, *arguments: Any) -> None:
     """Call `function(*arguments)` in `count` threads at once, this one among them, and return when all have returned.
 
     The threads are Python's and end here: numba's own would not survive a fork. The function must do all the work if
-    only one thread comes to it.
+    only one thread comes to it: where no more threads can be had, or another has no memory, it does.
     """
-    others = [threading.Thread(target=function, args=arguments, daemon=True) for _ in range(count - 1)]
-    for other in others:
-        other.start()
-    function(*arguments)
-    for other in others:
-        other.join()
+    others = [threading.Thread(target=_helped, args=(function, arguments), daemon=True) for _ in range(count - 1)]
+    started = []
+    try:
+        for other in others:
+            with suppress(RuntimeError):
+                other.start()
+                started.append(other)
+        function(*arguments)
+    finally:
+        for other in started:
+            other.join()
+
+
+def _helped(function, arguments):
+    with suppress(MemoryError):
+        function(*arguments)

@@ -1,4 +1,4 @@
-"""Conway's Game of Life: boards, rules, patterns, the registered op, and four engines that agree on every cell.
+"""Conway's Game of Life: boards, rules, patterns, the registered op, and five engines that agree on every cell.
 
 >>> from course import life
 >>> blinker = life.put(life.empty(5, 5), life.pattern("blinker"), row=2, column=1)

@@ -2,6 +2,8 @@
 
 import torch
 
+_LEGAL = "A board is a torch.uint8 tensor of shape (height, width) that holds 0 and 1"
+
 
 def empty(height: int, width: int) -> torch.Tensor:
     """Return a board of `height` × `width` dead cells.
@@ -71,16 +73,20 @@ def from_text(text: str) -> torch.Tensor:
     return torch.tensor([[int(c != ".") for c in line.ljust(width, ".")] for line in lines], dtype=torch.uint8)
 
 
-def check_board(board: object, where: str) -> None:
+def check_board(board: torch.Tensor, where: str) -> None:
     """Raise unless `board` is a `torch.uint8` tensor (H, W) of 0 and 1; `where` names the argument in the message."""
-    legal = "A board is a torch.uint8 tensor of shape (height, width) that holds 0 and 1"
-    if not isinstance(board, torch.Tensor):
-        raise TypeError(f"{where}: got {type(board).__name__}. {legal}: torch.tensor(cells, dtype=torch.uint8).")
-    if board.ndim != 2 or min(board.shape) < 1:
-        raise ValueError(f"{where}: got shape {tuple(board.shape)}. {legal}: life.empty(8, 8) makes one.")
-    if board.dtype != torch.uint8:
-        raise TypeError(f"{where}: got {board.dtype}. {legal}: board.to(torch.uint8) after a look at its values.")
+    check_form(board, where)
     if board.max() > 1:
         row, column = (board > 1).nonzero()[0].tolist()
         value = board[row, column].item()
-        raise ValueError(f"{where}: cell ({row}, {column}) is {value}. {legal}: (board > 0).to(torch.uint8).")
+        raise ValueError(f"{where}: cell ({row}, {column}) is {value}. {_LEGAL}: (board > 0).to(torch.uint8).")
+
+
+def check_form(board: object, where: str) -> None:
+    """Raise unless `board` is a `torch.uint8` tensor (H, W), whatever its cells are."""
+    if not isinstance(board, torch.Tensor):
+        raise TypeError(f"{where}: got {type(board).__name__}. {_LEGAL}: torch.tensor(cells, dtype=torch.uint8).")
+    if board.ndim != 2 or min(board.shape) < 1:
+        raise ValueError(f"{where}: got shape {tuple(board.shape)}. {_LEGAL}: life.empty(8, 8) makes one.")
+    if board.dtype != torch.uint8:
+        raise TypeError(f"{where}: got {board.dtype}. {_LEGAL}: board.to(torch.uint8) after a look at its values.")

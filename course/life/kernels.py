@@ -29,6 +29,7 @@ BYTE = np.uint64(255)
 LAST = np.uint64(63)
 TAKEN, DONE, WRONG = 0, 8, 16  # places in `tickets`, a cache line apart
 BORDER = 8  # words before a tile's first column: one is needed, eight keep it where vectors begin
+BEFORE = BORDER - 1
 SPINS = 2000  # looks at a counter, a few microseconds, before the processor is offered to others
 CAN_YIELD = sys.platform != "win32"
 WORDS = types.CPointer(types.uint64)
@@ -133,14 +134,14 @@ def rows_of(birth: int, survive: int) -> int:
     @kernel_address(ROWS)
     def rows(here, there, stride, count, first, last):
         """Write rows `first` to `last`, four at a time; up to three below are overwritten."""
+        near, out = numba.carray(here, (last + 6, stride)), numba.carray(there, (last + 6, stride))
         for i in range(first, last + 1, 4):
-            near = numba.carray(here, (i + 5) * stride)[(i - 1) * stride :]
-            out = numba.carray(there, (i + 4) * stride)[i * stride :]
-            a, b, c = near[:stride], near[stride : 2 * stride], near[2 * stride : 3 * stride]
-            d, e, f = near[3 * stride : 4 * stride], near[4 * stride : 5 * stride], near[5 * stride :]
-            out_b, out_c = out[:stride], out[stride : 2 * stride]
-            out_d, out_e = out[2 * stride : 3 * stride], out[3 * stride :]
-            for x in range(BORDER, BORDER + count):
+            # sliced first, then from 1 on: what begins at a number known at run time is not turned into vectors
+            a, b, c = near[i - 1, BEFORE:], near[i, BEFORE:], near[i + 1, BEFORE:]
+            d, e, f = near[i + 2, BEFORE:], near[i + 3, BEFORE:], near[i + 4, BEFORE:]
+            out_b, out_c = out[i, BEFORE:], out[i + 1, BEFORE:]
+            out_d, out_e = out[i + 2, BEFORE:], out[i + 3, BEFORE:]
+            for x in range(1, count + 1):
                 al, am, ar = a[x - 1], a[x], a[x + 1]
                 bl, bm, br = b[x - 1], b[x], b[x + 1]
                 cl, cm, cr = c[x - 1], c[x], c[x + 1]
@@ -148,19 +149,11 @@ def rows_of(birth: int, survive: int) -> int:
                 el, em, er = e[x - 1], e[x], e[x + 1]
                 fl, fm, fr = f[x - 1], f[x], f[x + 1]
                 xl, yl, xr, yr = bl ^ cl, bl & cl, br ^ cr, br & cr  # two sums that two rows share
-                out_b[x] = lives(
-                    al ^ xl, yl | (al & xl), ar ^ xr, yr | (ar & xr), am ^ cm, am & cm, bm, birth, survive
-                )
-                out_c[x] = lives(
-                    dl ^ xl, yl | (dl & xl), dr ^ xr, yr | (dr & xr), bm ^ dm, bm & dm, cm, birth, survive
-                )
+                out_b[x] = lives(al ^ xl, yl | (al & xl), ar ^ xr, yr | (ar & xr), am ^ cm, am & cm, bm, birth, survive)
+                out_c[x] = lives(dl ^ xl, yl | (dl & xl), dr ^ xr, yr | (dr & xr), bm ^ dm, bm & dm, cm, birth, survive)
                 xl, yl, xr, yr = dl ^ el, dl & el, dr ^ er, dr & er
-                out_d[x] = lives(
-                    cl ^ xl, yl | (cl & xl), cr ^ xr, yr | (cr & xr), cm ^ em, cm & em, dm, birth, survive
-                )
-                out_e[x] = lives(
-                    fl ^ xl, yl | (fl & xl), fr ^ xr, yr | (fr & xr), dm ^ fm, dm & fm, em, birth, survive
-                )
+                out_d[x] = lives(cl ^ xl, yl | (cl & xl), cr ^ xr, yr | (cr & xr), cm ^ em, cm & em, dm, birth, survive)
+                out_e[x] = lives(fl ^ xl, yl | (fl & xl), fr ^ xr, yr | (fr & xr), dm ^ fm, dm & fm, em, birth, survive)
 
     return rows
 
@@ -171,19 +164,27 @@ def only_row_of(birth: int, survive: int) -> int:
 
     @kernel_address(ONLY_ROW)
     def only_row(here, there, stride, count, height, wrap):
-        row, out = numba.carray(here, 2 * stride)[stride:], numba.carray(there, 2 * stride)[stride:]
+        row, out = numba.carray(here, (2, stride))[1, BEFORE:], numba.carray(there, (2, stride))[1, BEFORE:]
         before, after = np.uint64(height - 1), np.uint64(64 % height)
-        for x in range(BORDER, BORDER + count):
+        for x in range(1, count + 1):
             bl, bm, br = row[x - 1], row[x], row[x + 1]
-            al, am, ar = bl << ONE | (bl >> before) & wrap, bm << ONE | (bm >> before) & wrap, br << ONE | (br >> before) & wrap
-            cl, cm, cr = bl >> ONE | ((bl >> after) & wrap) << LAST, bm >> ONE | ((bm >> after) & wrap) << LAST, br >> ONE | ((br >> after) & wrap) << LAST
+            al, am, ar = (
+                bl << ONE | (bl >> before) & wrap,
+                bm << ONE | (bm >> before) & wrap,
+                br << ONE | (br >> before) & wrap,
+            )
+            cl, cm, cr = (
+                bl >> ONE | ((bl >> after) & wrap) << LAST,
+                bm >> ONE | ((bm >> after) & wrap) << LAST,
+                br >> ONE | ((br >> after) & wrap) << LAST,
+            )
             xl, yl, xr, yr = al ^ bl, al & bl, ar ^ br, ar & br
             out[x] = lives(xl ^ cl, yl | (xl & cl), xr ^ cr, yr | (xr & cr), am ^ cm, am & cm, bm, birth, survive)
 
     return only_row
 
 
-@kernel(forceinline=True)
+@kernel(inline="always")
 def lives(low_left, high_left, low_right, high_right, low, high, alive, birth, survive):
     """Return the next state from the counts, low and high bit, of the columns left, right and (two cells) between."""
     sides = low_left ^ low_right
@@ -202,13 +203,13 @@ def lives(low_left, high_left, low_right, high_right, low, high, alive, birth, s
     return pick(eight, kept(8, alive, birth, survive), fewer)
 
 
-@kernel(forceinline=True)
+@kernel(inline="always")
 def pick(choice, one, other):
     """Return the bits of `one` where those of `choice` are set, else those of `other`."""
     return other ^ (choice & (one ^ other))
 
 
-@kernel(forceinline=True)
+@kernel(inline="always")
 def kept(count, alive, birth, survive):
     """Return the bits that live on with `count` neighbours."""
     born = np.uint64(0) - np.uint64((birth >> count) & 1)

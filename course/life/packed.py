@@ -1,34 +1,87 @@
 """The fastest engine: 64 cells in a word, tiles in the processor's cache, all its cores. See `course.life.kernels`.
 
 A kernel is compiled for each rule when it is first asked for, and kept on disk. Where numba can't be used, the packed
-engine of plain PyTorch gives the same cells.
+engine of plain PyTorch gives the same cells; a board on a CUDA GPU has an engine of its own.
 """
 
+import sys
+
 import numpy as np
+import psutil
 import torch
 
 from course import compiled
 from course.life.board import check_board
+from course.life.packed_gpu import packed_gpu
 from course.life.packed_torch import packed_torch
 from course.life.rule import Rule
 
-CACHE = 400_000  # bytes of one core's cache for the two buffers of a tile: the second level of most is larger
-LONGEST = 1 << 32  # words in one call of a kernel, about 0.1 s: an interrupt waits for its end
-WORTH_A_THREAD = 1 << 20  # words that take about as long as ten starts of a thread
+CACHE = 700_000  # bytes of one core's cache for the two buffers of a tile
+LONGEST = 1 << 28  # words advanced in one call of a kernel, some 0.1 s: an interrupt waits for its end
+WORTH_A_THREAD = 1 << 20  # words advanced in the time of ten starts of a thread
 
 
 def packed(board: torch.Tensor, generations: int, rule: Rule, wrap: bool) -> torch.Tensor:
-    """Return `board` after `generations`, a new board on the same device."""
-    if not compiled.available():
+    """Return `board` after `generations`, a new board on the same device.
+
+    Beyond the board and the result it takes a quarter of a byte a cell. A cell above 1 is a ValueError.
+    """
+    if on_gpu(board):
+        check_board(board, "run(board=…)")
+        return packed_gpu(board, generations, rule, wrap)
+    if not ready():
+        check_board(board, "run(board=…)")
         return packed_torch(board, generations, rule, wrap)
+    check_memory(board.numel())
     cells = board.numpy(force=True)
-    if turned(*cells.shape):  # Life doesn't know rows from columns
-        cells = cells.T
-    threads = compiled.threads() if cells.size // 64 * (generations + 4) >= WORTH_A_THREAD else 1
-    words = pack(np.ascontiguousarray(cells), wrap, threads)
+    turn = turned(*cells.shape)
+    cells = np.ascontiguousarray(cells.T if turn else cells)  # Life doesn't know rows from columns
+    threads = workers(cells.shape, generations)
+    try:
+        words = pack(cells, wrap, threads)
+    except ValueError:
+        check_board(board, "run(board=…)")  # names the cell, which may have been turned
+        raise
     words = run_words(words, cells.shape[0], generations, rule, wrap, threads)
-    after = torch.from_numpy(unpack(words, cells.shape[0], threads))
-    return (after.T.contiguous() if turned(*board.shape) else after).to(board.device)
+    after = unpack(words, cells.shape[0], threads)
+    return torch.from_numpy(np.ascontiguousarray(after.T) if turn else after).to(board.device)
+
+
+def on_gpu(board: torch.Tensor) -> bool:
+    """Return whether `board` is on a CUDA GPU that is there: a simulated one computes on the CPU."""
+    return type(board) is torch.Tensor and board.device.type == "cuda"
+
+
+def check_memory(cells: int) -> None:
+    """Raise MemoryError unless there is room for the result of a board of `cells` cells and for two boards of words."""
+    needed, free = cells + cells // 4, psutil.virtual_memory().available
+    if needed > free:
+        raise MemoryError(
+            f"run(board=…): {cells:,} cells take {needed / 1e9:.1f} GB more for their words and the result, and "
+            f"{free / 1e9:.1f} GB are free. Use a smaller board, or close what else uses memory."
+        )
+
+
+def ready() -> bool:
+    """Return whether the kernels can be used; the first time they are compiled, or read from the disk."""
+    return compiled.available() and compiled.usable("Life's", _first_call)
+
+
+def _first_call():
+    words = pack(np.zeros((3, 3), np.uint8), True)
+    unpack(run_words(words, 3, 1, Rule.parse("B3/S23"), True), 3)
+
+
+def loaded() -> bool:
+    """Return whether the kernels are in this process already, so that using them costs nothing more."""
+    return "course.life.kernels" in sys.modules
+
+
+def workers(shape: tuple[int, ...], generations: int) -> int:
+    """Return how many threads a packed board of `shape` (H, W) is worth."""
+    words = -(-shape[0] // 64) * shape[1]
+    large = words >= 4096 and words * (generations + 4) >= WORTH_A_THREAD  # packing costs about four generations
+    return compiled.threads() if large else 1
 
 
 def turned(height: int, width: int) -> bool:
@@ -57,7 +110,7 @@ def unpack(words: np.ndarray, height: int, threads: int = 1) -> np.ndarray:
     return cells
 
 
-def run_words(words: np.ndarray, height: int, generations: int, rule: Rule, wrap: bool, threads: int) -> np.ndarray:
+def run_words(words: np.ndarray, height: int, generations: int, rule: Rule, wrap: bool, threads: int = 1) -> np.ndarray:
     """Return the words (R, W) after `generations`; what is in `words` is lost."""
     from course.life import kernels
 
@@ -79,9 +132,11 @@ def run_words(words: np.ndarray, height: int, generations: int, rule: Rule, wrap
 def tiling(rows: int, columns: int, generations: int, threads: int) -> tuple[int, int, int]:
     """Return k, the generations a pass, and the rows and columns of words in a tile."""
     fit = CACHE // 16
-    if threads == 1 and (rows + 2) * (columns + 16) <= fit:
+    if threads == 1 and (rows + 5) * (columns + 16) <= fit:
         return generations, rows, columns
-    k = max(1, min(generations, 16, rows, columns))
-    tile_columns = min(columns, max(fit // (min(rows, 128) + 2) - 2 * k, 8 * k), -(-columns // threads))
-    tile_rows = min(rows, max(fit // (tile_columns + 2 * k) - 2 * k, 4 * k))
-    return k, tile_rows, tile_columns
+    if columns < 64 * threads:  # tall and narrow: the rows are cut
+        tile_rows = min(-(-rows // threads), max(fit // (columns + 16), 16))
+        return max(1, min(generations, 32, tile_rows // 16, rows)), tile_rows, columns
+    high = min(rows, 128)
+    tile_columns = min(-(-columns // threads), max(fit // (high + 5) - 32, 64))
+    return max(1, min(generations, 32 if rows == high else 16, tile_columns // 16)), high, tile_columns

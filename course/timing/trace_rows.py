@@ -95,12 +95,12 @@ def measure_life(
 ) -> list[LifeTiming]:
     """Time `GENERATIONS` of a half-full square board of each of `sides`, by engine; return a list of `LifeTiming`.
 
-    `engines` are names of `life.ENGINES`, by default all those that run on the device: the packed one is for the CPU
+    `engines` are names of `life.ENGINES`, by default all those that run on the device: the packed ones are for the CPU
     only. Raises ValueError for a device that is not here or an unknown engine.
     """
     place = find_device(device)
     if engines is None:
-        engines = [name for name in life.ENGINES if name != "packed" or place.device.type == "cpu"]
+        engines = [name for name in life.ENGINES if not name.startswith("packed") or place.device.type == "cpu"]
     return [_life(engine, side, place, seconds) for engine in engines for side in sides]
 
 

@@ -17,7 +17,7 @@ from course.deadlines import FORK_SERVER_ANSWER, FORK_SERVER_ENDS
 
 _ENDED = "the fork server has ended; the next local_cluster() starts a new one"
 #: One thread each: tasks are the parallel part, and an idle pool in the fork server would not survive the fork.
-_ONE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+_ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
 
 
 def launch(settings: TaskSettings) -> "_Forked | _Spawned":

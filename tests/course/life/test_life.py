@@ -52,29 +52,35 @@ def test_the_smallest_boards_count_wrapped_neighbours_as_often_as_they_are_met(e
         assert torch.equal(life.run(board, 3, engine, rule, wrap), reference(board, 3, rule, wrap))
 
 
+@pytest.fixture
+def taken(monkeypatch):
+    """The names of the engines that ran, in order; none of them computes."""
+    names = []
+    for name in life.ENGINES:
+        monkeypatch.setitem(life.ENGINES, name, lambda board, *_, name=name: names.append(name) or board)
+    return names
+
+
 @pytest.mark.parametrize(
-    ("shape", "generations", "engine"),
+    ("shape", "generations", "loaded", "engine"),
     [
-        ((256, 256), 8, "packed"),
-        ((256, 256), 7, "roll"),  # too few cells in all
-        ((255, 256), 99, "roll"),  # too small a board
-        ((257, 257), 99, "roll"),  # neither side divides
-        ((2048, 257), 1, "packed"),
+        ((8, 8), 10, False, "roll"),  # reading the kernels would take half a second
+        ((8, 8), 10, True, "packed"),
+        ((8, 8), 10_000, False, "packed"),
+        ((256, 256), 8, False, "packed-torch"),
+        ((257, 257), 9, False, "roll"),  # neither side divides
+        ((1024, 1024), 10_000, False, "packed"),
     ],
 )
-def test_auto_packs_a_board_where_that_pays(shape, generations, engine, monkeypatch):
-    taken = []
-    for name in life.ENGINES:
-        monkeypatch.setitem(life.ENGINES, name, lambda board, *_, name=name: taken.append(name) or board)
+def test_auto_counts_the_start_of_an_engine_too(shape, generations, loaded, engine, taken, monkeypatch):
+    monkeypatch.setattr("course.life.packed.loaded", lambda: loaded)
     life.run(life.empty(*shape), generations)
     assert taken == [engine]
 
 
-@pytest.mark.parametrize(("shape", "engine"), [((2048, 257), "packed"), ((1024, 257), "roll")])
-def test_auto_asks_for_frames_what_pays_for_one_generation(shape, engine, monkeypatch):
-    taken = []
-    for name in life.ENGINES:
-        monkeypatch.setitem(life.ENGINES, name, lambda board, *_, name=name: taken.append(name) or board)
+@pytest.mark.parametrize(("shape", "engine"), [((2048, 257), "packed-torch"), ((1024, 257), "roll")])
+def test_auto_asks_for_frames_what_pays_for_one_generation(shape, engine, taken, monkeypatch):
+    monkeypatch.setattr("course.life.packed.loaded", lambda: False)
     assert len(list(life.frames(life.empty(*shape), 2))) == 3
     assert taken == [engine] * 2
 

@@ -30,7 +30,7 @@ def test_a_recorded_trace_is_valid_and_reads_back_with_every_sort_of_row(tmp_pat
     assert [(c.direction, c.memory, c.nbytes) for c in again.copies] == [("in memory", "pageable", 1000)]
     assert {(op.op, op.numbers) for op in again.ops} == {(name, 100) for name in ("add", "triad", "relu", "exp", "sum")}
     assert {(row.engine, row.height, row.width) for row in again.life} == {
-        (engine, 8, 8) for engine in ("scipy", "conv", "roll", "packed")
+        (engine, 8, 8) for engine in ("scipy", "conv", "roll", "packed-torch", "packed")
     }
     validate(again.document())
     text = (tmp_path / "mine.json").read_text()

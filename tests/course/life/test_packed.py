@@ -1,0 +1,213 @@
+"""The compiled engine: lanes, ghosts, tiles and threads can't be seen in the cells, and nothing makes it hang."""
+
+import os
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from course import compiled, life
+from course.life import packed, packed_gpu
+from course.life.rule import Rule
+
+RULES = ["B3/S23", "B36/S23", "B0134/S2"]  # each is compiled once
+HEIGHTS = [1, 2, 3, 50, 63, 64, 65, 127, 128, 129, 200]
+
+
+def board_of(height, width, seed=0):
+    return life.random_board(height, width, 0.4, torch.Generator().manual_seed(seed))
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.sampled_from(HEIGHTS) | st.integers(1, 300), st.integers(1, 70), st.sampled_from(RULES), st.booleans(),
+    st.integers(1, 40), st.integers(1, 3), st.data(),
+)  # fmt: skip
+def test_any_board_in_any_tiles_by_any_number_of_threads_equals_the_reference(
+    height, width, rule, wrap, generations, threads, data
+):
+    cells, rows = board_of(height, width, generations).numpy(), -(-height // 64)
+    tile = data.draw(st.integers(1, rows)), data.draw(st.integers(1, width))
+    limits = [size for size, cut in zip((rows, width), tile, strict=True) if cut < size]
+    k = data.draw(st.integers(1, min([generations, *limits])))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(packed, "tiling", lambda *_: (k, *tile))
+        words = packed.run_words(
+            packed.pack(cells, wrap, threads), height, generations, Rule.parse(rule), wrap, threads
+        )
+    wanted = life.run(torch.from_numpy(cells), generations, "roll", rule, wrap)
+    assert np.array_equal(packed.unpack(words, height, threads), wanted)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(1, 140), st.integers(1, 140), st.sampled_from(RULES), st.booleans(), st.integers(1, 9))
+@example(height=1, width=300, rule="B3/S23", wrap=True, generations=9)
+def test_the_engines_with_64_cells_a_word_agree_with_the_three_lines(height, width, rule, wrap, generations):
+    board = board_of(height, width, width)
+    wanted = life.run(board, generations, "roll", rule, wrap)
+    for engine in ("packed", "packed-torch"):
+        assert torch.equal(life.run(board, generations, engine, rule, wrap), wanted), engine
+    assert torch.equal(packed_gpu.run_words(board, generations, Rule.parse(rule), wrap), wanted)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.integers(1, 20_000), st.integers(1, 200_000), st.integers(1, 10**6), st.integers(1, 64))
+def test_a_tiling_fits_its_ghosts_and_what_is_stated_of_the_cache(rows, columns, generations, threads):
+    k, tile_rows, tile_columns = packed.tiling(rows, columns, generations, threads)
+    assert 1 <= k <= generations and 1 <= tile_rows <= rows and 1 <= tile_columns <= columns
+    assert tile_rows == rows or k <= rows  # ghosts of one side are cells of the board once
+    assert tile_columns == columns or k <= columns
+    ghosts = 2 * k * (tile_rows < rows), 2 * k * (tile_columns < columns)
+    if rows * columns > 64 * 64:
+        assert 16 * (tile_rows + ghosts[0]) * (tile_columns + ghosts[1]) <= 1.5 * packed.CACHE
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("generations", [1, 77])
+def test_a_board_worth_several_threads_equals_the_torch_form(rule, generations):
+    board = board_of(768, 700)
+    assert packed.workers((768, 700), 10_000) == compiled.threads()
+    for wrap in (True, False):
+        wanted = life.run(board, generations, "packed-torch", rule, wrap)
+        assert torch.equal(life.run(board, generations, "packed", rule, wrap), wanted)
+
+
+@pytest.mark.parametrize(
+    ("name", "size", "generations", "living"),
+    [("r_pentomino", 600, 1103, 116), ("acorn", 2800, 5206, 633), ("r_pentomino", 601, 1104, 116)],
+)
+def test_methuselahs_end_with_as_many_cells_as_others_have_counted(name, size, generations, living):
+    board = life.put(life.empty(size, size), life.pattern(name), size // 2, size // 2)
+    assert int(life.run(board, generations, "packed", wrap=False).sum()) == living
+
+
+def test_the_glider_gun_sends_a_glider_every_thirty_generations():
+    board = life.put(life.empty(250, 250), life.pattern("gosper_glider_gun"), 5, 5)
+    counts = [int(life.run(board, generations, "packed", wrap=False).sum()) for generations in (0, 30, 60, 300)]
+    assert counts == [36, 41, 46, 86]
+
+
+def test_the_layout_is_the_one_that_is_stated_and_dead_edges_leave_surplus_lanes_empty():
+    for height in HEIGHTS:
+        board = board_of(height, 5)
+        rows = -(-height // 64)
+        for wrap in (True, False):
+            words = packed.pack(board.numpy(), wrap)
+            for lane, i in [(0, 0), (63, rows - 1), (31, rows // 2)]:
+                row, bit = lane * rows + i, (int(words[i, 4]) >> lane) & 1
+                assert bit == (board[row % height, 4] if wrap or row < height else 0)
+            assert np.array_equal(packed.unpack(words, height), board)
+
+
+def test_the_orientation_with_clearly_fewer_words_is_taken():
+    assert not packed.turned(64, 64) and not packed.turned(8192, 8193) and not packed.turned(8193, 8192)
+    assert packed.turned(2, 100_000) and not packed.turned(100_000, 2) and packed.turned(65, 64)
+
+
+def test_a_cell_above_one_is_named_wherever_it_is():
+    for shape in ((50, 50), (3, 500), (700, 700)):
+        board = life.empty(*shape)
+        board[shape[0] - 1, 1] = 2
+        with pytest.raises(ValueError, match=r"cell \(\d+, 1\) is 2"):
+            life.run(board, 3, "packed")
+
+
+def test_two_threads_at_once_get_what_each_asked_for():
+    boards = [board_of(700, 650, seed) for seed in (1, 2)]
+    wanted = [life.run(board, 200, "packed-torch") for board in boards]
+    found = {}
+    threads = [
+        threading.Thread(target=lambda n=n: found.update({n: life.run(boards[n], 200, "packed")})) for n in (0, 1)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert all(torch.equal(found[n], wanted[n]) for n in (0, 1))
+
+
+def test_no_thread_to_be_had_and_no_memory_in_one_are_no_matter(monkeypatch):
+    def none(self):
+        raise RuntimeError("can't start new thread")
+
+    calls = []
+    monkeypatch.setattr(threading.Thread, "start", none)
+    compiled.together(3, calls.append, 1)
+    assert calls == [1]
+
+
+def in_a_process(program, **environment):
+    ran = subprocess.run(
+        [sys.executable, "-c", PROGRAM.replace("HERE", program)], env=os.environ | environment,
+        capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert ran.returncode == 0 and ran.stdout.strip().endswith("equal"), ran.stdout + ran.stderr
+    return ran.stderr
+
+
+PROGRAM = """
+import os, sys, warnings, torch
+from course import life
+HERE
+board = life.random_board(520, 560, 0.4, torch.Generator().manual_seed(1))
+wanted = life.run(board, 300, "packed-torch")
+again = [life.run(board, 300, "packed") for _ in range(2)]
+if "FORKS" in os.environ:
+    import signal
+    child = os.fork()
+    if not child:
+        signal.alarm(60)  # a child that hangs is killed, and seen
+        os._exit(not (wanted.numpy() == life.run(board, 300, "packed").numpy()).all())  # torch.equal would hang
+    assert os.waitpid(child, 0)[1] == 0
+print("equal" if all(torch.equal(wanted, one) for one in again) else "different")
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_a_child_forked_after_a_run_in_threads_computes_too():
+    in_a_process("", FORKS="1")
+
+
+def test_without_numba_the_torch_form_is_taken_and_that_is_said_once():
+    said = in_a_process("sys.modules['numba'] = None")
+    assert said.count("numba can't be used") == 1
+
+
+def test_kernels_that_cannot_be_compiled_are_replaced_and_that_is_said_once():
+    said = in_a_process(
+        "import course.compiled\n"
+        "def none(**options): raise OSError('disk full')\n"
+        "course.compiled.kernel = none"
+    )  # fmt: skip
+    assert said.count("kernels can't be compiled here (OSError: disk full)") == 1
+
+
+def test_a_board_for_which_there_is_no_memory_is_refused_before_anything_is_allocated(monkeypatch):
+    monkeypatch.setattr(packed, "pack", None)
+    board = torch.zeros(1, dtype=torch.uint8).expand(1 << 30, 1 << 20)
+    with pytest.raises(MemoryError, match="GB are free"):
+        life.run(board, 1, "packed")
+
+
+def test_tasks_of_a_cluster_compute_in_one_thread(monkeypatch):
+    monkeypatch.setenv("NUMBA_NUM_THREADS", "1")
+    assert compiled.threads() == 1
+
+
+def test_a_gpu_for_which_nothing_compiles_is_told_once_and_rolls(monkeypatch):
+    def none(*_):
+        raise RuntimeError("no compiler")
+
+    monkeypatch.setattr(packed_gpu, "_compiled", none)
+    packed_gpu._compiles.cache_clear()
+    board, rule = board_of(40, 30), Rule.parse("B3/S23")
+    with pytest.warns(UserWarning, match="roll is taken") as said:
+        for _ in range(2):
+            assert torch.equal(packed_gpu.packed_gpu(board, 3, rule, True), life.run(board, 3, "roll"))
+    assert len(said) == 1
+    packed_gpu._compiles.cache_clear()

@@ -16,6 +16,8 @@ from course.signals import held_back, taken
 # names as they were typed in the classic tutorials, --ps_hosts, are these with dashes
 _SETTINGS = {"help_option_names": ["-h", "--help"], "token_normalize_func": lambda name: name.replace("_", "-")}
 
+_METHODS = click.Choice(["pseudo", "philox", "sobol", "stratified"])  # course.pi.METHODS, without loading numpy
+
 
 @click.group(context_settings=_SETTINGS)
 def main() -> None:
@@ -108,7 +110,7 @@ def life(**arguments: Any) -> None:
 @click.option("--samples", default="1e7", show_default=True, help="How many darts; 1e9 is a number too.")
 @click.option("--workers", default=1, show_default=True, type=click.IntRange(min=1), help="Processes that throw.")
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0))
-@click.option("--method", default="pseudo", show_default=True, type=click.Choice(["pseudo", "sobol", "stratified"]))
+@click.option("--method", default="pseudo", show_default=True, type=_METHODS)
 @click.option("--numsamples", type=click.IntRange(min=1), help="Darts of each worker, in place of --samples.")
 @cluster_flags
 def pi(samples: str, **arguments: Any) -> None:

@@ -17,9 +17,6 @@ from course import compiled
 from course.pi.pseudo import BLOCK, keys, words
 
 _BITS = 32
-#: Points whose low bits a table of the compiled kernel has: 8 kB, in the processor's first cache.
-TABLE_BITS = 10
-TABLE = 1 << TABLE_BITS
 
 
 def sobol_count(seed: int, replicate: int, size: int, first: int, last: int) -> int:

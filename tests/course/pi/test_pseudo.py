@@ -57,6 +57,12 @@ def test_philox_gives_the_published_words(counter, key, published):
 # The compiled counts
 
 
+@pytest.mark.parametrize("owner, names", [(pseudo, "BLOCK LANES"), (philox, "MULTIPLIERS WEYL ROUNDS")])
+def test_the_compiled_code_has_the_constants_of_its_twins(owner, names):
+    for name in names.split():
+        assert getattr(kernels, name) == getattr(owner, name)
+
+
 @both
 @settings(max_examples=12)
 @given(st.integers(0, 2**70), st.integers(0, 3), st.integers(1, 1500))
@@ -157,6 +163,18 @@ def test_no_two_of_the_lanes_are_correlated(kind):
     x = np.concatenate([kind.points(3, block * BLOCK, (block + 1) * BLOCK)[0] for block in range(8)]).reshape(-1, LANES)
     found = np.corrcoef(x.T) - np.eye(LANES)
     assert np.abs(found).max() < 5.5 / math.sqrt(len(x))  # 5.5 standard errors: 8,128 pairs are looked at
+
+
+@both
+def test_lanes_do_not_begin_a_fixed_step_apart(kind):
+    # states that count up unmixed differ by a constant, which no correlation shows
+    starts = [kind.words(2, block * BLOCK, block * BLOCK + 4 * LANES).reshape(4, LANES) for block in range(256)]
+    for step in range(4):
+        words = np.array([start[step] for start in starts])
+        for apart in (words[:, 1:] - words[:, :-1], words[1:] ^ words[:-1]):  # of lanes, of blocks
+            counts = np.bincount(apart.ravel() >> u32(26), minlength=64)
+            chi = np.sum((counts - counts.mean()) ** 2) / counts.mean()
+            assert abs(chi - 63) < 4.5 * math.sqrt(2 * 63)  # 4.5 standard errors: eight are looked at
 
 
 @both

@@ -3,7 +3,9 @@
 import numpy as np
 
 from course.compiled import kernel
-from course.mapreduce.chunks import CHUNK, LANES
+
+# Those of chunks.py, written again (a test compares): compiled code is kept until this file changes.
+CHUNK, LANES = 1 << 15, 64
 
 
 @kernel()

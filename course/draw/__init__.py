@@ -13,6 +13,7 @@ with held_back():  # an interrupt finds every import done, or none
     from course.draw.darts import darts, error_law
     from course.draw.faults import faults
     from course.draw.film import film
+    from course.draw.ladder import Ladder, ladder
     from course.draw.ops import ops
     from course.draw.picture import Picture, css, figure, html, picture, table
     from course.draw.roofline import roofline
@@ -23,6 +24,7 @@ with held_back():  # an interrupt finds every import done, or none
 
 __all__ = [
     "ROLES",
+    "Ladder",
     "Picture",
     "Role",
     "Seen",
@@ -37,6 +39,7 @@ __all__ = [
     "figure",
     "film",
     "html",
+    "ladder",
     "lanes",
     "learning",
     "ops",

@@ -5,6 +5,7 @@ from course.signals import held_back
 with held_back():  # an interrupt finds every import done, or none
     from course.timing.clock import clock_for
     from course.timing.crossover import Crossover, crossover
+    from course.timing.limits import peak_operations, peak_reading
     from course.timing.matmul import measure_matmul
     from course.timing.roofline import Point, Roofline, roofline
     from course.timing.stopwatch import Timing, measure
@@ -25,6 +26,8 @@ __all__ = [
     "measure_life",
     "measure_matmul",
     "measure_ops",
+    "peak_operations",
+    "peak_reading",
     "record_trace",
     "roofline",
 ]

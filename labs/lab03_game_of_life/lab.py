@@ -313,6 +313,32 @@ if fast_step(big, 1) is not ...:
     print(f"{quickest(eight_rolls, big) / quickest(fast_step, big):.1f} times as fast as eight rolls")
 
 # %% [markdown]
+# ## A race, for fun
+#
+# No points, no marks: how near do you come to the last rung of chapter 03's ladder, `life.run` on all cores? Begin with
+# what you have. Then climb: a compiled loop, a word as a set of cells, tiles, threads. `lap` asks first whether it is
+# right, and then times both by the clock.
+
+
+# %% tags=["notebook-only"]
+from course import life
+from course.checks import lap
+
+
+def fastest_step(board, generations):
+    return fast_step(board, generations)  # or anything faster
+
+
+def last_rung(board, generations):
+    return life.run(torch.from_numpy(board), generations, engine="packed").numpy()
+
+
+draw_board = np.random.default_rng(3)
+sizes = [(3, 3), (5, 7), (64, 65), (130, 96), (1024, 1024)]
+questions = [((draw_board.random(size) < 0.35).astype(np.uint8), 16) for size in sizes]
+lap(fastest_step, last_rung, questions)
+
+# %% [markdown]
 # ## Before you hand it in
 #
 # Choose *Kernel → Restart Kernel and Run All Cells*: every check should pass from the top. A cell that takes minutes

@@ -323,6 +323,43 @@ for streams in ([0, 1, 2, 3], [0, 0, 0, 0]):
         print(f"streams {streams}: (Pi, ±) {pooled_pi([(inside, 50_000) for inside in found])}, thrown twice: {twice}")
 
 # %% [markdown]
+# ## A race, for fun
+#
+# No points, no marks: how near do you come to the last rung of chapter 05's ladder, `estimate_pi`? Your darts may come
+# from any generator, a stream for each seed. Begin with what you have. Then climb: fewer bits a dart, blocks, a
+# compiled loop, streams side by side. `lap` asks first whether the counts are those of chance, and then times both by
+# the clock.
+
+
+# %% tags=["notebook-only"]
+from course import estimate_pi
+from course.checks import lap
+
+
+def fastest_count(seed, darts):
+    return count_inside(seed, 0, darts)  # or anything faster
+
+
+def last_rung(seed, darts):
+    return estimate_pi(darts, seed).inside
+
+
+def not_by_chance(count):
+    """Say what is wrong with the counts of a hundred seeds, or return None."""
+    found = np.array([count(seed, 4096) for seed in range(100)])
+    off = (found - 4096 * np.pi / 4) / math.sqrt(4096 * np.pi / 4 * (1 - np.pi / 4))  # in standard errors
+    if count(0, 4096) != found[0]:
+        return "the same seed must give the same count"
+    if abs(off.mean()) > 0.4:
+        return f"the mean of 100 seeds is {off.mean():+.1f} standard errors off, and chance allows 0.4"
+    if not 0.5 < off.var() < 1.6:
+        return f"the counts of 100 seeds spread {off.var():.2f} times as far as chance does"
+    return None
+
+
+lap(fastest_count, last_rung, [(1, 4096), (2, 2**24)], wrong=not_by_chance)
+
+# %% [markdown]
 # ## Before you hand it in
 #
 # Choose *Kernel → Restart Kernel and Run All Cells*: every check should pass from the top. A cell that takes minutes

@@ -5,7 +5,7 @@
 #
 # | | |
 # |---|---|
-# | You will | write a rule in three lines and check it; register it as a PyTorch op; read patterns from files; find a repeated state; climb from three lines to 64 cells a word |
+# | You will | write a rule in three lines and check it; register it as a PyTorch op; read patterns from files; find a repeated state; climb from three lines to 64 cells a word on all cores |
 # | Minutes | 45 |
 # | You need | chapter 01 (where an op runs); a little NumPy |
 # | Resources | 2 cores, 2 GB, under 30 s; no GPU needed; nothing is downloaded |
@@ -244,93 +244,284 @@ player.step(100)
 print(player)
 
 # %% [markdown]
-# ## The ladder
+# ## How fast can it go?
 #
-# Now the question of this chapter. One generation of 1,024 × 1,024 cells is about a million cells decided. Four
-# versions of the same rule, each held to the same cells as the slow one:
-#
-# - **scipy**: your three lines, as an op;
-# - **conv**: `torch.nn.functional.conv2d`, in `float32`;
-# - **roll**: eight shifted boards added up, one byte a cell;
-# - **packed**: one *bit* a cell, 64 cells in each 64-bit word.
-#
-# **Predict:** how many times as many cells a second as the first does the last decide?
-
-# %%
-prediction = None  # your factor
-
-# %% [markdown]
-# How can one instruction decide 64 cells? By adding in parallel, as a circuit does. `^` (exclusive or) gives the ones
-# digit of a sum of bits, `&` (and) the carry. Below are two rows of eight cells, each row in one number. Every column
-# is added, all at once:
-
-# %% tags=["nbval-check-output"]
-above, below = 0b01101001, 0b01011000
-ones, twos = above ^ below, above & below
-for name, word in [("above", above), ("below", below), ("twos", twos), ("ones", ones)]:
-    print(f"{name:6}{word:08b}")
-
-# %% [markdown]
-# Read the last two lines column by column: `00`, `10`, `01`, `01`, `10` … are the sums 0, 2, 1, 1, 2 …. Three such
-# adders count all eight neighbours, and a few more operations apply the rule: 20 in all, for 64 cells. First: is it
-# the same rule?
-
-# %% tags=["nbval-check-output"]
-soup = life.random_board(192, 100, density=0.35, generator=torch.Generator().manual_seed(5))
-for engine in life.ENGINES:
-    print(f"{engine:7} {int(life.run(soup, 50, engine=engine).sum()):5} living cells after 50 generations")
-
-# %% [markdown]
-# All four agree, so only the time is left to differ. `measure` is chapter 02's stopwatch: warmed up, repeated, the
-# median.
+# Now the question of this chapter. The lowest rung is your three lines; above it stand five more versions of the same
+# rule, each faster than the one below. `climb` puts a version on the ladder: its name, and how many cells it decides a
+# second. `measure` is chapter 02's stopwatch: warmed up, repeated, the median.
 
 # %% tags=["timing"]
 from course import measure
 
-side = 1024
-board = life.random_board(side, side, density=0.35, generator=torch.Generator().manual_seed(1))
-corner = board[:64, :64].contiguous()
-speeds = {"one by one": corner.numel() / measure(life.reference_step, corner).median}
-# the faster the engine, the more generations in one go, so that each is timed over milliseconds
-for engine, generations in {"scipy": 1, "conv": 1, "roll": 8, "packed": 64}.items():
-    speeds[engine] = board.numel() * generations / measure(life.run, board, generations, engine, seconds=0.1).median
-for name, speed in speeds.items():
-    print(f"{name:11} {speed / 1e6:10,.1f} million cells a second")
+small = life.random_board(2048, 2048, density=0.35, generator=torch.Generator().manual_seed(1))
+
+
+def three_lines(board, generations):
+    cells = board.numpy()
+    for _ in range(generations):
+        cells = next_generation(cells)
+    return torch.from_numpy(cells)
+
+
+def speed(way, board, generations):
+    return board.numel() * generations / measure(way, board, generations, seconds=0.1).median
+
+
+ladder = draw.Ladder("cells").climb("three lines, SciPy", speed(three_lines, small, 1))
+ladder
 
 # %% [markdown]
-# Numbers this far apart need a scale on which equal steps are equal factors. Beside each bar: how many times the three
-# lines.
-
-# %% tags=["timing"]
-factor = speeds["packed"] / speeds["scipy"]
-with draw.figure() as (fig, ax):
-    bars = ax.barh(list(speeds), list(speeds.values()), color=draw.ROLES["cpu"].colour)
-    ax.bar_label(bars, [f"{speed / speeds['scipy']:.3g} ×" for speed in speeds.values()], padding=4)
-    ax.set(xscale="log", xlabel="cells a second (each line is ten times the one before)")
-    ax.set_xlim(right=4 * max(speeds.values()))
-    ax.grid(axis="x")
-    ax.invert_yaxis()
-    where = f"{side} × {side} cells, {torch.get_num_threads()} CPU threads"
-    ax.set_title(f"A bit a cell decides {factor:.0f} times as many as three lines\n({where})")
-draw.picture(fig, f"Cells a second by engine on a log scale: packed is {factor:.0f} times scipy.")
-
-# %% [markdown]
-# And your factor?
+# ### Rung 2: a byte a cell
+#
+# SciPy multiplies nine numbers by nine weights for every cell, and its counts are 64-bit numbers: eight bytes for a
+# count that never exceeds 8. One byte has room. `roll` shifts a whole board, so the sum of three rows is two shifts and
+# two additions. Three such sums side by side are a cell and its eight neighbours. Counted with the cell itself, a cell
+# lives next if there are 3 of the nine, or if there are 4 and it lives now.
+#
+# **Predict:** how many times as many cells a second? (A guess for each rung; the picture at the end has them all.)
 
 # %%
-if prediction is not None:
-    print(f"You said {prediction} times; this machine says {factor:.0f}.")
+guess = None  # your factor
+
+
+# %% tags=["timing"]
+def with_rolls(board, generations):
+    for _ in range(generations):
+        three = board + board.roll(1, dims=0) + board.roll(-1, dims=0)
+        nine = three + three.roll(1, dims=1) + three.roll(-1, dims=1)
+        board = ((nine == 3) | ((nine == 4) & (board == 1))).to(torch.uint8)
+    return board
+
+
+ladder = ladder.climb("a byte a cell, torch", speed(with_rolls, small, 2), guess)
+ladder
 
 # %% [markdown]
-# The first step up, from counting one by one to three lines, is a factor of some tens: the loop moved from Python to
-# C. The last is a hundred or two, on the same cores: the same arithmetic on 64 cells at once, and an eighth of the
-# bytes to move. Between them lie choices of what a cell is: `conv` makes it four bytes of floating point for a sum
-# that never exceeds 8.
+# ### Rung 3: one compiled loop
 #
-# Where is the end? `packed` asks memory for its intermediate sums twenty times a generation. A program in C that
-# keeps them in registers, and computes many generations on a piece of the board before it touches the next, decides
-# some 25 times as many again at this size on two cores (121 billion cells a second where `packed` reached 4.8,
-# measured side by side). Those rungs come later in the course; they need a compiler.
+# Count the boards that torch made: four shifted ones, four sums, three comparisons … a dozen, each written and read
+# again. A compiled loop needs none of them: it reads nine cells, decides, and writes one. `numba.njit` compiles a Python
+# function when it is first called. The compiler sees that no cell of `new` depends on another, so it uses the
+# processor's **vector units**: one instruction adds 32 or 64 bytes to 32 or 64 others. (numba adds in 64 bits unless
+# told; `uint8` cuts. The border, a copy of the opposite edge, spares the loop all special cases.)
+
+# %%
+guess = None  # your factor
+
+# %% tags=["timing"]
+import numpy as np
+from numba import njit, uint8
+
+
+@njit
+def decide_bytes(old):
+    new = np.empty((old.shape[0] - 2, old.shape[1] - 2), np.uint8)
+    for y in range(len(new)):
+        above, here, below, out = old[y], old[y + 1], old[y + 2], new[y]
+        for x in range(len(out)):
+            three = above[x] + above[x + 1] + above[x + 2]
+            six = here[x] + here[x + 1] + here[x + 2] + three
+            nine = uint8(below[x] + below[x + 1] + below[x + 2] + six)
+            out[x] = (nine == uint8(3)) | ((nine == uint8(4)) & here[x + 1])
+    return new
+
+
+def in_bytes(board, generations):
+    cells = board.numpy()
+    for _ in range(generations):
+        cells = decide_bytes(np.pad(cells, 1, mode="wrap"))
+    return torch.from_numpy(cells)
+
+
+timing = measure(in_bytes, small, 8, seconds=0.1)
+ladder = ladder.climb("a compiled loop", 8 * small.numel() / timing.median, guess)
+print(f"{ladder}\ncompiling took {timing.first_call - timing.median:.1f} s")
+
+# %% [markdown]
+# ### Rung 4: a word is a set of cells
+#
+# A cell says alive or dead: that is one bit, and a byte spends eight. Written in binary, the number `0b01101001` is a
+# row of eight cells. Three operations take two such numbers and work on each column by itself, on all columns at once:
+#
+# - `a & b`, *and*: 1 where both are 1;
+# - `a | b`, *or*: 1 where at least one is 1;
+# - `a ^ b`, *exclusive or*: 1 where they differ.
+#
+# Can they count? Put three rows below each other. In each column stand 0, 1, 2 or 3 living cells, and that sum takes two
+# binary digits, a *twos* and a *ones*. The ones digit is 1 where an odd number of the three is: `a ^ b ^ c`. The twos
+# digit is 1 where two of them are, or all: both `a` and `b`, or `c` and one of the two.
+
+
+# %% tags=["nbval-check-output"]
+def add3(a, b, c):
+    differ = a ^ b
+    return differ ^ c, a & b | differ & c
+
+
+above, here, below = 0b01101001, 0b01011000, 0b01001101
+ones, twos = add3(above, here, below)
+for name, row in {"above": above, "here": here, "below": below, "": 0, "twos": twos, "ones": ones}.items():
+    print(f"{name:6} {row:08b}" if name else "")
+print("sum   ", "".join(str(2 * (twos >> k & 1) + (ones >> k & 1)) for k in range(7, -1, -1)))
+
+# %% [markdown]
+# Check a column or two: the second from the left has three ones, and its digits are `1` and `1`, which is 3. The last
+# has two: `1` and `0`. Five operations added eight columns. With words of 64 bits the same five add 64 columns, and
+# as vector units take several words at once, several times that.
+#
+# Which 64 cells shall share a word? Not neighbours in a row: to meet, they would have to be moved past each other. Cut
+# the board into 64 bands, like 64 sheets, and lay them on top of each other. Bit j of a word is the cell of sheet j. Then
+# the word to the right holds the right neighbours of all 64 cells, and the word above the upper ones. Only where a sheet
+# ends and the next begins, words are moved by one bit. That is `pack`; `close_edges` moves the bits and adds the border.
+#
+# What is left is the loop of rung 3, in words. Three adders give the sums of three columns, two more add their ones and
+# their twos: nine cells make `n1 + 2 · (carry + n2) + 4 · n4`.
+#
+# **Predict** once more: an eighth of the bytes, and a few more operations.
+
+# %%
+guess = None  # your factor
+
+# %%
+from course.life.packed import pack, unpack
+
+adder = njit(add3)
+
+
+@njit
+def decide_words(old):
+    new = np.empty((old.shape[0] - 2, old.shape[1] - 2), np.uint64)
+    for y in range(len(new)):
+        above, here, below, out = old[y], old[y + 1], old[y + 2], new[y]
+        for x in range(len(out)):
+            left1, left2 = adder(above[x], here[x], below[x])
+            mid1, mid2 = adder(above[x + 1], here[x + 1], below[x + 1])
+            right1, right2 = adder(above[x + 2], here[x + 2], below[x + 2])
+            n1, carry = adder(left1, mid1, right1)
+            n2, n4 = adder(left2, mid2, right2)
+            odd = n2 ^ carry  # the twos digit of nine; the next line says "nine is 3, or it is 4 and I live"
+            out[x] = n1 & odd & ~n4 | here[x + 1] & ~(n1 | odd) & (n4 ^ n2 & carry)
+    return new
+
+
+# %% [markdown]
+# Around it, the border: the words beyond the first row of each sheet are the last row of the sheet before, one bit on.
+
+
+# %%
+def close_edges(words, k):
+    last, first = words[-k:], words[:k]
+    tall = np.concatenate([last << 1 | last >> 63, words, first >> 1 | first << 63])
+    return np.pad(tall, ((0, 0), (k, k)), mode="wrap")
+
+
+def in_words(words, generations):
+    for _ in range(generations):
+        words = decide_words(close_edges(words, 1))
+    return words
+
+
+# %% [markdown]
+# For this pace the board is a larger one, of 8,192 × 8,192. It is packed once, before the watch starts.
+
+# %% tags=["timing"]
+big = life.random_board(8192, 8192, density=0.35, generator=torch.Generator().manual_seed(1))
+words = pack(big.numpy(), wrap=True)
+timing = measure(in_words, words, 16, seconds=0.1)
+ladder = ladder.climb("64 cells a word", 16 * big.numel() / timing.median, guess)
+print(f"{ladder}\ncompiling took {timing.first_call - timing.median:.1f} s")
+
+# %% [markdown]
+# ### Rung 5: stay in the cache
+#
+# The board is now 8 MB of words, and every generation asks the system for as much new memory, writes it, and reads it
+# back in the next. The processor has a small memory of its own, the cache, some ten times as fast; the words only don't
+# fit. So take a **tile** that does, with 16 more words on every side, and compute 16 generations of it before the next
+# tile. What lies outside the tile is missing, so the outermost ring of it comes out wrong, in each generation one ring
+# more: after 16 the margin is used up, and the middle is right.
+
+# %%
+guess = None  # your factor
+
+
+# %% tags=["timing"]
+@njit
+def decide_tiles(old, k, high, wide):
+    new = np.empty((old.shape[0] - 2 * k, old.shape[1] - 2 * k), np.uint64)
+    for top in range(0, new.shape[0], high):
+        for left in range(0, new.shape[1], wide):
+            tile = old[top : top + high + 2 * k, left : left + wide + 2 * k].copy()
+            for _ in range(k):
+                tile = decide_words(tile)  # a ring smaller each time
+            new[top : top + high, left : left + wide] = tile
+    return new
+
+
+def in_tiles(words, generations, k=16):
+    for _ in range(generations // k):
+        words = decide_tiles(close_edges(words, k), k, 64, 512)
+    return words
+
+
+timing = measure(in_tiles, words, 16, seconds=0.1)
+ladder = ladder.climb("tiles in the cache", 16 * big.numel() / timing.median, guess)
+print(f"{ladder}\ncompiling took {timing.first_call - timing.median:.1f} s")
+
+# %% [markdown]
+# ### Rung 6: all cores
+#
+# Tiles don't need each other for 16 generations, so each core can take its own. `life.run` does all of this, for any
+# height, any rule and any number of cores; it packs the board and unpacks it again, too.
+
+# %%
+guess = None  # your factor
+
+
+# %% tags=["timing"]
+def all_cores(board, generations):
+    return life.run(board, generations, engine="packed")
+
+
+ladder = ladder.climb("life.run, all cores", speed(all_cores, big, 512), guess)
+ladder
+
+# %% [markdown]
+# Fast, but right? A board of 2,048 × 1,024, 32 generations, each rung compared with the three lines, cell by cell.
+
+
+# %% tags=["nbval-check-output"]
+def packed(way):
+    def on_bits(board, generations):
+        words = way(pack(board.numpy(), wrap=True), generations)
+        return torch.from_numpy(unpack(words, len(board)))
+
+    return on_bits
+
+
+soup = life.random_board(2048, 1024, density=0.35, generator=torch.Generator().manual_seed(5))
+wanted = three_lines(soup, 32)
+print(f"{int(wanted.sum()):,} of {soup.numel():,} cells live after 32 generations")
+ways = {"rolls": with_rolls, "bytes": in_bytes, "words": packed(in_words), "tiles": packed(in_tiles)}
+ways["run"] = all_cores
+for name, way in ways.items():
+    print(f"{name:6} {int((way(soup, 32) != wanted).sum())} cells differ")
+
+# %% [markdown]
+# And where is the end? Count the operations on a word. If each column is added up once and its sum used three times, 5
+# operations do the column, 10 the two sums of three columns, and 12 decide: 27, for 64 cells. `peak_operations` measures
+# how many ands, ors and the like all cores of this machine can do a second, with a loop that does nothing else.
+
+# %% tags=["timing"]
+from course.timing import peak_operations
+
+limit = peak_operations(bits=64) / 27 * 64
+draw.ladder(ladder, limit, "27 operations a word, on all cores")
+
+# %% [markdown]
+# Each step is as long as its gain; a ring is your guess. None of the steps changed the rule, or what counts as a
+# neighbour. What changed is what a cell *is* (eight bytes, a byte, a bit), how many of them one instruction takes, and
+# how far its bits travel. The limit has no loads and no stores in it, and each word needs some of both, so nobody gets
+# there; a program in C with the vector instructions written by hand came to three quarters of it.
 #
 # ## Exercises
 #
@@ -458,8 +649,7 @@ check(diehard_generation, "diehard_generation")
 #
 # - A GPU's speed. `conv`, `roll` and the course's op compute where the board is; the op that you wrote computes on the
 #   CPU, and moves a GPU's board there and back each generation. Chapter 02 shows what such moves cost.
-# - The rungs above `packed`: compiled kernels that keep their sums in registers, and several processes with a part of
-#   the board each.
+# - Several machines, or several processes, with a part of the board each.
 # - Algorithms that skip what doesn't change. *Hashlife* remembers pieces it has seen and jumps a billion generations
 #   on regular patterns; it computes no cell twice, so cells a second doesn't measure it.
 # - Speeds are of the machine that made this page. Run the ladder on yours.
@@ -468,7 +658,7 @@ check(diehard_generation, "diehard_generation")
 #
 # 1. A function becomes a PyTorch op by a name, a body and a fake body; `opcheck` says whether they agree.
 # 2. A fast version is held to a slow one on boards nobody chose, edges included.
-# 3. What a cell *is* (four bytes, one byte, one bit) decides the speed more than the code does.
+# 3. What a cell *is* (eight bytes, one byte, one bit) and how far it travels decide the speed.
 # 4. A finite board always repeats; a fingerprint of each generation finds when.
 # 5. Cells a second, on a stated board and machine, make versions comparable.
 #

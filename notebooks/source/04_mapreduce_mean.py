@@ -365,30 +365,165 @@ answers = {parts: mean(numbers, parts, cluster.executor) for parts in (1, 2, 3, 
 print({parts: answer == exact for parts, answer in answers.items()})
 
 # %% [markdown]
-# PyTorch can be asked for float64 too: `tensor.mean(dtype=torch.float64)`. The answer is right, and there is a trap:
-# it converts number by number. Time it beside a plain `tensor.mean()` and beside `course.mean`, which has NumPy
-# convert block by block.
+# ## How fast can it go?
+#
+# A sum does next to nothing with a number: it reads it and adds it. So how fast can a mean be, and right as well? Six
+# ways to the mean of the same sixteen million numbers follow. Beside each stand the bytes that it gets through in a
+# second, and how far it is off.
+#
+# The lowest rung is a loop in Python, on a part of the numbers.
 
 # %% tags=["timing"]
 import torch
 
-from course import measure
+from course import draw, measure
 
-tensor = torch.from_numpy(np.resize(numbers, 8_000_000))
-ways = {
-    "tensor.mean(), float32": tensor.mean,
-    "tensor.mean(dtype=torch.float64)": lambda: tensor.mean(dtype=torch.float64),
-    "course.mean": lambda: mean(tensor),
-}
-for name, way in ways.items():
-    seconds_taken = measure(way).median
-    speed, error = tensor.nbytes / seconds_taken / 1e9, abs(float(way()) - exact)
-    print(f"{name:<34} {speed:5.1f} GB/s, off by {error:.3g}")
+data = np.resize(numbers, 16_000_000)  # 64 MB: the same numbers sixteen times, so the same mean
+
+
+def one_by_one(data):
+    total = 0.0
+    for number in data.tolist():
+        total += number
+    return total / len(data)
+
+
+def climb(ladder, name, way, data, guess=None):
+    off = abs(float(way(data)) - exact)
+    return ladder.climb(name, data.nbytes / measure(way, data, seconds=0.2).median, guess, f"off by {off:.3g}")
+
+
+ladder = climb(draw.Ladder("bytes"), "a loop in Python", one_by_one, numbers)
+ladder
 
 # %% [markdown]
-# Asking for float64 inside `torch.mean` costs several times the time of the others. The float32 mean is quick, and
-# PyTorch, too, adds in blocks, so it is as right as a float32 can be: its answer is a multiple of 8, and the mean
-# isn't. Convert in blocks that fit in the cache and add those in float64, and you give up some speed and no digits.
+# ### Rung 2: one call
+#
+# For the loop, Python made an object of every number. `data.mean()` adds the numbers where they lie, several at a time, in
+# float32.
+#
+# **Predict:** how many times as many bytes a second? (A guess for each rung; the picture at the end has them all.)
+
+# %%
+guess = None  # your factor
+
+
+# %% tags=["timing"]
+def in_float32(data):
+    return data.mean()
+
+
+ladder = climb(ladder, "NumPy, float32", in_float32, data, guess)
+ladder
+
+# %% [markdown]
+# Quick, and wrong in the eighth digit. NumPy adds in blocks, so it is as right as a float32 can be: its answer is a
+# multiple of 8, and the mean isn't.
+#
+# ### Rung 3: ask for float64
+#
+# PyTorch can be asked for a better sum: `tensor.mean(dtype=torch.float64)`. It is the same number of additions.
+
+# %%
+guess = None  # your factor
+
+
+# %% tags=["timing"]
+def in_float64(data):
+    return torch.from_numpy(data).mean(dtype=torch.float64)
+
+
+ladder = climb(ladder, "torch, float64", in_float64, data, guess)
+ladder
+
+# %% [markdown]
+# Right, and far slower: a step down. Why? PyTorch first makes a copy of all numbers in float64, 128 MB of it, and asks
+# the operating system for that memory. It comes in *pages* of a few thousand bytes, and each is found, wiped and entered
+# in a table when it is first touched. Make the copy twice: into new memory, and into memory that is there already.
+
+# %% tags=["timing"]
+tensor, spare = torch.from_numpy(data), torch.zeros(len(data), dtype=torch.float64)
+for name, copy in {"new memory": tensor.double, "memory that is there": lambda: spare.copy_(tensor)}.items():
+    print(f"a copy into {name}: {1000 * measure(copy, seconds=0.2).median:.0f} ms")
+
+# %% [markdown]
+# Converting takes little; the new memory takes the time. For a small array there is no such step, because the same
+# memory is given out again: a trap that a short test doesn't find.
+#
+# ### Rung 4: in blocks
+#
+# The same copy, 32,768 numbers at a time. A block in float64 takes 256 kB. Every block gets the memory of the one
+# before, which is there already, and still in the processor's cache.
+
+# %%
+guess = None  # your factor
+
+
+# %% tags=["timing"]
+def in_blocks(data):
+    return sum(float(block.double().sum()) for block in torch.from_numpy(data).split(2**15)) / len(data)
+
+
+ladder = climb(ladder, "float64 in blocks", in_blocks, data, guess)
+ladder
+
+# %% [markdown]
+# ### Rung 5: no copy at all
+#
+# A compiled loop can convert a number in a register and add it at once. `numba.njit` compiles a Python function when it
+# is first called. One thing holds it back: floats added in another order give another sum, so a compiler keeps to the
+# order written, and every addition waits for the one before. `fastmath={"reassoc"}` allows another order. Then the loop
+# keeps many running sums side by side, in the processor's **vector units**, and adds those up at the end.
+
+# %%
+guess = None  # your factor
+
+# %% tags=["timing"]
+from numba import njit
+
+
+@njit(nogil=True, fastmath={"reassoc"})
+def total_of(data):
+    total = 0.0
+    for number in data:
+        total += number
+    return total
+
+
+def compiled(data):
+    return total_of(data) / len(data)
+
+
+started = measure(compiled, data[:1000]).first_call
+ladder = climb(ladder, "a compiled loop", compiled, data, guess)
+print(f"{ladder}\ncompiling took {started:.1f} s")
+
+# %% [markdown]
+# ### Rung 6: all cores
+#
+# `course.mean` is such a loop on as many threads as PyTorch uses. Its chunks follow from the data alone, so the answer
+# is the same, to the last bit, on any number of threads.
+
+# %%
+guess = None  # your factor
+
+# %% tags=["timing"]
+ladder = climb(ladder, "course.mean, all cores", mean, data, guess)
+ladder
+
+# %% [markdown]
+# Where is the end? Every number must be read from memory once. `peak_reading` measures how many bytes a second the cores
+# of this machine can read when they do nothing else.
+
+# %% tags=["timing"]
+from course.timing import peak_reading
+
+limit = peak_reading()
+draw.ladder(ladder, limit, "reading from memory, on all cores")
+
+# %% [markdown]
+# Each step is as long as its gain; the dotted one leads back, and a ring is your guess. The additions cost nothing worth
+# mentioning: what counts is which bytes move, and how often. And the most accurate way is among the fastest.
 #
 # ## What moved, and who waited
 #
@@ -417,28 +552,36 @@ joined = map_reduce(make_and_add, add, recipe, cluster.executor, associative=Tru
 print(f"{joined.mean} is the mean of {joined.count:,} numbers; sent out: {recipe}")
 
 # %% [markdown]
-# The mean of 0 … 999,999 is 499999.5, from unequal slices, and no array crossed a connection. Who waited? Time both,
-# together with the mean in this process.
+# The mean of 0 … 999,999 is 499999.5, from unequal slices, and no array crossed a connection. Who waited? Put that on a
+# ladder, too: sixteen million numbers made here and sent in two slices, or made and added where the tasks are.
+#
+# **Predict:** how many times as fast as sending them is making them on the two tasks?
+
+# %%
+guess = None  # your factor
+
 
 # %% tags=["timing"]
-import time
+def made(first, last):
+    return np.arange(first, last, dtype=np.float32)
 
 
-def seconds_of(work):
-    started = time.perf_counter()
-    work()
-    return time.perf_counter() - started
+def sent():
+    return mean(made(0, 16_000_000), 2, cluster.executor)
 
 
-print(f"here, one process:     {1000 * seconds_of(lambda: mean(numbers)):6.1f} ms")
-sent = seconds_of(lambda: mean(numbers, 2, cluster.executor))
-print(f"slices sent to tasks:  {1000 * sent:6.1f} ms")
-born = seconds_of(lambda: map_reduce(make_and_add, add, recipe, cluster.executor))
-print(f"slices born on tasks:  {1000 * born:6.1f} ms")
+def born():
+    halves = [(0, 8_000_000), (8_000_000, 16_000_000)]
+    return map_reduce(lambda half: part_sum(made(*half)), add, halves, cluster.executor).mean
+
+
+messages = draw.Ladder("bytes").climb("made here and sent", data.nbytes / measure(sent).median)
+messages = messages.climb("made on the tasks", data.nbytes / measure(born).median, guess)
+draw.ladder(messages, limit, "reading from memory, on all cores")
 
 # %% [markdown]
-# For four million bytes the cluster loses: this process waits for the data to leave, for the slower of the two tasks,
-# and for the answers. Moving costs more than adding. The next chapter has work where almost nothing moves.
+# The lower rung waits until 64 MB have left and arrived, the upper one for a few messages of some bytes. Fewer and
+# smaller messages: on a cluster, look for that gain first. The next chapter has work where almost nothing moves.
 #
 # ## A task dies
 #
@@ -446,6 +589,9 @@ print(f"slices born on tasks:  {1000 * born:6.1f} ms")
 
 
 # %% tags=["nbval-check-output"]
+import time
+
+
 def slow_double(x):
     time.sleep(0.3)
     return get_worker().name, 2 * x
@@ -628,7 +774,7 @@ for name in ("task 1", "task 0", "scheduler"):
 # - Two means may be averaged only if they stand for equally many numbers. Send sums and sizes.
 # - A task has a name, `/job:local/task:1`; `cluster.at` sends work there and nowhere else. Started by hand, it has the
 #   same name, and nobody replaces it when it dies.
-# - Add float32 numbers in float64, block by block.
+# - Add float32 numbers in float64, block by block or in a register, never by a copy of them all.
 # - Sending data to a sum costs more than the sum. Send the recipe.
 #
 # ## Sources

@@ -359,6 +359,197 @@ for s in (0.01, 0.1):
 # With a tenth that can't be split, a thousand servers are ten times as fast as one. More servers than cores don't
 # help either: two cores can't do the work of three. And remember the price: ten times the speed is half a digit.
 #
+# ## How fast can it go?
+#
+# Two servers are worth a factor of two. What is one of them worth? This chapter began with a line of plain Python.
+# From there to the servers lead six rungs. Each throws darts at the same disc; each is faster than the one below.
+#
+# The lowest rung is that line. `climb` puts a version on the ladder: its name, and how many darts a second it throws.
+
+# %% tags=["timing"]
+from course import measure
+
+
+def one_by_one(darts):
+    throw = random.Random(5).random
+    return sum(throw() ** 2 + throw() ** 2 < 1 for _ in range(darts))
+
+
+def speed(way, darts):
+    return darts / measure(way, darts, seconds=0.1).median
+
+
+ladder = draw.Ladder("darts").climb("one by one in Python", speed(one_by_one, 100_000))
+ladder
+
+# %% [markdown]
+# ### Rung 2: whole arrays
+#
+# Python looks up what `+` means for every dart anew. NumPy looks it up once, for all darts of an array.
+#
+# **Predict:** how many times as many darts a second? (A guess for each rung; the picture at the end has them all.)
+
+# %%
+guess = None  # your factor
+
+
+# %% tags=["timing"]
+def two_arrays(darts):
+    generator = np.random.default_rng(5)
+    x, y = generator.random(darts), generator.random(darts)
+    return np.count_nonzero(x * x + y * y < 1)
+
+
+ladder = ladder.climb("two arrays in NumPy", speed(two_arrays, 2**22), guess)
+ladder
+
+# %% [markdown]
+# ### Rung 3: less to move
+#
+# Four million darts are two arrays of 32 MB, and their squares are two more. They don't fit in the processor's cache,
+# so every step sends them to memory and back. Two changes. A **block** of 16,384 darts at a time stays in the cache. And a
+# dart needs no 128 bits: 15 for each coordinate will do. So x and y are whole numbers below 2¹⁵, taken from the two
+# ends of 32 random bits. The dart hits the middle of its cell, (x + ½)² + (y + ½)² < 2³⁰, which for whole numbers is
+# x² + x + y² + y < 2³⁰.
+
+# %%
+guess = None  # your factor
+
+
+# %% tags=["timing"]
+def inside(bits):
+    x, y = bits >> 17, bits & 0x7FFF
+    return x * x + x + y * y + y < 2**30
+
+
+def in_blocks(darts, block=2**14):
+    stream, found = np.random.SFC64(5), 0
+    for _ in range(darts // block):
+        found += np.count_nonzero(inside(stream.random_raw(block // 2).view(np.uint32)))
+    return found
+
+
+ladder = ladder.climb("32 bits a dart, in blocks", speed(in_blocks, 2**22), guess)
+ladder
+
+# %% [markdown]
+# ### Rung 4: one loop, compiled
+#
+# NumPy still makes an array for every operation: for `bits >> 17`, for `x * x`, for the sum. A compiler can keep one
+# dart's numbers in the processor's registers from the first operation to the last. `numba.njit` compiles a Python
+# function when it is first called. With it goes a random number generator that is a few operations short:
+# *xoshiro128+* keeps four words of 32 bits and stirs them by xor and shift. (numba computes in 64 bits unless told;
+# `uint32` cuts.)
+
+# %%
+guess = None  # your factor
+
+# %% tags=["timing"]
+from numba import njit, uint32
+
+hit = njit(inside)
+
+
+@njit
+def one_stream(state, darts):
+    a, b, c, d = state
+    found = 0
+    for _ in range(darts):
+        found += hit(uint32(a + d))
+        c, d, t = c ^ a, d ^ b, uint32(b << 9)
+        a, b, c, d = a ^ d, b ^ c, c ^ t, uint32(d << 11 | d >> 21)
+    return found
+
+
+def compiled(darts):
+    return one_stream(np.random.SeedSequence(5).generate_state(4), darts)
+
+
+timing = measure(compiled, 2**22, seconds=0.1)
+ladder = ladder.climb("a compiled loop", 2**22 / timing.median, guess)
+print(f"{ladder}\ncompiling took {timing.first_call - timing.median:.1f} s")
+
+# %% [markdown]
+# A small step, if any. The loop has a chain in it: no word can be made before the one before is done, so most of the
+# processor waits.
+#
+# ### Rung 5: 128 streams side by side
+#
+# A processor has **vector units**: one instruction adds eight or sixteen pairs of numbers, if none of the pairs needs
+# another's result. One stream can't use that. A hundred and twenty-eight streams can, each with a state of its own: the
+# inner loop goes over lanes, and no lane needs another. It is the same arithmetic, in another order. (The copies tell
+# the compiler that the four rows don't overlap.)
+
+# %%
+guess = None  # your factor
+
+
+# %% tags=["timing"]
+@njit(nogil=True)
+def many_streams(state, darts):
+    a, b, c, d = state[0].copy(), state[1].copy(), state[2].copy(), state[3].copy()
+    found = np.zeros(128, np.uint32)
+    for _ in range(darts // 128):
+        for k in range(128):
+            ak, bk, ck, dk = a[k], b[k], c[k], d[k]
+            found[k] += hit(uint32(ak + dk))
+            ck, dk = ck ^ ak, dk ^ bk
+            a[k], b[k], c[k], d[k] = ak ^ dk, bk ^ ck, ck ^ bk << 9, dk << 11 | dk >> 21
+    return found.sum()
+
+
+def in_lanes(darts):
+    return many_streams(np.random.SeedSequence(5).generate_state(4 * 128).reshape(4, 128), darts)
+
+
+timing = measure(in_lanes, 2**26, seconds=0.1)
+ladder = ladder.climb("128 streams in lanes", 2**26 / timing.median, guess)
+print(f"{ladder}\ncompiling took {timing.first_call - timing.median:.1f} s")
+
+# %% [markdown]
+# ### Rung 6: two servers
+#
+# `estimate_pi` does the same, and seeds every block of 65,536 darts for itself, so that dart i is dart i wherever it is
+# thrown. Give it the cluster.
+
+# %%
+guess = None  # your factor
+
+
+# %% tags=["timing"]
+def on_servers(darts):
+    return estimate_pi(darts, seed=5, executor=cluster.executor).inside
+
+
+ladder = ladder.climb("estimate_pi, two servers", speed(on_servers, 2**30), guess)
+ladder
+
+# %% [markdown]
+# Fast, but right? Each rung throws darts of its own, so the six differ. Each must be as far from pi as chance allows,
+# and no further.
+
+# %% tags=["nbval-check-output"]
+for way in (one_by_one, two_arrays, in_blocks, compiled, in_lanes, on_servers):
+    value = 4 * int(way(2**20)) / 2**20
+    print(f"{way.__name__:<11} {value:.5f}, {abs(value - np.pi) / (1.642 / sqrt(2**20)):.1f} standard errors off")
+
+# %% [markdown]
+# And where is the end? Suppose random numbers were free. A dart would still cost ten operations on words of 32 bits:
+# two take x and y from the bits, seven work out x² + x + y² + y and compare it, one counts. How many such operations can
+# all cores of this machine do a second? `peak_operations` measures it, with a loop that does nothing else.
+
+# %% tags=["timing"]
+from course.timing import peak_operations
+
+limit = peak_operations(bits=32) / 10
+draw.ladder(ladder, limit, "10 operations a dart, on all cores")
+
+# %% [markdown]
+# Each step is as long as its gain; a ring is your guess. From the first rung to the last nothing became cleverer about
+# pi. The error of n darts is what it was. What changed is what a dart costs: a look-up of `+`, then a trip to memory,
+# then a place in a queue, and at last a sixteenth of an instruction. And the price hasn't changed either: a thousand
+# times the darts is a digit and a half.
+#
 # ## Better darts instead of more
 #
 # Chance leaves gaps and makes clumps. Darts that are spread evenly measure an area better. *Stratified* darts: one in

@@ -91,11 +91,11 @@ def turned(height: int, width: int) -> bool:
 
 def pack(cells: np.ndarray, wrap: bool, threads: int = 1) -> np.ndarray:
     """Return the words, `uint64` (⌈H / 64⌉, W), of `cells`, `uint8` (H, W); a cell above 1 is a ValueError."""
-    from course.life import kernels
+    from course.life import kernels, lane_kernels
 
     height, width = cells.shape
     words, tickets = np.empty((-(-height // 64), width), np.uint64), kernels.new_tickets()
-    compiled.together(threads, kernels.pack, cells, words, wrap, tickets)
+    compiled.together(threads, lane_kernels.pack, cells, words, wrap, tickets)
     if tickets[kernels.WRONG]:
         check_board(torch.from_numpy(cells), "run(board=…)")
     return words
@@ -103,10 +103,10 @@ def pack(cells: np.ndarray, wrap: bool, threads: int = 1) -> np.ndarray:
 
 def unpack(words: np.ndarray, height: int, threads: int = 1) -> np.ndarray:
     """Return the cells, `uint8` (H, W), that are in `words`."""
-    from course.life import kernels
+    from course.life import kernels, lane_kernels
 
     cells = np.empty((height, words.shape[1]), np.uint8)
-    compiled.together(threads, kernels.unpack, words, cells, kernels.new_tickets())
+    compiled.together(threads, lane_kernels.unpack, words, cells, kernels.new_tickets())
     return cells
 
 

@@ -41,7 +41,7 @@ class Target:
     most: float | None = None
 
     def __str__(self):
-        bound = f"≥ {self.least:.3g}" if self.least is not None else f"≤ {self.most:.3g}"
+        bound = f"≥ {self.least:.4g}" if self.least is not None else f"≤ {self.most:.4g}"
         return f"{bound} of {self.beside}" if self.beside else bound
 
 

@@ -110,7 +110,7 @@ int main(int count, char **words)
     double least = 1e9;
     for (unsigned i = 0; i < 5 * sizeof SHAPES / sizeof *SHAPES; i++) {
         Shape tried = SHAPES[i / 5];
-        if (tried.k > R) continue; /* a margin is no wider than a lane */
+        if (tried.k > R || (tried.k == 1 && R >= 4)) continue; /* a margin is no wider than a lane */
         memcpy(board, first, R * W * 8);
         double began = now();
         run(board, other, R, W, generations < 96 ? generations : 96, tried);

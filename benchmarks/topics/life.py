@@ -62,7 +62,7 @@ class _Board:
         title = f"Life, {self.side}² cells, {self.generations} generations" + (
             "" if threads == 1 else f", {threads} threads"
         )
-        rounds = 3 if quick else 9
+        rounds = 5 if quick else 9
         everyone = (*ours, *peers, limit)
         return Contest(title, "Gcell/s", everyone, "more", threads, rounds, tuple(targets), self._right)
 

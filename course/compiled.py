@@ -5,7 +5,6 @@ function, after `available()` said yes; so `import course` stays light, and wher
 next best way.
 """
 
-import logging
 import os
 import sys
 import threading
@@ -14,8 +13,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from typing import Any
-
-import torch
 
 from course.signals import held_back
 
@@ -28,7 +25,7 @@ def available() -> bool:
     try:
         with held_back():
             import numba
-        if numba.config.DISABLE_JIT:
+        if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
             raise ImportError("NUMBA_DISABLE_JIT is set")
     except ImportError as error:
         warnings.warn(f"numba can't be used ({error}): slower ways are taken. `pip install numba`", stacklevel=2)
@@ -70,14 +67,13 @@ def kernel_address(signature: Any) -> Callable[[Callable], int]:
 _FOR_EVER: list[Any] = []
 
 
-@cache
 def usable(whose: str, first_call: Callable[[], object]) -> bool:
-    """Return whether `first_call`, which calls all kernels of one file, comes to its end; a warning says if it doesn't.
+    """Return whether `first_call`, which calls all kernels that are needed, comes to its end; a warning says if not.
 
-    Where they must be compiled, which takes seconds, a line on stderr says so; in a notebook the cell's output stays as
-    it is, and the line goes to the log.
+    Where they must be compiled, which takes seconds, a line on stderr says so.
     """
-    timer = threading.Timer(COMPILING_IS_TOLD, _tell, [whose])
+    line = f"compiling {whose} kernels for this processor, once: some seconds"
+    timer = threading.Timer(COMPILING_IS_TOLD, print, [line], {"file": sys.stderr})
     timer.daemon = True
     timer.start()
     try:
@@ -96,19 +92,13 @@ def usable(whose: str, first_call: Callable[[], object]) -> bool:
     return True
 
 
-def _tell(whose):
-    line = f"compiling {whose} kernels for this processor, once: some seconds"
-    if "ipykernel" in sys.modules:
-        logging.getLogger("course").info(line)
-    else:
-        print(line, file=sys.stderr)
-
-
 def threads() -> int:
     """Return how many threads a kernel may use: as many as torch does, and no more than there are cores for it.
 
     In the tasks of a cluster that is one.
     """
+    import torch
+
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return max(1, min(torch.get_num_threads(), cores, int(os.environ.get("NUMBA_NUM_THREADS", cores))))
 

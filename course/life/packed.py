@@ -5,6 +5,7 @@ engine of plain PyTorch gives the same cells; a board on a CUDA GPU has an engin
 """
 
 import sys
+from functools import cache, partial
 
 import numpy as np
 import psutil
@@ -16,7 +17,7 @@ from course.life.packed_gpu import packed_gpu
 from course.life.packed_torch import packed_torch
 from course.life.rule import Rule
 
-CACHE = 700_000  # bytes of one core's cache for the two buffers of a tile
+CACHE = 1_250_000  # bytes of one core's cache for the two buffers of a tile
 LONGEST = 1 << 28  # words advanced in one call of a kernel, some 0.1 s: an interrupt waits for its end
 WORTH_A_THREAD = 1 << 20  # words advanced in the time of ten starts of a thread
 
@@ -29,13 +30,13 @@ def packed(board: torch.Tensor, generations: int, rule: Rule, wrap: bool) -> tor
     if on_gpu(board):
         check_board(board, "run(board=…)")
         return packed_gpu(board, generations, rule, wrap)
-    if not ready():
+    turn = turned(*board.shape)  # Life doesn't know rows from columns
+    if not ready(rule, board.shape[turn] <= 64):
         check_board(board, "run(board=…)")
         return packed_torch(board, generations, rule, wrap)
     check_memory(board.numel())
     cells = board.numpy(force=True)
-    turn = turned(*cells.shape)
-    cells = np.ascontiguousarray(cells.T if turn else cells)  # Life doesn't know rows from columns
+    cells = np.ascontiguousarray(cells.T if turn else cells)
     threads = workers(cells.shape, generations)
     try:
         words = pack(cells, wrap, threads)
@@ -62,14 +63,18 @@ def check_memory(cells: int) -> None:
         )
 
 
-def ready() -> bool:
-    """Return whether the kernels can be used; the first time they are compiled, or read from the disk."""
-    return compiled.available() and compiled.usable("Life's", _first_call)
+@cache
+def ready(rule: Rule, flat: bool) -> bool:
+    """Return whether the kernels of `rule` can be used; the first time they are compiled, or read from the disk.
+
+    `flat`: the one for boards of a single word row, instead of the one for all others.
+    """
+    return compiled.available() and compiled.usable("Life's", partial(_first_call, rule, 3 if flat else 65))
 
 
-def _first_call():
-    words = pack(np.zeros((3, 3), np.uint8), True)
-    unpack(run_words(words, 3, 1, Rule.parse("B3/S23"), True), 3)
+def _first_call(rule, height):
+    words = pack(np.zeros((height, 3), np.uint8), True)
+    unpack(run_words(words, height, 1, rule, True), height)
 
 
 def loaded() -> bool:
@@ -85,8 +90,8 @@ def workers(shape: tuple[int, ...], generations: int) -> int:
 
 
 def turned(height: int, width: int) -> bool:
-    """Return whether the columns of a board become the rows of words: where that saves a tenth of all words."""
-    return 0.9 * (-(-height // 64) + 2) * (width + 2) > (-(-width // 64) + 2) * (height + 2)
+    """Return whether the columns of a board become the rows of words: where that saves a third, for turning costs."""
+    return 2 * -(-height // 64) * width > 3 * -(-width // 64) * height
 
 
 def pack(cells: np.ndarray, wrap: bool, threads: int = 1) -> np.ndarray:
@@ -120,7 +125,7 @@ def run_words(words: np.ndarray, height: int, generations: int, rule: Rule, wrap
     other = np.empty_like(words)
     while generations:
         now = min(generations, max(1, LONGEST // words.size))
-        k, *tile = tiling(*words.shape, now, threads)
+        k, *tile = tiling(len(words), words.shape[1], now, threads)
         tickets = kernels.new_tickets()
         compiled.together(threads, kernels.advance, *rules, words, other, height, wrap, now, k, *tile, tickets)
         if -(-now // k) % 2:

@@ -62,7 +62,7 @@ class Coordinator:
         What the worker had pushed and not seen applied is void: it computes it anew.
         """
         self.admit(worker, session)
-        with self.slots.deciding():
+        with self.slots.changed:
             slot = self.slots.occupy(ReplySlot(worker, session, attempt, into))
             self.rule.withdraw(worker)
             self._parts.pop(worker, None)
@@ -79,7 +79,7 @@ class Coordinator:
 
     def attach_followers(self, links: list) -> None:
         """Send the log to the other shards from now on: `links` have a `send_entry(entry)`, one for each of them."""
-        with self.slots.deciding():
+        with self.slots.changed:
             self.links = links
             self._start_if_complete()
 
@@ -91,7 +91,7 @@ class Coordinator:
         `acknowledged`: how many pushes of its session the worker knows were applied or dropped.
         """
         refused = refusal(self.store, slot, gradients)
-        with self.slots.deciding():
+        with self.slots.changed:
             self._table.note_reported(slot.session, sequence, acknowledged)
             if slot.replaced or self.slots.ended:
                 return
@@ -114,14 +114,14 @@ class Coordinator:
 
     def staged(self, link: int, push: PushId) -> None:
         """Note that the shard behind `links[link]` has its part of the push with this `PushId`."""
-        with self.slots.deciding():
+        with self.slots.changed:
             self._staged[link, push.worker] = push
             if not self.slots.ended:
                 self._offer_if_complete(push.worker)
 
     def leave(self, slot: ReplySlot, reason: str, silent: bool = False) -> None:
         """Count the slot's worker out, unless it has come again; an update that waits for it alone is made."""
-        with self.slots.deciding():
+        with self.slots.changed:
             if not self.slots.release(slot) or self.slots.ended:
                 return
             self._live.discard(slot.worker)

@@ -60,7 +60,7 @@ class Follower:
 
     def follow(self, entry: Entry) -> None:
         """Do what one `Entry` of shard 0's log says; raises ValueError when the state here can't be shard 0's."""
-        with self.slots.deciding():
+        with self.slots.changed:
             if entry.used:
                 gradients = [self._part(push) for push in entry.used]
                 if not self._applied(mean_of(gradients)):

@@ -1,8 +1,7 @@
 """Where a shard puts its answers to workers: a reply slot for each worker, one lock, one way to wake threads."""
 
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -10,9 +9,6 @@ import torch
 from course.deadlines import WIRE_HEARTBEAT_EVERY
 from course.training.server.store import ParameterServer
 from course.training.server.update_log import Entry, PushId
-
-#: Sends the answer that lies in a slot: (its version, the slot's `taken`).
-Send = Callable[[int, int], None]
 
 
 class ReplySlot:
@@ -29,11 +25,6 @@ class ReplySlot:
         self.answered: int | None = None
         self.version = -1
         self.taken, self.joined, self.replaced = 0, False, False
-        # Set after the first answer where answers are short: then the thread that has decided sends all of them. To
-        # wake a thread for each would cost more than the sending.
-        self.send: Send | None = None
-        self.sending, self.sent = False, False  # another thread does it; it has done so
-        self.failed: Exception | None = None  # what that raised
 
     @property
     def connection(self) -> PushId:
@@ -49,23 +40,6 @@ class ReplySlots:
         #: None while training goes on; then {"why": …, "text": …, …}
         self.ended: dict[str, Any] | None = None
         self._slots: dict[int, ReplySlot] = {}  # by worker
-
-    @contextmanager
-    def deciding(self) -> Iterator[None]:
-        """Within the `with`, hold the lock; then send what was answered meanwhile and is short, without it."""
-        with self.changed:
-            yield
-            ready = [one for one in self._slots.values() if one.send and one.answered is not None and not one.sending]
-            if self.ended or not ready:
-                return
-            for slot in ready:
-                slot.sending = True
-        for slot in ready:
-            _send(slot)
-        with self.changed:
-            for slot in ready:
-                slot.sending, slot.sent = False, True
-            self.changed.notify_all()
 
     def check(self, worker: int) -> None:
         """Raise ValueError for a number that no worker of this training has."""
@@ -117,42 +91,33 @@ class ReplySlots:
             if slot is not None and slot.joined and slot.session == push.session:
                 slot.taken = taken(slot.session) if taken else 0
                 slot.answered = store.pull(slot.into).version
-                if slot.send is None:
-                    self.changed.notify_all()  # costs nothing where no thread waits
+        self.changed.notify_all()  # costs nothing where no thread waits
 
     def wait(self, slot: ReplySlot, send_heartbeat: Callable[[], None]) -> int | None:
         """Return the version of the slot's next answer; None when training is over. Call without the lock.
 
-        Where the slot says `sent`, another thread has sent it; what that raised is raised here. `send_heartbeat` is
-        called every 0.5 s. Raises ConnectionError when the worker has another connection, or must.
+        `send_heartbeat` is called every 0.5 s. Raises ConnectionError when the worker has another connection, or must.
         """
         while not self._is_decided(slot):
             send_heartbeat()
-        if slot.failed:
-            raise slot.failed
         if slot.replaced:
             raise ConnectionError("the worker has come by another connection, or lost another shard.")
-        if slot.sent:
-            return slot.version
         if self.ended or slot.answered is None:
             return None
         slot.version, slot.answered = slot.answered, None
         return slot.version
 
     def _is_decided(self, slot):
-        if slot.sent or (slot.answered is not None and slot.send is None):
+        if slot.answered is not None:
             return True  # an answer does not go away: no lock for the common case
         if not self.changed.acquire(timeout=WIRE_HEARTBEAT_EVERY):
             return False  # an update or a snapshot of a large model holds the lock: say meanwhile that all is well
         try:
-            return self.changed.wait_for(lambda: self._is_over(slot), WIRE_HEARTBEAT_EVERY)
+            return self.changed.wait_for(
+                lambda: slot.answered is not None or self.ended or slot.replaced, WIRE_HEARTBEAT_EVERY
+            )
         finally:
             self.changed.release()
-
-    def _is_over(self, slot):
-        if slot.sending:  # by another thread: this one leaves the connection alone
-            return False
-        return slot.sent or self.ended or slot.replaced or (slot.answered is not None and slot.send is None)
 
     def end(self, why: str, text: str = "", **more: Any) -> bool:
         """End the training; the first reason is kept. Return whether this was it. Needs the lock."""
@@ -161,11 +126,3 @@ class ReplySlots:
         self.ended = {"why": why, "text": text, **more}
         self.changed.notify_all()
         return True
-
-
-def _send(slot):
-    try:
-        slot.send(slot.answered, slot.taken)
-    except (OSError, ValueError) as error:  # its own thread is told, and ends
-        slot.failed = error
-    slot.version, slot.answered = slot.answered, None

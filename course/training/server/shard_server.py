@@ -167,9 +167,7 @@ class ShardServer:
     def _serve_steps(self, channel, slot):
         """Answer the worker's pushes until the end; return why its connection ended."""
         while (version := self.shard.slots.wait(slot, partial(channel.send, "BEAT"))) is not None:
-            if not slot.sent:
-                channel.send_answer(version, slot.taken)
-            slot.send, slot.sent = channel.send_answer if channel.is_short else None, False
+            channel.send_tensors("PARM", version, sequence=slot.taken)
             frame = channel.receive(HANDSHAKE_LIMIT)
             if frame.kind == "BYE!":  # another shard told it that training is over; this one hears why in a moment
                 return "sent home by another shard"

@@ -26,7 +26,6 @@ from course.training.transport.shared_memory import Halves
 PROTOCOL = 5  # both sides name it at the handshake
 _HEADER = struct.Struct("<4sIQdQ")  # the length's upper bits are the upper 16 of the whole number's place
 _PIECE = 1 << 20  # bytes sent at a time: each has the whole patience, and no other thread waits long for its turn
-_RECORD = 1 << 14  # bytes of a record of TLS
 _LOW, _NUMBER = (1 << 32) - 1, (1 << 48) - 1
 _TENSORS = ("PUSH", "PARM")
 TEXT_LIMIT = 1 << 26  # bytes; the longest text of a known peer is a batch of step records, or a snapshot's piece
@@ -139,15 +138,6 @@ class Channel:
         self._out[: _HEADER.size] = _header(kind, self._tensor_bytes, number, value, sequence)
         with self._in_use:
             self._send(self._out)
-
-    def send_answer(self, version: int, taken: int) -> None:
-        """Send the parameters in `.sending`: of `version`, with the number of the last push that they answer."""
-        self.send_tensors("PARM", version, sequence=taken)
-
-    @property
-    def is_short(self) -> bool:
-        """Whether a frame of the agreed tensors fits into one record of TLS, and into any connection's buffers."""
-        return len(self._out) <= _RECORD
 
     def beat(self) -> None:
         """Send a heartbeat, from any thread; nothing where the connection is in use, or was a moment ago."""

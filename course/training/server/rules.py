@@ -116,11 +116,12 @@ def mean_of(gradients: list[dict[str, torch.Tensor]]) -> dict[str, torch.Tensor]
     first, *others = gradients
     if not others:
         return first
-    total = {name: value.clone() for name, value in first.items()}
+    second, *others = others
+    total = {name: value + second[name] for name, value in first.items()}  # new tensors: the pushes stay as they are
     for more in others:
         for name, value in more.items():
             total[name] += value
-    return {name: value / len(gradients) for name, value in total.items()}
+    return {name: value.div_(len(gradients)) for name, value in total.items()}
 
 
 def make_rule(settings: TrainingSettings, store: Any) -> Asynchronous | Synchronous:

@@ -34,7 +34,7 @@ def test_a_recorded_trace_is_valid_and_reads_back_with_every_sort_of_row(tmp_pat
     }
     validate(again.document())
     text = (tmp_path / "mine.json").read_text()
-    assert text.count("\n    {") == 4 + 1 + 5 + 4  # a row a line
+    assert text.count("\n    {") == 4 + 1 + 5 + 5  # a row a line
 
 
 def test_on_a_gpu_both_ways_both_memories_and_three_number_formats_are_recorded(tmp_path, monkeypatch):

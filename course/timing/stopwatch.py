@@ -94,8 +94,13 @@ def measure(
         watch(0.0)
         count = torch.get_num_threads()
         timer = Timer("fn(*args)", timer=clock, globals={"fn": fn, "args": args}, num_threads=count)
-        # a later call is rarely slower than the first, so one round of this many seconds mostly holds at_least repeats
-        enough = max(seconds, (at_least - 0.5) * first_call)
+        usual = first_call
+        if first_call > seconds:  # it may have compiled: the second says how long a call is
+            start = clock()
+            fn(*args)
+            usual = min(first_call, clock() - start)
+        # a later call is rarely slower, so one round of this many seconds mostly holds at_least repeats
+        enough = max(seconds, (at_least - 0.5) * usual)
         report = _reporter(watch, enough)
         times: list[float] = []
         while len(times) < at_least:

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from itertools import pairwise
 
 import numpy as np
@@ -26,9 +26,11 @@ def float32_sum(values: np.ndarray, threads: int = 1) -> float:
     if len(values) < _THREADED or threads == 1:
         add_up(values, sums)
     else:
-        ends = [len(sums) * thread // threads for thread in range(threads + 1)]
-        with ThreadPoolExecutor(threads) as pool:
-            list(pool.map(lambda ends: add_up(values[ends[0] * CHUNK :], sums[slice(*ends)]), pairwise(ends)))
+        pieces = 4 * threads  # a thread that starts late finds fewer left
+        ends = [len(sums) * piece // pieces for piece in range(pieces + 1)]
+        left = list(pairwise(ends))
+        compiled.together(threads, _add_up_pieces, left, add_up, values, sums)
+        _add_up_pieces(left, add_up, values, sums)  # what a thread had no memory for
     with np.errstate(invalid="ignore"):  # inf - inf is nan, as inside a chunk
         return float(sums.sum())
 
@@ -50,6 +52,18 @@ def slow_chunk_sums(values: np.ndarray, sums: np.ndarray) -> None:
             part = values[chunk * CHUNK : (chunk + 1) * CHUNK].astype(np.float64)
             rows = np.concatenate([part, np.zeros(-len(part) % LANES)]).reshape(-1, LANES)
             sums[chunk] = np.add.accumulate(rows.sum(axis=0, initial=0.0))[-1]  # row by row; then from lane 0 on
+
+
+def _add_up_pieces(left, add_up, values, sums):
+    """Take pieces, pairs of chunks' numbers, until none is `left`."""
+    with suppress(IndexError):  # another thread may have taken the last one
+        while True:
+            first, last = left.pop()
+            try:
+                add_up(values[first * CHUNK :], sums[first:last])
+            except MemoryError:
+                left.append((first, last))
+                raise
 
 
 def _add_up():

@@ -485,8 +485,8 @@ from numba import njit
 @njit(nogil=True, fastmath={"reassoc"})
 def total_of(data):
     total = 0.0
-    for number in data:
-        total += number
+    for i in range(len(data)):
+        total += data[i]
     return total
 
 

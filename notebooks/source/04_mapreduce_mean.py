@@ -522,8 +522,9 @@ limit = peak_reading()
 draw.ladder(ladder, limit, "reading from memory, on all cores")
 
 # %% [markdown]
-# Each step is as long as its gain; the dotted one leads back, and a ring is your guess. The additions cost nothing worth
-# mentioning: what counts is which bytes move, and how often. And the most accurate way is among the fastest.
+# Each step is as long as its gain; the dotted one leads back, and a ring is your guess. Where one core already reads
+# nearly all that memory gives, a second adds little: both wait for the same memory. The additions cost nothing worth
+# mentioning. What counts is which bytes move, and how often. And the most accurate way is among the fastest.
 #
 # ## What moved, and who waited
 #

@@ -1,8 +1,8 @@
 """The sum of float32 numbers in float64: one answer, to the last bit, however it is worked out."""
 
 import math
-import threading
 import sys
+import threading
 
 import numpy as np
 import pytest

@@ -560,8 +560,8 @@ draw.scale(rates, "Servers break first, a ring later, a tree bends", f"simulated
 #   60.
 #
 # So libraries choose by size: NCCL has rings for large gradients, and trees for many ranks. What the simulation leaves
-# out: networks slower than this machine's memory, workers that fail, and caches. With 16 workers on those two cores
-# the machine really took twice as long as simulated, since their data didn't fit into its caches any more.
+# out: networks slower than this machine's memory, and workers that fail. Nor does it know how far it holds: with 16
+# workers on those two cores, the machine took one and a half to two times as long as simulated.
 
 # %% [markdown]
 # ## Exercises
@@ -682,6 +682,8 @@ check(ring_bytes)
 #   Model](https://doi.org/10.1145/215399.215427), 1995: a message's overhead and a byte's gap, the simulation's costs.
 # - P. Goyal and others, [Accurate, Large Minibatch SGD](https://arxiv.org/abs/1706.02677), 2017: what a larger batch
 #   asks of the learning rate.
+# - S. Jeaugey, [Massively Scale Your Deep Learning Training with NCCL
+#   2.4](https://developer.nvidia.com/blog/massively-scale-deep-learning-training-nccl-2-4/), 2019: trees beside rings.
 # - S. Li and others, [PyTorch Distributed](https://arxiv.org/abs/2006.15704), 2020.
 # - The classic TensorFlow 1 program that trains these digits on one parameter server and several workers:
 #   [ischlag/distributed-tensorflow-example](https://github.com/ischlag/distributed-tensorflow-example).

@@ -21,7 +21,7 @@ TOPICS = sorted(path.stem for path in (Path(__file__).parent / "topics").glob("[
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("topics", nargs=-1, metavar="[TOPIC]…", type=click.Choice(TOPICS))
-@click.option("--quick", is_flag=True, help="Smaller sizes and fewer rounds: all topics in three minutes.")
+@click.option("--quick", is_flag=True, help="Smaller sizes and fewer rounds: all topics in six minutes.")
 @click.option("--peers", is_flag=True, help="First install what we are compared with into build/peers.")
 @click.option("--against", type=click.Path(path_type=Path), metavar="FILE", help="Say what got slower since this JSON.")
 @click.option(

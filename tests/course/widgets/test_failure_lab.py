@@ -56,10 +56,11 @@ def test_an_undisturbed_training_has_three_lanes_and_says_that_nobody_was_hit(la
 
 def test_a_plan_kills_a_worker_and_the_others_go_on(lab):
     lab.plan = [(0.2, "kill", WORKER)]
-    lab.seconds = 2.5
+    lab.seconds = 4
     lab.wait()
     assert events(lab)[:2] == ["killed", "worker lost"]
-    after = lab.result.history[lab.result.history["applied"] > 1.5]
+    lost = next(event for event in lab.result.events if event.what == "worker lost")
+    after = lab.result.history[lab.result.history["applied"] > lost.seconds]
     assert {0, 2} <= set(after["worker"].tolist())
     assert "worker 1 killed" in lab.static().alt and "noticed after" in lab.static().alt
 

@@ -13,7 +13,7 @@ INSTALL = @command -v "$(PYTHON)" >/dev/null 2>&1 || { \
 	echo "There is no $(PYTHON) here. Install Python 3.11 or newer, or name yours: make lab PYTHON=python3.12"; exit 1; }; \
 	"$(PYTHON)" install.py $(CHOSEN) $(if $(TORCH),--torch "$(TORCH)") $(if $(CUDA),--cuda)
 
-.PHONY: help lab test explore mutants faults crowd attacks bench notebooks labs architecture picture publish env clean
+.PHONY: help lab test explore mutants faults crowd serving distance storm sites containers binder attacks bench notebooks labs architecture picture publish env clean
 
 help:  ## these lines
 	@sed -n 's/^\([a-z]*\):.*## /\1|/p' Makefile | awk -F'|' '{ printf "make %-10s %s\n", $$1, $$2 }'
@@ -44,6 +44,30 @@ faults:  ## set up, then break trainings in two hundred ways, each drawn from it
 crowd:  ## set up, then train on 32 workers that share this machine's cores; 2.2 GB of memory (COUNT=16: fewer)
 	$(INSTALL) --test
 	@$(VENV) -m tests.slow.crowd --workers $(or $(COUNT),32)
+
+serving:  ## set up, then serve under load: 50 changes of version, 10 killed workers, 10,000 odd requests (MINUTES=10: a soak too)
+	$(INSTALL) --test
+	@$(VENV) -m tests.slow.serving $(if $(MINUTES),--minutes $(MINUTES))
+
+distance:  ## set up, then train over lines of 0 to 100 ms, each design, on one host and between two; none quicker than its way
+	$(INSTALL) --test
+	@$(VENV) -m tests.slow.distance
+
+storm:  ## set up, then break a real Slurm at random under a training; walltimes end, clients are killed (COUNT=5 SEED=2; 8 minutes)
+	$(INSTALL) --test
+	@$(VENV) -m tests.slow.deploy --count $(or $(COUNT),20) --seed $(or $(SEED),1)
+
+sites:  ## set up, then deploy on Slurms as other sites have them, one with accounts if slurmdbd and MariaDB are there (10 minutes)
+	$(INSTALL) --test
+	@$(VENV) -m pytest -p no:cacheprovider tests/slow/deploy/sites.py tests/slow/deploy/accounts.py
+
+containers:  ## set up, then build the three images with buildah and run what compose.yaml starts (root; 15 minutes, 10 GB)
+	$(INSTALL) --test
+	@$(VENV) -m tests.slow.containers
+
+binder:  ## set up, then launch as Binder does: environment, postBuild, chapters in Chromium behind a hub's proxy (5 minutes)
+	$(INSTALL) --test
+	@$(VENV) -m tests.slow.binder
 
 attacks:  ## set up, then mark every hostile submission and every honest one (10 minutes; ONLY="fork bomb"; PEERS=1)
 	$(INSTALL) --test

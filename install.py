@@ -24,6 +24,7 @@ NEWEST = (3, 14)  # the newest for which torch 2.13 has wheels
 STATE = "course-setup.json"  # in .venv: "working" while it changes, "sound" when it can be added to, "ready" when done
 MEGABYTES = {"cpu": 3000, "cuda": 10000, "more": 500}  # .venv took 1,725 MB with the CPU build, tests included
 WAIT_FOR_ANOTHER_RUN = 3600  # seconds
+LEARNERS = ["serving", "tuning"]  # the extras that chapters need
 
 
 class Stop(Exception):
@@ -41,7 +42,7 @@ def main(arguments=None):
     try:
         if not supported(sys.version_info):
             return hand_over(sys.argv[1:] if arguments is None else arguments, options.chosen)
-        set_up(HERE, ["test"] if options.test else [], options.cuda, options.chosen, options.torch)
+        set_up(HERE, LEARNERS + ["test"] * options.test, options.cuda, options.chosen, options.torch)
         return 0
     except Stop as problem:
         say(f"Stopped: {problem}")

@@ -10,18 +10,19 @@ from pathlib import Path
 
 import click
 
-from benchmarks import machine, peers_environment, report
+from benchmarks import machine, peers_environment, report, whole_file
 from benchmarks.against import compared
-from benchmarks.contest import held
+from benchmarks.contest import LEFT_OUT, held
 from benchmarks.page import page
 from benchmarks.places import ROOT, Places
+from course.signals import held_back
 
 TOPICS = sorted(path.stem for path in (Path(__file__).parent / "topics").glob("[a-z]*.py"))
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("topics", nargs=-1, metavar="[TOPIC]…", type=click.Choice(TOPICS))
-@click.option("--quick", is_flag=True, help="Smaller sizes and fewer rounds: all topics in six minutes.")
+@click.option("--quick", is_flag=True, help="Smaller sizes and fewer rounds: all topics in three to four minutes.")
 @click.option("--peers", is_flag=True, help="First install what we are compared with into build/peers.")
 @click.option("--against", type=click.Path(path_type=Path), metavar="FILE", help="Say what got slower since this JSON.")
 @click.option(
@@ -35,7 +36,8 @@ def main(topics, quick, peers, against, out):
     """Measure each TOPIC (all of them without one) beside its peers and its limit.
 
     Exit status: 0 when all was measured; 1 when something of ours got slower than in --against, beyond noise; 2 for a
-    wrong command line; 3 when one of ours gave no figure, or a wrong answer.
+    wrong command line; 3 when one of ours gave no figure, or a wrong answer; 130 when it was interrupted (Ctrl-C),
+    which leaves the files as they were.
     """
     before = None
     if against:
@@ -43,20 +45,35 @@ def main(topics, quick, peers, against, out):
             before = report.read(against)
         except report.NotAReport as problem:
             raise click.UsageError(str(problem)) from None
+        if before["quick"] != quick:
+            kind, remedy = ("a quick run", "add") if before["quick"] else ("a whole run", "leave out")
+            raise click.UsageError(
+                f"--against {against}: that was {kind}, of other sizes than this one: {remedy} --quick."
+            )
+    try:
+        sys.exit(_measured(topics or TOPICS, quick, peers, before, out))
+    except KeyboardInterrupt:
+        click.echo(f"\nInterrupted. {out} has no figures of this run.", err=True)
+        sys.exit(130)
+
+
+def _measured(topics, quick, peers, before, out):
+    """Measure, print and write; return the exit status."""
     if peers:
         peers_environment.install(click.echo)
     places = Places(out)
-    began, about, busy = time.monotonic(), machine.about(), [machine.busy()]
+    began, about, busy, before_it = time.monotonic(), machine.about(), [], machine.busy()
     for line in _head(about, quick):
         click.echo(line)
     results = []
-    for topic in topics or TOPICS:
+    for topic in topics:
         results += _topic(topic, quick, places)
-    busy.append(machine.busy())
-    told = {"version": 1, "quick": quick, "machine": about, "versions": _versions(results), "busy": busy}
+        after_it = machine.busy()
+        busy.append({"topic": topic, **after_it, "used": max(before_it["used"], after_it["used"])})
+        before_it = after_it
+    told = {"version": 2, "quick": quick, "machine": about, "versions": _versions(results), "busy": busy}
     told |= {"seconds": round(time.monotonic() - began, 1), "results": results}
-    status = _finish(told, before, out)
-    sys.exit(status)
+    return _finish(told, before, out)
 
 
 def _head(about, quick):
@@ -83,21 +100,22 @@ def _versions(results):
 
 
 def _finish(told, before, out):
-    for when, busy in zip(("start", "end"), told["busy"], strict=True):
-        if busy["used"] > machine.BUSY:
-            click.echo(f"WARNING: at the {when} others used {busy['used']:.0%} of the machine: the figures are rough")
-    report.write(out / "bench.json", told)
+    for line in report.warnings(told["busy"]):
+        click.echo(line)
     changes = compared(before, told) if before else []
+    drawn = page(told, changes)
+    with held_back():
+        report.write(out / "bench.json", told)
+        whole_file.write_text(out / "bench.html", drawn)
     for change in changes:
         if change.verdict != "as before":
             click.echo(str(change))
-    (out / "bench.html").write_text(page(told, changes), encoding="utf-8")
     click.echo(f"\n{told['seconds']:.0f} s. {out / 'bench.json'} and {out / 'bench.html'} have it all.")
     lost = [
         f"{result.title}: {one.name}: {one.problem}"
         for result in told["results"]
         for one in result.entries
-        if one.kind == "ours" and (one.problem or not one.figures)
+        if one.kind == "ours" and one.problem != LEFT_OUT and (one.problem or not one.figures)
     ]
     for line in lost:
         click.echo(f"OURS FAILED: {line}")

@@ -47,7 +47,7 @@ class Target:
 
 @dataclass(frozen=True)
 class Result:
-    """A contest's outcome. `better`: "more" or "less"."""
+    """A contest's outcome. `better`: "more" or "less". `starts`: how often each process was started for the rounds."""
 
     topic: str
     title: str
@@ -57,6 +57,7 @@ class Result:
     rounds: int
     entries: tuple[Entry, ...]
     targets: tuple[Target, ...] = ()
+    starts: int = 1
 
     def entry(self, name: str) -> Entry:
         """Return the entry called `name`, one without figures where there is none."""
@@ -76,6 +77,20 @@ class Result:
         best, other = self.best(name), self.best(beside)
         return Spread.of(rounds, best / other if best is not None and other else math.nan)
 
+    def starts_of(self, name: str, beside: str = "") -> list[list[tuple[float, float]]]:
+        """Return the pairs (figure of `name`, of `beside`) of each start, or of each round where all had one start.
+
+        Without `beside` its figure is 1. Rounds in which one is missing are left out, and starts without a round.
+        """
+        mine = self.entry(name).samples
+        other = self.entry(beside).samples if beside else (1.0,) * len(mine)
+        found: dict[int, list[tuple[float, float]]] = {}
+        for turn, (a, b) in enumerate(zip(mine, other, strict=False)):
+            unit = start_of(turn, self.rounds, self.starts) if self.starts > 1 else turn
+            if a is not None and b is not None:
+                found.setdefault(unit, []).append((a, b))
+        return list(found.values())
+
     def reference(self) -> Entry | None:
         """Return what all are compared with: the limit, or else the first peer, that has figures."""
         for kind in ("limit", "peer"):
@@ -93,6 +108,11 @@ class Result:
         if figure is None:
             return None
         return figure >= target.least if target.least is not None else figure <= target.most
+
+
+def start_of(turn: int, rounds: int, starts: int) -> int:
+    """Return in which of `starts` the round `turn` of `rounds` is: as even as it goes, one after the other."""
+    return turn * starts // rounds
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from html import escape
 
-from benchmarks import machine, report
+from benchmarks import report
 from benchmarks.figures import Result
 from course.draw import css, figure, picture
 
@@ -42,22 +42,21 @@ def page(told: dict, changes: list) -> str:
 
 
 def _head(told):
-    about, busy = told["machine"], told["busy"]
+    about = told["machine"]
     lines = [
         f"{about['processor']}, {about['cores']} cores, {about['vectors']}, {about['memory_gb']:g} GB",
         about["system"],
         f"{about['date']}, commit {about['commit'] or 'unknown'}, {told['seconds']:.0f} s",
-        f"load {busy[0]['load']:g} at the start and {busy[-1]['load']:g} at the end",
     ]
     if told["quick"]:
         lines.append(
             "quick: smaller sizes, fewer rounds, without the peers that are slow to start; so the figures are rough"
         )
     text = "".join(f'<p class="note">{escape(line)}</p>' for line in lines)
-    if any(one["used"] > machine.BUSY for one in busy):
-        text += '<p class="missed">The machine was busy with other things: the figures are rough.</p>'
+    text += "".join(f'<p class="missed">{escape(line)}</p>' for line in report.warnings(told["busy"]))
     read = (
-        "Each contestant ran in a process of its own, in turns with the others. A mark is the best of the rounds, "
+        "Each contestant ran in a process of its own, in turns with the others. In a turn of a tenth of a second all, "
+        "the limit too, repeat their run, and the best run counts. A mark is the best of the rounds, "
         "divided by the best of the limit (without one: of the first peer); the bar holds half of the rounds. "
         "● ours; ○ a peer; a line: the limit, a tuned C program, or the least work without which nothing is done."
     )

@@ -22,7 +22,7 @@ class Places:
     def command(self, contestant: Contestant) -> list[str]:
         """Return the command of a contestant's process; raises ContestantFailed where it can't be had."""
         if ":" not in contestant.work:
-            program = limit.built(contestant.work, self.folder / "limits")
+            program = limit.built(contestant.work, self.folder / "limits", contestant.vectors)
             return [str(program), *(str(value) for value in contestant.arguments.values())]
         python = sys.executable
         if contestant.needs:

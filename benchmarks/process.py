@@ -1,8 +1,9 @@
-"""A contestant's process, seen from the benchmark: started, asked for one run at a time, ended, all with a deadline."""
+"""A contestant's process, seen from the benchmark: started, given one turn at a time, ended, all with a deadline."""
 
 import json
 import os
 import queue
+import signal
 import subprocess
 import threading
 from contextlib import suppress
@@ -19,25 +20,33 @@ _THREADS = (
 )
 
 
+#: What makes numba compile for less than this processor has: the name alone would leave it all features of this one.
+_VECTORS: dict[str, dict[str, str]] = {"": {}, "AVX2": {"NUMBA_CPU_NAME": "haswell", "NUMBA_CPU_FEATURES": "+avx2"}}
+
+
 class ContestantFailed(RuntimeError):
     """A contestant that could not start, died, hung or said something else than it should: the text says which."""
+
+
+def environment(threads: int, vectors: str = "") -> dict[str, str]:
+    """Return the environment of a process that uses so many threads, and no more than those `vectors`."""
+    made = os.environ | dict.fromkeys(_THREADS, str(threads)) | {"PYTHONPATH": str(Path(__file__).parents[1])}
+    if threads == 1:
+        made["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false"
+    return made | _VECTORS[vectors]
 
 
 class ContestantProcess:
     """One contestant's process. `versions`: of the libraries that it has loaded, once it is ready."""
 
-    def __init__(self, command: list[str], threads: int, name: str, folder: Path):
+    def __init__(self, command: list[str], environment: dict[str, str], name: str, folder: Path):
         self.versions: dict[str, str] = {}
+        self._below: list[psutil.Process] = []
         said = folder / "said"
         said.mkdir(parents=True, exist_ok=True)
         words = "".join(letter if letter.isalnum() else "-" for letter in name)
         self._said = said / f"{words}.txt"
-        environment = (
-            os.environ | dict.fromkeys(_THREADS, str(threads)) | {"PYTHONPATH": str(Path(__file__).parents[1])}
-        )
-        if threads == 1:
-            environment["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false"
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, "start_new_session": True}
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, "process_group": 0}
         with self._said.open("w") as log:
             try:
                 self._process = subprocess.Popen(command, stderr=log, env=environment, **pipes)
@@ -51,41 +60,59 @@ class ContestantProcess:
         """Wait until it has made ready and warmed up; raises ContestantFailed."""
         self.versions = self._answer(patience, "was not ready").get("ready", {})
 
-    def run(self, patience: float) -> dict:
-        """Return what one run of it told; raises ContestantFailed."""
+    def turn(self, seconds: float, patience: float, way: str = "") -> dict:
+        """Return what a turn of `seconds` told, its last run not longer than `patience`; raises ContestantFailed.
+
+        `way`: of a process that has several works, which one.
+        """
         threading.Event().wait(REST)
         try:
-            self._process.stdin.write("run\n")
+            self._process.stdin.write(f"{seconds} {way}\n")
             self._process.stdin.flush()
         except OSError:
             raise ContestantFailed(self._ended()) from None
-        return self._answer(patience, "did not end its run")
+        return self._answer(patience + seconds, "did not end its run")
+
+    def go_to(self, core: int) -> None:
+        """Have its one thread compute on the core of that number, counted round and round, where the system can."""
+        with suppress(psutil.Error, AttributeError, OSError):  # macOS knows no such thing
+            cores = psutil.Process().cpu_affinity()
+            psutil.Process(self._process.pid).cpu_affinity([cores[core % len(cores)]])
 
     def ask_to_end(self) -> None:
-        """Close its orders: it ends by itself when it has seen so."""
+        """Close its orders: it ends by itself when it has seen so. What outlives it, a fork server, `close` ends."""
+        self._below = self._below or self._children()
         with suppress(OSError):
             self._process.stdin.close()
 
-    def close(self) -> None:
-        """End it, and whatever it started: it is asked to, and killed when it doesn't within `ENDS` seconds."""
+    def give_up(self) -> None:
+        """Interrupt it in its run, as Ctrl-C does, and close its orders; what it started is ended by `close`."""
+        self.ask_to_end()
+        with suppress(OSError, ValueError):  # Windows knows no such signal: there it is killed by `close`
+            self._process.send_signal(signal.SIGINT)
+
+    def close(self, patience: float = ENDS) -> None:
+        """End it, and whatever it started: it is asked to, and killed when it doesn't within `patience` seconds."""
         self.ask_to_end()
         try:
-            self._process.wait(ENDS)
+            self._process.wait(patience)
         except subprocess.TimeoutExpired:
             self.kill()
+        _kill(self._below)
         self._reader.join(ENDS)
         self._process.stdout.close()
 
     def kill(self) -> None:
         """Kill it and all below it."""
-        below = []
-        with suppress(psutil.Error):
-            below = psutil.Process(self._process.pid).children(recursive=True)
+        below = self._children()
         self._process.kill()
-        for one in below:
-            with suppress(psutil.Error):
-                one.kill()
+        _kill(below)
         self._process.wait()
+
+    def _children(self):
+        with suppress(psutil.Error):
+            return psutil.Process(self._process.pid).children(recursive=True)
+        return []
 
     def _read(self):
         with suppress(ValueError, OSError):  # closed while it was read
@@ -113,3 +140,9 @@ class ContestantProcess:
         return (
             f"ended with status {self._process.returncode}: {lines[-1].strip()[:300] if lines else 'it said nothing'}"
         )
+
+
+def _kill(processes):
+    for one in processes:
+        with suppress(psutil.Error):
+            one.kill()

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import fastjsonschema
 
+from benchmarks import machine, whole_file
 from benchmarks.figures import Entry, Result, Target
 
 SCHEMA = Path(__file__).with_name("schema.json")
@@ -45,6 +46,15 @@ def target_lines(result: Result) -> list[str]:
     return told
 
 
+def warnings(busy: list[dict]) -> list[str]:
+    """Return a line for each topic before or after which others used more of the machine than `machine.BUSY`."""
+    return [
+        f"WARNING: before or after {one['topic']} others used {one['used']:.0%} of the machine: its figures are rough"
+        for one in busy
+        if one["used"] > machine.BUSY
+    ]
+
+
 def _figures(result, one, reference):
     if not one.figures:
         return one.problem or "no figure"
@@ -76,8 +86,7 @@ def write(path: Path, report: dict) -> None:
     plain = {**report, "results": [dataclasses.asdict(one) for one in report["results"]]}
     plain = json.loads(json.dumps(plain))
     _check()(plain)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(plain, indent=1), encoding="utf-8")
+    whole_file.write_text(path, json.dumps(plain, indent=1))
 
 
 def read(path: Path) -> dict:

@@ -45,12 +45,13 @@ ROOMS = {
         "ShowProgress",
         "Checkpoints",
     ],
+    "course.tuning": ["tune", "TuningResult"],
     "course.replicas": ["split_matmul", "replicate", "Replicas"],
     "course.checks": ["check"],
 }
 
 #: Rooms that are read as `life.step`, `draw.animate`, `widgets.LifePlayer`.
-MODULES = ["life", "traces", "draw", "widgets"]
+MODULES = ["life", "serving", "traces", "draw", "widgets"]
 
 _HOME = {name: room for room, names in ROOMS.items() for name in names}
 

@@ -10,6 +10,8 @@ from typing import Any
 import click
 
 from course.commands.cluster_flags import CLUSTER_FLAGS, cluster_flags, joined_cluster
+from course.commands.deploy import deploy
+from course.commands.flags import SERVE, TRAIN, TUNE, WAYS, flags
 from course.deadlines import TASK_WAITS
 from course.signals import held_back, taken
 
@@ -48,13 +50,13 @@ def _apart(arguments):
 @main.command()
 @click.option("--browser/--no-browser", default=None, help="Open a browser; by default where there is a display.")
 @click.option("--port", type=click.IntRange(0, 65535), help="8888 or the next free one by default; 0: any free one.")
-def lab(browser: bool | None, port: int | None) -> None:
+@click.option("--remote", is_flag=True, help="You sit at another machine: print the line that leads here by SSH.")
+def lab(browser: bool | None, port: int | None, remote: bool) -> None:
     """Open JupyterLab on the first chapter, on this machine only; Ctrl-C stops it."""
-    from course.lab import LabError
-    from course.lab import lab as open_lab
+    from course import lab as jupyter
 
-    with _told(LabError):
-        open_lab(browser, port)
+    with _told(jupyter.LabError):
+        jupyter.lab(browser, port, remote=remote)
 
 
 @main.command()
@@ -174,11 +176,11 @@ def matmul(device: str, sizes: tuple[int, ...], **settings: Any) -> None:
     "--index", "--task-index", default=0, show_default=True, type=click.IntRange(min=0), help="Which task of the job."
 )
 @click.option("--certificate", metavar="FILE", help="The cluster's; beside the spec, .pem, or cluster.pem, by default.")
-@click.option(
-    "--insecure", is_flag=True, help="Plain TCP instead of TLS: whoever reaches the port can run code as you."
-)
+@click.option("--insecure", is_flag=True, help="Plain TCP, no TLS: whoever reaches the port can run code as you.")
 @click.option("--patience", default=TASK_WAITS, show_default=True, help="Seconds to wait for the scheduler.")
 @click.option("--simulated-gpus", default=0, type=click.IntRange(0, 128), help="Simulated GPUs for the task.")
+@flags(WAYS)
+@click.option("--deployed", is_flag=True, hidden=True, help="For `deploy`: an order comes by standard input.")
 def task(**settings: Any) -> None:
     """Start one task of a cluster on this machine and join it; SIGTERM or Ctrl-C ends it."""
     ends = taken(lambda *_: sys.exit(0), signal.SIGTERM, signal.SIGINT)  # the imports alone take seconds
@@ -200,39 +202,7 @@ def certificate(file: str) -> None:
 
 
 @main.command()
-@click.option("--problem", default="linear", show_default=True, help="Or linear-101, mnist, yours: MODULE:FUNCTION.")
-@click.option("--settings", type=click.Choice(["tuned", "classic"]), help="For mnist; tuned by default.")
-@click.option("--mode", default="async", show_default=True, type=click.Choice(["async", "sync"]))
-@click.option("--steps", type=click.IntRange(min=1), help="Updates, in all; the problem's own number by default.")
-@click.option("--optimizer", type=click.Choice(["sgd", "adagrad", "adam"]), help="The problem's own by default.")
-@click.option("--learning-rate", type=float, help="The problem's own by default.")
-@click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0))
-@click.option("--max-staleness", type=click.IntRange(min=0), help="async: drop gradients that are older, in updates.")
-@click.option("--aggregate", type=click.IntRange(min=1), help="sync: gradients in an update; one a worker by default.")
-@click.option("--checkpoint-dir", metavar="DIR", help="Save here, and go on from what is there.")
-@click.option("--resume/--no-resume", default=True, show_default=True, help="Go on from a checkpoint, or start anew.")
-@click.option(
-    "--validate",
-    is_flag=False,
-    flag_value=100,
-    metavar="[EVERY]",
-    type=click.IntRange(min=1),
-    help="Say how good the parameters are, every so many updates; 100 without a number.",
-)
-@click.option("--summaries", metavar="DIR", help="Write there what `tensorboard --logdir DIR` shows.")
-@click.option("--device", metavar="/gpu:0", help="What each worker computes on, of its own task; its CPU by default.")
-@click.option("--simulated-gpus", default=0, type=click.IntRange(0, 128), help="Simulated GPUs for each worker.")
-@click.option("--workers", default=2, show_default=True, type=click.IntRange(1, 100), help="Worker processes, here.")
-@click.option("--ps", default=1, show_default=True, type=click.IntRange(1, 100), help="Parameter servers, here.")
-@click.option("--job-name", metavar="ps|worker", help="Play one role of a training with many; it needs the hosts.")
-@click.option("--task-index", default=0, show_default=True, type=click.IntRange(min=0), help="Which task of the job.")
-@click.option("--ps-hosts", metavar="A:1,B:2", help="The parameter servers' addresses,")
-@click.option("--worker-hosts", metavar="A:1,B:2", help="the workers',")
-@click.option("--scheduler-hosts", metavar="A:1", help="the scheduler's; else it is in the first ps, at port + 1000.")
-@click.option("--spec", metavar="FILE", help="Instead of hosts: the cluster's spec, a TOML or JSON file.")
-@click.option("--certificate", metavar="FILE", help="What every role holds; cluster.pem by default.")
-@click.option("--insecure", is_flag=True, help="Plain TCP instead of TLS, on loopback only.")
-@click.option("--patience", default=TASK_WAITS, show_default=True, help="Seconds to wait for the other roles.")
+@flags(TRAIN)
 def train(**settings: Any) -> None:
     """Train a line, or digits, on parameter servers and workers, and print what was found.
 
@@ -247,6 +217,52 @@ def train(**settings: Any) -> None:
             raise SystemExit(run(_say, **settings))
         except KeyboardInterrupt:
             raise SystemExit(130) from None
+
+
+@main.command()
+@flags(TUNE)
+@cluster_flags
+def tune(**arguments: Any) -> None:
+    """Try hyperparameters in many short trainings at a time; print the best. Each trial is one process."""
+    arguments, where = _apart(arguments)
+    with _told(RuntimeError, ImportError, OSError), _told(ValueError, TypeError, IndexError, usage=True):
+        try:
+            with held_back():  # as for a task
+                from course.commands.tune import report
+            with joined_cluster(_say, **where) as cluster:
+                report(_say, **arguments, cluster=cluster)
+        except KeyboardInterrupt:
+            raise SystemExit(130) from None
+
+
+@main.command()
+@click.argument("directory", type=click.Path(file_okay=False))
+@flags(SERVE)
+def serve(directory: str, **settings: Any) -> None:
+    """Serve every model in DIRECTORY over HTTP, by the Open Inference Protocol v2; take up new versions as they appear.
+
+    Ctrl-C, or SIGTERM, ends it when what is under way is answered.
+    """
+    with _told(OSError, ImportError), _told(ValueError, usage=True):
+        with held_back():  # as for a task
+            from course.commands.serving import run
+        run(_say, directory, **settings)
+
+
+@main.command()
+@click.argument("directory", type=click.Path(file_okay=False))
+@click.argument("model")
+@click.option("--serve", metavar="N|previous|newest", help="Hold the model at a version, or no longer.")
+def versions(directory: str, model: str, serve: str | None) -> None:
+    """List the versions of MODEL in DIRECTORY; with --serve, roll back to one, or forward. Servers follow at once."""
+    from course.commands.serving import listed
+
+    with _told(OSError, ValueError):
+        for line in listed(directory, model, serve):
+            click.echo(line)
+
+
+main.add_command(deploy)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
 """How long each chapter will take on a machine, and why some will be slow there: a rough outlook, not a promise."""
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
+
+from course.compiled import cores
 
 LIMIT = 30  # seconds: what every chapter promises on two cores
 REFERENCE_CORES = 2
@@ -56,6 +57,8 @@ CHAPTERS = (
     Chapter("05_distributed_pi", 45, 11, 0, 0, 3, 1.0, "counting darts"),
     Chapter("06_async_regression", 90, 29, 0, 0, 3, 1.4, "training in three processes"),
     Chapter("07_replicas_mnist", 60, 20, 0, 0, 4, 1.6, "training in four processes"),
+    Chapter("08_serving", 75, 23, 0, 6, 5, 1.5, "starting processes"),
+    Chapter("09_beyond_one_machine", 60, 9, 0, 20, 3, 1.2, "waiting for a slow line"),
 )
 
 
@@ -94,9 +97,9 @@ def usable_cores(group: Path = _GROUP) -> int:
     >>> usable_cores() >= 1
     True
     """
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    allowed = cores()
     try:
         quota, period = (group / "cpu.max").read_text().split()
     except (OSError, ValueError):  # not Linux, or no limit file
-        return cores
-    return cores if quota == "max" else min(cores, max(1, int(quota) // int(period)))
+        return allowed
+    return allowed if quota == "max" else min(allowed, max(1, int(quota) // int(period)))

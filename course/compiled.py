@@ -3,15 +3,20 @@
 A file of kernels imports numba at its top and decorates with `kernel`. It is imported where it is used, inside a
 function, after `available()` said yes; so `import course` stays light, and where there is no numba the caller takes its
 next best way.
+
+numba keeps what it compiled until the file of the function changes, and looks at no other. So what a kernel is compiled
+from (functions, constants) stands in its own file: `tests/course/test_compiled.py` looks.
 """
 
+import gc
 import os
 import sys
 import threading
 import warnings
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 from course.signals import held_back
@@ -22,8 +27,9 @@ COMPILING_IS_TOLD = 1.5  # seconds after which a first call is compiling, not re
 @cache
 def available() -> bool:
     """Return whether numba can be used here; where it can't, a warning says so, once a process."""
+    let_forked_children_compute()
     try:
-        with held_back():
+        with held_back(), collector_rests():
             import numba
         if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
             raise ImportError("NUMBA_DISABLE_JIT is set")
@@ -31,6 +37,23 @@ def available() -> bool:
         warnings.warn(f"numba can't be used ({error}): slower ways are taken. `pip install numba`", stacklevel=2)
         return False
     return bool(numba)
+
+
+@cache
+def let_forked_children_compute() -> None:
+    """Have torch compute on one thread in children that are forked from this process, from now on.
+
+    After an op on several threads OpenMP believes in a child that these are there, and waits for them without end
+    (github.com/pytorch/pytorch/issues/58962). The kernels here follow torch, and take one thread there, too.
+    """
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=_compute_on_one_thread)
+
+
+def _compute_on_one_thread():
+    torch = sys.modules.get("torch")
+    if hasattr(torch, "set_num_threads"):  # it may be half imported
+        torch.set_num_threads(1)
 
 
 def kernel(**options: Any) -> Callable[[Callable], Callable]:
@@ -77,7 +100,8 @@ def usable(whose: str, first_call: Callable[[], object]) -> bool:
     timer.daemon = True
     timer.start()
     try:
-        first_call()
+        with collector_rests():
+            first_call()
     except MemoryError:
         raise
     except Exception as error:  # numba, LLVM, the disk, the processor: whatever it is, there is a slower way
@@ -92,15 +116,70 @@ def usable(whose: str, first_call: Callable[[], object]) -> bool:
     return True
 
 
+@contextmanager
+def collector_rests() -> Iterator[None]:
+    """Within the `with`, Python's garbage collector rests: it takes a third of a first call, and frees next to nothing.
+
+    Whoever finds it at work sets it to work again at the end, so that threads may be in here at once.
+    """
+    at_work = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if at_work:
+            gc.enable()
+
+
+def cores() -> int:
+    """Return how many cores this process may run on."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def usual_threads() -> int:
+    """Return on how many threads torch would compute, whether or not it is loaded."""
+    torch = sys.modules.get("torch")
+    if torch is not None:
+        return torch.get_num_threads()
+    asked = os.environ.get("OMP_NUM_THREADS", "")
+    return max(int(asked), 1) if asked.isdecimal() else cores()
+
+
 def threads() -> int:
     """Return how many threads a kernel may use: as many as torch does, and no more than there are cores for it.
 
     In the tasks of a cluster that is one.
     """
-    import torch
+    asked = os.environ.get("NUMBA_NUM_THREADS", "")
+    return max(1, min(usual_threads(), cores(), int(asked) if asked.isdecimal() else cores()))
 
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, min(torch.get_num_threads(), cores, int(os.environ.get("NUMBA_NUM_THREADS", cores))))
+
+def in_pieces(count: int, size: int, function: Callable[[int, int], object], most: int | None = None) -> None:
+    """Call `function(first, last)` for pieces of `range(size)`, each once, in `count` threads at once.
+
+    `most`: the numbers in a piece, at most; an interrupt waits for the end of a piece. A piece for which a thread has
+    no memory is called again, in this thread.
+    """
+    if not size:
+        return
+    pieces = 4 * count if count > 1 else 1  # a thread that starts late finds fewer left
+    pieces = min(max(pieces, -(-size // (most or size))), size)
+    left = list(pairwise(size * piece // pieces for piece in range(pieces + 1)))
+    together(count, _take, left, function)
+    _take(left, function)
+
+
+def _take(left, function):
+    with suppress(IndexError):  # another thread may have taken the last one
+        while piece := left.pop():
+            try:
+                function(*piece)
+            except MemoryError:
+                left.append(piece)
+                raise
+            except BaseException:  # an interrupt: the other threads end, too
+                left.clear()
+                raise
 
 
 def together(count: int, function: Callable, *arguments: Any) -> None:

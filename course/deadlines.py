@@ -1,10 +1,12 @@
 """How long anything may wait: every limit in seconds, why it is as long as it is, and the order that they must keep.
 
 Where one wait surrounds another, the outer one is longer; where two sides watch each other, the side that knows more
-notices first. `ORDER` says so in one line each, and `tests/course/test_deadlines.py` holds the numbers to it. None of
-them decides how fast a healthy cluster is: they are the times after which something counts as broken, and the pauses
-between two looks for it.
+notices first. `course/deadline_order.py` says so in one line each, and `tests/course/test_deadlines.py` holds the
+numbers to it. None of them decides how fast a healthy cluster is: they are the times after which something counts as
+broken, and the pauses between two looks for it.
 """
+
+from course.deadlines_of_services import *  # noqa: F403
 
 # --- a task started by hand and its scheduler: heartbeats (course/cluster/multihost/) --------------------------------
 
@@ -75,6 +77,9 @@ TASK_LEAVES = 10.0
 FORK_SERVER_ANSWER = 60.0
 #: For the fork server to end when its owner closes it; after that it is killed.
 FORK_SERVER_ENDS = 5.0
+#: Between two looks of a Dask process whether its event loop keeps up. Dask's own 20 ms wake each process 50 times a
+#: second, for a message that comes after 3 s: in a scheduler and three tasks, 3 % of two cores.
+LOOP_KEEPS_UP_EVERY = 0.5
 #: Between two looks of the fork server whether its owner still lives.
 OWNER_LOOK_EVERY = 1.0
 #: For a task to find its scheduler, once its process runs.
@@ -104,6 +109,12 @@ DEVICES_ANSWER = 35.0
 CALLS_SENT_EVERY = 0.05
 #: … and fetches so often what has ended, unless all has.
 RESULTS_FETCHED_EVERY = 0.05
+#: For all processes of a cluster to begin to record: some may be busy.
+TAPE_STARTS = 10.0
+#: … and to end: one that is frozen answers nothing, and what it has not sent by then is left out.
+TAPE_ENDS = 6.0
+#: Between two times that a task sends on what it has noted for a tape; what it noted since is lost when it is killed.
+TAPE_FLUSHED_EVERY = 0.25
 #: For `nvidia-smi` to count GPUs.
 GPUS_COUNTED = 10.0
 
@@ -145,6 +156,8 @@ WIRE_SILENCE = 3.0
 WIRE_STOOD_STILL = 1.0
 #: For TLS and the handshake of a connection to a shard together, however slowly the bytes come.
 SHARD_HANDSHAKE = 5.0
+#: Between two times that a shard's reader of pushes leaves its core.
+CORE_LEFT_EVERY = 0.01
 #: Between two looks of a shard's listener whether it is closed, or a driver is overdue; its pause where the system has
 #: no file or thread for another connection.
 LISTENER_LOOKS_EVERY = 0.2
@@ -178,10 +191,14 @@ STEPS_END_AT_EXIT = 3.0
 SHARD_OPENS = 60.0
 #: Between two polls of shard 0 by the driver.
 DRIVER_POLLS_EVERY = 0.02
+#: … that has no hook to tell of steps; shard 0 keeps its answer for so long, or until training has ended.
+END_AWAITED = 0.1
 #: Between two polls of the other shards.
 FOLLOWERS_POLLED_EVERY = 0.25
 #: For a ps task to say that it is there; its event loop does nothing else.
 PS_ANSWER = 0.7
+#: … and for one that is found by a route: TLS, Dask's greeting and the question take six ways, of 0.1 s and more.
+FAR_PS_ANSWER = 1.5
 #: The successor of a lost ps task is waited for so long, while others could take its part.
 LOST_PS_SUCCESSOR = 2.0
 #: … and so long when no ps task is left at all.
@@ -216,84 +233,53 @@ ROLE_LEAVES = 2.5
 #: For a role that ends to finish the gradient it is in, or to give up shards that are gone.
 GRADIENT_ENDS = 5.0
 
+# --- a cluster on other machines (course/deploy/) --------------------------------------------------------------------
 
-#: What must hold between these, each line a chain of comparisons, and why.
-ORDER = {
-    "HEARTBEAT_EVERY < TASK_HEARD_LATELY < TASK_SILENCE": (
-        "a live task has been heard lately, with one heartbeat lost too; one that has not waits to be counted out"
-    ),
-    "4 * HEARTBEAT_EVERY < TASK_SILENCE": "several heartbeats in a row must be missing before a task is counted out",
-    "SCHEDULER_LOOKS_EVERY < HEARTBEAT_EVERY": "the scheduler looks more often than tasks speak: it adds little",
-    "TASK_SILENCE + SCHEDULER_LOOKS_EVERY < LEASE_LASTS": "a frozen task is counted out before its lease is another's",
-    "TASK_FROZEN + SUPERVISOR_LOOKS_EVERY < LEASE_LASTS": "and replaced before, where its supervisor sees it frozen",
-    "LEASE_LASTS < SCHEDULER_SILENCE": "who loses its scheduler has lost its leases before it does anything about it",
-    "TASK_SILENCE + SCHEDULER_LOOKS_EVERY < SCHEDULER_SILENCE": (
-        "a task that is cut off is counted out by its scheduler before it gives its scheduler up and joins anew"
-    ),
-    "SCHEDULER_SILENCE + CLIENT_ASKS_EVERY + LOST_CLIENT_CLOSES <= SCHEDULER_LOSS_NOTICED": (
-        "a client's last question, and its goodbye, belong to the time in which it notices"
-    ),
-    "LEASE_ASKED_EVERY + LEASE_ANSWER < LEASE_LASTS": "a holder whose last question is answered late still holds it",
-    "2 * LEASE_ASKED_EVERY <= LEASE_CANDIDATE_LIVES": "a live candidate stays one when one of its questions is late",
-    "LEASE_SETTLES < LEASE_CANDIDATE_LIVES < LEASE_LASTS": (
-        "candidates are known before a free lease is given, and are forgotten before the lease is free again"
-    ),
-    "2 * LOOP_PAUSES < SCHEDULER_LOOKS_EVERY": "a loop that pauses, for want of files, still hears its heartbeats",
-    "PLAIN_GREETING < HOST_ANSWER < REACH": "a step of a look ends within its whole",
-    "WAITING_IS_SAID < HOST_ANSWER <= HANDSHAKE_ANSWER < REACH < CONNECT < TASK_WAITS": (
-        "a line for the reader comes first, then a reason, and only then the patience ends"
-    ),
-    "TASK_SILENCE + SCHEDULER_LOOKS_EVERY < CONNECT": (
-        "a task that takes the place of a dead one waits until that one is counted out, and then still joins in time"
-    ),
-    "SCHEDULER_SILENCE < PINNED_WORK_WAITS < DEVICES_ANSWER": (
-        "what the scheduler knows (this task is away) comes before the client's own patience, which knows less"
-    ),
-    "PINNED_WORK_WAITS < TASK_WAITS": "a task goes on trying to join when the work that waited for it has failed",
-    "WORKER_CLOSES + CLIENT_CLOSES < TASK_LEAVES": "a task leaves properly within the time that it gets to leave",
-    "OWNER_LOOK_EVERY < FORK_SERVER_ENDS": "the fork server sees that its owner is gone before it is killed",
-    "SCHEDULER_FOUND < TASK_JOINS": "a task says itself why it cannot join, before its supervisor gives it up",
-    "SOON_EVERY < SUPERVISOR_LOOKS_EVERY < TASK_FROZEN": "who looks, looks often enough to see it",
-    "5 * RANKS_CONNECT <= RANKS_CONNECTED < RANKS_MEET": (
-        "ranks whose neighbour died while they connected are free again before the next run gives them up"
-    ),
-    "RANKS_SAY_WHY < RANK_SILENCE < RANKS_MEET < RANKS_END": "a silent rank is named by its neighbours before all end",
-    "CHECKED_ANSWER_WORKS < CHECKED_ANSWER_WAITS < CHECK": (
-        "an input that hangs is told as such before the whole check is too slow"
-    ),
-    "5 * WIRE_HEARTBEAT_EVERY < WIRE_SILENCE": "several heartbeats in a row are missing before an end counts as gone",
-    "LISTENER_LOOKS_EVERY < WIRE_HEARTBEAT_EVERY": "a shard that closes does so between two heartbeats",
-    "WIRE_SILENCE < SHARD_HANDSHAKE": "who calls a shard gives up before the shard cuts the handshake off",
-    "WORKER_RECONNECTS_EVERY < WORKER_RECONNECTS_REFUSED < WIRE_SILENCE < WORKER_RECONNECTS": (
-        "a worker that was cut off tries until its shard has counted its old connections out, and then comes in"
-    ),
-    "WORKERS_REJOIN < WORKER_RECONNECTS < NO_WORKER_LEFT < ALL_WORKERS_JOIN": (
-        "a worker that can come back has come before the training ends for want of workers"
-    ),
-    "WORKER_RECONNECTS_REFUSED + LOOP_SENT_AGAIN <= WORKERS_REJOIN": (
-        "workers that lost a ps have their loops again when the next incarnation counts who is there"
-    ),
-    "EACH_WORKER_JOINS < WORKERS_REJOIN": "a worker that comes back is not waited for as one of many that start",
-    "ALL_WORKERS_JOIN < SHARD_OPENS": "a shard says which worker is missing before its own opening counts as failed",
-    "DRIVER_POLLS_EVERY < FOLLOWERS_POLLED_EVERY < WIRE_HEARTBEAT_EVERY": (
-        "the driver sees the loss of any shard before the shards' heartbeats would be missed"
-    ),
-    "DRIVER_POLLS_EVERY < LOOP_SENT_AGAIN": "a loop that ended with its training is not sent again",
-    "WIRE_SILENCE < CUT_COMES < DRIVER_SILENCE": (
-        "a driver may be stopped for longer than a worker may be silent, and a snapshot may take some of that time"
-    ),
-    "WIRE_STOOD_STILL < WIRE_SILENCE": "who stood still for as long as its own patience knows that it did",
-    "PS_ANSWER < LOST_PS_SUCCESSOR < ANY_PS_COMES": "a ps task that lives has answered before another takes its part",
-    "CHIEF_ASKS_EVERY <= LEASE_ASKED_EVERY": "a chief asks for its lease as often as a lease wants",
-    "LEASE_LASTS + LEASE_SETTLES + ROLE_LOOKS_EVERY < CHIEF_SUCCESSOR": (
-        "the shards of a lost chief wait until its lease has run out and the next chief has seen that it is one"
-    ),
-    "WORKER_RECONNECTS < CHIEF_SUCCESSOR": "shards outlast their workers' attempts while they wait for a chief",
-    "ROLE_LOOKS_EVERY < END_HEARD < LAST_NOTICE_READ": "every role reads the last notice while the scheduler is there",
-    "ROLE_LOOKS_EVERY < NEWS_ASKED_EVERY < ROLE_LISTS_TASKS_EVERY": "the costlier a question, the rarer it is asked",
-    "BOARD_ANSWER < LEASE_LASTS < BOARD_SILENCE < SCHEDULER_SILENCE": (
-        "a chief has lost its lease before its role gives the scheduler up, and says so before its client is closed"
-    ),
-    "ROLE_LEAVES < WIRE_SILENCE": "a role that was told to end is gone before the others count it as silent",
-    "WIRE_SILENCE < GRADIENT_ENDS": "a role that ends has seen that its shards are gone, if they are",
-}
+#: For one of Slurm's commands: without slurmctld they try for 9 s and more, and say nothing meanwhile.
+SLURM_ANSWERS = 8.0
+#: For a host to let us in by SSH, its key and ours checked.
+SSH_ANSWERS = 8.0
+#: For a cloud, a gateway or Kubernetes to answer one question: whoever is not there is told within ten seconds.
+CLOUD_ANSWERS = 8.0
+#: For Dask's operator to take up what Kubernetes was asked for; where it runs, that is a second.
+OPERATOR_ANSWERS = 30.0
+#: For one of these to end a cluster, when it is asked to.
+CLOUD_CLUSTER_ENDS = 30.0
+#: For a cloud to make a machine: some seconds, where it has one.
+MACHINE_CREATED = 300.0
+#: For a cloud's machine to install Docker, take the image and start the scheduler.
+MACHINE_STARTS = 1200.0
+#: Between two looks of a machine whether its scheduler answers, and of a client whether its machines are there.
+MACHINE_LOOKS_EVERY = 20.0
+#: A machine whose scheduler has been silent for so long ends itself.
+MACHINE_LOST = 300.0
+#: The scheduler of a cloud's cluster ends after so long without work, unless told otherwise, and all machines with it.
+MACHINES_IDLE = 1200.0
+#: For a cloud to end a cluster's machines, disks and networks: a minute, and two where machines shut down slowly.
+MACHINES_END = 180.0
+#: For the process that ends what a killed client left, of any kind.
+LEFTOVER_ENDS = 200.0
+#: Between two looks at what is left of them; what has just been asked for may be missing in the first.
+MACHINES_END_EVERY = 2.0
+#: Between two looks at the jobs or processes of tasks that are not there; where all are there, nothing is asked.
+DEPLOYED_LOOKS_EVERY = 1.0
+#: A task that has left, and whose job goes on, may come back for so long; then its job is ended and replaced.
+DEPLOYED_TASK_REJOINS = 5.0
+#: A deployed task tries for so long to find its scheduler, at first and again: then its client is gone, and it ends.
+DEPLOYED_TASK_TRIES = 6.0
+#: A task that runs and has not joined for so long is told to the reader: a disk is slow, or a firewall in between.
+SLOW_JOIN_IS_TOLD = 8.0
+#: For a task that its system tells to end to hand over what a training has: by default Slurm kills it 30 s later.
+TASK_HANDS_OVER = 15.0
+#: For the jobs of a cluster that is closed to be gone from the queue.
+DEPLOYED_TASKS_END = 10.0
+#: Between two looks of the caretaker whether its client lives,
+CARETAKER_LOOKS_EVERY = 0.5
+#: … and between two times that it ends what a client left; a job may still be on its way into the queue.
+CARETAKER_ENDS_EVERY = 2.0
+#: It does so for so long.
+CARETAKER_ENDS = 8.0
+#: All that a client leaves when it is killed is gone after so long.
+NOTHING_LEFT = 20.0
+#: A deployed cluster without work closes itself after so long, unless told otherwise.
+DEPLOYED_IDLE = 3600.0

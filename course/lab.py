@@ -4,10 +4,13 @@ The reader's own JupyterLab stays as it is: their settings are read, but the cou
 are kept apart from theirs.
 """
 
+import getpass
 import os
+import shlex
 import signal
 import socket
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -20,16 +23,21 @@ class LabError(RuntimeError):
     """JupyterLab can't be opened: the text says why and what to do."""
 
 
-def lab(browser: bool | None = None, port: int | None = None, root: str | Path = ROOT) -> None:
+def lab(browser: bool | None = None, port: int | None = None, root: str | Path = ROOT, remote: bool = False) -> None:
     """Open JupyterLab on `root`/notebooks/00_start_here.ipynb and return when it is stopped (Ctrl-C, or SIGTERM).
 
     `browser`: open one? None means where there is a display; the address, with its token, is printed in any case.
-    `port`: 0 takes any free one; None takes 8888, or the next free one. Raises `LabError` where JupyterLab is not
-    installed, the notebook is not there, or the port is taken.
+    `port`: 0 takes any free one; None takes 8888, or the next free one. `remote`: the reader sits at another machine:
+    no browser is opened here, and the line is printed that leads from there to here. Raises `LabError` where JupyterLab
+    is not installed, the notebook is not there, the port is taken, or a browser is asked for and `remote` too.
     """
+    if remote and browser:
+        raise LabError("--remote opens no browser here; leave --browser out, and open the address on your own machine")
     root = Path(root).resolve()
     check_ready(root, port)
-    arguments = options(root, has_display() if browser is None else browser, port)
+    if browser is None:
+        browser = not remote and has_display()
+    arguments = options(root, browser, port)
     # the course's configuration before the reader's own, for this process and its kernels
     earlier = os.environ.get("JUPYTER_CONFIG_PATH")
     os.environ["JUPYTER_CONFIG_PATH"] = os.pathsep.join(filter(None, [str(CONFIG), earlier]))
@@ -39,6 +47,8 @@ def lab(browser: bool | None = None, port: int | None = None, root: str | Path =
     print(f"Trusting the outputs of the course's {signed} notebooks, so that their pictures show.")
     print(f"Opening {FIRST.as_posix()} in JupyterLab. Ctrl-C here stops it and its kernels.", flush=True)
     server = LabApp.initialize_server(arguments)
+    if remote:
+        _say_the_way(server.port)
     # Jupyter's own answer to Ctrl-C asks a question in a terminal and, without one, can hang in mid-clean-up.
     signal.signal(signal.SIGINT, lambda number, frame: server.stop(from_signal=True))
     server.start()
@@ -82,6 +92,42 @@ def has_display() -> bool:
     if sys.platform in ("darwin", "win32"):
         return True
     return any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"))
+
+
+def _say_the_way(port):
+    print(
+        "On the machine that you sit at, leave this running; it prints nothing:\n\n"
+        f"    {tunnel(port)}\n\n"
+        "Then open the address below, there. If you reach this host by another name, put that in the line; if "
+        f"{port} is taken there, take another number for its first place in the line, and in the address.",
+        flush=True,
+    )
+
+
+def tunnel(port: int, environment: Mapping[str, str] = os.environ) -> str:
+    """Return the `ssh` command that leads from another machine's 127.0.0.1:`port` to that of this one.
+
+    This host is named as it names itself. `environment` tells by which port of sshd the reader came, where it is not
+    22 (OpenSSH's SSH_CONNECTION), and in a job of Slurm's over which login node the way leads.
+
+    >>> tunnel(8888, {"SLURM_JOB_ID": "7", "SLURM_SUBMIT_HOST": "login1"})
+    'ssh -N -L 8888:127.0.0.1:8888 -J ...@login1 ...@...'
+    """
+    you = _user()
+    words = ["ssh", "-N", "-L", f"{port}:127.0.0.1:{port}"]
+    came_by = environment.get("SSH_CONNECTION", "").split()  # its address and port, then ours
+    if "SLURM_JOB_ID" in environment and environment.get("SLURM_SUBMIT_HOST"):
+        words += ["-J", f"{you}@{environment['SLURM_SUBMIT_HOST']}"]
+    elif came_by[3:] and came_by[3] != "22":
+        words += ["-p", came_by[3]]
+    return shlex.join([*words, f"{you}@{socket.gethostname()}"])
+
+
+def _user():
+    try:
+        return getpass.getuser()
+    except (ImportError, KeyError, OSError):  # a container's user has a number and no name
+        return "YOU"
 
 
 def options(root: Path, browser: bool, port: int | None) -> list[str]:

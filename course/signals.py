@@ -24,8 +24,10 @@ def taken(handler: Callable[[int, FrameType | None], object], *numbers: signal.S
 
 
 @contextmanager
-def held_back() -> Iterator[None]:
+def held_back() -> Iterator[list[int]]:
     """Within the `with`, an interrupt (Ctrl-C, Jupyter's *Interrupt*, SIGTERM) waits until its end. Keep it short.
+
+    What it gives is the list of those that wait: look into it where it can't be short.
 
     For what must not be left half done: a request whose answer is not read would leave a connection unusable, and
     PyTorch, imported in part, can't be imported again before Python is started anew.
@@ -33,7 +35,7 @@ def held_back() -> Iterator[None]:
     arrived: list[int] = []
     try:
         with taken(lambda number, frame: arrived.append(number), signal.SIGINT, signal.SIGTERM):
-            yield
+            yield arrived
     finally:
         for number in arrived[:1]:
             signal.raise_signal(number)

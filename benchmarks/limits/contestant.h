@@ -1,4 +1,4 @@
-/* What every limit has: a clock, boards in files, a checksum, and a line of JSON for each line it is sent.
+/* What every limit has: a clock, boards in files, a checksum, and a line of JSON for each turn it is given.
    BSD-3-Clause, as all of the course. */
 #ifndef CONTESTANT_H
 #define CONTESTANT_H
@@ -48,10 +48,17 @@ static uint32_t crc32(const uint8_t *bytes, size_t count) /* as zlib's */
     return ~sum;
 }
 
-static int asked(void) /* for one more run */
+static double ends, best; /* of the turn that is on: when it ends, its best run's seconds (0: no run yet) */
+static double last;       /* answer that was told */
+
+static int asked(void) /* for one more run, in this turn or in the next, of as many seconds as its line says */
 {
     char line[64];
-    return fgets(line, sizeof line, stdin) != NULL;
+    if (best && now() < ends) return 1;
+    if (best) { printf("], \"seconds\": %.12g}\n", best); fflush(stdout); best = 0; }
+    if (!fgets(line, sizeof line, stdin)) return 0;
+    ends = now() + atof(line);
+    return 1;
 }
 
 static void say_ready(void)
@@ -60,9 +67,11 @@ static void say_ready(void)
     fflush(stdout);
 }
 
-static void say(double seconds, double answer)
+static void say(double seconds, double answer) /* of one run: the best counts, and each answer that is new */
 {
-    printf("{\"seconds\": %.9f, \"answer\": %.17g}\n", seconds, answer);
-    fflush(stdout);
+    if (seconds <= 0) seconds = 1e-9; /* the clock's step */
+    if (!best || answer != last) printf(best ? ", %.17g" : "{\"answers\": [%.17g", answer);
+    if (!best || seconds < best) best = seconds;
+    last = answer;
 }
 #endif

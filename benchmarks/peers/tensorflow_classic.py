@@ -33,7 +33,7 @@ def program(data, mode, steps, workers=2):
     try:
         for pipe in pipes:
             _told(pipe)  # warm
-        yield Work(run, seconds=lambda rate: 1 / rate, warm_ups=1)
+        yield Work(run, seconds=lambda rate: 1 / rate, warm_ups=1, elsewhere=("tensorflow",))
     finally:
         for process, _ in started:
             process.kill()

@@ -1,6 +1,8 @@
 """`python -m benchmarks.scaling`: small trainings, what the simulation makes of them, and how time grows with sizes."""
 
 import json
+import os
+from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -14,8 +16,23 @@ from benchmarks.scaling.fitting import predicted, recording
 @click.option(
     "--record", type=click.Path(path_type=Path), metavar="FILE", help="Write course/scale/recorded.json anew."
 )
-def main(repeats, record):
-    """Train small (4 minutes), fit the simulation's costs to 1, 2 and 4 workers, and predict the others."""
+@click.option("--growth", "only_growth", is_flag=True, help="Only how time grows with sizes (half a minute).")
+def main(repeats, record, only_growth):
+    """Say how time grows, train small (4 minutes), fit the simulation to 1, 2 and 4 workers, predict the others.
+
+    The trainings run before all else on this machine where the system allows that (Linux, to root).
+    """
+    for line in growth.lines():
+        click.echo(line)
+    with suppress(AttributeError, OSError):
+        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))  # and so all processes that they start
+    for line in growth.lines_of_trainings():
+        click.echo(line)
+    if not only_growth:
+        _predict(repeats, record)
+
+
+def _predict(repeats, record):
     document = recording(repeats)
     for family, costs in document["costs"].items():
         click.echo(f"{family}: " + ", ".join(f"{name} {1e6 * cost:.4g} µs" for name, cost in costs.items()))
@@ -28,8 +45,6 @@ def main(repeats, record):
         )
     near = sum(abs(ratio - 1) <= 0.15 for ratio in ratios)
     click.echo(f"{near} of {len(ratios)} within 15 %; from {min(ratios):.2f} to {max(ratios):.2f} times the measured")
-    for line in growth.lines():
-        click.echo(line)
     if record:
         record.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
 

@@ -3,18 +3,20 @@
 from dataclasses import asdict
 from datetime import date
 from os import cpu_count
-from pathlib import Path
 from platform import python_version
 
 import numpy as np
 import torch
 
-from benchmarks.scaling.small_trainings import computing, nbytes, reduced, served
+from benchmarks.scaling.small_trainings import computing, reduced, served
+from course.devices import list_devices
 from course.scale import Costs
 from course.scale.recorded import from_document
 
 #: Hidden units of the digits' network; the costs are fitted to the outer two, and predict the middle one.
 SIZES = (20, 100, 1000)
+#: Workers on one server, and processes that compute at once.
+WORKERS = (1, 2, 3, 4, 8)
 _FITTED_WORKERS = (1, 2, 4)
 _LEAST, _MOST = (3e-6, 1e-11, 1e-6, 1e-6), (3e-4, 3e-9, 3e-4, 3e-4)  # of the four costs, in seconds
 _STARTS = [(4e-5, 4e-10, wake, switch) for wake in (1e-5, 8e-5) for switch in (5e-6, 5e-5)]
@@ -35,21 +37,23 @@ def case(run):
 
 def recording(repeats):
     """Measure on this machine, fit, and return what `recorded.json` holds (a dict for JSON)."""
-    levels = {nbytes(hidden): _levels(computing(hidden)) for hidden in SIZES}
-    runs = [*served(1, SIZES, (1, 2, 3, 4, 8), repeats), *served(2, SIZES, (2, 4, 8), repeats)]
+    computed = computing(SIZES, WORKERS)
+    runs = [*served(1, SIZES, WORKERS, repeats), *served(2, SIZES, (2, 4, 8), repeats)]
     runs += reduced(SIZES, (1, 2, 4, 8), repeats)
-    return with_costs(levels, [asdict(run) for run in runs])
+    return with_costs(computed, [asdict(run) for run in runs])
 
 
-def with_costs(levels, runs):
-    """Return `recorded.json` for these runs (dicts of `Measured`); `levels`: bytes -> seconds of computing alone."""
+def with_costs(computed, runs):
+    """Return `recorded.json` for these runs (dicts of `Measured`); `computed`: what `computing` returns."""
+    levels = {size: _levels(by_processes[1]) for size, by_processes in computed.items()}
     outer = min(levels), max(levels)
     document = {
-        "hardware": f"{_processor()}, {cpu_count()} cores",
+        "hardware": list_devices()[0].description,
         "date": date.today().isoformat(),
         "software": {"python": python_version(), "torch": torch.__version__},
         "cores": cpu_count(),
         "compute": {"served": levels, "reduced": {size: _scaled(levels[size], _alone(runs, size)) for size in levels}},
+        "crowded": {size: _crowded(by_processes) for size, by_processes in computed.items()},
         "costs": {family: asdict(Costs(*_STARTS[0])) for family in ("served", "reduced")},
         "runs": [{**run, "fitted": run["workers"] in _FITTED_WORKERS and run["nbytes"] in outer} for run in runs],
     }
@@ -86,12 +90,13 @@ def _levels(seconds):
     return [float(f"{level:.4g}") for level in np.quantile(seconds, np.linspace(0.025, 0.975, 20))]
 
 
+def _crowded(by_processes):
+    """Return, by number of processes, how many times as long as alone a gradient takes."""
+    alone = np.median(by_processes[1])
+    return {count: float(f"{max(1.0, np.median(seconds) / alone):.3g}") for count, seconds in by_processes.items()}
+
+
 def _scaled(levels, measured):
     """Return the levels of computing, stretched to what one rank alone takes: its own step of descent is in it."""
     factor = np.mean(measured) / np.mean(levels)
     return [float(f"{factor * level:.4g}") for level in levels]
-
-
-def _processor():
-    lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines() if Path("/proc/cpuinfo").exists() else []
-    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "a processor")

@@ -9,7 +9,7 @@ import torch
 from benchmarks.scaling.small_trainings import nbytes, served
 from course import estimate_pi, life, mean
 
-_REPEATS = 5
+_REPEATS = 25
 
 
 def lines():
@@ -18,6 +18,10 @@ def lines():
     yield from _grown("Life, cells of a board, 16 generations", boards)
     yield from _grown("pi, darts", {darts: _pi(darts) for darts in (10**4, 10**6, 10**8)})
     yield from _grown("mean of 10⁷ numbers, slices on two threads", {count: _mean(count) for count in (1, 4, 64, 1024)})
+
+
+def lines_of_trainings():
+    """Yield the same lines of trainings, by their parameters and by their workers."""
     trained = [*served(1, (20, 100, 1000), (1, 2, 4, 8), repeats=3)]
     alone = {run.nbytes // 4: run.seconds for run in trained if (run.workers, run.design) == (1, "asynchronous")}
     yield from _grown("a gradient, parameters; one worker", alone)
@@ -35,7 +39,7 @@ def _grown(what, seconds):
 
 def _life(side):
     board = torch.randint(2, (side, side), dtype=torch.uint8, generator=torch.Generator().manual_seed(0))
-    return _least(lambda: life.run(board, 16))
+    return _least(lambda: life.run(board, 16, engine="packed"))
 
 
 def _pi(darts):

@@ -1,13 +1,15 @@
 """Small real trainings for the simulation of large ones: seconds a gradient, by design, workers, shards and size."""
 
+import os
 import time
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 
+from benchmarks.topics.replicas import by_ring
 from course.cluster import local_cluster
-from course.replicas import ring_all_reduce, run_ranks
+from course.replicas import run_ranks
 from course.training import batch_generator, mnist, train
 
 _SECONDS = 0.35  # of one training: many short ones, interleaved, beat a long one
@@ -24,20 +26,35 @@ class Measured:
     seconds: float
 
 
-def computing(hidden, gradients=60):
-    """Return the seconds of each of so many gradients of the digits, alone on this machine, after some to warm up."""
+def computing(sizes, processes):
+    """Return, by bytes and by number of processes at once, the seconds of a core that gradients of the digits take.
+
+    Each process computes one, then lets the next have its core: of more processes than cores each comes back to caches
+    that others have filled.
+    """
+    with local_cluster(worker=max(processes)) as cluster:
+        return {
+            nbytes(hidden): {n: np.concatenate(run_ranks(_computing, cluster, hidden, workers=n)) for n in processes}
+            for hidden in sizes
+        }
+
+
+def _computing(rank, size, hidden, gradients=60):
     torch.set_num_threads(1)
     problem, found, generator = mnist(hidden=hidden), [], torch.Generator()
     leaves = {name: value.requires_grad_() for name, value in problem.initial().items()}
     into = [torch.empty_like(value) for value in leaves.values()]
     for version in range(gradients + 20):
-        started = time.perf_counter()
-        batch = problem.batch(0, version, batch_generator(0, 0, version, generator))
+        if version == 20:
+            torch.distributed.barrier()
+        started = time.thread_time()
+        batch = problem.batch(rank, version, batch_generator(0, rank, version, generator))
         for output, gradient in zip(
             into, torch.autograd.grad(problem.loss(leaves, batch), [*leaves.values()]), strict=True
         ):
             output.copy_(gradient)
-        found.append(time.perf_counter() - started)
+        found.append(time.thread_time() - started)
+        os.sched_yield()
     return found[20:]
 
 
@@ -91,7 +108,7 @@ def _rounds(rank, size, hidden):
     problem, generator = mnist(hidden=hidden), torch.Generator()
     leaves = {name: value.requires_grad_() for name, value in problem.initial().items()}
     results = []
-    for design, reduce in (("ring", _ring), ("tree", _tree)):
+    for design, reduce in (("ring", by_ring), ("tree", _tree)):
         ends, until = [time.perf_counter()], None
         while until is None or len(ends) < until:
             batch = problem.batch(rank, len(ends), batch_generator(0, rank, len(ends), generator))
@@ -109,23 +126,6 @@ def _rounds(rank, size, hidden):
         every = (len(ends) - 12) // 8
         results.append((design, float(np.median(np.diff(ends[12::every]) / every))))
     return results
-
-
-def _ring(flat, rank, size):
-    sent = []
-
-    def give(piece):
-        copied = piece.clone()  # kept with the sending: the ring goes on and changes the piece
-        sent.append((torch.distributed.isend(copied, (rank + 1) % size), copied))
-
-    def take(like):
-        arrived = torch.empty_like(like)
-        torch.distributed.recv(arrived, (rank - 1) % size)
-        return arrived
-
-    ring_all_reduce(flat, rank, size, give, take)
-    for sending, _ in sent:
-        sending.wait()
 
 
 def _tree(flat, rank, size):

@@ -1,4 +1,4 @@
-"""A thousand tiny tasks on two workers: `executor.map` beside Dask's client.map, Ray and a pool of processes."""
+"""Tiny tasks on two workers: `executor.map` beside Dask's client.map, Ray and a pool of processes."""
 
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack, contextmanager
@@ -13,17 +13,17 @@ _PLAIN, _POOL = "client.map on a LocalCluster", "ProcessPoolExecutor.map"
 
 def contests(quick, places):
     """Yield the one contest."""
-    count = 1000
+    count = 500 if quick else 1000
 
-    def one(name, how, kind="peer"):
-        return Contestant(name, f"{__name__}:{how}", {"count": count}, kind, amount=count)
+    def one(name, how, kind="peer", way="", **more):
+        return Contestant(name, f"{__name__}:{how}", {"count": count}, kind, amount=count, way=way, **more)
 
     ray = {"count": count, "workers": 2}
     everyone = (
-        one(_MAP, "by_map", OURS),
-        one(_CHUNKS, "by_chunks", OURS),
-        one(_CLIENT, "by_client"),
-        one(_PLAIN, "by_local_cluster"),
+        one(_MAP, "on_cluster", OURS, "map"),
+        one(_CHUNKS, "on_cluster", OURS, "chunks"),
+        one(_CLIENT, "on_cluster", way="client"),
+        one(_PLAIN, "by_local_cluster", slow=True),
         Contestant("Ray tasks", "benchmarks.peers.ray_ways:tasks", ray, needs="ray", amount=count, slow=True),
         one(_POOL, "by_pool"),
     )
@@ -33,7 +33,7 @@ def contests(quick, places):
     def right(contestant, answer):
         return "" if answer == wanted else f"the results add up to {answer}, not {wanted}"
 
-    yield Contest("A thousand tiny tasks", "tasks/s", everyone, "more", 1, 3 if quick else 7, targets, right)
+    yield Contest(f"{count} tiny tasks", "tasks/s", everyone, "more", 1, 3 if quick else 7, targets, right)
 
 
 def _double(number):
@@ -41,27 +41,18 @@ def _double(number):
 
 
 @contextmanager
-def by_map(count, **how):
-    """The cluster's executor."""
+def on_cluster(count):
+    """One of ours: its executor, a call a message and fifty, and Dask's own map."""
     from course.cluster import local_cluster
 
     with local_cluster(worker=2) as cluster:
-        yield Work(lambda: list(cluster.executor.map(_double, range(count), **how)), sum)
-
-
-def by_chunks(count):
-    """The same, fifty calls a message."""
-    return by_map(count, chunksize=50)
-
-
-@contextmanager
-def by_client(count):
-    """Dask's own map on a cluster of ours."""
-    from course.cluster import local_cluster
-
-    with local_cluster(worker=2) as cluster:
-        client = cluster.client
-        yield Work(lambda: client.gather(client.map(_double, range(count), pure=False)), sum)
+        client, run = cluster.client, cluster.executor.map
+        ways = {
+            "map": lambda: list(run(_double, range(count))),
+            "chunks": lambda: list(run(_double, range(count), chunksize=50)),
+            "client": lambda: client.gather(client.map(_double, range(count), pure=False)),
+        }
+        yield {name: Work(way, sum, warm_ups=1) for name, way in ways.items()}
 
 
 @contextmanager
@@ -72,7 +63,7 @@ def by_local_cluster(count):
     plain = {"threads_per_worker": 1, "dashboard_address": None}
     with ExitStack() as stack:
         client = stack.enter_context(Client(stack.enter_context(LocalCluster(n_workers=2, **plain))))
-        yield Work(lambda: client.gather(client.map(_double, range(count), pure=False)), sum)
+        yield Work(lambda: client.gather(client.map(_double, range(count), pure=False)), sum, warm_ups=1)
 
 
 @contextmanager

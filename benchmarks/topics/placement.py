@@ -44,7 +44,7 @@ def contests(quick, places):
             pair = (Contestant(what, kind=OURS), Contestant(_BARE))
             named.append(Contest(_title(what, statement), "µs an op", pair, "less", targets=(Target(what, most=most),)))
     work = Contestant("placement", f"{__name__}:figures", {"rounds": 50 if quick else 150}, OURS)
-    yield Together(work, tuple(named), rounds=2 if quick else 5)
+    yield Together((work,), tuple(named), rounds=2 if quick else 5)
 
 
 def _title(what, statement):
@@ -53,7 +53,7 @@ def _title(what, statement):
 
 def figures(rounds):
     """Time every statement bare, in torch's bare modes and in ours, in turns."""
-    return Work(lambda: _measured(rounds), figures=lambda found: found, warm_ups=0)
+    return Work(lambda: _measured(rounds), figures=True, warm_ups=0)
 
 
 def _measured(rounds):

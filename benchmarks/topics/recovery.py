@@ -72,7 +72,7 @@ def contests(quick, places):
         OURS,
         patience=200,
     )
-    yield Together(work, tuple(named), rounds=1 if quick else 3)
+    yield Together((work,), tuple(named), rounds=1 if quick else 3)
 
 
 @contextmanager
@@ -84,7 +84,7 @@ def figures(watched, modes):
         def run():
             found = {title: {} for title, _ in _WHAT.values()}
             for mode in modes:
-                hit = _hit(cluster, mode, lambda: cluster.kill(_WORKER), _for(1.5), next(seeds))
+                hit = _hit(cluster, mode, lambda: cluster.kill(_WORKER), _for(1.0), next(seeds))
                 found[_WHAT["killed"][0]][mode] = hit.pause()
                 hit = _hit(cluster, mode, lambda: cluster.freeze(_WORKER), _for(watched), next(seeds))
                 found[_WHAT["noticed"][0]][mode] = hit.seconds_to("worker counted out", "worker lost")
@@ -96,7 +96,7 @@ def figures(watched, modes):
             # what was not seen while it was watched has no figure
             return {title: {mode: one for mode, one in of.items() if one is not None} for title, of in found.items()}
 
-        yield Work(run, figures=lambda found: found, warm_ups=0)
+        yield Work(run, figures=True, warm_ups=0)
 
 
 def _for(seconds):

@@ -11,7 +11,6 @@ from benchmarks.contestant import Work
 from course.replicas import replicate, ring_all_reduce, run_ranks
 
 _NUMBERS = 79_510  # float32, the digits' network: 318 kB
-_ROUNDS = 300
 
 
 _REDUCED, _STEP = "318 kB added up over three processes", "A step of 784-100-10, batch of 300"
@@ -26,23 +25,24 @@ def contests(quick, places):
     )
     steps = (Contestant("two replicas of one CPU", kind=OURS), Contestant("one device, by replicate", kind=OURS))
     named = (Contest(_REDUCED, "µs", reduced, "less"), Contest(_STEP, "ms", steps, "less"))
-    yield Together(Contestant("replicas", f"{__name__}:figures", kind=OURS), named, rounds=2 if quick else 5)
+    work = Contestant("replicas", f"{__name__}:figures", {"rounds": 100 if quick else 300}, OURS)
+    yield Together((work,), named, rounds=1 if quick else 5)
 
 
 @contextmanager
-def figures():
+def figures(rounds):
     """Reduce on the tasks of one cluster; each figure is the median over rounds of the slowest rank."""
     from course.cluster import local_cluster
 
     with local_cluster(worker=3) as cluster:
 
         def run():
-            ways = (by_gloo, by_ring, through_one)
-            found = {_NAMES[how.__name__]: max(run_ranks(_microseconds, cluster, how)) for how in ways}
+            each = run_ranks(_microseconds, cluster, (by_gloo, by_ring, through_one), rounds)
+            found = {_NAMES[way]: max(rank[way] for rank in each) for way in _NAMES}
             alone, both = _steps()
             return {_REDUCED: found, _STEP: {"one device, by replicate": alone, "two replicas of one CPU": both}}
 
-        yield Work(run, figures=lambda found: found, warm_ups=0)
+        yield Work(run, figures=True, warm_ups=0)
 
 
 def by_gloo(values, rank, size):
@@ -86,17 +86,21 @@ def _from(rank, size):
     return take
 
 
-def _microseconds(rank, size, reduce):
-    values, seconds = torch.ones(_NUMBERS), []
-    for _ in range(_ROUNDS):
-        values.fill_(1.0)
-        torch.distributed.barrier()
-        started = time.perf_counter()
-        reduce(values, rank, size)
-        seconds.append(time.perf_counter() - started)
-        if not (values == size).all():
-            raise ValueError(f"rank {rank}: the sum is wrong")
-    return 1e6 * statistics.median(seconds)
+def _microseconds(rank, size, ways, rounds):
+    """Return {way: its median}, one way after the other: what one leaves behind would be in the next one's way."""
+    values, medians = torch.ones(_NUMBERS), {}
+    for reduce in ways:
+        seconds = []
+        for _ in range(rounds):
+            values.fill_(1.0)
+            torch.distributed.barrier()
+            started = time.perf_counter()
+            reduce(values, rank, size)
+            seconds.append(time.perf_counter() - started)
+            if not (values == size).all():
+                raise ValueError(f"rank {rank}: the sum is wrong")
+        medians[reduce.__name__] = 1e6 * statistics.median(seconds)
+    return medians
 
 
 def _steps():

@@ -18,7 +18,7 @@ def contests(quick, places):
     pair, targets = (Contestant(_OURS, kind=OURS), Contestant(_BARE)), (Target(_OURS, most=30),)
     named = tuple(Contest(_title(one), "µs an op", pair, "less", targets=targets) for one in STATEMENTS)
     work = Contestant("simulation", f"{__name__}:figures", {"rounds": 60 if quick else 150}, OURS)
-    yield Together(work, named, rounds=2 if quick else 5)
+    yield Together((work,), named, rounds=2 if quick else 5)
 
 
 def _title(statement):
@@ -27,7 +27,7 @@ def _title(statement):
 
 def figures(rounds):
     """Time every statement bare, in a bare mode and simulated."""
-    return Work(lambda: _measured(rounds), figures=lambda found: found, warm_ups=0)
+    return Work(lambda: _measured(rounds), figures=True, warm_ups=0)
 
 
 def _measured(rounds):

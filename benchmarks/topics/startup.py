@@ -8,51 +8,57 @@ from statistics import mean
 
 import psutil
 
-from benchmarks.contest import OURS, Contest, Contestant
+from benchmarks.contest import OURS, Contest, Contestant, Together
 from benchmarks.contestant import Work
 from benchmarks.figures import Target
+from benchmarks.scaling.memory import proportional
 
 _FIRST, _NEXT, _PLAIN = "local_cluster(), first of a process", "local_cluster(), a later one", "LocalCluster"
-_HERE = f"{__name__}:"
+_RAY = "Ray, without torch"
+_START, _CLOSE, _MEMORY = "Start of a cluster", "Close of a cluster", "Memory (PSS) of a task"
 
 
 def contests(quick, places):
-    """Yield three contests: ready, closed, memory."""
-    rounds = 1 if quick else 5
-
-    def all_of(what):
-        yield Contestant(_NEXT, _HERE + "ours", {"what": what}, OURS)
-        yield Contestant(_PLAIN, _HERE + "plain", {"what": what}, slow=what != "ready")
-
-    first = Contestant(_FIRST, _HERE + "first", {}, OURS)
-    ray = Contestant("Ray, without torch", "benchmarks.peers.ray_ways:start", {"tasks": 3}, needs="ray", slow=True)
+    """Yield three contests: ready, closed, and memory."""
+    first, later, plain = (Contestant(_FIRST, kind=OURS), Contestant(_NEXT, kind=OURS), Contestant(_PLAIN))
+    ray = {"tasks": 3, "title": _START, "name": _RAY}
+    ray = Contestant(_RAY, "benchmarks.peers.ray_ways:start", ray, needs="ray", slow=True)
     targets = (Target(_FIRST, most=1.5), Target(_NEXT, most=0.5))
-    yield Contest("Start of a cluster", "s", (first, *all_of("ready"), ray), "less", 1, rounds, targets)
-    yield Contest("Close of a cluster", "s", tuple(all_of("close")), "less", 1, rounds, (Target(_NEXT, most=0.2),))
-    targets = (Target(_NEXT, most=80),)
-    yield Contest("Memory (PSS) of a task", "MB", tuple(all_of("memory")), "less", 1, rounds, targets)
+    start = Contest(_START, "s", (first, later, plain, ray), "less", targets=targets)
+    closed = Contest(_CLOSE, "s", (later, plain), "less", targets=(Target(_NEXT, most=0.2),))
+    memory = Contest(_MEMORY, "MB", (later, plain), "less", targets=(Target(_NEXT, most=80),))
+    works = {_FIRST: "first_of_a_process", _NEXT: "ours", _PLAIN: "plain"}
+    everyone = (*(Contestant(name, f"{__name__}:{work}") for name, work in works.items()), ray)
+    yield Together(everyone, (start, closed, memory), rounds=1 if quick else 5)
 
 
-def first():
+def first_of_a_process():
     """The first cluster of a fresh process, from the call on; one process a run."""
-    program = f"import {__name__} as here\nprint(here.once(here.start_ours)['ready'])"
+    program = f"import {__name__} as here\nprint(here.once(here.start_ours)[{_START!r}])"
 
     def run():
         command = [sys.executable, "-c", program]
         done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=True)
-        return float(done.stdout.split()[-1])
+        return {_START: {_FIRST: float(done.stdout.split()[-1])}}
 
-    return Work(run, seconds=float, warm_ups=0)
+    return Work(run, figures=True, warm_ups=0)
 
 
-def ours(what):
+def ours():
     """Clusters of ours one after another: their fork server is there already."""
-    return Work(lambda: once(start_ours)[what], seconds=float, warm_ups=1)
+    return _each(_NEXT, start_ours, warm_ups=1)
 
 
-def plain(what):
+def plain():
     """Dask's own cluster of processes."""
-    return Work(lambda: once(start_plain)[what], seconds=float, warm_ups=0)
+    return _each(_PLAIN, start_plain, warm_ups=0)
+
+
+def _each(name, start, warm_ups):
+    def run():
+        return {title: {name: figure} for title, figure in once(start).items()}
+
+    return Work(run, figures=True, warm_ups=warm_ups)
 
 
 def start_ours(stack):
@@ -71,7 +77,7 @@ def start_plain(stack):
 
 
 def once(start):
-    """Return seconds until torch is imported on every task, seconds to close, and megabytes (PSS) a task."""
+    """Return by title the seconds until torch is imported on every task, those to close, and a task's megabytes."""
     from course import cluster  # noqa: F401  # what is imported before the call is no part of it
 
     with ExitStack() as stack:
@@ -79,9 +85,9 @@ def once(start):
         client = start(stack)
         client.run(_import_torch)
         ready = time.perf_counter() - began
-        memory = mean(_pss(pid) for pid in client.run(_pid).values()) / 1e6
+        memory = mean(proportional([psutil.Process(pid)]) for pid in client.run(_pid).values()) / 1e6
         began = time.perf_counter()
-    return {"ready": ready, "close": time.perf_counter() - began, "memory": memory}
+    return {_START: ready, _CLOSE: time.perf_counter() - began, _MEMORY: memory}
 
 
 def _import_torch():
@@ -92,8 +98,3 @@ def _pid():
     import os
 
     return os.getpid()
-
-
-def _pss(pid):
-    info = psutil.Process(pid).memory_full_info()
-    return getattr(info, "pss", info.uss)  # macOS and Windows have no PSS

@@ -10,6 +10,7 @@ from functools import partial
 
 import numpy as np
 
+from benchmarks import whole_file
 from benchmarks.contest import LIMIT, OURS, Contest, Contestant
 from benchmarks.contestant import Work
 from benchmarks.figures import Target
@@ -20,10 +21,11 @@ _ACTOR, _RAY, _TF, _TF_SYNC = "a Dask Actor", "a Ray actor", "TensorFlow, classi
 
 
 def contests(quick, places):
-    """Yield a contest for the line and one for the digits."""
+    """Yield a contest for the line, and one for the digits, which alone is held when it must be `quick`."""
     targets = (Target(_ASYNC, _BARE, least=0.8), Target(_ASYNC, _ACTOR, least=3), Target(_ASYNC, _RAY, least=2.5))
     targets += (Target(_ASYNC, _TF, least=4), Target(_SYNC, _ASYNC, least=0.4))
-    yield _contest("Regression, 8 B", "line", 3000, quick, places, targets)
+    if not quick:
+        yield _contest("Regression, 8 B", "line", 3000, quick, places, targets)
     targets = (
         Target(_ASYNC, _ALONE, least=0.75),
         Target(_SENT, _BARE, least=0.8),
@@ -38,35 +40,34 @@ def _contest(title, problem, steps, quick, places, targets):
     steps = steps // 4 if quick else steps
     data = _data(problem, places.folder)
 
-    def one(name, work, kind="peer", needs="", **arguments):
-        # Ray and TensorFlow take ten seconds to start; one of the four is there to see
-        slow = bool(needs) and (name, problem) != (_TF, "digits")
-        return Contestant(name, work, arguments, kind, needs, slow=slow)
+    def one(name, work, kind="peer", needs="", way="", **arguments):
+        slow = bool(needs)  # Ray and TensorFlow start in 10 s
+        return Contestant(name, work, arguments, kind, needs, slow=slow, way=way)
 
     here, bare, classic = f"{__name__}:ours", f"{__name__}:bare", "benchmarks.peers.tensorflow_classic:program"
     tf = "tensorflow-cpu" if "tensorflow-cpu" in places.peers else "tensorflow"
     everyone = [
-        one(_ASYNC, here, OURS, problem=problem, mode="async", steps=steps),
-        one(_SYNC, here, OURS, problem=problem, mode="sync", steps=steps // 2),
-        one(_BARE, bare, problem=problem, mode="async", steps=steps),
-        one(_BARE_SYNC, bare, problem=problem, mode="sync", steps=steps // 2),
+        one(_ASYNC, here, OURS, way="async", problem=problem, steps=steps),
+        one(_SYNC, here, OURS, way="sync", problem=problem, steps=steps),
+        one(_BARE, bare, way="async", problem=problem, steps=steps),
+        one(_BARE_SYNC, bare, way="sync", problem=problem, steps=steps),
         one(_ACTOR, f"{__name__}:actor", problem=problem, steps=steps // 6),
         one(_RAY, "benchmarks.peers.ray_ways:parameter_server", needs="ray", data=data, steps=steps // 6),
         one(_TF, classic, needs=tf, data=data, mode="async", steps=steps // 6),
         one(_TF_SYNC, classic, needs=tf, data=data, mode="sync", steps=steps // 12),
-        one(_ALONE, bare, LIMIT if problem == "digits" else "peer", problem=problem, mode="none", steps=steps),
+        one(_ALONE, bare, LIMIT if problem == "digits" else "peer", way="none", problem=problem, steps=steps),
     ]
     if problem == "digits":
-        everyone.insert(2, one(_SENT, here, OURS, problem=problem, mode="async", steps=steps, shared=False))
+        everyone.insert(2, one(_SENT, here, OURS, way="sent", problem=problem, steps=steps))
     return Contest(title, "updates/s", tuple(everyone), "more", 1, 2 if quick else 7, targets)
 
 
 def _data(problem, folder):
     path, made = folder / f"{problem}.npz", _problem(problem)[0]
     if not path.exists():
-        folder.mkdir(parents=True, exist_ok=True)
         names = ("images", "labels") if problem == "digits" else ("x", "y")
-        np.savez(path, **{name: getattr(made, name).numpy() for name in names})
+        arrays = {name: getattr(made, name).numpy() for name in names}
+        whole_file.write(path, lambda unfinished: np.savez(unfinished, **arrays))
     return str(path)
 
 
@@ -86,32 +87,44 @@ def _rate(run):
 
 
 @contextmanager
-def ours(problem, mode, steps, shared=True):
-    """`train` on a cluster of this machine, its tensors shared or all of them sent."""
+def ours(problem, steps):
+    """`train` on a cluster of this machine: asynchronous and synchronous, its tensors shared, or all of them sent."""
     from course.cluster import local_cluster
     from course.training import train
 
     problem, optimizer = _problem(problem)
     with local_cluster(ps=1, worker=2) as cluster:
-        if not shared:
-            cluster.client.run(_share_nothing)
-        rule = {"optimizer": optimizer, "mode": mode, "total_steps": steps}
-        yield _rate(lambda: train(problem, cluster, **rule).steps_per_second)
+        usual = next(iter(cluster.client.run(_share_from, None).values()))
+
+        def run(mode, steps, least=usual):
+            cluster.client.run(_share_from, least)
+            rule = {"optimizer": optimizer, "mode": mode, "total_steps": steps}
+            return train(problem, cluster, **rule).steps_per_second
+
+        yield {
+            "async": _rate(lambda: run("async", steps)),
+            "sync": _rate(lambda: run("sync", steps // 2)),
+            "sent": _rate(lambda: run("async", steps, 1 << 60)),
+        }
 
 
-def _share_nothing():
+def _share_from(least):
+    """Share tensors from so many bytes on (None: as it is); return from how many they were."""
     from course.training.transport import shared_memory
 
-    shared_memory.LEAST = 1 << 60
+    before = shared_memory.LEAST
+    shared_memory.LEAST = before if least is None else least
+    return before
 
 
 @contextmanager
-def bare(problem, mode, steps):
+def bare(problem, steps):
     """The same step on blocking sockets and nothing else; "none": workers that compute and tell nobody."""
     from benchmarks.peers.bare import bare_sockets
 
     with bare_sockets(*_problem(problem)) as rate:
-        yield _rate(lambda: rate(steps, mode))
+        share = {"async": steps, "sync": steps // 2, "none": steps}
+        yield {mode: _rate(lambda mode=mode, steps=steps: rate(steps, mode)) for mode, steps in share.items()}
 
 
 @contextmanager

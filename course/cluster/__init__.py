@@ -7,5 +7,6 @@ with held_back():  # an interrupt finds every import done, or none
     from course.cluster.local import local_cluster
     from course.cluster.multihost.connect import connect
     from course.cluster.spec import ClusterSpec
+    from course.cluster.tape.tape import Tape
 
-__all__ = ["Cluster", "ClusterSpec", "connect", "local_cluster"]
+__all__ = ["Cluster", "ClusterSpec", "Tape", "connect", "local_cluster"]

@@ -12,6 +12,8 @@ from course.cluster.lease import Lease
 from course.cluster.pin import Pin, check_task, parse_pin, pinned
 from course.cluster.runtime import Runtime
 from course.cluster.spec import ClusterSpec
+from course.cluster.tape.recorder import Recorder
+from course.cluster.tape.tape import Tape
 from course.deadlines import CLIENT_CLOSES, DEVICES_ANSWER, LEASE_ANSWER, LEASE_LASTS
 
 if TYPE_CHECKING:
@@ -28,6 +30,7 @@ class Cluster:
     def __init__(self, client: Client, runtime: Runtime):
         self._client, self._runtime = client, runtime
         self._work = OpenWork()
+        self._tape: Tape | None = None
         unwatch = runtime.watch(client, self._work)
         # A cell that runs twice forgets its first cluster, which then closes itself. (A client alone cannot keep it.)
         self._closing = weakref.finalize(self, _close, client, runtime, unwatch, self._work)
@@ -116,26 +119,43 @@ class Cluster:
 
         return ask
 
+    def record(self) -> Tape:
+        """Return a `Tape` that records what this cluster does, until it is closed or its `with` ends.
+
+        It notes tasks, transfers and their bytes, joins and deaths, and a training's steps, pushes and versions, on one
+        axis. One at a time: RuntimeError while another one records. TimeoutError when a process doesn't answer.
+        """
+        self._work.check("cluster.record")
+        if self._tape is not None and self._tape.is_recording:
+            raise RuntimeError("cluster.record(): this cluster is being recorded already; close that tape first")
+        self._tape = Tape(Recorder(self._client))
+        return self._tape
+
+    @property
+    def recorder(self) -> Recorder | None:
+        """What takes the notes of the tape that records now, None where none does."""
+        return self._tape.recorder if self._tape is not None and self._tape.is_recording else None
+
     def kill(self, task: str) -> None:
         """End the process of `task` at once (SIGKILL), to see what happens; a local cluster replaces it.
 
         Raises ValueError for a task that there is not, RuntimeError for a cluster that `connect` joined.
         """
-        self._runtime.signal(self._checked("kill", task), "kill")
+        self._signal(task, "kill")
 
     def freeze(self, task: str) -> None:
         """Stop the process of `task` without ending it (SIGSTOP): it holds its connections open and answers none.
 
         A local cluster replaces a task that has been frozen for 2.5 seconds. RuntimeError on Windows; raises as `kill`.
         """
-        self._runtime.signal(self._checked("freeze", task), "freeze")
+        self._signal(task, "freeze")
 
     def thaw(self, task: str) -> None:
         """Let a frozen task go on where it was (SIGCONT); one that isn't frozen, or was replaced, goes on as it is.
 
         RuntimeError on Windows, and as for `kill`.
         """
-        self._runtime.signal(self._checked("thaw", task), "thaw")
+        self._signal(task, "thaw")
 
     def restart(self, task: str | None = None) -> None:
         """End the process of `task`, or of every task, and wait for its successor, on the same port; frees a busy task.
@@ -150,8 +170,15 @@ class Cluster:
         return self._runtime.log(self._checked("log", task))
 
     def close(self) -> None:
-        """End the cluster, its unfinished work, and all that `local_cluster` opened; a second call does nothing."""
+        """End the cluster, its tape, its unfinished work, and all that `local_cluster` opened; again: do nothing."""
+        if self._tape is not None:
+            self._tape.close()
         self._closing()
+
+    def _signal(self, task, method):
+        self._runtime.signal(self._checked(method, task), method)
+        if self.recorder is not None:
+            self.recorder.happened(_DONE[method], task)
 
     def _checked(self, method, task):
         self._work.check(f"cluster.{method}")
@@ -185,6 +212,9 @@ class Cluster:
         caption = f"{len(tasks)} tasks, a process each" + (f"; {len(absent)} more missing" if absent else "")
         shown = table(["task", "job", "index"], rows, alt=repr(self), caption=caption)
         return {"text/plain": repr(self), "text/html": shown.html}
+
+
+_DONE = {"kill": "killed", "freeze": "frozen", "thaw": "thawed"}
 
 
 def _job(task):

@@ -69,7 +69,7 @@ class ClusterExecutor(concurrent.futures.Executor):
     replaced and its functions run again, so a function may run more than once. `shutdown` leaves the cluster up.
     """
 
-    def __init__(self, cluster: object, client: Client, work: OpenWork):
+    def __init__(self, cluster: Any, client: Client, work: OpenWork):
         self._cluster = cluster  # stays alive with it: `local_cluster().executor` alone is enough to work with
         self._client: Any = client  # Any: its loop is None only before it has started
         self._work = work
@@ -84,6 +84,7 @@ class ClusterExecutor(concurrent.futures.Executor):
         self._check("executor.submit")
         call = functools.partial(fn, **kwargs) if kwargs else fn
         key = f"{funcname(fn)}-{uuid.uuid4()}"  # the error of a killed task shows it
+        self._note([key], [[*args, *kwargs.values()]])
         dask_future = self._client.submit(run_for_home, call, *args, key=key, pure=False)
         future: concurrent.futures.Future = concurrent.futures.Future()
         self._hold({future: dask_future}, "executor.submit")
@@ -107,20 +108,33 @@ class ClusterExecutor(concurrent.futures.Executor):
         deadline = None if timeout is None else time.monotonic() + timeout
         futures: list[concurrent.futures.Future] = []
         for chunks in _batches(iterables, chunksize):
-            futures += self._submit_chunks(fn, chunks)
-        return _in_order(futures, deadline)
+            futures += self._submit_chunks(fn, chunks, chunksize == 1)
+        return _in_order(futures, deadline, chunksize == 1)
 
-    def _submit_chunks(self, fn, chunks):
-        """Submit a call of `run_chunk_for_home` for each of `chunks`, all in one message; return their futures."""
+    def _submit_chunks(self, fn, chunks, alone):
+        """Submit each of `chunks` as one call, all in one message; return their futures.
+
+        `alone`: there is one call in each, which then goes as it is: lists in lists take their time on every way.
+        """
         self._check("executor.map")
         first = f"{funcname(fn)}-{uuid.uuid4()}"
         keys = [f"{first}-{index}" for index in range(len(chunks))]
-        call = functools.partial(run_chunk_for_home, fn)
-        dask_futures = self._client.map(call, chunks, key=keys, pure=False)
+        call, columns = (
+            (run_for_home, zip(*(args for (args,) in chunks), strict=True)) if alone else (run_chunk_for_home, [chunks])
+        )
+        self._note(keys, [[one for args in chunk for one in args] for chunk in chunks])
+        # `fn` as an argument: a partial takes twice as long to pickle and to read, and each call is pickled by itself
+        dask_futures = self._client.map(call, [fn] * len(chunks), *columns, key=keys, pure=False)
         futures = {concurrent.futures.Future(): dask_future for dask_future in dask_futures}
         self._hold(futures, "executor.map")
         self._client.loop.add_callback(settle_in_order, self._client, list(futures.items()))
         return list(futures)
+
+    def _note(self, keys, arguments):
+        """Tell the tape of the cluster, where there is one, what is sent to each task."""
+        if (recorder := self._cluster.recorder) is not None:
+            for key, its in zip(keys, arguments, strict=True):
+                recorder.sent(key, its)
 
     def _check(self, where):
         if self._shut:
@@ -167,13 +181,14 @@ def _batches(iterables, chunksize):
         yield batch
 
 
-def _in_order(futures, deadline):
+def _in_order(futures, deadline, alone):
     """Yield the values of all chunks, as `Executor.map` does; whatever ends this cancels what is not done."""
     futures.reverse()
     try:
         while futures:
             futures[-1].result(None if deadline is None else deadline - time.monotonic())
-            yield from _values(futures.pop().result())
+            value = futures.pop().result()
+            yield from [value] if alone else _values(value)
     finally:
         for future in futures:
             future.cancel()

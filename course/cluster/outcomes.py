@@ -13,23 +13,39 @@ from distributed.scheduler import KilledWorker, NoValidWorkerError
 
 from course.deadlines import RESULTS_FETCHED_EVERY
 
+_TIMES = 30  # a pause is as many times as long as the fetch before it,
+_LONGEST = 0.5  # and of no more seconds: a large result must not keep the next small one
 _ENDED = ("finished", "error", "cancelled")
 
 
 async def settle_in_order(client: Any, pairs: list[tuple[concurrent.futures.Future, Future]]) -> None:
     """Settle each of `pairs` (the caller's future, Dask's), fetching together what has ended meanwhile.
 
-    A fetch costs as much as several small calls, so those that have ended in a pause share the next one.
+    A fetch costs as much as several small calls, so those that have ended in a pause share the next one, and the next
+    pause is so long that all fetches take a small part of the time.
     """
-    waiting, fetched = collections.deque(pairs), -math.inf
+    waiting, again = collections.deque(pairs), -math.inf
     while waiting:
         await _end(waiting[0][1])
         if not all(dask_future.status in _ENDED for _, dask_future in waiting):
-            await asyncio.sleep(fetched + RESULTS_FETCHED_EVERY - time.monotonic())
-        fetched, ended = time.monotonic(), []
+            await _pause(again - time.monotonic(), waiting)
+        began, ended = time.monotonic(), []
         while waiting and waiting[0][1].status in _ENDED:
             ended.append(waiting.popleft())
         await _settle_together(client, ended)
+        took = time.monotonic() - began
+        again = began + max(RESULTS_FETCHED_EVERY, min(_TIMES * took, _LONGEST))
+
+
+async def _pause(seconds, waiting):
+    """Let some end, for so long at most; once the last to begin has ended, the others are about to, and are awaited."""
+    last = waiting[-1][1]
+    with suppress(TimeoutError):
+        if last.status not in _ENDED:
+            await asyncio.wait_for(_end(last), seconds)
+        async with asyncio.timeout(min(seconds, RESULTS_FETCHED_EVERY)):
+            for _, dask_future in waiting:
+                await _end(dask_future)
 
 
 async def _settle_together(client, pairs):

@@ -8,7 +8,8 @@ from pathlib import Path
 
 LEGAL = 'the legal form is {"scheduler": ["host:port"], "ps": ["host:port"], "worker": ["host:port", "host:port"]}'
 _JOB = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
-_HOST = re.compile(r"\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?")
+#: What a host is called: a name, numbers, or numbers with colons in brackets.
+HOST = re.compile(r"\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?")
 #: The scheduler listens on the first ps task's host, this many ports above it (below it, where that is no port).
 _PORTS_ABOVE = 1000
 
@@ -168,7 +169,7 @@ def _check_address(task, address):
     if not isinstance(address, str):
         raise TypeError(f"ClusterSpec: {task} is {address!r}; it must be a string 'host:port'")
     host, _, port = address.rpartition(":")
-    if not _HOST.fullmatch(host):
+    if not HOST.fullmatch(host):
         raise ValueError(f"ClusterSpec: {task} is {address!r}; it must be 'host:port', such as 'localhost:2222'")
     if not port.isascii() or not port.isdigit() or not 1 <= int(port) <= 65535:
         raise ValueError(f"ClusterSpec: {task} is {address!r}; the port must be a whole number from 1 to 65535")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from course.commands.flags import flags
 from course.deadlines import TASK_WAITS
 from course.signals import taken
 
@@ -32,13 +33,8 @@ _OPTIONS = (
     click.option("--insecure", is_flag=True, help="Plain TCP instead of TLS, on loopback only."),
     click.option("--patience", default=TASK_WAITS, show_default=True, help="Seconds to wait for the cluster."),
 )
-
-
-def cluster_flags(command: Callable) -> Callable:
-    """Return the click command with these flags; it gets them as arguments that go to `joined_cluster`."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
+#: Adds these flags to a click command, which gets them as arguments that go to `joined_cluster`.
+cluster_flags = flags(_OPTIONS)
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from typing import Any
 from course.cluster.certificates import Certificate, read_certificate
 from course.cluster.multihost.member import Member
 from course.cluster.multihost.serve import serve
+from course.cluster.routes import Routes
 from course.cluster.spec import ClusterSpec
 from course.signals import end_process
 
@@ -18,18 +19,27 @@ def run(
     certificate: str | None,
     patience: float,
     simulated_gpus: int,
+    deployed: bool = False,
+    routes: tuple[str, ...] = (),
+    ports: str | None = None,
     **where: Any,
 ) -> int:
     """Run the task that the command line names; end the process when it is told to, else return its exit code, 1.
 
-    `where`: as for `spec_of`.
+    `deployed`: all that it needs comes by its standard input, from `deploy`. `routes`, `ports`: texts, as for
+    `Routes.from_flags` and `Member`. `where`: as for `spec_of`.
     """
+    if deployed:
+        from course.deploy.deployed_task import run_deployed
+
+        end_process(run_deployed())
     spec = spec_of(**where)
     spec.task_address(job, index)  # a wrong name is told before a missing certificate
     pair = certificate_of(certificate, where["spec"], insecure)
     gpus = (simulated_gpus, "H200") if simulated_gpus else None
+    ways = Routes.from_flags(routes)
     # preloaded: what most of the work that the scheduler reads is made of
-    code = serve(Member(spec, job, index, pair, patience, gpus, preload=("course.training",)))
+    code = serve(Member(spec, job, index, pair, patience, gpus, ("course.training",), ways, ports))
     return code or end_process(code)  # it was told to stop
 
 

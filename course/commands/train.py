@@ -28,26 +28,32 @@ def run(
     patience: float,
     certificate: str | None,
     insecure: bool,
+    routes: tuple[str, ...] = (),
+    ports: str | None = None,
     **more: Any,
 ) -> int:
     """Run what the command line names: one role with `job_name`, else everything here; return the exit code.
 
     `say`: takes a line for the reader. `more`: the cluster's flags (`spec`, `ps_hosts`, `worker_hosts`,
-    `scheduler_hosts`) and those of the training, as for `report`. Raises as `train` does.
+    `scheduler_hosts`) and those of the training, as for `report`. `routes`, `ports`: texts for a role's `Routes`, and
+    its ports. Raises as `train` does.
     """
     hosts = {flag: more.pop(flag, None) for flag in ("spec", "ps_hosts", "worker_hosts", "scheduler_hosts")}
     if job_name is None:
         if any(hosts.values()):
             raise ValueError("--ps-hosts …: say which task this process is, as in --job-name worker --task-index 0")
+        if routes or ports:
+            raise ValueError("--route and --ports are for one role of many; alone, everything runs on this machine.")
         report(say, workers=workers, ps=ps, **more)
         return 0
+    from course.cluster.routes import Routes
     from course.commands.task import certificate_of, spec_of
     from course.training.multihost.roles import run_role
 
-    spec = spec_of(**hosts)
+    ways, spec = Routes.from_flags(routes), spec_of(**hosts)
     role, outcome_of = _role_of(spec, job_name, task_index, **more)
     pair = certificate_of(certificate, hosts["spec"], insecure)
-    role = dataclasses.replace(role, certificate=pair, patience=patience)
+    role = dataclasses.replace(role, certificate=pair, patience=patience, routes=ways, ports=ports)
     return run_role(role, outcome_of, say)
 
 

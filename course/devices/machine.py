@@ -1,6 +1,5 @@
 """The devices of this machine: a list that names each one, says how much memory it has and what it is."""
 
-import os
 import platform
 import subprocess
 from dataclasses import dataclass, replace
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 import psutil
 import torch
 
+from course.compiled import cores
 from course.devices.names import DeviceName
 from course.draw import table
 from simgpu.state import active
@@ -78,9 +78,9 @@ def list_devices(job: str | None = None, task: int | None = None) -> DeviceList:
 
 
 def _cpu():
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    plural = "" if cores == 1 else "s"
-    return Device("/cpu:0", "cpu", _cpu_memory(), f"{_cpu_model()}, {cores} core{plural}")
+    count = cores()
+    plural = "" if count == 1 else "s"
+    return Device("/cpu:0", "cpu", _cpu_memory(), f"{_cpu_model()}, {count} core{plural}")
 
 
 def _gpus():

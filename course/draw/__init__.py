@@ -17,10 +17,10 @@ with held_back():  # an interrupt finds every import done, or none
     from course.draw.ops import ops
     from course.draw.picture import Picture, css, figure, html, picture, table
     from course.draw.roofline import roofline
-    from course.draw.scale import scale
+    from course.draw.scale import latency, scale
     from course.draw.slices import SliceMeans, slice_means
     from course.draw.timeline import lanes, timeline
-    from course.draw.training import Seen, learning, training
+    from course.draw.training import Seen, distance, learning, training
 
 __all__ = [
     "ROLES",
@@ -34,6 +34,7 @@ __all__ = [
     "crossover",
     "css",
     "darts",
+    "distance",
     "error_law",
     "faults",
     "figure",
@@ -41,6 +42,7 @@ __all__ = [
     "html",
     "ladder",
     "lanes",
+    "latency",
     "learning",
     "ops",
     "picture",

@@ -24,6 +24,9 @@ ROLES = {
     "error": Role("#C0392B", "x", "✕"),
 }
 
+#: Methods that are compared, in their order: colour (None: the text's), marker and line. The colours belong to no role.
+METHODS: tuple[tuple[str | None, str, str], ...] = (("#018571", "o", "-"), ("#A6611A", "s", "--"), (None, "^", ":"))
+
 
 def role_of(device: str) -> Role:
     """Return the `Role` of a device by its name."""

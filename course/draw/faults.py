@@ -59,6 +59,11 @@ def words_of(event: Any) -> str:
     return f"{job} {index} {what}" if index else what
 
 
+def is_good(event: Any) -> bool:
+    """Return whether an event is a recovery."""
+    return any(word in event.what for word in _GOOD)
+
+
 def _places(events, last):
     """Return id of event -> the lowest row in which its words touch no other's; those for which there is none lack."""
     taken, placed = [-1.0] * _ROWS, {}
@@ -78,7 +83,7 @@ def _extent(event, last):
 
 
 def _mark(axes, event, row, last):
-    good = any(word in event.what for word in _GOOD)
+    good = is_good(event)
     role = ROLES["ps" if good else "error"]
     for ax in axes:
         ax.axvline(event.seconds, color=role.colour, linewidth=1.2, linestyle="-" if good else "--")
@@ -111,4 +116,4 @@ def _staleness(ax, history, last):
         mean = np.where(count > 0, total / np.maximum(count, 1), np.nan)
         ax.plot((edges[1:] + edges[:-1]) / 2, mean, linewidth=1.5, markersize=3, **look_of(worker))
     ax.set_ylabel("staleness")
-    ax.set_ylim(bottom=0)
+    ax.set_ylim(0, max(1.0, ax.get_ylim()[1]))  # where nothing is late there is no scale

@@ -7,15 +7,15 @@ from course.draw.colours import ROLES
 from course.draw.picture import Picture, figure, picture
 
 _POINTS = {"textcoords": "offset points", "fontsize": 9.5}
+_LEAST = 550  # pixels: at these the smallest text has 10
 
 
 @dataclass(frozen=True)
 class Rung:
-    """One version: its `name`, its `rate` a second, the `guess` at its gain (None: not made), a short `note`."""
+    """One version: its `name`, its `rate` a second, a short `note`."""
 
     name: str
     rate: float
-    guess: float | None = None
     note: str = ""
 
 
@@ -26,16 +26,11 @@ class Ladder:
     unit: str
     rungs: tuple[Rung, ...] = ()
 
-    def climb(self, name: str, rate: float, guess: float | None = None, note: str = "") -> "Ladder":
-        """Return this ladder with one rung more, on top.
-
-        `rate`: how many a second. `guess`: how many times the rung below the reader thought it would be. Raises
-        ValueError for a rate or a guess that is not above 0.
-        """
-        for word, value in (("rate", rate), ("guess", 1 if guess is None else guess)):
-            if not value > 0:
-                raise ValueError(f"climb({name!r}, {word}={value!r}): a number above 0 is needed.")
-        return replace(self, rungs=(*self.rungs, Rung(name, rate, guess, note)))
+    def climb(self, name: str, rate: float, note: str = "") -> "Ladder":
+        """Return this ladder with one rung more, of `rate` a second. Raises ValueError for a rate of 0 or less."""
+        if not rate > 0:
+            raise ValueError(f"climb({name!r}, rate={rate!r}): a number above 0 is needed.")
+        return replace(self, rungs=(*self.rungs, Rung(name, rate, note)))
 
     @property
     def gains(self) -> tuple[float, ...]:
@@ -49,19 +44,18 @@ class Ladder:
         top, gain = self.rungs[-1], self.gains[-1]
         words = f"{top.name}: {spoken(top.rate)} {self.unit} a second"
         words += f", {times(gain)} the rung below" if len(self.rungs) > 1 else ""
-        words += f"; you said {times(top.guess)}" if top.guess is not None else ""
         return words + (f" ({top.note})" if top.note else "")
 
 
 def times(factor: float) -> str:
-    """Return a factor as it is spoken of, in two digits or whole; one below 1 as a fraction.
+    """Return a factor as it is spoken of, in two or three digits; one below 1 as a fraction.
 
-    >>> times(1.96), times(37.2), times(1234.5), times(0.064)
-    ('2.0 ×', '37 ×', '1,234 ×', '1/16 ×')
+    >>> times(1.96), times(37.2), times(10_501), times(0.064)
+    ('2.0 ×', '37 ×', '10,500 ×', '1/16 ×')
     """
     if factor < 0.95:
         return f"1/{times(1 / factor)}"
-    return f"{factor:.1f} ×" if factor < 9.95 else f"{factor:,.0f} ×"
+    return f"{factor:.1f} ×" if factor < 9.95 else f"{float(f'{factor:.3g}'):,.0f} ×"
 
 
 def spoken(rate: float) -> str:
@@ -79,8 +73,8 @@ def spoken(rate: float) -> str:
 def ladder(climbed: Ladder, limit: float, what: str) -> Picture:
     """Return a `Picture` of `climbed`, a step a rung, with `limit` (a second) as a line that is labelled with `what`.
 
-    A step is as long as its gain, on an axis where each line is ten times the one before; a step back is dotted. A
-    guess is a ring where it would have led. Raises ValueError for a ladder of fewer than two rungs.
+    A step is as long as its gain, on an axis where each line is ten times the one before; a step back is dotted. Raises
+    ValueError for a ladder of fewer than two rungs.
     """
     rungs = climbed.rungs
     if len(rungs) < 2:
@@ -97,18 +91,17 @@ def ladder(climbed: Ladder, limit: float, what: str) -> Picture:
         axes.set_xlabel(f"{climbed.unit} a second (each line is ten times the one before)")
         axes.set_title(title)
     steps = "; ".join(f"{rung.name} {spoken(rung.rate)}" for rung in rungs)
-    return picture(drawn, f"{climbed.unit} a second: {title}. {steps}; limit {spoken(limit)} ({what}).")
+    return picture(drawn, f"{climbed.unit} a second: {title}. {steps}; limit {spoken(limit)} ({what}).", _LEAST)
 
 
 def _ends(rungs: Sequence[Rung], limit: float) -> tuple[float, float]:
-    """The lowest and the highest rate to show, guesses included, with room at both ends."""
+    """The lowest and the highest rate to show, with room at both ends."""
     shown = [limit, *(rung.rate for rung in rungs)]
-    shown += [below.rate * rung.guess for below, rung in zip(rungs, rungs[1:], strict=False) if rung.guess]
     return min(shown) / 2, max(shown) * 1.5
 
 
 def _step(axes, height, rung, gain):
-    """Draw one rung, from where the one below ended; its gain above it, the guess below its ring."""
+    """Draw one rung, from where the one below ended; its gain above it."""
     colour, marker = ROLES["cpu"].colour, ROLES["cpu"].marker
     below = rung.rate / gain
     if height:
@@ -118,11 +111,6 @@ def _step(axes, height, rung, gain):
         end = max(below, rung.rate)  # left of the upright that leads on
         axes.annotate(times(gain), (end, height), (-5, 6), **_POINTS, ha="right", va="bottom")
     axes.plot(rung.rate, height, marker, color=colour, markersize=8)
-    if height and rung.guess is not None:
-        ring = below * rung.guess
-        axes.plot(ring, height, "o", markersize=11, markerfacecolor="none", color=ROLES["waiting"].colour)
-        ha = "right" if ring < below else "left"  # beside the upright that leads here
-        axes.annotate(f"you: {times(rung.guess)}", (ring, height), (0, -7), **_POINTS, ha=ha, va="top")
 
 
 def _limit(axes, height, limit, best, what):

@@ -1,8 +1,8 @@
-"""Gradients a second over the number of workers, on two log axes: where does each design stop growing?"""
+"""What more load does: gradients a second over the number of workers, latency over requests a second."""
 
 from collections.abc import Mapping
 
-from course.draw.colours import ROLES
+from course.draw.colours import METHODS, ROLES
 from course.draw.picture import Picture, figure, picture
 
 #: How the curves differ, in their order: role of the colour, marker and line as second signs.
@@ -43,4 +43,35 @@ def scale(rates: Mapping[str, Mapping[int, float]], title: str, label: str, alt:
         axes.grid(True)
         fig.suptitle(title, x=0.01, ha="left", fontsize=12, fontweight="bold")
     ends = (f"{name}: {curve[max(curve)]:,.0f} with {max(curve):,} workers" for name, curve in rates.items())
-    return picture(fig, f"{title}. Gradients a second, {label}. {alt or '; '.join(ends) + '.'}")
+    return picture(fig, f"{title}. Gradients a second, {label}. {alt or '; '.join(ends) + '.'}", least=550)
+
+
+def latency(curves: Mapping[str, Mapping[float, float]], title: str, alone: float, alt: str = "") -> Picture:
+    """Return a `Picture` of up to three curves: name -> requests a second -> seconds, on a log axis of milliseconds.
+
+    `alone`: the seconds of a request that nobody else is in the way of, drawn as a thin line. Raises ValueError for
+    more curves than can be told apart.
+    """
+    if not 1 <= len(curves) <= len(METHODS):
+        raise ValueError(f"draw.latency(curves): {len(curves)} curves; 1 to {len(METHODS)} can be told apart.")
+    with figure(figsize=(7.2, 3.8)) as (fig, axes):
+        axes.axhline(1e3 * alone, color=ROLES["bytes"].colour, linewidth=1)
+        least = min(min(curve) for curve in curves.values())
+        place = {"textcoords": "offset points", "va": "center"}
+        axes.annotate("alone", (least, 1e3 * alone), xytext=(0, -8), **place)
+        for (name, curve), (chosen, marker, line) in zip(curves.items(), METHODS, strict=False):
+            rates, colour = sorted(curve), chosen or axes.xaxis.label.get_color()
+            axes.plot(rates, [1e3 * curve[rate] for rate in rates], line, marker=marker, markersize=5, color=colour)
+            last = (rates[-1], 1e3 * curve[rates[-1]])
+            axes.annotate(name, last, xytext=(8, 0), color=colour, annotation_clip=False, **place)
+        axes.set(yscale="log", xlabel="requests a second that were answered", ylabel="99 of 100 within, ms")
+        axes.set_ylim(bottom=500 * alone)
+        low, high = axes.get_ylim()
+        marks = [mark * 10.0**power for power in range(-3, 6) for mark in (1, 2, 5)]
+        marks = [mark for mark in marks if low <= mark <= high]
+        axes.set_yticks(marks, labels=[f"{mark:g}" for mark in marks])
+        axes.minorticks_off()
+        axes.grid(True)
+        fig.suptitle(title, x=0.01, ha="left", fontsize=12, fontweight="bold")
+    ends = (f"{name}: {1e3 * curve[max(curve)]:.1f} ms at {max(curve):,.0f} a second" for name, curve in curves.items())
+    return picture(fig, f"{title}. 99 of 100 requests are answered within, {alt or '; '.join(ends) + '.'}", least=550)

@@ -1,4 +1,4 @@
-"""Trainings, drawn: one by its fit, losses and staleness; several by how good they are, over images and seconds."""
+"""Trainings, drawn: one by its fit, losses and staleness; several over images and seconds, or over their distance."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from course.draw.colours import ROLES, worker_colour
+from course.draw.colours import METHODS, ROLES, worker_colour
 from course.draw.picture import Picture, figure, picture
 
 _OLDEST = 8  # gradients at least this stale share one bar
@@ -108,3 +108,41 @@ def _staleness(ax, history):
     drawn = ax.bar(names, shares, color=ROLES["waiting"].colour, hatch="..", edgecolor="none")
     ax.bar_label(drawn, ["<1" if 0 < share < 1 else f"{share:.0f}" for share in shares], fontsize=8.5)
     ax.set(xlabel="staleness (updates)", ylabel="% of the gradients")
+
+
+def distance(curves: Mapping[str, Mapping[float, float]], title: str, alone: float, label: str = "") -> Picture:
+    """Return a `Picture` of up to three curves: name -> seconds, one way -> gradients a second.
+
+    `alone`: what one worker beside its server makes, drawn as a thin line. `label`: where the figures are from. Raises
+    ValueError for more curves than can be told apart.
+    """
+    if not 1 <= len(curves) <= len(METHODS):
+        raise ValueError(f"draw.distance(curves): {len(curves)} curves; 1 to {len(METHODS)} can be told apart.")
+    with figure(figsize=(7.2, 3.8)) as (fig, axes):
+        axes.axhline(alone, color=ROLES["bytes"].colour, linewidth=1)
+        last, heights = 1e3 * max(max(curve) for curve in curves.values()), _apart(curves)
+        above = {"textcoords": "offset points", "fontsize": 9.5}
+        axes.annotate("one worker, beside the server", (last, alone), xytext=(0, -12), ha="right", **above)
+        for (name, curve), (chosen, marker, line) in zip(curves.items(), METHODS, strict=False):
+            delays, colour = sorted(curve), chosen or axes.xaxis.label.get_color()
+            axes.plot([1e3 * d for d in delays], [curve[d] for d in delays], line, marker=marker, color=colour)
+            place = {"xytext": (8, 0), "textcoords": "offset points", "va": "center", "color": colour}
+            axes.annotate(name, (last, heights[name]), annotation_clip=False, **place)
+        axes.set(ylim=(0, None), ylabel="gradients a second")
+        axes.set_xlabel(f"milliseconds, one way{f'; {label}' if label else ''}")
+        axes.grid(True)
+        fig.suptitle(title, x=0.01, ha="left", fontsize=12, fontweight="bold")
+    ends = (f"{name}: {curve[min(curve)]:,.0f} near, {curve[max(curve)]:,.0f} far" for name, curve in curves.items())
+    return picture(
+        fig, f"{title}. Gradients a second over the distance, {'; '.join(ends)}; alone {alone:,.0f}.", least=550
+    )
+
+
+def _apart(curves):
+    """Return at which height each curve's name stands: at its end, or above the name below it."""
+    gap = 0.075 * max(max(curve.values()) for curve in curves.values())
+    heights: dict[str, float] = {}
+    for name in sorted(curves, key=lambda name: curves[name][max(curves[name])]):
+        end = curves[name][max(curves[name])]
+        heights[name] = max(end, max(heights.values(), default=-gap) + gap)
+    return heights

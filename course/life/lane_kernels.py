@@ -1,36 +1,28 @@
-"""Kernels that put cells into the lanes of words and take them out again: the layout is in `course.life.kernels`.
-
-Of the other file only `add` is compiled into these: whoever changes that, touches this file too, for numba to notice.
-"""
+"""Kernels that put cells into the lanes of words and take them out again: the layout is in `course.life.kernels`."""
 
 import numpy as np
 
 from course.compiled import kernel
-from course.life.kernels import TAKEN, WRONG, add
 
 BYTE = np.uint64(255)
 
 
 @kernel()
-def pack(board, words, wrap, tickets):
-    """Take word rows until `words`, uint64 (R, W), has the cells of `board`, uint8 (H, W).
+def pack(board, words, wrap, first, last):
+    """Fill rows `first` ≤ i < `last` of `words`, uint64 (R, W), with the cells of `board`, uint8 (H, W).
 
-    `tickets[WRONG]` is above 0 if a cell is above 1.
+    Return whether all those cells are 0 or 1.
     """
-    height, columns = board.shape
+    columns = board.shape[1]
     rows = words.shape[0]
     eighths = np.zeros((8, columns), np.uint8)
     nothing = np.zeros(columns, np.uint8)
     odd = np.zeros(columns, np.uint8)
-    while True:
-        i = add(tickets, TAKEN, 1)
-        if i >= rows:
-            add(tickets, WRONG, np.int64(odd.max() > 1))
-            return
+    for i in range(first, last):
         for byte in range(8):
-            first = 8 * byte * rows + i
-            gather(eighths[byte], board, first, rows, nothing, wrap, odd)
+            gather(eighths[byte], board, 8 * byte * rows + i, rows, nothing, wrap, odd)
         join(words[i], eighths)
+    return odd.max() <= 1
 
 
 @kernel()
@@ -73,15 +65,12 @@ def join(out, eighths):
 
 
 @kernel()
-def unpack(words, board, tickets):
-    """Take word rows until `board`, uint8 (H, W), has the cells that `words`, uint64 (R, W), hold."""
+def unpack(words, board, first, last):
+    """Fill those rows of `board`, uint8 (H, W), that rows `first` ≤ i < `last` of `words`, uint64 (R, W), hold."""
     height, columns = board.shape
     rows = words.shape[0]
     eighth = np.zeros(columns, np.uint8)
-    while True:
-        i = add(tickets, TAKEN, 1)
-        if i >= rows:
-            return
+    for i in range(first, last):
         row = words[i]
         for byte in range(8):
             shift = np.uint64(8 * byte)

@@ -6,6 +6,7 @@ engine of plain PyTorch gives the same cells; a board on a CUDA GPU has an engin
 
 import sys
 from functools import cache, partial
+from math import isqrt
 
 import numpy as np
 import psutil
@@ -19,7 +20,12 @@ from course.life.rule import Rule
 
 CACHE = 1_250_000  # bytes of one core's cache for the two buffers of a tile
 LONGEST = 1 << 28  # words advanced in one call of a kernel, some 0.1 s: an interrupt waits for its end
+PACKED = 1 << 23  # words packed or unpacked in one call, some 0.1 s
 WORTH_A_THREAD = 1 << 20  # words advanced in the time of ten starts of a thread
+WORDS_FOR_THREADS = 4096  # smaller boards are advanced by one thread
+LENGTH_FOR_THREADS = 192  # words: where less is to be cut in two, ghosts and copies take what a second thread gives
+COPIED = 5  # generations advanced in the time that a tile's copy takes, in and out; measured
+NARROW = 16  # columns: with fewer, a row of words takes as long as one with so many
 
 
 def packed(board: torch.Tensor, generations: int, rule: Rule, wrap: bool) -> torch.Tensor:
@@ -86,44 +92,66 @@ def loaded() -> bool:
 
 def workers(shape: tuple[int, ...], generations: int) -> int:
     """Return how many threads a packed board of `shape` (H, W) is worth."""
-    words = -(-shape[0] // 64) * shape[1]
-    large = words >= 4096 and words * (generations + 4) >= WORTH_A_THREAD  # packing costs about four generations
-    return compiled.threads() if large else 1
+    rows, columns, threads = -(-shape[0] // 64), shape[1], compiled.threads()
+    words = rows * columns
+    work = words * (generations + 4)  # packing costs about four generations
+    cut = rows if _rows_are_cut(columns, threads) else columns
+    too_short = cut < LENGTH_FOR_THREADS and _is_one_tile(rows, columns)
+    return 1 if words < WORDS_FOR_THREADS or work < WORTH_A_THREAD or too_short else threads
 
 
 def turned(height: int, width: int) -> bool:
     """Return whether the columns of a board become the rows of words: where that saves a third, for turning costs."""
-    return 2 * -(-height // 64) * width > 3 * -(-width // 64) * height
+    across, along = -(-height // 64) * width, -(-width // 64) * height
+    if max(across, along) < WORDS_FOR_THREADS:
+        across, along = _work(height, width), _work(width, height)
+    return height >= NARROW and 2 * across > 3 * along
+
+
+def _work(height, width):
+    """Return how long a generation of so many rows and columns takes, about, in words of the inner loop; measured."""
+    rows = -(-height // 64)
+    if rows == 1:
+        return width * 3 // 2
+    return (-(-rows // 4) * 4 + 2) * (-(-width // 8) * 8 + 13)  # four rows at a time, and those beyond the edges
 
 
 def pack(cells: np.ndarray, wrap: bool, threads: int = 1) -> np.ndarray:
     """Return the words, `uint64` (⌈H / 64⌉, W), of `cells`, `uint8` (H, W); a cell above 1 is a ValueError."""
-    from course.life import kernels, lane_kernels
+    from course.life import lane_kernels
 
     height, width = cells.shape
-    words, tickets = np.empty((-(-height // 64), width), np.uint64), kernels.new_tickets()
-    compiled.together(threads, lane_kernels.pack, cells, words, wrap, tickets)
-    if tickets[kernels.WRONG]:
+    words = np.empty((-(-height // 64), width), np.uint64)
+    wrong = []
+
+    def piece(first, last):
+        if not lane_kernels.pack(cells, words, wrap, first, last):
+            wrong.append(first)
+
+    compiled.in_pieces(threads, len(words), piece, most=max(1, PACKED // width))
+    if wrong:
         check_board(torch.from_numpy(cells), "run(board=…)")
     return words
 
 
 def unpack(words: np.ndarray, height: int, threads: int = 1) -> np.ndarray:
     """Return the cells, `uint8` (H, W), that are in `words`."""
-    from course.life import kernels, lane_kernels
+    from course.life import lane_kernels
 
-    cells = np.empty((height, words.shape[1]), np.uint8)
-    compiled.together(threads, lane_kernels.unpack, words, cells, kernels.new_tickets())
+    rows, width = words.shape
+    cells = np.empty((height, width), np.uint8)
+    piece = partial(lane_kernels.unpack, words, cells)
+    compiled.in_pieces(threads, rows, piece, most=max(1, PACKED // width))
     return cells
 
 
 def run_words(words: np.ndarray, height: int, generations: int, rule: Rule, wrap: bool, threads: int = 1) -> np.ndarray:
     """Return the words (R, W) after `generations`; what is in `words` is lost."""
-    from course.life import kernels
+    from course.life import kernels, row_kernels
 
     birth, survive = (sum(1 << count for count in counts) for counts in (rule.birth, rule.survive))
     one = len(words) == 1
-    rules = (0, kernels.only_row_of(birth, survive)) if one else (kernels.rows_of(birth, survive), 0)
+    rules = (0, row_kernels.only_row_of(birth, survive)) if one else (row_kernels.rows_of(birth, survive), 0)
     other = np.empty_like(words)
     while generations:
         now = min(generations, max(1, LONGEST // words.size))
@@ -139,11 +167,27 @@ def run_words(words: np.ndarray, height: int, generations: int, rule: Rule, wrap
 def tiling(rows: int, columns: int, generations: int, threads: int) -> tuple[int, int, int]:
     """Return k, the generations a pass, and the rows and columns of words in a tile."""
     fit = CACHE // 16
-    if threads == 1 and (rows + 5) * (columns + 16) <= fit:
+    if threads == 1 and _is_one_tile(rows, columns):
         return generations, rows, columns
-    if columns < 64 * threads:  # tall and narrow: the rows are cut
+    if _rows_are_cut(columns, threads):
         tile_rows = min(-(-rows // threads), max(fit // (columns + 16), 16))
-        return max(1, min(generations, 32, tile_rows // 16, rows)), tile_rows, columns
+        return max(1, min(generations, _pass(tile_rows), rows)), tile_rows, columns
     high = min(rows, 128)
     tile_columns = min(-(-columns // threads), max(fit // (high + 5) - 32, 64))
-    return max(1, min(generations, 32 if rows == high else 16, tile_columns // 16)), high, tile_columns
+    return max(1, min(generations, _pass(tile_columns), 32 if rows == high else 16)), high, tile_columns
+
+
+def _pass(length):
+    """Return how many generations a pass takes least time with, where a side of a tile of so many words is cut.
+
+    k ghosts on each side are k times advanced, and the copy is paid once: (length + 2k)(1 + COPIED / k) is least.
+    """
+    return min(32, isqrt(COPIED * length // 2))
+
+
+def _is_one_tile(rows, columns):
+    return (rows + 5) * (columns + 16) <= CACHE // 16
+
+
+def _rows_are_cut(columns, threads):
+    return columns < 64 * threads  # tall and narrow

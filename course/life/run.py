@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+from course import compiled
 from course.life import packed as packing
 from course.life import whole_board
 from course.life.board import check_board, check_form
@@ -24,7 +25,8 @@ def run(
 
     `board` is `torch.uint8` (H, W) of 0 and 1. `engine` is "scipy" (the registered op), "conv", "roll", "packed" (64
     cells a word, compiled), "packed-torch" (the same in PyTorch), or "auto", which takes the fastest for the board's
-    size and the generations. All give the same result.
+    size and the generations. All give the same result. A process that is forked from this one later computes on one
+    thread: those of torch don't survive a fork.
     """
     advance, rule = _chosen(board, generations, engine, rule)
     return advance(board, generations, rule, wrap) if generations else board.clone()
@@ -36,7 +38,9 @@ def frames(
     """Yield `board` and the `generations` boards that follow it, one by one."""
     advance, rule = _chosen(board, 1, engine, rule)
     yield board.clone()
-    for _ in range(generations):
+    for generation in range(1, generations + 1):
+        if engine == "auto" and generation & (generation - 1) == 0:  # 1, 2, 4, 8, …: as many again may be asked for,
+            advance = ENGINES[_fastest(board, 1, min(generation, generations - generation + 1))]  # and pay for a start
         board = advance(board, 1, rule, wrap)
         yield board
 
@@ -78,6 +82,7 @@ def _fingerprint(board):
 def _chosen(board, generations, engine, rule):
     """Return the engine's function and the parsed rule; an error names what is wrong."""
     check_form(board, "run(board=…)")
+    compiled.let_forked_children_compute()
     if not isinstance(generations, int) or generations < 0:
         raise ValueError(f"run(generations={generations!r}): a whole number of generations is needed, 0 or more.")
     if engine == "auto":
@@ -90,17 +95,17 @@ def _chosen(board, generations, engine, rule):
     return ENGINES[engine], Rule.parse(rule)
 
 
-def _fastest(board, generations):
-    """Return the engine that takes least time, its start included: kernels must be read, or compiled, once a process.
+def _fastest(board, generations, calls=1):
+    """Return the engine that takes least time for some calls of so many generations, its own start included.
 
     Measured on two cores: `roll` takes 60 µs and 1.5 ns a cell for a generation, `packed-torch` 0.3 ns a cell on large
-    boards, and the kernels half a second to be read from the disk.
+    boards, and the kernels half a second to be read from the disk, once a process.
     """
     cells = board.numel()
     if board.device.type != "cpu":
         return "packed" if packing.on_gpu(board) and cells * generations >= 1 << 30 else "roll"
     large = cells >= 1 << 16 and cells * generations >= 1 << 19
-    seconds = generations * (cells * 0.3e-9 if large else 60e-6 + cells * 1.5e-9)
+    seconds = calls * generations * (cells * 0.3e-9 if large else 60e-6 + cells * 1.5e-9)
     if packing.loaded() or seconds > 0.5:
         return "packed"
     return "packed-torch" if large and fits(board) else "roll"

@@ -41,13 +41,26 @@ def _any_rule(flat, width, rule, scratch):
     pair_1, pair_2 = above ^ below, above & below
     column_1, column_2 = pair_1 ^ here, pair_2 | (pair_1 & here)
 
-    # ones: left column, right column, and the pair above and below the cell itself
-    left, right, middle = column_1[:-2], column_1[2:], pair_1[INNER]
+    ones = column_1[:-2], column_1[2:], pair_1[INNER]
+    twos = column_2[:-2], column_2[2:], pair_2[INNER]
+    inside = flat[width + 1 : -width - 1]
+    inside.copy_(decide(inside, ones, twos, rule))
+
+
+def decide(
+    alive: torch.Tensor, ones: tuple[torch.Tensor, ...], twos: tuple[torch.Tensor, ...], rule: Rule
+) -> torch.Tensor:
+    """Return the next state of the bits `alive`, `torch.int64`, from the ones and twos of three sums of neighbours.
+
+    The three are the column on the left, that on the right, and the pair above and below the cell itself; all tensors
+    have the shape of `alive`.
+    """
+    left, right, middle = ones
     plane_1 = left ^ right ^ middle
     carry = (left & right) | ((left ^ right) & middle)
 
     # twos: the same three, and the carry; two pairs of twos make eight
-    left, right, middle = column_2[:-2], column_2[2:], pair_2[INNER]
+    left, right, middle = twos
     sides, centre = left ^ right, middle ^ carry
     plane_2 = sides ^ centre
     plane_4 = (left & right) ^ (middle & carry) ^ (sides & centre)
@@ -58,8 +71,7 @@ def _any_rule(flat, width, rule, scratch):
         agree = [plane if k >> i & 1 else ~plane for i, plane in enumerate(planes)]
         return agree[0] & agree[1] & agree[2] & agree[3]
 
-    inside = flat[width + 1 : -width - 1]
-    inside.copy_(rule.apply(inside, count_is))
+    return rule.apply(alive, count_is)
 
 
 def _conway(flat, width, rule, scratch):

@@ -1,10 +1,5 @@
 """The sum of float32 numbers in float64, chunk by chunk: always in one order, so that its last digit never changes."""
 
-import os
-import sys
-from contextlib import suppress
-from itertools import pairwise
-
 import numpy as np
 
 from course import compiled
@@ -26,23 +21,9 @@ def float32_sum(values: np.ndarray, threads: int = 1) -> float:
     if len(values) < _THREADED or threads == 1:
         add_up(values, sums)
     else:
-        pieces = 4 * threads  # a thread that starts late finds fewer left
-        ends = [len(sums) * piece // pieces for piece in range(pieces + 1)]
-        left = list(pairwise(ends))
-        compiled.together(threads, _add_up_pieces, left, add_up, values, sums)
-        _add_up_pieces(left, add_up, values, sums)  # what a thread had no memory for
+        compiled.in_pieces(threads, len(sums), lambda first, last: add_up(values[first * CHUNK :], sums[first:last]))
     with np.errstate(invalid="ignore"):  # inf - inf is nan, as inside a chunk
         return float(sums.sum())
-
-
-def usual_threads() -> int:
-    """Return on how many threads torch would add, whether or not it is loaded."""
-    torch = sys.modules.get("torch")
-    if torch is not None:
-        return torch.get_num_threads()
-    asked = os.environ.get("OMP_NUM_THREADS", "")
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(int(asked), 1) if asked.isdecimal() else cores
 
 
 def slow_chunk_sums(values: np.ndarray, sums: np.ndarray) -> None:
@@ -52,18 +33,6 @@ def slow_chunk_sums(values: np.ndarray, sums: np.ndarray) -> None:
             part = values[chunk * CHUNK : (chunk + 1) * CHUNK].astype(np.float64)
             rows = np.concatenate([part, np.zeros(-len(part) % LANES)]).reshape(-1, LANES)
             sums[chunk] = np.add.accumulate(rows.sum(axis=0, initial=0.0))[-1]  # row by row; then from lane 0 on
-
-
-def _add_up_pieces(left, add_up, values, sums):
-    """Take pieces, pairs of chunks' numbers, until none is `left`."""
-    with suppress(IndexError):  # another thread may have taken the last one
-        while True:
-            first, last = left.pop()
-            try:
-                add_up(values[first * CHUNK :], sums[first:last])
-            except MemoryError:
-                left.append((first, last))
-                raise
 
 
 def _add_up():

@@ -16,7 +16,7 @@ from course.pi.spread import sobol_count, sobol_points, stratified_count, strati
 METHODS = {"pseudo": 1, "philox": 1, "sobol": 16, "stratified": 16}
 _LARGEST = {"pseudo": 2**62, "philox": 2**62, "sobol": 16 * 2**32, "stratified": 16 * 2**40}
 _AT_ONCE = 1 << 28  # darts that compiled code throws before Python may see an interrupt: 30 to 300 ms
-_PARTS = 16  # for an executor: enough that two, four or eight workers end together, few enough to cost nothing
+_PARTS = 8  # for an executor: two, four or eight workers end together; each costs some milliseconds
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def estimate_pi(
     "stratified" (spread out evenly, in 16 independently randomised sets, whose spread gives the standard error: itself
     known to about a fifth). The darts are thrown by compiled code, on one thread for each part; without numba the same
     darts by numpy, 5 to 30 times slower, which a warning says once.
-    `executor`: any `concurrent.futures.Executor`; `parts`: how many ranges the darts are cut into (default 16 with an
+    `executor`: any `concurrent.futures.Executor`; `parts`: how many ranges the darts are cut into (default 8 with an
     executor, else 1). Sample i of a seed is the same dart on any machine, so `inside` depends on `samples`, `seed`
     and `method`, never on `parts` or `executor`. Bytes moved: about 300 a part, there and back.
 

@@ -13,6 +13,7 @@ MULTIPLIERS, WEYL, ROUNDS = (0xD2511F53, 0xCD9E8D57), (0x9E3779B9, 0xBB67AE85), 
 # Sobol points whose low bits are in a table: 8 kB, in the processor's first cache.
 TABLE_BITS = 10
 TABLE = 1 << TABLE_BITS
+LINE = 16  # 32-bit numbers in a cache line
 
 u32, u64, i32 = np.uint32, np.uint64, np.int32
 
@@ -56,9 +57,12 @@ def outside(word):
 @kernel()
 def pseudo(low, high, first, last):
     """Return how many darts `first` ≤ i < `last` of the two keys are inside; `first` begins a block."""
-    s0, s1 = np.empty(LANES, u32), np.empty(LANES, u32)
-    s2, s3 = np.empty(LANES, u32), np.empty(LANES, u32)
-    counts = np.empty(LANES, i32)  # of darts outside
+    # side by side from a cache line's start: a vector that straddles two lines takes twice as long
+    room = np.empty(5 * LANES + LINE, u32)
+    at = (LINE - room.ctypes.data // 4 % LINE) % LINE
+    s0, s1 = room[at : at + LANES], room[at + LANES : at + 2 * LANES]
+    s2, s3 = room[at + 2 * LANES : at + 3 * LANES], room[at + 3 * LANES : at + 4 * LANES]
+    counts = room[at + 4 * LANES : at + 5 * LANES].view(i32)  # of darts outside
     total = last - first
     for start in range(first, last, BLOCK):
         darts = min(last - start, BLOCK)

@@ -7,10 +7,12 @@ forgets that it tried.
 
 import os
 from collections.abc import Callable
+from contextlib import nullcontext
 from datetime import timedelta
 from pathlib import Path
 from typing import TypeVar
 
+from course.cluster.tape.on_worker import notes_here
 from course.deadlines import RANKS_CONNECT, RANKS_CONNECTED, RANKS_MEET
 
 LOOPBACK = "127.0.0.1"
@@ -40,7 +42,9 @@ def run_as_rank(
     try:
         failed = _join(rank, size, folder, timedelta(seconds=silence))
         if failed is None:
-            return function(rank, size, *arguments)
+            notes = notes_here()
+            with notes.reductions(distributed, size) if notes else nullcontext():
+                return function(rank, size, *arguments)
     except RuntimeError as error:
         if not (isinstance(error, distributed.DistError) or "gloo" in str(error)):
             raise

@@ -1,13 +1,14 @@
 """What a training would take on more machines than there are: processes and their costs, run in simulated seconds.
 
-Read in this order: `costs` (what a message and a byte cost), `designs` (who sends what to whom), `events` (who runs
-when), `simulate` (how long it takes), `recorded` (the costs and the trainings of a real machine).
+Read in this order: `message_costs` (what a message and a byte cost), `servers` and `designs` (who sends what to whom),
+`events` (who runs when), `simulate` (how long it takes), `recorded` (costs and trainings of a real machine). Two are
+by themselves: `waiting`, requests in line at one server, and `prices`, what machines cost in dollars and core-hours.
 """
 
 from course.signals import held_back
 
 with held_back():  # an interrupt finds every import done, or none
-    from course.scale.costs import Costs
+    from course.scale.message_costs import Costs
     from course.scale.recorded import Recorded, Run, recorded
     from course.scale.simulate import DESIGNS, simulate
 

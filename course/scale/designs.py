@@ -1,73 +1,9 @@
-"""Four ways to average gradients, as processes that take turns: a parameter server, shards of it, a ring, a tree."""
+"""Two ways to average gradients without a server, as processes that take turns: a ring and a tree of ranks."""
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from course.scale.costs import Costs
 from course.scale.events import Process, Receive, Send, Work
-
-
-def worker(rank: int, shards: Sequence[int], costs: Costs, compute: Iterator[float]) -> Process:
-    """Compute a gradient, push its parts to all `shards`, wait for all answers, and again; without end.
-
-    `rank`: the number of this process, by which it is answered.
-    """
-    work = 0.0
-    while True:
-        work += next(compute)
-        for shard in shards:
-            yield Work(work + costs.message)
-            yield Send(shard, (rank, True))
-            work = 0.0
-        for _ in shards:
-            yield Receive()
-            work += costs.message
-
-
-def coordinator(
-    followers: Sequence[int], costs: Costs, part: float, aggregate: int, gradients: int, applied: list[float]
-) -> Process:
-    """Shard 0: an update is made of `aggregate` gradients, and is told to the `followers`; ends after `gradients`.
-
-    `part`: bytes of a gradient here. `applied`: gets the second of each gradient's update. A push is whole when every
-    follower has reported its part.
-    """
-    parts, whole, third = Counter[int](), [], part * costs.byte / 3
-    # a push that is decided at once is answered by the thread that took it; the others' threads sleep until they may
-    answer = costs.message + third + (costs.switch if followers or aggregate > 1 else 0.0)
-    while len(applied) < gradients:
-        rank, pushed = yield Receive()
-        yield Work(costs.message + (third if pushed else 0.0))
-        parts[rank] += 1
-        if parts[rank] <= len(followers):
-            continue
-        del parts[rank]
-        whole.append(rank)
-        if len(whole) == aggregate:
-            for shard in followers:
-                yield Work(costs.message)
-                yield Send(shard, (tuple(whole), False))
-            now = yield Work(len(whole) * third)
-            for rank in whole:
-                yield Work(answer)
-                yield Send(rank)
-                applied.append(now)
-            whole = []
-
-
-def follower(coordinator: int, costs: Costs, part: float) -> Process:
-    """Another shard: report each part of a push to the `coordinator`, apply and answer what it has ordered."""
-    third = part * costs.byte / 3
-    while True:
-        rank, pushed = yield Receive()
-        if pushed:
-            yield Work(2 * costs.message + third)
-            yield Send(coordinator, (rank, False))
-        else:
-            yield Work(costs.message + len(rank) * third)
-            for each in rank:
-                yield Work(costs.message + third + costs.switch)
-                yield Send(each)
+from course.scale.message_costs import Costs
 
 
 def ring_rank(rank: int, size: int, costs: Costs, nbytes: float, compute: Sequence[float], applied: list) -> Process:

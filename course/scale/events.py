@@ -27,19 +27,29 @@ class Receive(NamedTuple):
 Process = Generator[Work | Send | Receive, Any, None]
 
 
-def run(processes: Sequence[Process], cores: int | None = None, wake: float = 0.0, switch: float = 0.0) -> float:
+def run(
+    processes: Sequence[Process],
+    cores: int | None = None,
+    wake: float = 0.0,
+    switch: float = 0.0,
+    programs: Sequence[int] | None = None,
+) -> float:
     """Run `processes` until number 0 ends; return the second at which it does.
 
-    - `cores`: how many they share, None: each has one to itself. Who is ready gets the next free core, in turn, and
-      has it until it sleeps: a process is not interrupted.
+    - `cores`: how many they share, None: each program has one to itself. Who is ready gets the next free core, in
+      turn, and has it until it sleeps: a process is not interrupted.
     - `wake`: seconds that a core needs to begin again after it had nothing to do. `switch`: seconds that a core needs
-      more where another process ran on it before: its caches are cold.
+      more to go on with another process.
+    - `programs`: the number, from 0 up, of the program that each process is a thread of; None: each is a program. Of
+      one program's threads one works at a time, until it sleeps: Python's lock.
 
     All begin at second 0, in their order; what happens at the same second happens in the order of its cause, so two
     runs are equal. Raises ValueError when process 0 waits for a message and nothing more can happen.
     """
-    shared = _OwnCores(len(processes), wake) if cores is None else _SharedCores(cores, wake, switch)
-    machine = _Machine(processes, shared)
+    of = range(len(processes)) if programs is None else programs
+    machine = _Machine(
+        processes, _OwnCores(of, wake, switch) if cores is None else _SharedCores(of, cores, wake, switch)
+    )
     ended = any([machine.goes_on(number, None) for number in range(len(processes))])
     while machine.events and not ended:
         machine.now, _, number = heappop(machine.events)
@@ -97,18 +107,34 @@ class _Machine:
 
 
 class _OwnCores:
-    """A core for each process."""
+    """A core for each program, whose threads have it in turn."""
 
-    def __init__(self, processes, wake):
-        self._wake, self._idle_since, self._begun = wake, [0.0] * processes, []
+    def __init__(self, programs, wake, switch):
+        self._programs, self._wake, self._switch, self._begun = programs, wake, switch, []
+        count = max(programs) + 1
+        self._ready = [deque() for _ in range(count)]  # by program, as all that follows
+        self._at_work, self._last, self._idle_since = [False] * count, [None] * count, [0.0] * count
 
     def ask(self, number, seconds, now):
-        slept = self._idle_since[number] is not None and self._idle_since[number] < now
-        self._idle_since[number] = None
-        self._begun.append((now + seconds + (self._wake if slept else 0.0), number))
+        program = self._programs[number]
+        if not self._at_work[program]:
+            self._at_work[program] = True
+            if self._idle_since[program] < now:
+                seconds += self._wake
+            elif self._last[program] not in (None, number):
+                seconds += self._switch
+            self._last[program] = number
+        elif self._last[program] != number:
+            self._ready[program].append((number, seconds))
+            return
+        self._begun.append((now + seconds, number))
 
     def free(self, number, now):
-        self._idle_since[number] = now
+        program = self._programs[number]
+        if self._at_work[program] and self._last[program] == number:
+            self._at_work[program], self._idle_since[program] = False, now
+            if self._ready[program]:
+                self.ask(*self._ready[program].popleft(), now)
 
     def begun(self, now):
         begun, self._begun = self._begun, []
@@ -118,11 +144,12 @@ class _OwnCores:
 class _SharedCores:
     """A few cores for all processes, in turn; a process gets the core that it had last, if that one is free."""
 
-    def __init__(self, cores, wake, switch):
-        self._wake, self._switch = wake, switch
+    def __init__(self, programs, cores, wake, switch):
+        self._programs, self._wake, self._switch = programs, wake, switch
         self._ready, self._begun = deque(), []
         self._idle_since = dict.fromkeys(range(cores), 0.0)  # the cores that are free
         self._last, self._core = [None] * cores, {}  # by core, the process before; by process, the core that it has
+        self._at_work = set()  # programs
 
     def ask(self, number, seconds, now):
         if number in self._core:
@@ -133,17 +160,26 @@ class _SharedCores:
     def free(self, number, now):
         if number in self._core:
             self._idle_since[self._core.pop(number)] = now
+            self._at_work.remove(self._programs[number])
 
     def begun(self, now):
-        while self._ready and self._idle_since:
-            number, seconds = self._ready.popleft()
-            free = self._idle_since
+        while self._idle_since and (found := self._next()) is not None:
+            (number, seconds), free = found, self._idle_since
             core = next((core for core in free if self._last[core] == number), next(iter(free)))
             if free.pop(core) < now:
                 seconds += self._wake
             elif self._last[core] not in (None, number):
                 seconds += self._switch
             self._core[number], self._last[core] = core, number
+            self._at_work.add(self._programs[number])
             self._begun.append((now + seconds, number))
         begun, self._begun = self._begun, []
         return begun
+
+    def _next(self):
+        """Take the first who is ready and whose program is not at work out of the queue; None: there is nobody."""
+        for place, (number, seconds) in enumerate(self._ready):
+            if self._programs[number] not in self._at_work:
+                del self._ready[place]
+                return number, seconds
+        return None

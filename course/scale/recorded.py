@@ -6,7 +6,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from course.scale.costs import Costs
+import numpy as np
+
+from course.scale.message_costs import Costs
 from course.scale.simulate import REDUCED, simulate
 from course.traces.figures import Figure
 
@@ -34,12 +36,15 @@ class Run(Figure):
 class Recorded(Figure):
     """What one machine with `cores` recorded: `costs` with servers ("served") and without ("reduced"), and its runs.
 
-    `compute`: the same two names -> bytes of a gradient -> seconds of some of them, each computed alone.
+    `compute`: the same two names -> bytes of a gradient -> seconds of some of them, each computed alone. `crowded`:
+    bytes -> processes that compute at once on these cores -> how many times as long of a core a gradient takes: each
+    process comes back to caches that the others have filled.
     """
 
     cores: int
     costs: dict[str, Costs]
     compute: dict[str, dict[int, list[float]]]
+    crowded: dict[int, dict[int, float]]
     runs: tuple[Run, ...]
     kind: str = "recorded"
     origin: str = ""
@@ -49,14 +54,17 @@ class Recorded(Figure):
     ) -> float:
         """Return the simulated seconds a gradient of `nbytes`, with this machine's costs; see `simulate`.
 
+        Where `cores` are shared, they are this machine's, and a gradient takes as much longer as `crowded` says.
         Raises ValueError for a number of bytes of which no computing was recorded.
         """
         family = "reduced" if design in REDUCED else "served"
         known = self.compute[family]
         if nbytes not in known:
             raise ValueError(f"seconds(nbytes={nbytes}): recorded are {', '.join(map(str, known))}. Use one of these.")
-        costs = self.costs[family]
-        return simulate(design, workers, costs, known[nbytes], nbytes, shards=shards, cores=cores, **settings)
+        crowded = self.crowded[nbytes]
+        longer = 1.0 if cores is None else float(np.interp(workers, list(crowded), list(crowded.values())))
+        compute = [longer * alone for alone in known[nbytes]]
+        return simulate(design, workers, self.costs[family], compute, nbytes, shards=shards, cores=cores, **settings)
 
 
 @cache
@@ -74,6 +82,10 @@ def from_document(document: dict[str, Any]) -> Recorded:
         compute={
             family: {int(nbytes): seconds for nbytes, seconds in sizes.items()}
             for family, sizes in document["compute"].items()
+        },
+        crowded={
+            int(nbytes): {int(processes): factor for processes, factor in factors.items()}
+            for nbytes, factors in document["crowded"].items()
         },
         runs=tuple(Run(**run, origin=origin) for run in document["runs"]),
         origin=origin,

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from course.scale.costs import Costs
+from course.scale.message_costs import Costs
 
 
 def ring_ends(compute: np.ndarray, costs: Costs, nbytes: float) -> np.ndarray:

@@ -4,10 +4,11 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from course.scale.costs import Costs
-from course.scale.designs import coordinator, follower, ring_rank, tree_rank, worker
+from course.scale.designs import ring_rank, tree_rank
 from course.scale.events import run
+from course.scale.message_costs import Costs
 from course.scale.ring import ring_ends
+from course.scale.servers import served
 
 SERVED, REDUCED = ("asynchronous", "synchronous"), ("ring", "tree")
 DESIGNS = SERVED + REDUCED
@@ -42,14 +43,10 @@ def simulate(
     if design in REDUCED:
         ends = _rank_ends(design, costs, draws.choice(seconds, (workers, rounds + 1)), nbytes, cores)
         return float(ends[-1] - ends[0]) / (rounds * workers)
-    applied: list[float] = []
-    part, servers = nbytes / shards, range(shards)
     aggregate = workers if design == "synchronous" else 1
-    processes = [coordinator(servers[1:], costs, part, aggregate, (rounds + 1) * workers, applied)]
-    processes += [follower(0, costs, part) for _ in servers[1:]]
     times = _drawn(draws, seconds)
-    processes += [worker(shards + rank, servers, costs, times) for rank in range(workers)]
-    run(processes, cores, costs.wake, costs.switch)
+    processes, programs, applied = served(workers, shards, aggregate, costs, nbytes, times, (rounds + 1) * workers)
+    run(processes, cores, costs.wake, costs.switch, programs)
     return (applied[-1] - applied[workers - 1]) / (rounds * workers)
 
 

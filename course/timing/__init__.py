@@ -1,7 +1,12 @@
 """How long it takes: a stopwatch that waits, products with their copies apart, and where the GPU starts to win."""
 
+import logging
+
 from course.signals import held_back
 
+# a CUDA build of torch, where there is CUDA's compiler and no GPU, says so when the stopwatch's Timer is imported
+_compilers = logging.getLogger("torch.utils.cpp_extension")
+_compilers.disabled, _before = True, _compilers.disabled
 with held_back():  # an interrupt finds every import done, or none
     from course.timing.clock import clock_for
     from course.timing.crossover import Crossover, crossover
@@ -12,6 +17,7 @@ with held_back():  # an interrupt finds every import done, or none
     from course.timing.trace_recorder import record_trace
     from course.timing.trace_rows import measure_copies, measure_life, measure_ops
     from course.traces import MatmulTiming
+_compilers.disabled = _before
 
 __all__ = [
     "Crossover",

@@ -3,12 +3,13 @@
 Each room has one part, in this order of reading; a room imports only rooms above it in this list.
 
 - `problems`: what is trained (`problem`). `records`: what every room speaks of: result, settings, errors.
-- `transport`: how tensors cross a socket (`wire`, `shared_memory`), and who may connect (`listener`).
+- `transport`: how tensors lie in a buffer (`layout`) and reach another process (`wire`, `shared_memory`, `pipes`), and
+  who may connect (`listener`).
 - `checkpoint`: a training at one version (`snapshot`), and how it lies on the disk (`checkpoints`, `manifest`,
   `data_file`, `folder_lock`).
-- `server`: pull, push, version (`store`); when a push is applied (`rules`); what shard 0 decides (`coordinator`,
-  `reply_slots`); how the other shards do the same (`update_log`, `follower`); the process around one shard
-  (`shard_server`).
+- `server`: pull, push, version (`store`, `flat_sgd`); when a push is applied (`rules`); what shard 0 decides
+  (`coordinator`, `reply_slots`); how the other shards do the same (`update_log`, `follower`); the process around one
+  shard (`shard_server`), and its one thread for synchronous pushes in short frames (`push_reader`).
 - `worker`: the loop (`worker_loop`) and its `shard_connections`.
 - `hooks`: what may happen around a step (`base`, `fetches`), yours too; `every`, `progress`, `tensorboard`.
 - `driver`: the process that calls `train`. `in_process` is the reference: one process has all the workers. `run` is

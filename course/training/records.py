@@ -1,9 +1,9 @@
 """What every room speaks of: the result and its history, a training's settings, where its shards are, its errors."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy
@@ -11,6 +11,10 @@ import torch
 
 if TYPE_CHECKING:
     from course.devices import Device
+    from course.training.checkpoint.snapshot import Snapshot
+
+#: From the (host, port) at which a shard listens to the one that another process connects to.
+Route = Callable[[tuple[str, int]], tuple[str, int]]
 
 #: One applied gradient, as it is kept and sent; the times are seconds since all workers were there, on the server's
 #: clock. Several have the same `step` where a synchronous update used several workers.
@@ -146,6 +150,7 @@ class ShardAddresses:
 
     `endpoints`: (host, port) of each; `tasks`: their names in the cluster; `names`: the parameters that each holds
     (empty: one shard has all); `parameters`: all of them, in the problem's order. `token`: the training's secret.
+    `routed`: whether these are the endpoints of a way to them, by which every byte is to go.
     """
 
     endpoints: tuple[tuple[str, int], ...]
@@ -154,6 +159,13 @@ class ShardAddresses:
     incarnation: int = 0
     names: tuple[tuple[str, ...], ...] = ()
     parameters: tuple[str, ...] = ()
+    routed: bool = False
+
+    def by(self, route: Route | None) -> "ShardAddresses":
+        """Return the shards as a process finds them by `route`; None: straight."""
+        if route is None:
+            return self
+        return replace(self, endpoints=tuple(route(endpoint) for endpoint in self.endpoints), routed=True)
 
 
 def in_words(error: BaseException) -> str:
@@ -185,6 +197,14 @@ class ShardLost(TrainingError):
             "start over (the cluster replaces a task that died), or give a checkpoint_dir to go on by itself."
         )
         self.task, self.reason = task, reason
+
+
+class ShardLeaves(ShardLost):
+    """A ps task that held parameters is told to end; `snapshot` has all that it and the others held."""
+
+    def __init__(self, task: str, snapshot: "Snapshot"):
+        super().__init__(task, "the system that runs it has told it to end")
+        self.snapshot = snapshot
 
 
 class Deposed(TrainingError):

@@ -16,6 +16,12 @@ _HOME = {
     "PiDarts": "pi_darts",
     "RegressionLab": "regression_lab",
     "FailureLab": "failure_lab",
+    "ClusterTimeline": "exhibits.cluster_timeline",
+    "Continents": "exhibits.continents",
+    "RequestDots": "exhibits.request_dots",
+    "DigitPad": "exhibits.digit_pad",
+    "Predict": "bets.predict",
+    "Scorecard": "bets.scorecard",
 }
 
 __all__ = list(_HOME)

@@ -1,4 +1,7 @@
-"""What every widget shares: state in traitlets, controls above a picture, a static twin for pages without a kernel."""
+"""What widgets of ipywidgets share: state in traitlets, controls above a picture, a twin for pages without a kernel.
+
+New ones are exhibits (`course/widgets/exhibits/`).
+"""
 
 import atexit
 import os
@@ -13,10 +16,9 @@ import traitlets
 
 from course.draw import html
 from course.draw.picture import Picture
+from course.widgets.exhibits.page import STATIC_TWINS
 from course.widgets.slider_names import SliderNames
 
-#: Set in the environment of a kernel whose outputs will be stored: a widget is then shown with its picture, waited for.
-STATIC_TWINS = "COURSE_STATIC_TWINS"
 WIDE = {"width": "100%", "max_width": "640px"}  # the layout of a slider
 
 
@@ -197,12 +199,6 @@ class Explorer(ipywidgets.VBox):
         if self.background and not os.environ.get(STATIC_TWINS) and self._thread.is_alive():
             return bundle  # a reader's cell ends now; the picture follows in the widget
         return {**bundle, "text/html": self.static().html}
-
-
-def headline(number: str, words: str) -> str:
-    """Return HTML of the number that matters, large, and the words beside it; both are escaped."""
-    small = f'<small style="font-size: 16px; font-weight: normal">{escape(words)}</small>'
-    return f'<div class="figure">{escape(number)} {small}</div>'
 
 
 def _line_up(controls):

@@ -5,38 +5,42 @@ import weakref
 from collections.abc import Callable
 from functools import partial
 from html import escape
-from typing import Any
+from math import isfinite
+from typing import Any, Self
 
-import ipywidgets
 import torch
 import traitlets
 
 from course import draw
+from course.draw.faults import is_good, words_of
 from course.draw.picture import Picture
 from course.training.driver.aftermath import aftermath
 from course.training.driver.rehearsal import ACTIONS, Rehearsal, RehearsalRecord
-from course.widgets.regression_lab import TrainingExplorer
+from course.widgets.regression_lab import TrainingExhibit
 
 _RATE = 0.001  # learning rate: the loss falls for about ten seconds, so that a step back can be seen
-_REDRAW = 0.7  # seconds between two pictures: one takes 0.1 to 0.3 s
+_REDRAW = 0.4  # seconds between two looks of the page
+_SHOWN = 120  # points of one worker
 _SOON = 0.5  # seconds: a shorter pause than this is a worker's turn, or a busy machine
 _PS = "/job:ps/task:0"
 
 
-class FailureLab(TrainingExplorer):
+class FailureLab(TrainingExhibit):
     """Train a line on one parameter-server process and two or three workers, and hit them while they work.
 
     State: `workers` (2 or 3), `mode` ("async" or "sync"), `seconds` (how long a training lasts), `plan`: what is done
     by itself, a list of `(second, action, task)` with the actions "kill", "freeze", "thaw", "slow" and "quick".
-    While a training runs, `act(action, task)` does one at once, as the buttons do to the worker chosen in `target`;
-    `refresh()` trains again. `result` is the `RehearsalRecord` of the last training. The processes start with the
-    first training and live until `close()`, or until there is another lab, as when a cell is run again.
+    While a training runs, `act(action, task)` does one at once, as the buttons do; `refresh()` trains again. `result`
+    is the `RehearsalRecord` of the last training. The processes start with the first training and live until
+    `close()`, or until there is another lab, as when a cell is run again.
     """
 
+    module = "failure_lab.js"
+    styles = ("failure_lab.css",)
+    actions = ("press", "refresh")
     workers = traitlets.Int(3, min=2, max=3).tag(state=True)
     seconds = traitlets.Float(20.0, min=1.0, max=120.0).tag(state=True)
     plan: traitlets.List = traitlets.List().tag(state=True)
-    target = traitlets.Unicode("/job:worker/task:1")
     _open: Callable[[], "FailureLab | None"] = staticmethod(lambda: None)  # a weak reference to the lab that is open
 
     def __init__(self, **state: object) -> None:
@@ -58,29 +62,6 @@ class FailureLab(TrainingExplorer):
                 )
         return plan
 
-    def controls(self) -> list[ipywidgets.Widget]:
-        """Return the controls: how to train, which worker is hit, and how."""
-        targets = [(f"worker {k}", f"/job:worker/task:{k}") for k in range(3)]
-        wide = {"layout": {"width": "180px"}}
-        self._buttons = [
-            self.button("Kill worker", lambda: self._press("kill", self.target), icon="bolt"),
-            self.button("Freeze worker", lambda: self._press("freeze", self.target), icon="pause"),
-            self.button("Thaw worker", lambda: self._press("thaw", self.target), icon="play"),
-            self.button("Slow worker", lambda: self._press("slow", self.target), icon="hourglass-half"),
-            self.button("Kill parameter server", lambda: self._press("kill", _PS), icon="bolt", **wide),
-        ]
-        again = self.button("Train again", self.refresh, icon="repeat")
-        length = self.slider("seconds", 1, 60, "seconds", kind=ipywidgets.FloatSlider, continuous_update=False)
-        self._said = ipywidgets.HTML()
-        return [
-            self.rules(),
-            self.slider("workers", 2, 3, "workers"),
-            length,
-            self.choice("target", targets, "worker to hit", kind=ipywidgets.ToggleButtons),
-            ipywidgets.HBox([*self._buttons, again], layout={"flex_flow": "row wrap"}),
-            self._said,
-        ]
-
     def act(self, action: str, task: str) -> None:
         """Do "kill", "freeze", "thaw", "slow" or "quick" to `task` at once; RuntimeError when no training runs."""
         if action not in ACTIONS:
@@ -90,24 +71,53 @@ class FailureLab(TrainingExplorer):
             raise RuntimeError(f"act({action!r}, {task!r}): no training runs. Start one by refresh(), or Train again.")
         rehearsal.act(action, task)
 
-    def wait(self, timeout: float | None = None) -> "FailureLab":
+    def wait(self, timeout: float | None = None) -> Self:
         """Return when the training has ended; raises TimeoutError after `timeout` seconds (default: its own + 120)."""
         return super().wait(self.seconds + 120 if timeout is None else timeout)
 
-    def compute(self) -> RehearsalRecord:
-        """Train for `seconds` on the processes, drawing now and then; return the `RehearsalRecord`."""
-        settings = {"optimizer": partial(torch.optim.SGD, lr=_RATE), "mode": self.mode, "workers": self.workers}
-        rehearsal = Rehearsal(self.cluster(), self.problem, self.seconds, self.plan, **settings)
+    def engine(self, workers: int, mode: str, seconds: float, plan: list) -> RehearsalRecord:
+        """Train for `seconds` on the processes, telling the page now and then; return the `RehearsalRecord`."""
+        settings = {"optimizer": partial(torch.optim.SGD, lr=_RATE), "mode": mode, "workers": workers}
+        rehearsal = Rehearsal(self.cluster(), self.problem, seconds, plan, **settings)
         over = threading.Event()
-        drawing = threading.Thread(target=self._draw_now_and_then, args=(rehearsal, over), daemon=True)
+        telling = threading.Thread(target=self._tell_now_and_then, args=(rehearsal, over), daemon=True)
         self._rehearsal = rehearsal
-        drawing.start()
+        telling.start()
         try:
             return rehearsal.run()
         finally:
             self._rehearsal = None
             over.set()
-            drawing.join()
+            telling.join()
+
+    def data(self) -> dict[str, Any]:
+        """Return what the controls offer."""
+        return {"lengths": sorted({*range(1, 61), self.seconds}), "server": _PS}
+
+    def stored(self) -> list:
+        """Return the last training, if there is one: others take processes."""
+        return [] if self.result is None else [(self._of, self.answer(self.result))]
+
+    def answer(self, result: RehearsalRecord, until: float | None = None) -> dict[str, Any]:
+        """Return the timeline of a record as numbers, seconds first; it ends at `until`, or after the last event."""
+        history, events = result.history, list(result.events)
+        hits = aftermath(history, events)
+        said = [event for event in events if "saved" not in event.what]
+        last = until or max([*history["applied"][-1:].tolist(), *(event.seconds for event in said), 1e-3])
+        own = {int(who): history[history["worker"] == who] for who in sorted(set(history["worker"].tolist()))}
+        title = _title(hits)
+        lines = _lines(result, hits)
+        return {
+            "figure": title,
+            "sentence": " ".join(lines) or "Every worker works, and the version climbs.",
+            "alt": " ".join([f"{title}.", *lines]),
+            "until": round(last, 2),
+            "losses": {who: _pairs(rows, rows["loss"]) for who, rows in own.items()},
+            "late": {who: _pairs(rows, rows["step"] - 1 - rows["version"]) for who, rows in own.items()},
+            "versions": _pairs(history, history["step"]),
+            "saved": [[round(event.seconds, 3), event.step] for event in events if "saved" in event.what],
+            "events": [[round(event.seconds, 3), words_of(event), is_good(event)] for event in said],
+        }
 
     def draw(self, result: Any, until: float | None = None) -> Picture:
         """Return the timeline of a `RehearsalRecord`, and below it a line for each hit: noticed, back, paused.
@@ -116,39 +126,50 @@ class FailureLab(TrainingExplorer):
         """
         hits = aftermath(result.history, result.events)
         shown = draw.faults(result.history, result.events, _title(hits), until)
-        lines = [_line(hit) for hit in hits]
-        if result.ended:
-            lines.append(f"Ended at {len(result.rows):,} gradients: {result.ended.rstrip('.')}.")
+        lines = _lines(result, hits)
         notes = "".join(f'<p class="note">{escape(line)}</p>' for line in lines)
         return draw.html(shown.html + notes, " ".join([shown.alt, *lines]))
 
-    def _press(self, action, task):
+    def press(self, action: str, task: str) -> None:
         """Do what a button says, without holding up the kernel: a frozen task may take seconds not to answer."""
         threading.Thread(target=self._act_and_say, args=(action, task), name=action, daemon=True).start()
 
     def _act_and_say(self, action, task):
-        """Act; a click has no caller, so what is wrong is shown beside the buttons."""
+        """Act; a click has no caller, so what is wrong is said below the buttons."""
+        rehearsal = self._rehearsal
         try:
             self.act(action, task)
             said = f"{task}: {ACTIONS[action]}"
         except (OSError, RuntimeError, ValueError) as error:
             said = str(error)
-        self._said.value = f'<div role="status">{escape(said)}</div>'
+        self._tell({"said": said})
+        if rehearsal is not None:
+            self._tell_progress(rehearsal)
 
-    def _draw_now_and_then(self, rehearsal, over):
-        """Draw while it runs, in a thread of its own: when nothing is told, the gap on the timeline still grows."""
-        self._picture.value = self.draw(rehearsal.record, until=1.0).html  # loads matplotlib, 1 s, meanwhile
+    def _tell_now_and_then(self, rehearsal, over):
+        """Tell while it runs, in a thread of its own: when nothing happens, the gap on the timeline still grows."""
         while not over.wait(_REDRAW):
             if self.stopped.is_set():
                 rehearsal.stop("by its button, or by a new setting")
-            self.progress(min(1.0, rehearsal.seconds / self.seconds))
-            if rehearsal.record.rows:
-                self._picture.value = self.draw(rehearsal.record, until=rehearsal.seconds).html
+            self._tell_progress(rehearsal)
 
-    def _show_busy(self, busy):
-        super()._show_busy(busy)
-        for button in self._buttons:
-            button.disabled = not busy
+    def _tell_progress(self, rehearsal):
+        about = {"settings": self.state(), "busy": min(1.0, rehearsal.seconds / self.seconds)}
+        known = {"answer": self.answer(rehearsal.record, rehearsal.seconds)} if rehearsal.record.rows else {}
+        self._tell({**about, **known})
+
+
+def _pairs(rows, values):
+    """Return [seconds, value] of at most `_SHOWN` rows; a value that is not finite is null."""
+    every = max(1, len(rows) // _SHOWN)
+    pairs = zip(rows["applied"][::every].tolist(), values[::every].tolist(), strict=True)
+    return [[round(at, 3), float(f"{value:.4g}") if isfinite(value) else None] for at, value in pairs]
+
+
+def _lines(result, hits):
+    """Return a sentence for each hit, and how it ended."""
+    ended = [f"Ended at {len(result.rows):,} gradients: {result.ended.rstrip('.')}."] if result.ended else []
+    return [_line(hit) for hit in hits] + ended
 
 
 def _title(hits):

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 from html import escape
+from typing import Any
 
-import ipywidgets
 import torch
 import traitlets
 
@@ -12,7 +12,8 @@ from course.draw.colours import bar_style
 from course.draw.picture import Picture
 from course.timing import measure_matmul
 from course.traces import MatmulTiming, load_trace
-from course.widgets.explorer import WIDE, Explorer
+from course.units import in_words
+from course.widgets.exhibits.exhibit import Exhibit
 
 SIZES = [64, 128, 256, 512, 1024, 1500, 2048, 3000, 4500]
 RECORDED = "epyc-2-cores"  # stands in for this CPU where no kernel can measure
@@ -30,31 +31,50 @@ class Duel:
     gpu: MatmulTiming
 
 
-class MatmulSlider(Explorer):
+class MatmulSlider(Exhibit):
     """Move `size` and see who wins: this machine's CPU, measured in the background, or a GPU with its copies.
 
-    `size` is one of `SIZES`; `gpu` names a data sheet ("h200", "t4"), or "cuda" on a machine that has one. The static
-    twin shows a recorded CPU, so it is the same on every machine; every figure says what it is.
+    `size` is one of `SIZES`; `gpu` names a data sheet ("h200", "t4"), or "cuda" on a machine that has one. What is
+    stored, and the still, show a recorded CPU, so they are the same on every machine; every figure says what it is.
     """
 
+    module = "matmul_slider.js"
+    styles = ("matmul_slider.css",)
     background = True
     size = traitlets.Enum(SIZES, 1500).tag(state=True)
     gpu = traitlets.Enum(["h200", "t4", "cuda"], "h200").tag(state=True)
 
-    def controls(self) -> list[ipywidgets.Widget]:
-        """Return the size slider and the choice of GPU."""
-        stops = {"layout": WIDE, "continuous_update": False}  # each stop of the slider is a measurement
-        slider = self.choice("size", SIZES, "matrix size n", ipywidgets.SelectionSlider, **stops)
-        return [slider, self.choice("gpu", _gpus(), "GPU")]
-
-    def compute(self) -> Duel | None:
+    def engine(self, size: int, gpu: str) -> Duel | None:
         """Measure the product on this CPU (and on CUDA, if that is chosen); None when stopped."""
-        devices = ["/cpu:0", "/gpu:0"] if self.gpu == "cuda" else ["/cpu:0"]
+        devices = ["/cpu:0", "/gpu:0"] if gpu == "cuda" else ["/cpu:0"]
         try:
-            timings = measure_matmul([self.size], devices, budget=2.0, watch=self._watch)
+            timings = measure_matmul([size], devices, budget=2.0, watch=self._watch)
         except _Stopped:
             return None
-        return Duel(timings[0], timings[1] if self.gpu == "cuda" else _modelled(self.gpu, self.size))
+        return Duel(timings[0], timings[1] if gpu == "cuda" else _modelled(gpu, size))
+
+    def data(self) -> dict[str, Any]:
+        """Return what the controls offer."""
+        return {"sizes": SIZES, "gpus": _gpus()}
+
+    def stored(self) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+        """Return every size on every GPU of a data sheet, beside a recorded CPU."""
+        shown = [(size, gpu) for gpu in ("h200", "t4") for size in SIZES]
+        return [({"size": n, "gpu": gpu}, self.answer(Duel(_recorded(n), _modelled(gpu, n)))) for n, gpu in shown]
+
+    def answer(self, result: Duel) -> dict[str, Any]:
+        """Return the verdict, and both times in milliseconds."""
+        cpu, gpu = result.cpu, result.gpu
+        faster, ratio = _verdict(cpu.compute, gpu.total)
+        return {
+            "figure": f"{faster} {ratio} × faster",
+            "small": f"n = {cpu.size}, copies included; CPU {cpu.kind}, GPU {gpu.kind}",
+            "sentence": _sentence(cpu, gpu),
+            "size": cpu.size,
+            "cpu": {"total": 1e3 * cpu.compute, "kind": cpu.kind, "words": in_words(cpu.compute)},
+            "gpu": {"total": 1e3 * gpu.total, "copies": 1 - gpu.compute / gpu.total, "kind": gpu.kind}
+            | {"words": in_words(gpu.total)},
+        }
 
     def _watch(self, fraction):
         if self.stopped.is_set():
@@ -66,11 +86,7 @@ class MatmulSlider(Explorer):
         cpu, gpu = result.cpu, result.gpu
         faster, ratio = _verdict(cpu.compute, gpu.total)
         verdict = f"n = {cpu.size}: the {faster} is {ratio} × faster, copies included ({gpu.kind})"
-        copies = 1 - gpu.compute / gpu.total
-        sentence = (
-            f"The product is {cpu.flops:,} operations. The GPU spends {copies:.0%} of its time copying. "
-            f"CPU {cpu.label}. GPU {gpu.label}."
-        )
+        sentence = _sentence(cpu, gpu)
         body = (
             f'<div class="figure">{faster} {ratio} × faster</div>'
             f'<p class="note">n = {cpu.size}, copies included; the GPU\'s seconds are {gpu.kind}.</p>'
@@ -85,8 +101,16 @@ class MatmulSlider(Explorer):
 
 def _gpus():
     """The GPUs to choose from: the data sheets, and the real one where there is one."""
-    sheets = [("H200 (data sheet)", "h200"), ("T4 (data sheet)", "t4")]
-    return sheets + ([("this machine's", "cuda")] if torch.cuda.is_available() else [])
+    sheets = [("h200", "H200 (data sheet)"), ("t4", "T4 (data sheet)")]
+    return sheets + ([("cuda", "this machine's")] if torch.cuda.is_available() else [])
+
+
+def _sentence(cpu, gpu):
+    copies = 1 - gpu.compute / gpu.total
+    return (
+        f"The product is {cpu.flops:,} operations. The GPU spends {copies:.0%} of its time copying. "
+        f"CPU {cpu.label}. GPU {gpu.label}."
+    )
 
 
 def _recorded(size):

@@ -12,7 +12,8 @@ from course.devices.explore import CPU, DEVICES, PROGRAM, READ, Exploration, bes
 from course.draw.graph import Edge, Node, graph
 from course.draw.picture import Picture
 from course.units import in_words, short_bytes
-from course.widgets.explorer import Explorer, headline
+from course.widgets.exhibits.exhibit import headline
+from course.widgets.explorer import Explorer
 
 WIDTHS = [64, 128, 256, 512, 1024, 2048]
 MODELS = ["H200", "T4"]

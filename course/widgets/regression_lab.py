@@ -7,7 +7,7 @@ import threading
 from functools import partial
 from typing import Any
 
-import ipywidgets
+import numpy as np
 import torch
 import traitlets
 
@@ -15,13 +15,14 @@ from course import draw
 from course.cluster import Cluster, local_cluster
 from course.draw.picture import Picture
 from course.training import Hook, StopOnNaN, linear_regression, slowed, train
-from course.widgets.explorer import Explorer
+from course.widgets.exhibits.exhibit import Exhibit
 
+_SHOWN = 400  # losses that the page draws
 _SLOW = 0.005  # seconds added to each batch of the slowed worker: several quick steps long
 
 
-class TrainingExplorer(Explorer):
-    """Trains a line, the `problem`, on a parameter server and three workers, in processes of the widget's own."""
+class TrainingExhibit(Exhibit):
+    """Trains a line, the `problem`, on a parameter server and three workers, in processes of the exhibit's own."""
 
     background = True
     mode = traitlets.Enum(["async", "sync"], "async").tag(state=True)
@@ -31,12 +32,6 @@ class TrainingExplorer(Explorer):
         self._closed, self._starting = False, threading.Lock()
         self._cluster: Cluster | None = None
         super().__init__(**state)
-
-    def rules(self) -> Any:
-        """Return the choice of `mode`."""
-        return self.choice(
-            "mode", [("asynchronous: nobody waits", "async"), ("synchronous: everybody waits", "sync")], "rule"
-        )
 
     def cluster(self) -> Cluster:
         """Return the `Cluster`, started by the first call, in any thread; raises RuntimeError once closed."""
@@ -48,7 +43,7 @@ class TrainingExplorer(Explorer):
             return self._cluster
 
     def close(self) -> None:
-        """Stop training, end the processes (those that are just starting too), and remove the widget. Idempotent."""
+        """Stop training, end the processes (those that are just starting too), and close the line. Idempotent."""
         super().close()
         with self._starting:
             self._closed = True
@@ -56,7 +51,7 @@ class TrainingExplorer(Explorer):
                 self._cluster.close()
 
 
-class RegressionLab(TrainingExplorer):
+class RegressionLab(TrainingExhibit):
     """Train a line on one parameter-server process and up to three worker processes, as the controls say.
 
     State: `workers` (1 to 3), `mode` ("async" or "sync"), `learning_rate`, `steps` (updates), `slow` (the last worker
@@ -64,40 +59,79 @@ class RegressionLab(TrainingExplorer):
     until `close()`.
     """
 
+    module = "regression_lab.js"
+    styles = ("regression_lab.css",)
     workers = traitlets.Int(3, min=1, max=3).tag(state=True)
     learning_rate = traitlets.Float(0.02, min=1e-4, max=10.0).tag(state=True)
     steps = traitlets.Int(1000, min=1, max=100_000).tag(state=True)
     slow = traitlets.Bool(False).tag(state=True)
 
-    def controls(self) -> list[ipywidgets.Widget]:
-        """Return the controls: workers, rule, learning rate, updates, and whether one worker is slow."""
-        shown = {"readout_format": ".3g", "continuous_update": False}
-        log = ipywidgets.FloatLogSlider  # from exponent to exponent of ten
-        return [
-            self.slider("workers", 1, 3, "workers"),
-            self.rules(),
-            self.slider("learning_rate", -3, 0.5, "learning rate", 0.05, log, **shown),
-            self.slider("steps", 100, 3000, "updates", step=100, continuous_update=False),
-            self.choice("slow", [("all alike", False), ("the last one is slow", True)], "workers' speed"),
-        ]
+    def data(self) -> dict[str, Any]:
+        """Return the points, the best line, and what the controls offer."""
+        best = self.problem.least_squares()
+        rates = {float(f"{10 ** (-3 + 0.05 * step):.2g}") for step in range(71)}
+        return {
+            "x": self.problem.x.tolist(),
+            "y": self.problem.y.tolist(),
+            "best": [best.slope, best.intercept],
+            "rates": sorted({*rates, self.learning_rate}),
+            "updates": sorted({*range(100, 3001, 100), self.steps}),
+        }
 
-    def compute(self) -> Any:
-        """Train once on the processes; the state is read at the start."""
-        steps = self.steps
-        problem = slowed(self.problem, self.workers - 1, _SLOW) if self.slow else self.problem
+    def stored(self) -> list:
+        """Return the last training, if there is one: others take processes."""
+        return [] if self.result is None else [(self._of, self.answer(self.result))]
 
+    def answer(self, result: Any) -> dict[str, Any]:
+        """Return the verdict, the line, and of each worker's losses enough to see."""
+        found, title, distance, note = self._verdict(result)
+        rows = result.history
+        every = max(1, len(rows) // _SHOWN)
+        losses = {
+            int(worker): rows[rows["worker"] == worker][::every] for worker in sorted(set(rows["worker"].tolist()))
+        }
+        late = np.bincount(result.staleness.astype(int)) / max(1, len(rows)) if len(rows) else np.zeros(1)
+        line = [result.parameters[name].item() for name in ("slope", "intercept")]
+        return {
+            "figure": distance,
+            "small": title,
+            "sentence": note,
+            "right": found,
+            "line": line if all(np.isfinite(line)) and max(map(abs, line)) < 1e3 else None,
+            "losses": {who: [[int(r["step"]), _finite(r["loss"])] for r in own] for who, own in losses.items()},
+            "staleness": [round(float(share), 4) for share in late],
+        }
+
+    def engine(self, workers: int, mode: str, learning_rate: float, steps: int, slow: bool) -> Any:
+        """Train once on the processes."""
+        problem = slowed(self.problem, workers - 1, _SLOW) if slow else self.problem
         return train(
             problem,
             self.cluster(),
-            optimizer=partial(torch.optim.SGD, lr=self.learning_rate),
-            mode=self.mode,
-            workers=self.workers,
+            optimizer=partial(torch.optim.SGD, lr=learning_rate),
+            mode=mode,
+            workers=workers,
             total_steps=steps,
             hooks=[_Progress(self, steps), StopOnNaN()],
         )
 
     def draw(self, result: Any) -> Picture:
         """Return the fitted line, the losses and the staleness, with the distance to the best line on top."""
+        found, title, distance, note = RegressionLab._verdict(self, result)
+        best, line = self.problem.least_squares(), [result.parameters[name].item() for name in ("slope", "intercept")]
+        shown = draw.training(
+            result.history,
+            title,
+            points=(self.problem.x.numpy(), self.problem.y.numpy()),
+            line=(line[0], line[1]) if all(np.isfinite(line)) and max(map(abs, line)) < 1e3 else None,
+            best=(best.slope, best.intercept),
+            alt=note,
+        )
+        number = f'<div class="figure">{distance}</div><p class="note">{note}</p>'
+        return draw.html(number + shown.html, f"{title}. {note}")
+
+    def _verdict(self, result):
+        """Return whether the line was found, the finding, the distance from the best line, and all in a sentence."""
         best = self.problem.least_squares()
         slope, intercept = (result.parameters[name].item() for name in ("slope", "intercept"))
         off = max(abs(slope - best.slope) / best.slope_error, abs(intercept - best.intercept) / best.intercept_error)
@@ -108,22 +142,21 @@ class RegressionLab(TrainingExplorer):
         distance = f"{off:,.1f} standard errors" if off < 1e6 else "out of sight"
         mean = f"{result.staleness.mean():.1f} updates late on average" if len(result.history) else "none was applied"
         said = f"{distance} from the best line after {result.version:,} updates; gradients: {mean}"
-        shown = draw.training(
-            result.history,
-            title,
-            points=(self.problem.x.numpy(), self.problem.y.numpy()),
-            line=(slope, intercept) if off < 1e3 else None,
-            best=(best.slope, best.intercept),
-            alt=said,
-        )
         stopped = f" Stopped: {result.stopped_by}." if result.stopped_by else ""
-        note = f"{said}; {result.steps_per_second:,.0f} updates a second on this machine.{stopped}"
-        number = f'<div class="figure">{distance}</div><p class="note">{note}</p>'
-        return draw.html(shown.html + number, f"{title}. {said}.{stopped}")
+        return (
+            found,
+            title,
+            distance,
+            f"{said}; {result.steps_per_second:,.0f} updates a second on this machine.{stopped}",
+        )
+
+
+def _finite(loss):
+    return float(f"{loss:.4g}") if np.isfinite(loss) else None
 
 
 class _Progress(Hook):
-    """Moves the widget's bar, and stops when its button was pressed or its state has changed."""
+    """Moves the bar, and stops when its button was pressed or the state has changed."""
 
     def __init__(self, widget, steps):
         self.widget, self.steps = widget, steps

@@ -1,69 +1,74 @@
-// The page's half of RooflineExplorer's picture: shows what Python drew, and tells Python which size the reader chose.
+// A device's roof, and one op under it by size: the mark is dragged, or its slider moved.
 
-function render({ model, el }) {
-  const root = document.createElement("div");
-  root.tabIndex = 0;
-  root.setAttribute("role", "slider");
-  root.setAttribute("aria-label", "matrix size; arrow keys or dragging change it");
-  root.style.touchAction = "none"; // a finger drags the mark, not the page
-  // JupyterLab would take keys for its own shortcuts; it looks for this mark on the element with the focus
-  root.dataset.lmSuppressShortcuts = "true";
-  el.append(root);
-
-  const stops = () => [...root.querySelectorAll(".stop")];
-  const sizes = () => stops().map((stop) => +stop.dataset.size);
-  const choose = (size) => {
-    if (size === undefined || size === model.get("size")) return;
-    model.set("size", size);
-    model.save_changes();
+export function draw(root, data) {
+  const [least, most] = [0.04, 2500]; // operations a byte
+  const gap = { left: 62, top: 22, bottom: 268, right: 8 };
+  const scales = (wide, { peak, bandwidth, stops }) => {
+    const bound = (intensity) => Math.min(peak, bandwidth * intensity);
+    const lowest = Math.min(bound(2 * least), ...stops.filter((stop) => stop.speed).map((stop) => stop.speed));
+    const x = logarithmic(least, most, gap.left, wide - gap.right);
+    return { bound, x, y: logarithmic(10 ** Math.floor(Math.log10(lowest)), 4 * peak, gap.bottom, gap.top) };
   };
-
-  // The mark follows the pointer from stop to stop at once; Python's words and numbers come a moment later.
-  const nearest = (event) => {
-    const svg = root.querySelector("svg");
-    const there = new DOMPoint(event.clientX, event.clientY).matrixTransform(svg.getScreenCTM().inverse());
-    const place = (part) => [+part.getAttribute("cx"), +part.getAttribute("cy")];
-    const distance = (stop) => Math.hypot(place(stop)[0] - there.x, place(stop)[1] - there.y);
-    const stop = stops().sort((a, b) => distance(a) - distance(b))[0];
-    const [x, y] = place(stop);
-    const handle = root.querySelector(".handle");
-    handle.setAttribute("cx", x);
-    handle.setAttribute("cy", y);
-    return +stop.dataset.size;
+  const role = (device) => (device.includes("cpu") ? "cpu" : "gpu");
+  const height = (stop) => stop.speed ?? stop.bound;
+  const roof = (wide, { bound, x, y }, { peak, bandwidth, ridge, device, kind }) => {
+    const [right, dash] = [wide - gap.right, kind === "measured" ? "none" : "7 4"];
+    const path = `M${gap.left},${y(bound(least))}L${x(ridge)},${y(peak)}H${right}`;
+    const text = (at, up, anchor, words) => svg("text", { x: at, y: up, "text-anchor": anchor, class: "name" }, words);
+    const middle = Math.sqrt(0.3 * ridge);
+    const narrow = wide < 480;
+    return [
+      svg("path", { d: path, class: "roof", style: `stroke: var(--${role(device)})`, "stroke-dasharray": dash }),
+      svg("path", { d: `M${x(ridge)},${y(peak)}V${gap.bottom}`, class: "ridge" }),
+      text(right - 2, y(peak) - 8, "end", `arithmetic: ${short(peak)}FLOP/s`),
+      ...(narrow ? [] : [text(x(ridge), gap.bottom - 8, "middle", `ridge ${+ridge.toPrecision(3)}`)]),
+      text(narrow ? gap.left + 6 : x(middle) - 10, narrow ? gap.bottom - 8 : y(bound(middle)) - 8, narrow ? "start" : "end", `memory: ${short(bandwidth)}B/s`),
+    ];
   };
-  let dragging = false;
-  root.onpointerdown = (event) => {
-    if (!event.target.closest("svg")) return;
-    dragging = true;
-    root.setPointerCapture(event.pointerId);
-    root.focus();
-    choose(nearest(event));
-    event.preventDefault();
+  const nodes = (wide, answer, size) => {
+    const all = scales(wide, answer);
+    const { bound, x, y } = all;
+    const [here, colour] = [answer.stops.find((stop) => stop.size === size), `var(--${role(answer.device)})`];
+    const known = answer.stops.filter((stop) => stop.speed);
+    const marks = answer.stops.map((stop) => svg("circle", { cx: x(stop.intensity), cy: y(height(stop)), r: 3.5, class: "stop", "data-size": stop.size, style: `stroke: ${colour}`, "stroke-opacity": stop.speed ? 1 : 0.4 }));
+    const [left, up] = [x(here.intensity), y(height(here))];
+    const side = left > wide - 130 ? ["end", left - 14, up - 6] : ["start", left + 14, up + 22]; // clear of the line
+    return [
+      ...axisLeft(y, { x: gap.left, top: gap.top, bottom: gap.bottom, right: wide - gap.right }),
+      svg("text", { x: gap.left + 6, y: gap.top - 8, class: "tick" }, "FLOP/s"),
+      ...axisBelow(x, { y: gap.bottom, left: gap.left, right: wide - gap.right, label: "operations a byte", words: String }),
+      ...roof(wide, all, answer),
+      svg("polyline", { points: known.map((stop) => `${x(stop.intensity)},${y(stop.speed)}`).join(" "), class: "track", style: `stroke: ${colour}` }),
+      ...marks,
+      svg("path", { d: `M${left},${y(bound(here.intensity))}V${up}`, class: "missing" }),
+      svg("circle", { cx: left, cy: up, r: 9, class: "handle", style: `stroke: ${colour}; fill: ${colour}`, "stroke-dasharray": answer.kind === "measured" ? "none" : "4 2" }),
+      svg("text", { x: side[1], y: side[2], "text-anchor": side[0], class: "name bold" }, `n = ${size}`),
+      svg("text", { x: side[1], y: side[2] + 16, "text-anchor": side[0], class: "name" }, here.speed ? `${short(here.speed)}FLOP/s` : "speed not known"),
+    ];
   };
-  root.onpointermove = (event) => dragging && choose(nearest(event));
-  root.onpointerup = root.onpointercancel = () => (dragging = false);
-  root.onkeydown = (event) => {
-    const all = sizes();
-    const at = all.indexOf(model.get("size"));
-    const to = { ArrowRight: at + 1, ArrowUp: at + 1, ArrowLeft: at - 1, ArrowDown: at - 1, Home: 0, End: all.length - 1 };
-    if (!(event.key in to)) return;
-    choose(all[to[event.key]]);
-    event.preventDefault();
-    event.stopPropagation();
+  const paint = (answer, { op, size }) => {
+    const here = answer.stops.find((stop) => stop.size === size);
+    picture.paint(answer, size);
+    source.textContent = answer.label;
+    return { figure: here.name, small: `${op}, n = ${size}: ${here.reached}`, sentence: here.sentence, alt: `${op} at n = ${size}: ${here.name}, ${here.reached}. ${here.sentence}` };
   };
-
-  const draw = () => {
-    root.innerHTML = model.get("value");
-    const svg = root.querySelector("svg");
-    if (svg) svg.style.cursor = "grab";
-    root.setAttribute("aria-valuetext", `n = ${model.get("size")}`);
-    root.setAttribute("aria-valuenow", model.get("size"));
-    root.setAttribute("aria-valuemin", sizes()[0] ?? 0);
-    root.setAttribute("aria-valuemax", sizes().at(-1) ?? 0);
-  };
-  model.on("change:value", draw);
-  draw();
-  return () => model.off("change:value", draw);
+  // a stored track has all sizes; a measured one is known only to the kernel
+  const derive = ({ op, source }) => data.grid.find(([differs]) => differs.op === op && differs.source === source)?.[1] ?? null;
+  const state = exhibit(root, data, paint, { derive });
+  const picture = chart(state.picture, { high: 306 }, nodes);
+  picture.image.classList.add("roofline");
+  const source = document.createElement("p");
+  source.className = "note source";
+  state.picture.append(source);
+  dragged(picture.image, (across, up) => {
+    const marks = [...picture.image.querySelectorAll(".stop")];
+    const away = (mark) => Math.hypot(mark.getAttribute("cx") - across, mark.getAttribute("cy") - up);
+    const nearest = +marks.reduce((best, mark) => (away(mark) < away(best) ? mark : best)).dataset.size;
+    if (nearest !== state.settings.size) state.set({ size: nearest });
+  });
+  state.slider("size", { label: "matrix size n", stops: data.sizes });
+  state.choice("op", { label: "op", options: data.ops.map((name) => [name, name]) });
+  state.choice("source", { label: "roof of", options: data.sources });
+  state.button("Measure here", () => state.act("measure"));
+  state.start();
 }
-
-export default { render };

@@ -2,19 +2,18 @@
 
 from dataclasses import dataclass
 from html import escape
+from typing import Any
 
-import anywidget
-import ipywidgets
 import traitlets
 
 from course.draw import html
-from course.draw.picture import Picture, text_of
+from course.draw.picture import Picture
 from course.draw.track import track
 from course.timing import track as tracks
 from course.timing.roofline import Roofline, roofline
 from course.timing.track import OPS, SIZES, Track
 from course.units import short
-from course.widgets.explorer import WIDE, Explorer, headline
+from course.widgets.exhibits.exhibit import Exhibit, headline
 
 RECORDED = "epyc-2-cores"
 #: state -> what the reader chooses
@@ -26,14 +25,6 @@ SOURCES = {
 }
 
 
-class _Draggable(anywidget.AnyWidget):
-    """Shows `value` (HTML); a mark dragged in it, or an arrow key, changes `size`."""
-
-    _esm = text_of("course.widgets", "roofline_explorer.js")
-    value = traitlets.Unicode("").tag(sync=True)
-    size = traitlets.Int(SIZES[0]).tag(sync=True)
-
-
 @dataclass(frozen=True)
 class Look:
     """A `track` and the `size` at which it is looked at."""
@@ -42,7 +33,7 @@ class Look:
     size: int
 
 
-class RooflineExplorer(Explorer):
+class RooflineExplorer(Exhibit):
     """Drag the mark, move the slider or press an arrow key: an op's size changes, and with it what holds it back.
 
     `op` is one of `course.timing.track.OPS`, `size` one of its `SIZES`, `source` whose roof it is: `h200` and `t4` are
@@ -50,6 +41,9 @@ class RooflineExplorer(Explorer):
     `measure()` measures anew. `result` is a `Look`.
     """
 
+    module = "roofline_explorer.js"
+    styles = ("roofline_explorer.css",)
+    actions = ("measure",)
     background = True
     op = traitlets.Enum(list(OPS), "matrix @ matrix").tag(state=True)
     size = traitlets.Enum(SIZES, 256).tag(state=True)
@@ -68,30 +62,10 @@ class RooflineExplorer(Explorer):
         self.source = "measured"
         return self
 
-    def controls(self) -> list[ipywidgets.Widget]:
-        """Return the op, whose roof, the measure button and the size slider."""
-        slider = self.choice("size", SIZES, "matrix size n", ipywidgets.SelectionSlider, layout=WIDE)
-        roofs = [(words, source) for source, words in SOURCES.items()]
-        row = [
-            self.choice("op", list(OPS), "Op", layout={"width": "190px"}),
-            self.choice("source", roofs, "Roof of", layout={"width": "270px"}),
-            self.button("Measure here", self.measure, icon="refresh"),
-        ]
-        return [ipywidgets.Box(row, layout={"flex_flow": "row wrap", "grid_gap": "0 12px"}), slider]
-
-    def canvas(self) -> ipywidgets.Widget:
-        """Return the picture that can be dragged."""
-        canvas = _Draggable(size=self.size)
-        traitlets.link((self, "size"), (canvas, "size"))
-        return canvas
-
-    def compute(self) -> Look | None:
-        """Return the `Look` of the present state; measures what is not measured yet; None when stopped."""
-        op, size, source = self.op, self.size, self.source
-        if source == "recorded":
-            return Look(tracks.recorded_track(op, RECORDED), size)
+    def engine(self, op: str, size: int, source: str) -> Look | None:
+        """Return the `Look` of a state; measures what is not measured yet; None when stopped."""
         if source != "measured":
-            return Look(tracks.modelled_track(op, source.upper()), size)
+            return Look(_stored_track(op, source), size)
         if self._roof is None:
             self.progress(0.1)
             self._roof = roofline("/cpu:0")
@@ -103,19 +77,45 @@ class RooflineExplorer(Explorer):
         speeds = {n: speed for (name, n), speed in self._speeds.items() if name == op}
         return Look(tracks.track_of(op, self._roof, speeds), size)
 
+    def grid(self) -> list[dict[str, Any]]:
+        """Return every op on every roof that needs no measuring; the page finds the sizes in their tracks."""
+        return [{"op": op, "source": source} for source in SOURCES if source != "measured" for op in OPS]
+
+    def data(self) -> dict[str, Any]:
+        """Return what the controls offer."""
+        return {"ops": list(OPS), "sizes": list(SIZES), "sources": list(SOURCES.items())}
+
+    def answer(self, result: Look) -> dict[str, Any]:
+        """Return the roof, and for each size where it is and what is said of it."""
+        roof = result.track.roof
+        stops = [_plain(roof, stop) for stop in result.track.stops]
+        told = {"peak": roof.peak, "bandwidth": roof.bandwidth, "ridge": roof.ridge, "kind": roof.kind}
+        return {**told, "device": roof.device, "label": f"{roof.device} {roof.dtype}, {roof.label}", "stops": stops}
+
     def draw(self, result: Look) -> Picture:
         """Return what is reached in large, what holds it back in a sentence, and the picture."""
         found, stop = result.track, result.track.at(result.size)
         kind = found.roof.kind
         reached = f"{short(stop.speed)}FLOP/s" if stop.speed else f"at most {_most(found.roof, stop)}"
         name, sentence = _held(found.roof, stop)
+        label = f"{found.roof.label}."
         verdict = f"{found.op} at n = {stop.size}: {name}, {reached} ({kind})"
         shown = track(found, stop.size, verdict).html
-        body = f"{headline(name, f'at {reached}, {kind}')}<p>{escape(sentence)}</p>{shown}"
-        return html(body, f"{verdict}. {sentence} {found.roof.label}.")
+        note = f'<p class="note">{escape(label)}</p>'
+        body = f"{headline(name, f'at {reached}, {kind}')}<p>{escape(sentence)}</p>{shown}{note}"
+        return html(body, f"{verdict}. {sentence} {label}")
 
-    def _show_busy(self, busy):
-        super()._show_busy(busy and self.source == "measured")  # the rest takes milliseconds
+
+def _stored_track(op, source):
+    return tracks.recorded_track(op, RECORDED) if source == "recorded" else tracks.modelled_track(op, source.upper())
+
+
+def _plain(roof, stop):
+    """Return a stop as the page takes it."""
+    name, sentence = _held(roof, stop)
+    reached = f"at {short(stop.speed)}FLOP/s" if stop.speed else f"at most {_most(roof, stop)}"
+    place = {"size": stop.size, "intensity": float(f"{stop.intensity:.5g}"), "bound": roof.bound(stop.intensity)}
+    return {**place, "speed": stop.speed, "name": name, "reached": f"{reached}, {roof.kind}", "sentence": sentence}
 
 
 def _held(roof, stop):

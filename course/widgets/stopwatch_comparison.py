@@ -1,8 +1,8 @@
 """The stopwatch comparison: five stopwatches on one product of a simulated GPU, and what each of them counts."""
 
 from html import escape
+from typing import Any
 
-import ipywidgets
 import traitlets
 
 from course import draw
@@ -10,34 +10,43 @@ from course.devices.simulated import model_for
 from course.draw.colours import bar_style
 from course.draw.picture import Picture
 from course.units import in_words
-from course.widgets.explorer import WIDE, Explorer, headline
+from course.widgets.exhibits.exhibit import Exhibit, headline
 from simgpu.clock.five_stopwatches import NAMES, Stopwatches, stopwatches
 
 SIZES = [16, 64, 256, 512, 1024, 1500, 2048, 3000, 4096, 8192]
 MODELS = ["H200", "T4"]
 
 
-class StopwatchComparison(Explorer):
+class StopwatchComparison(Exhibit):
     """Choose a size and a stopwatch; see what it reads, beside the others, and what host and GPU did meanwhile.
 
     `size` is one of `SIZES`, `model` the simulated GPU's, `watch` the stopwatch whose lanes are shown. Every second is
     a modelled one. `result` is a `Stopwatches`.
     """
 
+    module = "stopwatch_comparison.js"
+    styles = ("stopwatch_comparison.css",)
+    shared = ("axes.js", "controls.js", "scrubber.js")
     size = traitlets.Enum(SIZES, 1500).tag(state=True)
     model = traitlets.Enum(MODELS, "H200").tag(state=True)
     watch = traitlets.Enum(NAMES, NAMES[0]).tag(state=True)
 
-    def controls(self) -> list[ipywidgets.Widget]:
-        """Return the size slider, the choice of stopwatch and of the GPU's model."""
-        slider = self.choice("size", SIZES, "matrix size n", ipywidgets.SelectionSlider, layout=WIDE)
-        watch = self.choice("watch", NAMES, "Stopwatch", kind=ipywidgets.ToggleButtons)
-        watch.style.button_width = "auto"
-        return [slider, watch, self.choice("model", MODELS, "GPU model", layout={"width": "180px"})]
+    def engine(self, size: int, model: str, watch: str) -> Stopwatches:
+        """Return the `Stopwatches` of a size; they are the same for each `watch`."""
+        return stopwatches(size, model_for(model))
 
-    def compute(self) -> Stopwatches:
-        """Return the `Stopwatches` of the present size."""
-        return stopwatches(self.size, model_for(self.model))
+    def grid(self) -> list[dict[str, Any]]:
+        """Return every size on every model."""
+        return [{"size": size, "model": model} for model in MODELS for size in SIZES]
+
+    def data(self) -> dict[str, Any]:
+        """Return what the controls offer; `watch` changes only what is shown."""
+        return {"sizes": SIZES, "models": MODELS, "watches": NAMES, "views": ["watch"]}
+
+    def answer(self, result: Stopwatches) -> dict[str, Any]:
+        """Return what each stopwatch read, with its words, and its spans in microseconds."""
+        readings = [_plain(reading, result) for reading in result.readings]
+        return {"true": _micro(result.true), "readings": readings, "label": result.label}
 
     def draw(self, result: Stopwatches) -> Picture:
         """Return the chosen reading in large, all readings as bars, and the chosen one's lanes."""
@@ -53,6 +62,26 @@ class StopwatchComparison(Explorer):
         )
         said = ", ".join(f"{r.name} {in_words(r.seconds)}" for r in result.readings)
         return draw.html(body, f"n = {result.size}, {verdict}. {sentence} {said}. {result.label}.")
+
+
+def _plain(reading, result):
+    """Return a reading as the page takes it: [lane, what, start, stop] a span."""
+    compared = _compared(reading, result.true)
+    spans = [[span.lane, span.what, _micro(span.start), _micro(span.stop)] for span in reading.spans]
+    return {
+        "seconds": _micro(reading.seconds),
+        "words": in_words(reading.seconds),
+        "right": reading.right,
+        "compared": compared,
+        "title": _title(reading),
+        "sentence": f"{compared.capitalize()}. It counts {reading.counts}. {_truth(result)}",
+        "read": [_micro(moment) for moment in reading.read],
+        "spans": spans,
+    }
+
+
+def _micro(seconds):
+    return round(1e6 * seconds, 5)
 
 
 def _truth(result):

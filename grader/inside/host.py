@@ -9,9 +9,11 @@ What it sends, as in `serve.py`: `h` text: it serves, at this address (JSON); `v
 
 import json
 import os
+import sys
 import traceback
 from typing import Any
 
+from . import links
 from .cells import in_short
 from .serve import _send, _take_message, _text
 from .values import encode, unpack
@@ -19,6 +21,7 @@ from .values import encode, unpack
 
 def main(requests: int, evidence: int) -> None:
     """Play one host after another, two messages each (begin, end), until the other side closes."""
+    sys.modules["grader.inside.links"] = links  # by this name hosts import it in a test, too
     while True:
         request = unpack(_take_message(requests))
         host = None

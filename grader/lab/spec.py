@@ -26,7 +26,7 @@ class Host:
     `source` is text that defines a class `Host`: `Host(plan)` starts serving on 127.0.0.1 and has an `address` (plain
     data); `seen()` ends it and returns evidence of the kind `seen`. `call` is text that defines
     `drive(entry, address, *arguments)`, which runs beside the entry. The judge gets an `Observed` of
-    `course.checks.exercise`. Standard library and numpy.
+    `course.checks.exercise`. Standard library, numpy, and `grader.inside.links`, which knows how to listen.
     """
 
     call: str

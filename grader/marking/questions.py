@@ -67,7 +67,7 @@ class SandboxedSubmission:
         seconds = (IMPORTS + lab.seconds + seconds) * self._patience
         self._running = sandbox(_profile(lab, seconds)).start(_program(*SUBMISSION))
         self._messages = Messages(self._running)
-        self._companion = Companion(sandbox, _program(*SUBMISSION, "host"), seconds)
+        self._companion = Companion(sandbox, _program(*SUBMISSION, "links", "host"), seconds)
         self._cells = list(cells)
         self.errors: dict[int, str] = {}
 

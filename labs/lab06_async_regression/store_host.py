@@ -2,7 +2,8 @@
 
 Marking runs this text in the grader's own sandbox (`grader.lab.spec.Host`). Three generations of processes: this
 one only collects what happened; the *keeper*, its child, starts one *life* of the store after another; a life serves
-on 127.0.0.1 until it kills itself. A request is a line of JSON, and so is each answer. Standard library only.
+on 127.0.0.1 until it kills itself. A request is a line of JSON, and so is each answer. Standard library only,
+and what a host listens with.
 """
 
 import contextlib
@@ -11,10 +12,11 @@ import os
 import random
 import signal
 import socket
-import socketserver
 import tempfile
 import threading
 import time
+
+from grader.inside.links import LinkServer, lines
 
 PORTS = range(2222, 2322)  # the classic port, and where to go on when it is taken
 MORE = range(10_000, 30_000)  # where to go on when a submission has taken all of these; below those that clients get
@@ -100,32 +102,12 @@ class Store:
 
     def serve(self, port, listener=None):
         """Serve until killed, on `listener` or on one of its own."""
-        store = self
 
-        class Link(socketserver.StreamRequestHandler):
-            def handle(self):
-                while line := self.rfile.readline(1000):
-                    with store.turn:
-                        answer = store.answer(line)
-                    self.wfile.write(json.dumps(answer).encode() + b"\n")
-                    if not line.endswith(b"\n"):
-                        return  # whoever sends lines without an end is not listened to
+        def one(line):
+            with self.turn:
+                return self.answer(line)
 
-        class Server(socketserver.ThreadingTCPServer):
-            allow_reuse_address = daemon_threads = True
-            request_queue_size = 128
-
-            def get_request(self):
-                try:
-                    return super().get_request()
-                except OSError:  # no file is left for a link: some may be freed, and the server tries again
-                    time.sleep(0.05)
-                    raise
-
-            def handle_error(self, request, client_address):
-                pass  # a worker that went away in mid-answer
-
-        with Server(("127.0.0.1", port), Link, bind_and_activate=listener is None) as server:
+        with LinkServer(("127.0.0.1", port), lines(one, 1000), bind_and_activate=listener is None) as server:
             if listener is not None:
                 server.socket.close()
                 server.socket = listener

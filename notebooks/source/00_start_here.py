@@ -23,22 +23,30 @@ print("Python is new enough:", sys.version_info >= (3, 11), "| course:", course.
 # %% [markdown]
 # ## Predict, run, compare
 #
-# Each chapter asks for a number before the cell that computes it. Write yours down first: you remember what surprised
-# you. The cells run without it as well.
+# Each chapter asks for a guess before the cell that has the answer: you remember what surprised you. Move the handle or
+# type a number, and press *Commit*. The answer is folded until then; it opens with your guess in its picture. If you
+# would rather not bet, click on it. The cells run without a guess as well.
 #
-# **Predict:** a `float32` number has 4 bytes. How many bytes has a matrix of 1,000 × 1,000 of them?
+# A `float32` number has 4 bytes. How many has a matrix of them?
 
 # %%
-prediction = None  # your number of bytes
+from course.widgets import Predict, Scorecard
+
+bet_bytes = Predict(
+    "How many bytes has a float32 matrix of 1,000 × 1,000?", 1_000, 10**9, log=True, unit="bytes", name="00 matrix"
+)
+bet_bytes
 
 # %% tags=["nbval-check-output"]
 import torch
 
 matrix = torch.ones(1000, 1000)
-print("bytes:", matrix.nbytes, "| your prediction:", prediction)
+bet_bytes.reveal(matrix.nbytes, "A million numbers of 4 bytes each.")
 
 # %% [markdown]
-# Four million. A chapter's key numbers are checked automatically against the stored ones, so what the text says is what
+# Your browser keeps your guesses, and only it; the card at the end of each chapter shows them all, and can forget them.
+#
+# A chapter's key numbers are checked automatically against the stored ones, so what the text says is what
 # the code does. Seconds differ from machine to machine; they are shown and never checked.
 #
 # ## An exercise and its check
@@ -213,13 +221,19 @@ headings = ["chapter", "minutes to read", "Run All, estimated", "slow here?"]
 draw.table(headings, rows, "The chapters, and which are slow here")
 
 # %% [markdown]
-# And on another machine? Take away a core, or give it eight. **Predict:** which chapters pass 30 seconds on one core?
+# And on another machine? Take away a core, or give it eight.
+
+# %%
+bet_slow = Predict("How many of the ten chapters take longer than 30 s on one core?", 0, 10, name="00 one core")
+bet_slow
 
 # %% tags=["nbval-check-output"]
-print([o.chapter.name for o in outlook(cores=1, memory=8) if o.why])
+slow = [o.chapter.name for o in outlook(cores=1, memory=8) if o.why]
+why = "As estimated: those that keep two cores busy for most of their time; who keeps one busy loses nothing."
+bet_slow.reveal(len(slow), why, shows=", ".join(slow))
 
 # %% [markdown]
-# Those that keep two cores busy for more than 15 of their 30 seconds. Chapters that keep one busy lose nothing.
+# What would more cores change, or less memory?
 
 # %%
 from course.widgets import ChapterOutlook
@@ -264,3 +278,11 @@ time.sleep(seconds)
 #
 # - JupyterLab documentation, *Notebooks* and *Kernels*.
 # - Linux kernel documentation, *Control Group v2*: where a container's cores and memory are limited.
+
+# %% [markdown]
+# ## Your guesses
+
+# %%
+Scorecard(
+    bet_bytes, bet_slow, challenge="find the least number of cores with which no chapter is slow, by the outlook above."
+)

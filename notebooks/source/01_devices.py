@@ -137,10 +137,13 @@ print(log)
 # Training runs more than you wrote. Here is a loss in three ops, and torch adds a fourth, a `detach`, to keep `relu`'s
 # result for later.
 #
-# **Predict:** how many ops does `loss.backward()` add?
+# How many does the gradient need?
 
 # %%
-prediction = None  # your number of ops
+from course.widgets import Predict, Scorecard
+
+bet_backward = Predict("How many ops does loss.backward() add?", 0, 20, unit="ops", name="01 backward")
+bet_backward
 
 # %% tags=["nbval-check-output"]
 x = torch.ones(4, 3)
@@ -148,34 +151,30 @@ w = torch.ones(3, 2, requires_grad=True)
 with log_placement() as log:
     loss = (x @ w).relu().sum()
     loss.backward()
-print(len(log.forward), "ops for the loss,", len(log.backward), "more for the gradient")
-print(log)
-
-# %%
-if prediction is not None:
-    print("You said", prediction, "- it was", len(log.backward))
+why = f"{len(log.forward)} ops made the loss; the gradient takes one of each back, and hands it over in views."
+bet_backward.reveal(len(log.backward), why, shows=str(log))
 
 # %% [markdown]
-# Read the second half from the top. `ones_like` is the gradient of the loss with respect to itself, a one, made
-# before the backward pass begins. `expand` spreads it over what `sum` added up; `threshold_backward` undoes `relu`;
-# the second `mm` is the product's gradient. The remaining lines are views: `t`, and the `detach`es that hand a tensor
-# over without its history.
+# Read the second half of the log from the top. `ones_like` is the gradient of the loss with respect to itself, a one,
+# made before the backward pass begins. `expand` spreads it over what `sum` added up; `threshold_backward` undoes
+# `relu`; the second `mm` is the product's gradient. The remaining lines are views: `t`, and the `detach`es that hand a
+# tensor over without its history.
 #
 # ## Placement by block
 #
 # `place` says where the ops of a block run, and brings their inputs there.
 #
-# **Predict:** `x` is 64 × 256 and `w` is 256 × 32, both on the CPU, 4 bytes a number. How many bytes must go to the
-# GPU for `x @ w`?
+# `x` is 64 × 256 and `w` is 256 × 32, both on the CPU, 4 bytes a number. What must go to the GPU for `x @ w`?
 
 # %%
-prediction = None  # your number of bytes
+bet_moved = Predict("How many bytes go to the GPU for x @ w?", 1_000, 10**7, log=True, unit="bytes", name="01 bytes")
+bet_moved
 
 # %%
 x, w = torch.ones(64, 256), torch.ones(256, 32)
 with log_placement() as log, place("/gpu:0"):
     h = x @ w
-log
+bet_moved.reveal(log.bytes_moved, "Both inputs go, 64 · 256 and 256 · 32 numbers of 4 bytes.", shows=log)
 
 # %% [markdown]
 # In a notebook a log is a table. On simulated GPUs each line also has seconds, *modelled* from the data sheet of an
@@ -183,10 +182,6 @@ log
 
 # %% tags=["nbval-check-output"]
 print(f"{log.bytes_moved:,} bytes moved; the product is on {h.device}, x is still on {x.device}")
-
-# %%
-if prediction is not None:
-    print(f"You said {prediction:,} - it was {log.bytes_moved:,}.")
 
 # %% [markdown]
 # The inputs went to the op, not the op to the inputs: two copies (`_to_copy`), then one product. `x` itself stays
@@ -208,11 +203,10 @@ log.graph("Two copies, then the product")
 # ## Six ops
 #
 # Now the question. The block is placed on the GPU, `x` and `w` are on the CPU.
-#
-# **Predict:** how many of the six run on `/gpu:0`?
 
 # %%
-prediction = None  # your number of ops, 0 to 6
+bet_six = Predict("How many of the six run on /gpu:0?", 0, 6, unit="ops", name="01 six ops")
+bet_six
 
 # %%
 x, w = torch.ones(64, 256), torch.ones(256, 32)
@@ -223,26 +217,20 @@ with log_placement() as log, place("/gpu:0"):
     t = x.t()  # 4
     noise = torch.ones(4, device="cpu")  # 5
     total = h.sum()  # 6
-log
 
 # %% [markdown]
 # Count the lines on the GPU that are no copies:
 
 # %% tags=["nbval-check-output"]
-there = [record.op for record in log if record.device == "/gpu:0" and not record.bytes_moved]
-print(len(there), "of 6:", ", ".join(there))
-
-# %%
 from course import draw
 
-draw.ops(log[:], f"{len(there)} of 6 ops ran on the GPU")
-
-# %%
-if prediction is not None:
-    print("You said", prediction, "- it was", len(there))
+there = [record.op for record in log if record.device == "/gpu:0" and not record.bytes_moved]
+picture = draw.ops(log[:], f"{len(there)} of 6 ops ran on the GPU")
+why = "A write stays where its target lies, a view where its memory is, and an explicit device wins over the block."
+bet_six.reveal(len(there), why, shows=[log, picture])
 
 # %% [markdown]
-# Three. The others have good reasons to stay:
+# Those that didn't obey have good reasons to stay:
 #
 # - `x += 1` **writes to** `x`. It runs where `x` lies; on a copy the change would be lost.
 # - `x.t()` is a view. A window stays where its wall is. The op that reads through it moves what it needs.
@@ -254,7 +242,7 @@ if prediction is not None:
 #
 # A placement also decorates a function: every call of it runs there. Placements nest, and the innermost wins.
 #
-# **Predict** where each of the three sums is computed, before you look.
+# Where is each of the three sums computed? Say it before you look.
 
 
 # %% tags=["nbval-check-output"]
@@ -338,26 +326,23 @@ print(log)
 # A tensor whose gradient you want is a **leaf**. Say the leaf is on the CPU, and placement moves a copy of it to the
 # GPU. Where must the gradient end up?
 #
-# **Predict:** the device of `leaf.grad`.
+# Both are possible: it is computed there, and needed here.
 
 # %%
-prediction = None  # "cpu" or "cuda:0"
+bet_grad = Predict("On which device is leaf.grad?", choices=["cpu", "cuda:0", "both"], name="01 gradient")
+bet_grad
 
 # %% tags=["nbval-check-output"]
 leaf = torch.ones(256, 32, requires_grad=True)
 with log_placement() as log, place("/gpu:0"):
     (x @ leaf).sum().backward()
-print("leaf on", leaf.device, "- gradient on", leaf.grad.device)
-print("each entry:", leaf.grad.unique().tolist())
-print(f"{sum(record.bytes_moved for record in log.backward):,} bytes moved in the backward pass")
-
-# %%
-if prediction is not None:
-    print("You said", prediction, "- it is", leaf.grad.device)
+moved = sum(record.bytes_moved for record in log.backward)
+shown = f"each entry: {leaf.grad.unique().tolist()}; {moved:,} bytes moved in the backward pass"
+bet_grad.reveal(str(leaf.grad.device), "It lies with its leaf, or the optimiser could not add the two.", shows=shown)
 
 # %% [markdown]
-# With the leaf, or the optimiser could not add the two. The move is part of what autograd records, and going back it
-# copies the gradient to the CPU: 256 · 32 numbers of 4 bytes. Each entry is the sum of a column of `x`: 64 rows of 2.
+# The move is part of what autograd records, and going back it copies the gradient to the CPU: 256 · 32 numbers of 4
+# bytes. Each entry is the sum of a column of `x`: 64 rows of 2.
 #
 # Had the copy been made behind autograd's back, the leaf would get no gradient, or one on the wrong side. A leaf that
 # you make on the GPU (`device="cuda:0"`) gets its gradient there, and nothing moves.
@@ -713,3 +698,10 @@ check(darts_on_four)
 # - PyTorch, *Extending PyTorch* (`__torch_function__`, `__torch_dispatch__`):
 #   <https://docs.pytorch.org/docs/stable/notes/extending.html>
 # - TensorFlow, *Use a GPU* (placement, its log, soft placement): <https://www.tensorflow.org/guide/gpu>
+
+# %% [markdown]
+# ## Your guesses
+
+# %%
+challenge = 'write a block of six ops of your own under place("/gpu:0") of which none runs there.'
+Scorecard(bet_backward, bet_moved, bet_six, bet_grad, challenge=challenge)

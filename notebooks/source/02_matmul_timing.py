@@ -14,11 +14,14 @@
 # day that stands beside it. *Modelled*: worked out from a maker's data sheet, by hand or by the clock of simulated GPUs;
 # nobody measured it.
 #
-# **Predict:** two n × n matrices lie in the computer's memory, and their product shall lie there too. From which n on
-# is it worth sending them to a large GPU?
+# Two n × n matrices lie in the computer's memory, and their product shall lie there too. When is it worth sending them
+# to a large GPU? (The answer takes half of the chapter.)
 
 # %%
-prediction = None  # your n
+from course.widgets import Predict, Scorecard
+
+bet_size = Predict("From which n on is the GPU faster, copies included?", 10, 10_000, log=True, name="02 size")
+bet_size
 
 # %% [markdown]
 # ## The wrong stopwatch
@@ -69,7 +72,13 @@ for n, seconds in zip(sizes, wrong, strict=True):
 # Each of the n² results is a sum of n products: n multiplications and n additions. So a product takes 2n³ operations.
 # The three matrices hold 3n² numbers of 4 bytes.
 #
-# **Predict:** twice the n. How many times the operations, how many times the bytes?
+# And with twice the n?
+
+# %%
+bet_twice = Predict(
+    "Twice the n: how many times as many?", 1, 16, unit="×", each=["operations", "bytes"], name="02 twice"
+)
+bet_twice
 
 
 # %% tags=["nbval-check-output"]
@@ -83,13 +92,13 @@ def bytes_touched(n, bytes_each=4):
 
 for n in sizes:
     print(f"{n}: {operations(n):>15,} operations, {bytes_touched(n):>11,} bytes")
-print("operations at twice the n:", operations(3000) // operations(1500))
-print("bytes at twice the n:", bytes_touched(3000) // bytes_touched(1500))
+times = operations(3000) // operations(1500), bytes_touched(3000) // bytes_touched(1500)
+bet_twice.reveal(times, "Operations grow as n³, bytes as n².")
 
 # %% [markdown]
-# Eight times the work on four times the data. That is why a product is the GPU's best case: the larger it is, the more
-# work there is for each byte that has to move. The ratio has a name, *arithmetic intensity*, and for a product of
-# float32 matrices it is n / 6.
+# The work grows faster than the data. That is why a product is the GPU's best case: the larger it is, the more work
+# there is for each byte that has to move. The ratio has a name, *arithmetic intensity*, and for a product of float32
+# matrices it is n / 6.
 
 # %% tags=["nbval-check-output"]
 print({n: operations(n) / bytes_touched(n) for n in sizes})
@@ -153,10 +162,11 @@ print("steady products in the time of the first:", round(first.first_call / firs
 # GPU works on. The call that waits is `torch.cuda.synchronize()`. A simulated GPU has a modelled clock that shows both
 # moments, the same on every machine: `clock.host` is the host's time.
 #
-# **Predict:** a product of 1500 takes a large GPU about 100 µs. What does a stopwatch read that doesn't wait?
+# A product of 1500 takes a large GPU about 100 µs. And by a stopwatch that doesn't wait?
 
 # %%
-prediction_queue = None  # your µs
+bet_watch = Predict("What does a stopwatch read that doesn't wait?", 1, 1000, log=True, unit="µs", name="02 watch")
+bet_watch
 
 # %% tags=["nbval-check-output"]
 from course import draw, simulated_gpus
@@ -169,16 +179,12 @@ with simulated_gpus(1) as gpus:
     accepted = gpus.clock.host
     torch.cuda.synchronize()
     finished = gpus.clock.host
-print(f"accepted after {(accepted - start) * 1e6:.0f} µs, finished after {(finished - start) * 1e6:.0f} µs")
-print(gpus.model.label)
-
-# %%
-if prediction_queue is not None:
-    print(f"You said {prediction_queue} µs, the modelled clock says {(accepted - start) * 1e6:.0f} µs.")
+why = f"Accepted after that time; finished after {(finished - start) * 1e6:.0f} µs."
+bet_watch.reveal(round((accepted - start) * 1e6), why, shows=gpus.model.label)
 
 # %% [markdown]
-# The first figure is the time to hand the product over, and it would be the same for a product of any size. The
-# picture shows who waits.
+# What it read is the time to hand the product over, and it would be the same for a product of any size. The picture
+# shows who waits.
 
 # %%
 gpus.clock.picture("The GPU works on after the host has gone on", start)
@@ -247,38 +253,47 @@ draw.copy_share([h200.matmul(n) for n in sizes])
 # `crossover` takes the times of one CPU and one GPU and gives the smallest size at which the GPU is faster: by the
 # product alone, and with the copies. Here the CPU is the recorded one, two cores, and the GPU is modelled.
 
-# %% tags=["nbval-check-output"]
+# %%
 from course import crossover
 
 recorded = [cpu.at(n) for n in cpu.sizes()]
 modelled = [h200.matmul(n) for n in cpu.sizes()]
 found = crossover(recorded + modelled)
-print(found)
-print("sizes tried:", cpu.sizes())
-print("your prediction:", prediction)
+why = f"By the product alone it wins from {found.without_transfers} on; the copies make the rest."
+shown = [draw.crossover(recorded + modelled, found), f"{found}\nsizes tried: {cpu.sizes()}"]
+bet_size.reveal(found.with_transfers, why, shows=shown)
 
 # %% [markdown]
-# Seconds over size, both on a scale of powers of ten. The grey band is what the copies add.
+# The picture has seconds over size, both on a scale of powers of ten; the grey band is what the copies add. The answer
+# is smaller than most people guess. It lies where the curves leave the floor: below it the GPU spends its time on
+# starting the op and the copies, which take 10 µs each however little there is to do. That decides, not the speed.
+#
+# An NVIDIA T4, the GPU that free notebook services lend, has an eighth of the H200's float32 speed and a quarter of its
+# bus.
 
 # %%
-draw.crossover(recorded + modelled, found)
-
-# %% [markdown]
-# The answer is smaller than most people guess. It lies where the curves leave the floor: below it the GPU spends its time
-# on starting the op and the copies, which take 10 µs each however little there is to do. That decides, not the speed.
-#
-# **Predict:** an NVIDIA T4, the GPU that free notebook services lend, has an eighth of the H200's float32 speed and a
-# quarter of its bus. Where does it start to win?
+where = ["at a smaller n", "at the same n", "at twice the n or more"]
+bet_t4 = Predict("Where does the T4 start to win?", choices=where, name="02 T4")
+bet_t4
 
 # %% tags=["nbval-check-output"]
 t4 = load_trace("t4-data-sheet")
-print(t4.origin, "-", crossover(recorded + [t4.matmul(n) for n in cpu.sizes()]))
+from_n = crossover(recorded + [t4.matmul(n) for n in cpu.sizes()])
+least, large = from_n.with_transfers, found.with_transfers
+answer = where[0] if least < large else where[1] if least < 2 * large else where[2]
+bet_t4.reveal(answer, "Its fixed costs are the same, and they decide.", shows=f"{t4.origin} - {from_n}")
+
+# %% [markdown]
+# And by how much do the two win where they do?
+
+# %% tags=["nbval-check-output"]
 for name, sheet in (("H200", h200), ("T4", t4)):
     times = round(cpu.at(4500).compute / sheet.matmul(4500).total)
     print(f"{name} at 4500, copies included: {times} times as fast as the recorded CPU")
+print(f"the CPU: {cpu.origin}; the GPUs: by their data sheets")
 
 # %% [markdown]
-# At the same size. A faster GPU wins by more, not from earlier.
+# A faster GPU wins by more, not from earlier.
 #
 # And on your machine? These are your CPU's times, measured now, against the same model. With more cores than two the
 # crossover moves up; when another program keeps a core busy, it moves down.
@@ -385,13 +400,18 @@ def two_streams(blocks, w):
 
 
 # %% [markdown]
-# **Predict:** which saves more, pinning the memory or the second stream?
+# Which of the two is worth more?
+
+# %%
+bet_stream = Predict("Which saves more?", choices=["pinned memory", "the second stream"], name="02 streams")
+bet_stream
 
 # %% tags=["nbval-check-output"]
 with simulated_gpus(1) as gpus:
     w = torch.ones(512, 2048, device="cuda:0")
     blocks = [torch.ones(512, 512) for _ in range(8)]
     pinned = [block.pin_memory() for block in blocks]
+    seconds, lines = [], []
     for what, program, given in (
         ("in turn, pageable", in_turn, blocks),
         ("in turn, pinned", in_turn, pinned),
@@ -399,11 +419,16 @@ with simulated_gpus(1) as gpus:
     ):
         with gpus.clock.timed() as took:
             program(given, w)
-        print(f"{what:20} {took}")
+        seconds.append(took.seconds)
+        lines.append(f"{what:20} {took}")
+pinning, streams = seconds[0] - seconds[1], seconds[1] - seconds[2]
+answer = "pinned memory" if pinning > streams else "the second stream"
+why = f"It saves {pinning / seconds[0]:.0%} of the whole, the other {streams / seconds[1]:.0%} of what is left."
+bet_stream.reveal(answer, why, shows="\n".join(lines))
 
 # %% [markdown]
-# Pinning saves two thirds: the host no longer copies every block once more. The second stream saves nearly half of what
-# is left. The lanes of the last one show what lies above what.
+# Why? With pinned memory the host no longer copies every block once more. The lanes of the last one show what lies
+# above what.
 
 # %%
 took.picture("While one block is multiplied, the next is on its way")
@@ -601,3 +626,10 @@ check(explanation, "explain_crossover")
 # - NVIDIA, *H200 Tensor Core GPU data sheet*; NVIDIA, *T4 data sheet* and *T4 product brief*. Their figures stand in
 #   `simgpu/models/data`.
 # - S. Williams, A. Waterman, D. Patterson, *Roofline: an insightful visual performance model*, CACM 52 (2009).
+
+# %% [markdown]
+# ## Your guesses
+
+# %%
+challenge = "beat 189 µs for the eight blocks of *Copies that hide*, with larger blocks of the same bytes in all."
+Scorecard(bet_size, bet_twice, bet_watch, bet_t4, bet_stream, challenge=challenge)

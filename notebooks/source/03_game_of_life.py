@@ -60,10 +60,14 @@ print(life.to_text(after))
 #
 # A **glider** is five cells that move. Every 4 generations it is the same shape, one cell further down and right.
 #
-# **Predict:** on a board of 8 × 8 whose edges meet, after how many generations is the glider back where it began?
+# When is it back where it began?
 
 # %%
-prediction = None  # your number of generations
+from course.widgets import Predict, Scorecard
+
+question = "On a board of 8 × 8 whose edges meet, when is the glider back?"
+bet_glider = Predict(question, 1, 64, unit="generations", name="03 glider")
+bet_glider
 
 # %% [markdown]
 # Step until the board is the first one again, counting:
@@ -73,18 +77,11 @@ glider = life.put(life.empty(8, 8), life.pattern("glider"))
 cells, generations = glider.numpy(), 0
 while generations == 0 or (cells != glider.numpy()).any():
     cells, generations = next_generation(cells), generations + 1
-print("back after", generations, "generations")
+bet_glider.reveal(generations, "Eight cells to go, four generations a cell.")
 
 # %% [markdown]
-# And your number?
-
-# %%
-if prediction is not None:
-    print("You said", prediction, "-", "right." if prediction == generations else f"it was {generations}.")
-
-# %% [markdown]
-# Eight cells to go, four generations a cell. If a single neighbour were missing from the window, or the edges did not
-# meet, this loop would not end at that number, or would not end at all.
+# If a single neighbour were missing from the window, or the edges did not meet, this loop would not end at that number,
+# or would not end at all.
 #
 # ## Is it right?
 #
@@ -197,12 +194,17 @@ print("more every 30 generations:", torch.tensor(living).diff().tolist())
 # A board *with* edges must: there are finitely many boards, so a state comes back, and from then on all is a circle.
 # But when? Remember a fingerprint of every generation and stop at the first seen before.
 #
-# **Predict:** 1,024 cells, filled at random. Does this board repeat within 10,000 generations, and what will be left?
+# Here are 1,024 cells, filled at random: 2¹⁰²⁴ boards are possible.
+
+# %%
+question = "1,024 cells at random: from which generation on is all a circle?"
+bet_soup = Predict(question, 1, 10_000, log=True, name="03 soup")
+bet_soup
 
 # %% tags=["nbval-check-output"]
 soup = life.random_board(32, 32, density=0.35, generator=torch.Generator().manual_seed(12))
 cycle = life.find_cycle(soup, limit=10_000)
-print(cycle)
+bet_soup.reveal(cycle.start, f"Soon few cells live, and {cycle.period} boards take turns for ever.", shows=cycle)
 
 # %% [markdown]
 # From generation `start` on, the same `period` boards follow each other for ever. Don't take the fingerprint's word for
@@ -278,10 +280,14 @@ ladder
 # two additions. Three such sums side by side are a cell and its eight neighbours. Counted with the cell itself, a cell
 # lives next if there are 3 of the nine, or if there are 4 and it lives now.
 #
-# **Predict:** how many times as many cells a second? (A guess for each rung; the picture at the end has them all.)
+# Before you climb, guess the whole ladder: rung 3 is one compiled loop, rung 4 keeps 64 cells in a word, rung 5 works on
+# tiles that fit in the cache, rung 6 takes all cores.
 
 # %%
-guess = None  # your factor
+rungs = ["a byte a cell", "a compiled loop", "64 cells a word", "tiles in the cache", "all cores"]
+question = "How many times the cells a second of the rung below?"
+bet_rungs = Predict(question, 0.1, 100, log=True, unit="×", each=rungs, name="03 rungs")
+bet_rungs
 
 
 # %% tags=["timing"]
@@ -293,8 +299,8 @@ def with_rolls(board, generations):
     return board
 
 
-ladder = ladder.climb("a byte a cell, torch", speed(with_rolls, small, 2), guess)
-ladder
+ladder = ladder.climb("a byte a cell, torch", speed(with_rolls, small, 2))
+bet_rungs.reveal(ladder.gains[1:], "An eighth of the bytes to write and to read.", shows=ladder)
 
 # %% [markdown]
 # ### Rung 3: one compiled loop
@@ -302,13 +308,10 @@ ladder
 # Count the boards that torch made: four shifted ones, four sums, three comparisons … a dozen, each written and read
 # again. A compiled loop needs none of them: it reads nine cells, decides, and writes one. `numba.njit` compiles a Python
 # function when it is first called. The compiler sees that no cell of `new` depends on another, so it uses the
-# processor's **vector units**: one instruction adds 32 or 64 bytes to 32 or 64 others. (numba adds in 64 bits unless
-# told; `uint8` cuts. The border, a copy of the opposite edge, spares the loop all special cases.)
+# processor's **vector units**: one instruction adds 32 or 64 bytes to 32 or 64 others. (numba gives a sum of bytes 64
+# bits, eight times what it needs; `uint8` cuts it back to eight.)
 
 # %%
-guess = None  # your factor
-
-# %% tags=["timing"]
 import numpy as np
 from numba import njit, uint8
 
@@ -326,6 +329,12 @@ def decide_bytes(old):
     return new
 
 
+# %% [markdown]
+# `old` is larger than `new` by a border of one cell, a copy of the opposite edge: then every cell has its neighbours
+# beside it, and the loop has no special cases. `np.pad` makes the border.
+
+
+# %% tags=["timing"]
 def in_bytes(board, generations):
     cells = board.numpy()
     for _ in range(generations):
@@ -334,8 +343,9 @@ def in_bytes(board, generations):
 
 
 timing = measure(in_bytes, small, 8, seconds=0.1)
-ladder = ladder.climb("a compiled loop", 8 * small.numel() / timing.median, guess)
-print(f"{ladder}\ncompiling took {timing.first_call - timing.median:.1f} s")
+ladder = ladder.climb("a compiled loop", 8 * small.numel() / timing.median)
+why = f"One pass instead of a dozen boards; compiling took {timing.first_call - timing.median:.1f} s."
+bet_rungs.reveal(ladder.gains[1:], why, shows=ladder)
 
 # %% [markdown]
 # ### Rung 4: a word is a set of cells
@@ -371,20 +381,27 @@ print("sum   ", "".join(str(2 * (twos >> k & 1) + (ones >> k & 1)) for k in rang
 #
 # Which 64 cells shall share a word? Not neighbours in a row: to meet, they would have to be moved past each other. Cut
 # the board into 64 bands, like 64 sheets, and lay them on top of each other. Bit j of a word is the cell of sheet j. Then
-# the word to the right holds the right neighbours of all 64 cells, and the word above the upper ones. Only where a sheet
-# ends and the next begins, words are moved by one bit. That is `pack`; `close_edges` moves the bits and adds the border.
-#
-# What is left is the loop of rung 3, in words. Three adders give the sums of three columns, two more add their ones and
-# their twos: nine cells make `n1 + 2 · (carry + n2) + 4 · n4`.
-#
-# **Predict** once more: an eighth of the bytes, and a few more operations.
+# the word to the right holds the right neighbours of all 64 cells, and the word above the upper ones. `pack` lays the
+# sheets on top of each other. Take a board of 128 rows: each sheet has two of them. The word in row 1, column 3 must be
+# column 3 of the lower row of each sheet: of the board's rows 1, 3, 5 and so on.
 
-# %%
-guess = None  # your factor
-
-# %%
+# %% tags=["nbval-check-output"]
 from course.life.packed import pack, unpack
 
+striped = life.random_board(128, 5, generator=torch.Generator().manual_seed(2)).numpy()
+words = pack(striped, wrap=True)
+print(striped.shape, "cells became", words.shape, "words")
+bits = [int(words[1, 3]) >> sheet & 1 for sheet in range(64)]
+print("the word in row 1, column 3 is every second cell of column 3:", bits == striped[1::2, 3].tolist())
+
+# %% [markdown]
+# What is left is the loop of rung 3, in words. Three adders give the sums of three columns, two digits each. A fourth
+# adds the three ones digits: its ones are `n1`, its twos are `carry`. A fifth adds the three twos digits: it gives `n2`,
+# which counts two, and `n4`, which counts four. So *nine*, the sum of nine cells, is `n1 + 2 · (carry + n2) + 4 · n4`.
+# When is it 3? When `n1` is 1, exactly one of `carry` and `n2` is 1, and `n4` is 0. And 4? When `n1` is 0, and either
+# `n4` alone is 1, or `carry` and `n2` both are and `n4` isn't.
+
+# %%
 adder = njit(add3)
 
 
@@ -405,7 +422,9 @@ def decide_words(old):
 
 
 # %% [markdown]
-# Around it, the border: the words beyond the first row of each sheet are the last row of the sheet before, one bit on.
+# Around it, the border. Above the first row of a sheet lies the last row of the sheet before. That is the last row of
+# words with every bit moved on by one place, sheet 0's to sheet 1; `last >> 63` brings the last sheet's to sheet 0.
+# Below, it is the same the other way round.
 
 
 # %%
@@ -428,8 +447,9 @@ def in_words(words, generations):
 big = life.random_board(8192, 8192, density=0.35, generator=torch.Generator().manual_seed(1))
 words = pack(big.numpy(), wrap=True)
 timing = measure(in_words, words, 16, seconds=0.1)
-ladder = ladder.climb("64 cells a word", 16 * big.numel() / timing.median, guess)
-print(f"{ladder}\ncompiling took {timing.first_call - timing.median:.1f} s")
+ladder = ladder.climb("64 cells a word", 16 * big.numel() / timing.median)
+why = "An eighth of the bytes, and a few more operations for each word."
+bet_rungs.reveal(ladder.gains[1:], why, shows=ladder)
 
 # %% [markdown]
 # ### Rung 5: stay in the cache
@@ -440,11 +460,8 @@ print(f"{ladder}\ncompiling took {timing.first_call - timing.median:.1f} s")
 # tile. What lies outside the tile is missing, so the outermost ring of it comes out wrong, in each generation one ring
 # more: after 16 the margin is used up, and the middle is right.
 
+
 # %%
-guess = None  # your factor
-
-
-# %% tags=["timing"]
 @njit
 def decide_tiles(old, k, high, wide):
     new = np.empty((old.shape[0] - 2 * k, old.shape[1] - 2 * k), np.uint64)
@@ -457,6 +474,12 @@ def decide_tiles(old, k, high, wide):
     return new
 
 
+# %% [markdown]
+# A tile of 64 × 512 words with its margin takes 0.4 MB, twice: once as it was, once as it will be. The margin costs
+# something, too: 96 × 544 words are computed at first for 64 × 512 that count.
+
+
+# %% tags=["timing"]
 def in_tiles(words, generations, k=16):
     for _ in range(generations // k):
         words = decide_tiles(close_edges(words, k), k, 64, 512)
@@ -464,17 +487,17 @@ def in_tiles(words, generations, k=16):
 
 
 timing = measure(in_tiles, words, 16, seconds=0.1)
-ladder = ladder.climb("tiles in the cache", 16 * big.numel() / timing.median, guess)
-print(f"{ladder}\ncompiling took {timing.first_call - timing.median:.1f} s")
+ladder = ladder.climb("tiles in the cache", 16 * big.numel() / timing.median)
+why = "The words come from memory once for 16 generations, and from the cache for the others."
+bet_rungs.reveal(ladder.gains[1:], why, shows=ladder)
 
 # %% [markdown]
 # ### Rung 6: all cores
 #
-# Tiles don't need each other for 16 generations, so each core can take its own. `life.run` does all of this, for any
-# height, any rule and any number of cores; it packs the board and unpacks it again, too.
-
-# %%
-guess = None  # your factor
+# Tiles don't need each other for 16 generations, so each core can take its own: twice as fast on two cores. `life.run`
+# does all of this, for any height, any rule and any number of cores; it packs the board and unpacks it again, too. Two
+# more things are in its inner loop. It decides four rows at a time, so that a word which is read once serves several of
+# them. And it writes each generation over the one before the last, where rung 5 asks for a new tile.
 
 
 # %% tags=["timing"]
@@ -482,8 +505,9 @@ def all_cores(board, generations):
     return life.run(board, generations, engine="packed")
 
 
-ladder = ladder.climb("life.run, all cores", speed(all_cores, big, 512), guess)
-ladder
+ladder = ladder.climb("life.run, all cores", speed(all_cores, big, 512))
+why = "Each core has its own tiles; four rows at a time and no new memory make the rest."
+bet_rungs.reveal(ladder.gains[1:], why, shows=ladder, stored=[16, 14, 3.2, 2.9, 3.6])
 
 # %% [markdown]
 # Fast, but right? A board of 2,048 × 1,024, 32 generations, each rung compared with the three lines, cell by cell.
@@ -508,20 +532,20 @@ for name, way in ways.items():
 
 # %% [markdown]
 # And where is the end? Count the operations on a word. If each column is added up once and its sum used three times, 5
-# operations do the column, 10 the two sums of three columns, and 12 decide: 27, for 64 cells. `peak_operations` measures
+# operations do the column, 10 the two sums of three columns, and 11 decide: 26, for 64 cells. `peak_operations` measures
 # how many ands, ors and the like all cores of this machine can do a second, with a loop that does nothing else.
 
 # %% tags=["timing"]
 from course.timing import peak_operations
 
-limit = peak_operations(bits=64) / 27 * 64
-draw.ladder(ladder, limit, "27 operations a word, on all cores")
+limit = peak_operations(bits=64) / 26 * 64
+draw.ladder(ladder, limit, "26 operations a word, on all cores")
 
 # %% [markdown]
-# Each step is as long as its gain; a ring is your guess. None of the steps changed the rule, or what counts as a
+# Each step is as long as its gain. None of the steps changed the rule, or what counts as a
 # neighbour. What changed is what a cell *is* (eight bytes, a byte, a bit), how many of them one instruction takes, and
 # how far its bits travel. The limit has no loads and no stores in it, and each word needs some of both, so nobody gets
-# there; a program in C with the vector instructions written by hand came to three quarters of it.
+# there; a program in C with the vector instructions written by hand came to seven tenths of it.
 #
 # ## Exercises
 #
@@ -671,3 +695,10 @@ check(diehard_generation, "diehard_generation")
 # - PyTorch, [custom operators](https://docs.pytorch.org/tutorials/advanced/python_custom_ops.html).
 # - P. Norvig, [The Game of Life](https://github.com/norvig/pytudes/blob/main/ipynb/Life.ipynb), for words before
 #   code.
+
+# %% [markdown]
+# ## Your guesses
+
+# %%
+challenge = "a rung 7 of your own: beat life.run by any rule of arithmetic, and let the three lines be its judge."
+Scorecard(bet_glider, bet_soup, bet_rungs, challenge=challenge)

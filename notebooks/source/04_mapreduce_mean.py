@@ -2,7 +2,7 @@
 # # Map, reduce and the mean
 #
 # **Two means, average them: right?** A colleague has the mean of one part of the data, you have the mean of the
-# other. You add the two and halve the sum. Is that the mean of everything? Commit to a yes or a no before you read
+# other. You add the two and halve the sum. Is that the mean of everything? Say yes or no before you read
 # on.
 #
 # | | |
@@ -253,28 +253,25 @@ seconds = np.concatenate([quick, slow])
 print(f"quick: mean {quick.mean():.2f}   slow: mean {slow.mean():.2f}")
 
 # %% [markdown]
-# Commit to a number: what is the mean of all twenty?
+# So, what is the mean of all twenty?
 
 # %%
-prediction = None  # your number
+from course.widgets import Predict, Scorecard
+
+bet_mean = Predict("What is the mean of all twenty?", 0.0, 7.0, unit="s", name="04 mean")
+bet_mean
 
 # %% [markdown]
-# Here is what averaging the two means gives, and what all twenty give.
-
-# %%
-if prediction is not None:
-    print(f"you said {prediction}, which is off by {abs(prediction - seconds.mean()):.2f}")
-else:
-    print("no prediction yet: set one in the cell above")
+# Here is what all twenty give, and what averaging the two means gives.
 
 # %% tags=["nbval-check-output"]
-print(f"the two means, averaged: {(quick.mean() + slow.mean()) / 2:.2f}")
-print(f"the mean of all twenty:  {seconds.mean():.2f}")
+both = (quick.mean() + slow.mean()) / 2
+why = f"The two means, averaged, are {both:.2f}: as if there were as many slow answers as quick ones."
+bet_mean.reveal(round(seconds.mean(), 2), why)
 
 # %% [markdown]
-# The average of the two means is 3.50; the mean is 2.00. Four slow answers got as much say as sixteen quick ones. A
-# mean alone has forgotten how many numbers it stands for. Cut in the middle, 10 and 10, and the mistake is invisible,
-# because both slices weigh the same:
+# Averaged, the four slow answers get as much say as sixteen quick ones. A mean alone has forgotten how many numbers it
+# stands for. Cut in the middle, 10 and 10, and the mistake is invisible, because both slices weigh the same:
 
 # %% tags=["nbval-check-output"]
 left, right = seconds[:10], seconds[10:]
@@ -309,8 +306,8 @@ from course.widgets import SliceMean
 SliceMean(cut=16)
 
 # %% [markdown]
-# Without a kernel you see the picture for a cut at 16. Each bar's area is its slice's sum; the green line is the
-# height at which one bar over all twenty would have the same area. The dashed red line ignores the widths.
+# Each bar's area is its slice's sum; the green line is the height at which one bar over all twenty would have the same
+# area. The dashed red line ignores the widths.
 #
 # ### Exercise: the weighted mean
 #
@@ -388,9 +385,9 @@ def one_by_one(data):
     return total / len(data)
 
 
-def climb(ladder, name, way, data, guess=None):
+def climb(ladder, name, way, data):
     off = abs(float(way(data)) - exact)
-    return ladder.climb(name, data.nbytes / measure(way, data, seconds=0.2).median, guess, f"off by {off:.3g}")
+    return ladder.climb(name, data.nbytes / measure(way, data, seconds=0.2).median, f"off by {off:.3g}")
 
 
 ladder = climb(draw.Ladder("bytes"), "a loop in Python", one_by_one, numbers)
@@ -402,10 +399,14 @@ ladder
 # For the loop, Python made an object of every number. `data.mean()` adds the numbers where they lie, several at a time, in
 # float32.
 #
-# **Predict:** how many times as many bytes a second? (A guess for each rung; the picture at the end has them all.)
+# Before you climb, guess the whole ladder. The rungs above: PyTorch asked for a sum in float64; the same in blocks of
+# 256 kB; one compiled loop; all cores. A step may lead down: below 1.
 
 # %%
-guess = None  # your factor
+rungs = ["one call, float32", "torch, float64", "float64 in blocks", "a compiled loop", "all cores"]
+question = "How many times the bytes a second of the rung below?"
+bet_rungs = Predict(question, 0.01, 1000, log=True, unit="×", each=rungs, name="04 rungs")
+bet_rungs
 
 
 # %% tags=["timing"]
@@ -413,8 +414,8 @@ def in_float32(data):
     return data.mean()
 
 
-ladder = climb(ladder, "NumPy, float32", in_float32, data, guess)
-ladder
+ladder = climb(ladder, "NumPy, float32", in_float32, data)
+bet_rungs.reveal(ladder.gains[1:], "No object of Python's for each number.", shows=ladder)
 
 # %% [markdown]
 # Quick, and wrong in the eighth digit. NumPy adds in blocks, so it is as right as a float32 can be: its answer is a
@@ -424,22 +425,19 @@ ladder
 #
 # PyTorch can be asked for a better sum: `tensor.mean(dtype=torch.float64)`. It is the same number of additions.
 
-# %%
-guess = None  # your factor
-
 
 # %% tags=["timing"]
 def in_float64(data):
     return torch.from_numpy(data).mean(dtype=torch.float64)
 
 
-ladder = climb(ladder, "torch, float64", in_float64, data, guess)
-ladder
+ladder = climb(ladder, "torch, float64", in_float64, data)
+bet_rungs.reveal(ladder.gains[1:], "PyTorch first makes a copy of all numbers, in new memory.", shows=ladder)
 
 # %% [markdown]
-# Right, and far slower: a step down. Why? PyTorch first makes a copy of all numbers in float64, 128 MB of it, and asks
-# the operating system for that memory. It comes in *pages* of a few thousand bytes, and each is found, wiped and entered
-# in a table when it is first touched. Make the copy twice: into new memory, and into memory that is there already.
+# Right, and how quick? PyTorch first makes a copy of all numbers in float64, 128 MB of it, and asks the operating
+# system for that memory. It comes in *pages* of a few thousand bytes, and each is found, wiped and entered in a table
+# when it is first touched. Make the copy twice: into new memory, and into memory that is there already.
 
 # %% tags=["timing"]
 tensor, spare = torch.from_numpy(data), torch.zeros(len(data), dtype=torch.float64)
@@ -455,17 +453,14 @@ for name, copy in {"new memory": tensor.double, "memory that is there": lambda: 
 # The same copy, 32,768 numbers at a time. A block in float64 takes 256 kB. Every block gets the memory of the one
 # before, which is there already, and still in the processor's cache.
 
-# %%
-guess = None  # your factor
-
 
 # %% tags=["timing"]
 def in_blocks(data):
     return sum(float(block.double().sum()) for block in torch.from_numpy(data).split(2**15)) / len(data)
 
 
-ladder = climb(ladder, "float64 in blocks", in_blocks, data, guess)
-ladder
+ladder = climb(ladder, "float64 in blocks", in_blocks, data)
+bet_rungs.reveal(ladder.gains[1:], "Every block has the memory of the one before.", shows=ladder)
 
 # %% [markdown]
 # ### Rung 5: no copy at all
@@ -474,9 +469,6 @@ ladder
 # is first called. One thing holds it back: floats added in another order give another sum, so a compiler keeps to the
 # order written, and every addition waits for the one before. `fastmath={"reassoc"}` allows another order. Then the loop
 # keeps many running sums side by side, in the processor's **vector units**, and adds those up at the end.
-
-# %%
-guess = None  # your factor
 
 # %% tags=["timing"]
 from numba import njit
@@ -495,8 +487,9 @@ def compiled(data):
 
 
 started = measure(compiled, data[:1000]).first_call
-ladder = climb(ladder, "a compiled loop", compiled, data, guess)
-print(f"{ladder}\ncompiling took {started:.1f} s")
+ladder = climb(ladder, "a compiled loop", compiled, data)
+why = f"A number is read, converted and added, and never written; compiling took {started:.1f} s."
+bet_rungs.reveal(ladder.gains[1:], why, shows=ladder)
 
 # %% [markdown]
 # ### Rung 6: all cores
@@ -504,12 +497,10 @@ print(f"{ladder}\ncompiling took {started:.1f} s")
 # `course.mean` is such a loop on as many threads as PyTorch uses. Its chunks follow from the data alone, so the answer
 # is the same, to the last bit, on any number of threads.
 
-# %%
-guess = None  # your factor
-
 # %% tags=["timing"]
-ladder = climb(ladder, "course.mean, all cores", mean, data, guess)
-ladder
+ladder = climb(ladder, "course.mean, all cores", mean, data)
+why = "All cores wait for the same memory."
+bet_rungs.reveal(ladder.gains[1:], why, shows=ladder, stored=[168, 0.071, 4.7, 5.6, 1.2])
 
 # %% [markdown]
 # Where is the end? Every number must be read from memory once. `peak_reading` measures how many bytes a second the cores
@@ -522,7 +513,7 @@ limit = peak_reading()
 draw.ladder(ladder, limit, "reading from memory, on all cores")
 
 # %% [markdown]
-# Each step is as long as its gain; the dotted one leads back, and a ring is your guess. Where one core already reads
+# Each step is as long as its gain; the dotted one leads back. Where one core already reads
 # nearly all that memory gives, a second adds little: both wait for the same memory. The additions cost nothing worth
 # mentioning. What counts is which bytes move, and how often. And the most accurate way is among the fastest.
 #
@@ -556,10 +547,12 @@ print(f"{joined.mean} is the mean of {joined.count:,} numbers; sent out: {recipe
 # The mean of 0 … 999,999 is 499999.5, from unequal slices, and no array crossed a connection. Who waited? Put that on a
 # ladder, too: sixteen million numbers made here and sent in two slices, or made and added where the tasks are.
 #
-# **Predict:** how many times as fast as sending them is making them on the two tasks?
+# Making them on the two tasks is how many times as fast?
 
 # %%
-guess = None  # your factor
+question = "How many times as fast as sending is making the numbers on the tasks?"
+bet_born = Predict(question, 0.1, 1000, log=True, unit="×", name="04 born there")
+bet_born
 
 
 # %% tags=["timing"]
@@ -577,12 +570,27 @@ def born():
 
 
 messages = draw.Ladder("bytes").climb("made here and sent", data.nbytes / measure(sent).median)
-messages = messages.climb("made on the tasks", data.nbytes / measure(born).median, guess)
-draw.ladder(messages, limit, "reading from memory, on all cores")
+messages = messages.climb("made on the tasks", data.nbytes / measure(born).median)
+why = "A few messages of some bytes instead of 64 MB."
+shown = draw.ladder(messages, limit, "reading from memory, on all cores")
+bet_born.reveal(messages.gains[1], why, shows=shown, stored=7.4)
 
 # %% [markdown]
-# The lower rung waits until 64 MB have left and arrived, the upper one for a few messages of some bytes. Fewer and
-# smaller messages: on a cluster, look for that gain first. The next chapter has work where almost nothing moves.
+# The lower rung waits until 64 MB have left and arrived, the upper one for a few messages of some bytes. A tape of the
+# cluster shows both, one after the other.
+
+# %% tags=["timing"]
+with cluster.record() as tape:
+    sent(), born()
+tape.timeline(beside="mean")
+
+# %% [markdown]
+# Press Play, or step with ▶ from event to event. First the two slices leave this notebook, and both tasks wait, dotted,
+# for most of the run; then they make their numbers themselves, and work. Below, on the same axis, is a tape that came
+# with the course. Touch a bar to read what it is. Drag it longer, and see what waits for it.
+#
+# Fewer and smaller messages: on a cluster, look for that gain first. The next chapter has work where almost nothing
+# moves.
 #
 # ## A task dies
 #
@@ -784,3 +792,10 @@ for name in ("task 1", "task 0", "scheduler"):
 # - N. J. Higham, *The Accuracy of Floating Point Summation*, SIAM J. Sci. Comput. 14 (1993): why a tree rounds less
 #   than a row.
 # - Python documentation, `concurrent.futures` and `functools.reduce`; Dask documentation, *Futures*.
+
+# %% [markdown]
+# ## Your guesses
+
+# %%
+challenge = "beat 7.4 × in the last bet by any number of slices, and keep the mean right."
+Scorecard(bet_mean, bet_rungs, bet_born, challenge=challenge)

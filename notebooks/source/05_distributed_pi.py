@@ -2,7 +2,7 @@
 # # Pi on many processes
 #
 # **A hundred times the samples: how many more digits?** You throw darts at random and get pi to two decimals. A
-# cluster lets you throw a hundred times as many. How many decimals more is that? Commit to a number before you read
+# cluster lets you throw a hundred times as many. How many decimals more is that? Think of a number before you read
 # on.
 #
 # | | |
@@ -90,16 +90,14 @@ check(standard_error)
 # %% [markdown]
 # ## A hundred times the samples
 #
-# Your number, please: how many more correct decimals do a hundred times as many darts buy?
+# Your number, please.
 
 # %%
-prediction = None  # your number
+from course.widgets import Predict, Scorecard
 
-# %%
-if prediction is None:
-    print("no prediction yet: set one in the cell above")
-else:
-    print(f"you said {prediction}; now measure")
+question = "A hundred times as many darts: how many more correct decimals?"
+bet_decimals = Predict(question, 0.0, 4.0, unit="decimals", name="05 decimals")
+bet_decimals
 
 # %% [markdown]
 # One run proves little, so take the root of the mean squared error (RMS) over forty seeds, for four numbers of darts.
@@ -115,13 +113,13 @@ def typical_error(samples, method="pseudo", seeds=40):
 
 counts = [1_000, 10_000, 100_000, 1_000_000]
 errors = [typical_error(count) for count in counts]
-for count, error in zip(counts, errors, strict=True):
-    print(f"{count:>9,} darts: typical error {error:.4f}")
+lines = [f"{count:>9,} darts: typical error {error:.4f}" for count, error in zip(counts, errors, strict=True)]
+why = "From 10,000 to 1,000,000 darts the error falls to about a tenth."
+bet_decimals.reveal(round(float(np.log10(errors[1] / errors[3])), 1), why, shows="\n".join(lines))
 
 # %% [markdown]
-# From 10,000 darts to 1,000,000 the error falls to about a tenth: **one** decimal more. Halving the error costs four
-# times the darts. On paper with logarithmic axes such a law is a straight line; its slope is the power. Measure it,
-# with its own standard error: each of 10 groups of seeds gives one slope.
+# Halving the error costs four times the darts. On paper with logarithmic axes such a law is a straight line; its slope
+# is the power. Measure it, with its own standard error: each of 10 groups of seeds gives one slope.
 
 
 # %% tags=["nbval-check-output"]
@@ -297,10 +295,12 @@ def throw_here(stream):
 print("here:", throw_here(streams[3]))
 
 # %% [markdown]
-# **Predict:** the fourth of the four, the second GPU of task 1, is `cuda:` what to torch?
+# The fourth of the four is the second GPU of task 1. What does torch call it there?
 
 # %%
-prediction = None  # your number
+names = [f"cuda:{number}" for number in range(4)]
+bet_name = Predict("What is the fourth GPU, the second of task 1, to torch?", choices=names, name="05 fourth GPU")
+bet_name
 
 # %% tags=["nbval-check-output"]
 with local_cluster(worker=2, simulated_gpus=2) as machines:
@@ -311,18 +311,19 @@ with local_cluster(worker=2, simulated_gpus=2) as machines:
             thrown.append(machines.executor.submit(throw_here, stream))
     found = [future.result(timeout=30) for future in thrown]
 
-for gpu, (device, inside) in zip(gpus, found, strict=True):
-    print(f"{gpu}  {device}  {inside:,} inside")
+lines = [f"{gpu}  {device}  {inside:,} inside" for gpu, (device, inside) in zip(gpus, found, strict=True)]
+bet_name.reveal(found[3][0], "Each process counts its own GPUs from 0.", shows="\n".join(lines))
+
+# %% tags=["nbval-check-output"]
 total = sum(inside for device, inside in found)
 print(f"together {total:,} of 1,000,000; pi is about {4 * total / 1_000_000}")
 print(f"the same streams here: {sum(throw_here(stream)[1] for stream in streams):,}")
 
 # %% [markdown]
-# `cuda:1`: each process counts its own GPUs from 0, and only the full name tells all four apart. The darts stayed where
-# they were thrown; four counts came home, because `.item()` fetched them. Return the tensor instead, and the cluster
-# refuses: it is in another process's GPU. Simulated GPUs are no faster, since your CPU does their arithmetic. What you
-# learn is where things are. Their darts are the CPU's, too, so the last two lines agree; a real GPU makes other numbers
-# from the same seed.
+# Only the full name tells all four apart. The darts stayed where they were thrown; four counts came home, because
+# `.item()` fetched them. Return the tensor instead, and the cluster refuses: it is in another process's GPU. Simulated
+# GPUs are no faster, since your CPU does their arithmetic. What you learn is where things are. Their darts are the
+# CPU's, too, so the last two lines agree; a real GPU makes other numbers from the same seed.
 #
 # ## Two servers, twice as fast?
 #
@@ -387,10 +388,14 @@ ladder
 #
 # Python looks up what `+` means for every dart anew. NumPy looks it up once, for all darts of an array.
 #
-# **Predict:** how many times as many darts a second? (A guess for each rung; the picture at the end has them all.)
+# Before you climb, guess the whole ladder. The rungs above: 32 random bits a dart, in blocks that fit in the cache; one
+# compiled loop; 128 streams side by side; two servers.
 
 # %%
-guess = None  # your factor
+rungs = ["whole arrays", "32 bits, in blocks", "a compiled loop", "128 streams", "two servers"]
+question = "How many times the darts a second of the rung below?"
+bet_rungs = Predict(question, 0.1, 100, log=True, unit="×", each=rungs, name="05 rungs")
+bet_rungs
 
 
 # %% tags=["timing"]
@@ -400,8 +405,8 @@ def two_arrays(darts):
     return np.count_nonzero(x * x + y * y < 1)
 
 
-ladder = ladder.climb("two arrays in NumPy", speed(two_arrays, 2**22), guess)
-ladder
+ladder = ladder.climb("two arrays in NumPy", speed(two_arrays, 2**22))
+bet_rungs.reveal(ladder.gains[1:], "Python looks up each operation once, not once a dart.", shows=ladder)
 
 # %% [markdown]
 # ### Rung 3: less to move
@@ -411,9 +416,6 @@ ladder
 # dart needs no 128 bits: 15 for each coordinate will do. So x and y are whole numbers below 2¹⁵, taken from the two
 # ends of 32 random bits. The dart hits the middle of its cell, (x + ½)² + (y + ½)² < 2³⁰, which for whole numbers is
 # x² + x + y² + y < 2³⁰.
-
-# %%
-guess = None  # your factor
 
 
 # %% tags=["timing"]
@@ -429,8 +431,9 @@ def in_blocks(darts, block=2**14):
     return found
 
 
-ladder = ladder.climb("32 bits a dart, in blocks", speed(in_blocks, 2**22), guess)
-ladder
+ladder = ladder.climb("32 bits a dart, in blocks", speed(in_blocks, 2**22))
+why = "A quarter of the random bits, and no trip to memory between the steps."
+bet_rungs.reveal(ladder.gains[1:], why, shows=ladder)
 
 # %% [markdown]
 # ### Rung 4: one loop, compiled
@@ -439,10 +442,7 @@ ladder
 # dart's numbers in the processor's registers from the first operation to the last. `numba.njit` compiles a Python
 # function when it is first called. With it goes a random number generator that is a few operations short:
 # *xoshiro128+* keeps four words of 32 bits and stirs them by xor and shift. (numba computes in 64 bits unless told;
-# `uint32` cuts.)
-
-# %%
-guess = None  # your factor
+# `uint32` cuts back to 32. `hit` is `inside` again, compiled: the same lines serve one dart as served an array.)
 
 # %% tags=["timing"]
 from numba import njit, uint32
@@ -466,12 +466,13 @@ def compiled(darts):
 
 
 timing = measure(compiled, 2**22, seconds=0.1)
-ladder = ladder.climb("a compiled loop", 2**22 / timing.median, guess)
-print(f"{ladder}\ncompiling took {timing.first_call - timing.median:.1f} s")
+ladder = ladder.climb("a compiled loop", 2**22 / timing.median)
+why = f"No word can be made before the one before is done; compiling took {timing.first_call - timing.median:.1f} s."
+bet_rungs.reveal(ladder.gains[1:], why, shows=ladder)
 
 # %% [markdown]
-# A small step, if any. The loop has a chain in it: no word can be made before the one before is done, so most of the
-# processor waits.
+# Why no more? The loop has a chain in it: no word can be made before the one before is done, so most of the processor
+# waits.
 #
 # ### Rung 5: 128 streams side by side
 #
@@ -480,11 +481,8 @@ print(f"{ladder}\ncompiling took {timing.first_call - timing.median:.1f} s")
 # inner loop goes over lanes, and no lane needs another. It is the same arithmetic, in another order. (The copies tell
 # the compiler that the four rows don't overlap.)
 
+
 # %%
-guess = None  # your factor
-
-
-# %% tags=["timing"]
 @njit(nogil=True)
 def many_streams(state, darts):
     a, b, c, d = state[0].copy(), state[1].copy(), state[2].copy(), state[3].copy()
@@ -498,22 +496,26 @@ def many_streams(state, darts):
     return found.sum()
 
 
+# %% [markdown]
+# Each lane begins somewhere else: 4 · 128 words from one seed, a column of four for each lane.
+
+
+# %% tags=["timing"]
 def in_lanes(darts):
     return many_streams(np.random.SeedSequence(5).generate_state(4 * 128).reshape(4, 128), darts)
 
 
 timing = measure(in_lanes, 2**26, seconds=0.1)
-ladder = ladder.climb("128 streams in lanes", 2**26 / timing.median, guess)
-print(f"{ladder}\ncompiling took {timing.first_call - timing.median:.1f} s")
+ladder = ladder.climb("128 streams in lanes", 2**26 / timing.median)
+why = f"One instruction serves many lanes; compiling took {timing.first_call - timing.median:.1f} s."
+bet_rungs.reveal(ladder.gains[1:], why, shows=ladder)
 
 # %% [markdown]
 # ### Rung 6: two servers
 #
 # `estimate_pi` does the same, and seeds every block of 65,536 darts for itself, so that dart i is dart i wherever it is
-# thrown. Give it the cluster.
-
-# %%
-guess = None  # your factor
+# thrown. Give it the cluster: two servers are two processes, each on a core of its own, and all that either waits for is
+# a message of some bytes.
 
 
 # %% tags=["timing"]
@@ -521,8 +523,9 @@ def on_servers(darts):
     return estimate_pi(darts, seed=5, executor=cluster.executor).inside
 
 
-ladder = ladder.climb("estimate_pi, two servers", speed(on_servers, 2**30), guess)
-ladder
+ladder = ladder.climb("estimate_pi, two servers", speed(on_servers, 2**30))
+why = "Two cores, and nothing that either waits for."
+bet_rungs.reveal(ladder.gains[1:], why, shows=ladder, stored=[20, 3.7, 1.6, 9.2, 2.0])
 
 # %% [markdown]
 # Fast, but right? Each rung throws darts of its own, so the six differ. Each must be as far from pi as chance allows,
@@ -545,27 +548,35 @@ limit = peak_operations(bits=32) / 10
 draw.ladder(ladder, limit, "10 operations a dart, on all cores")
 
 # %% [markdown]
-# Each step is as long as its gain; a ring is your guess. From the first rung to the last nothing became cleverer about
+# Each step is as long as its gain. From the first rung to the last nothing became cleverer about
 # pi. The error of n darts is what it was. What changed is what a dart costs: a look-up of `+`, then a trip to memory,
-# then a place in a queue, and at last a sixteenth of an instruction. And the price hasn't changed either: a thousand
-# times the darts is a digit and a half.
+# then a place in a queue, and at last its share of instructions that serve eight or sixteen darts at once. And the price
+# hasn't changed either: a thousand times the darts is a digit and a half.
 #
 # ## Better darts instead of more
 #
 # Chance leaves gaps and makes clumps. Darts that are spread evenly measure an area better. *Stratified* darts: one in
 # each of n equal cells, at random inside it. *Sobol* darts: a sequence that always fills the largest gap, scrambled
-# at random so that its error can be measured. Compare at equal numbers.
+# at random so that its error can be measured. Compare at equal numbers; plain chance is wrong by 0.003 with 262,144 darts.
+
+# %%
+samples = [2**12, 2**14, 2**16, 2**18]
+question = "How wrong are Sobol's darts? Chance falls from 0.026 to 0.003."
+bet_sobol = Predict(
+    question, 1e-5, 0.1, log=True, over=[f"{n:,}" for n in samples], across="darts", name="05 even darts"
+)
+bet_sobol
 
 # %% tags=["nbval-check-output"]
-samples = [2**12, 2**14, 2**16, 2**18]
-by_method = {}
+by_method, lines = {}, []
 for method in ("pseudo", "stratified", "sobol"):
     by_method[method] = [typical_error(n, method, seeds=15) for n in samples]
-    print(f"{method:<11}", "  ".join(f"{error:.1e}" for error in by_method[method]))
+    lines.append(f"{method:<11} " + "  ".join(f"{error:.1e}" for error in by_method[method]))
+why = "Each place has four times the darts of the one before: chance halves its error, even darts do better."
+bet_sobol.reveal([float(f"{error:.1e}") for error in by_method["sobol"]], why, shows="\n".join(lines))
 
 # %% [markdown]
-# Each column has four times the darts of the one before. Plain chance halves its error from column to column; the
-# others do better. On logarithmic axes:
+# All three on logarithmic axes:
 
 # %%
 draw.error_law(samples, by_method, "Evenly spread darts: errors fall faster than n^-1/2")
@@ -602,7 +613,7 @@ print(f"darts thrown for them: {8 * BLOCK:,}")
 # %% tags=["nbval-check-output"]
 from concurrent.futures import ThreadPoolExecutor
 
-with ThreadPoolExecutor(1) as background:
+with ThreadPoolExecutor(1) as background, cluster.record() as tape:
     thrown = background.submit(estimate_pi, 2_000_000_000, 1, cluster.executor)
     time.sleep(0.05)
     cluster.kill("/job:server/task:1")
@@ -612,7 +623,14 @@ print(f"{survived.inside:,} inside; the same as in one process: {survived == her
 
 # %% [markdown]
 # The ranges that were lost were thrown again, and because dart i is dart i wherever it is thrown, the count is the
-# same.
+# same. The tape has the death, and who took over what.
+
+# %% tags=["timing"]
+tape.timeline(beside="darts")
+
+# %% [markdown]
+# A bar is a range of darts; the one with the red outline died with its server. No bar waits for another one: drag one
+# longer, and only those behind it on the same server move. Below is the same on another day, from a stored tape.
 
 # %% tags=["nbval-check-output"]
 cluster.close()
@@ -647,3 +665,10 @@ except RuntimeError as error:
 #   examples*.
 # - G. M. Amdahl, *Validity of the single processor approach* (AFIPS 1967).
 # - NumPy documentation, *Parallel random number generation*.
+
+# %% [markdown]
+# ## Your guesses
+
+# %%
+challenge = "five correct decimals of pi with 2**18 darts: which method and which seed get there?"
+Scorecard(bet_decimals, bet_name, bet_rungs, bet_sobol, challenge=challenge)

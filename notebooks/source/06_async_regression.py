@@ -53,11 +53,15 @@ def off(parameters, best=best):
 
 
 # %% [markdown]
-# Commit yourself before you go on. Three processes train this line, 2,000 updates in all, and none of them waits for
-# another. How many standard errors will the worse of the two parameters be off? Put your number here.
+# Three processes train this line, 2,000 updates in all, and none of them waits for another. How wrong will the worse of
+# the two parameters be?
 
 # %%
-prediction = None  # for example 0.5, 3 or 100
+from course.widgets import Predict, Scorecard
+
+question = "Three workers don't wait for each other: how far off is the line?"
+bet_off = Predict(question, 0.01, 1000, log=True, unit="standard errors", name="06 how far off")
+bet_off
 
 # %% [markdown]
 # ## One process, no server
@@ -202,16 +206,15 @@ cluster.tasks
 # %% tags=["nbval-check-output"]
 result = training.train(problem, cluster, optimizer=SGD, mode="async", total_steps=2000)
 print(result)
-print("within 3 standard errors:", off(result.parameters) < 3)
 print("gradients applied:", len(result.history), "by workers", sorted(set(result.history["worker"].tolist())))
 
-# %% [markdown]
-# So the answer is right, although nobody waited. Compare it with what you committed to.
-
 # %% tags=["timing"]
-print(f"off by {off(result.parameters):.2f} standard errors; your number: {prediction}")
-print(f"{result.steps_per_second:,.0f} updates a second")
-print("staleness → gradients:", result.staleness_counts())
+shown = f"{result.steps_per_second:,.0f} updates a second\nstaleness → gradients: {result.staleness_counts()}"
+why = "Each update is small, so a gradient that is a few updates late still points the right way."
+bet_off.reveal(off(result.parameters), why, shows=shown, stored=0.23)
+
+# %% tags=["nbval-check-output"]
+print("within 3 standard errors:", off(result.parameters) < 3)
 
 # %% [markdown]
 # The staleness is now a matter of luck. It is around the number of *other* workers, with a tail: whenever the machine
@@ -299,13 +302,20 @@ for mode in ("async", "sync"):
 # %% [markdown]
 # ## Who waits, and for how long?
 #
-# Make worker 1 slow: 10 ms more for each batch, as if it shared its machine with somebody. Predict what that does to
-# worker 0 under each rule.
+# Make worker 1 slow: 10 ms more for each batch, as if it shared its machine with somebody. What does that do to worker 0
+# under each rule?
+
+# %%
+question = "Worker 1 is slow. What part of its time does worker 0 wait?"
+rules = ["asynchronous", "synchronous"]
+bet_waits = Predict(question, 0, 100, unit="%", each=rules, name="06 who waits")
+bet_waits
 
 # %% tags=["nbval-check-output"]
 slow = training.slowed(problem, worker=1, seconds=0.010)
-apart = training.train(slow, cluster, optimizer=SGD, workers=2, total_steps=400)
-joined = training.train(slow, cluster, optimizer=SGD, workers=2, mode="sync", total_steps=40)
+with cluster.record() as tape:
+    apart = training.train(slow, cluster, optimizer=SGD, workers=2, total_steps=400)
+    joined = training.train(slow, cluster, optimizer=SGD, workers=2, mode="sync", total_steps=40)
 shares = [len(apart.of_worker(1)) / len(apart.history), len(joined.of_worker(1)) / len(joined.history)]
 print("the slow worker's share of the gradients, asynchronous: under a third:", shares[0] < 1 / 3)
 print(f"the slow worker's share of the gradients, synchronous:  {shares[1]:.0%}")
@@ -316,11 +326,13 @@ print("oldest gradient, synchronous:", max(joined.staleness_counts()))
 # push to the update that used it.
 
 # %% tags=["timing"]
-draw.timeline(
-    {"asynchronous: nobody waits": apart.history, "synchronous: the quick one waits": joined.history},
-    "A slow worker slows only itself, or everybody",
-    milliseconds=60,
-)
+from course.draw.timeline import waiting_share
+
+both = {"asynchronous: nobody waits": apart.history, "synchronous: the quick one waits": joined.history}
+picture = draw.timeline(both, "A slow worker slows only itself, or everybody", milliseconds=60)
+shares = [round(100 * waiting_share(history)[0]) for history in both.values()]
+why = "Synchronously every update takes as long as the slowest worker; asynchronously nobody is waited for."
+bet_waits.reveal(shares, why, shows=picture, stored=[5, 91])
 
 # %% [markdown]
 # Asynchronously, worker 0 fills its row and makes nearly all the updates (the thin dotted slices are the store's own
@@ -328,6 +340,15 @@ draw.timeline(
 # time, and every update takes as long as the slowest worker. Between the two lie the middle ways: `max_staleness=`
 # drops gradients that are too old, and `aggregate=` makes a synchronous step of the first few workers and drops the
 # rest.
+#
+# Both runs are on a tape, too, with every push and every pull. Play it, or zoom in and step.
+
+# %% tags=["timing"]
+tape.timeline()
+
+# %% [markdown]
+# Drag a gradient of worker 1 longer. In the first part only its own later ones move. In the second, all that comes after
+# moves, of both workers: each update waits for the later of the two.
 
 # %% [markdown]
 # ## When late gradients are wrong
@@ -418,24 +439,24 @@ class Strike(training.Hook):
 
 # %% [markdown]
 # `training.paced` makes every batch take 2 ms longer, so that there is a middle to act in. Three workers make 1,500
-# updates, and worker 1 is killed at the 300th. How many of the 1,500 will be missing in the end? Put your number here.
+# updates, and worker 1 is killed at the 300th. How many of the 1,500 will be missing in the end?
 
 # %%
-prediction = None  # your number
+bet_missing = Predict("How many of 1,500 updates are missing?", 0, 1500, unit="updates", name="06 missing")
+bet_missing
 
 # %% tags=["nbval-check-output"]
 slowly = training.paced(problem, seconds=0.002)
 strike = Strike(300, cluster.kill, "/job:worker/task:1")
 hit = training.train(slowly, cluster, optimizer=SGD, total_steps=1500, hooks=[strike])
-print(hit)
-print("gradients applied:", len(hit.history))
-print("noticed:", any(event.what == "worker lost" for event in hit.events))
-print("within 3 standard errors:", off(hit.parameters) < 3)
+lost = any(event.what == "worker lost" for event in hit.events)
+shown = f"{hit}\nnoticed: {lost}\nwithin 3 standard errors: {off(hit.parameters) < 3}"
+bet_missing.reveal(1500 - len(hit.history), "Those who were left made the rest.", shows=shown)
 
 # %% [markdown]
-# None. The store counts updates, not workers, and those who were left made the rest. What was lost is the one gradient
-# that worker 1 was computing. The cluster replaced the process, and the new one joined the training where it was, by
-# pulling the parameters. It has nothing to catch up with, for a worker keeps nothing between two steps.
+# The store counts updates, not workers, and it takes them from whoever lives. What was lost is the one gradient that
+# worker 1 was computing. The cluster replaced the process, and the new one joined the training where it was, by pulling
+# the parameters. It has nothing to catch up with, for a worker keeps nothing between two steps.
 
 # %% tags=["timing"]
 draw.faults(hit.history, hit.events, "Worker 1 dies and comes back; the others never stop")
@@ -565,8 +586,12 @@ print("a warning names the file:", any(newest.stem[:28] in str(one.message) for 
 #
 # In a synchronous step everybody waits for everybody. Then what does a death mean? Two rules are possible, and you say
 # which by `aggregate=`. With three of three, a step takes the mean over the workers that are alive, and the result
-# counts such steps as *degraded*. With two of three, there is one to spare: the first two make the step. Predict for
-# each: will a death show in the number of degraded updates?
+# counts such steps as *degraded*. With two of three, there is one to spare: the first two make the step.
+
+# %%
+rules = ["with 3 of 3 only", "with 2 of 3 only", "with both", "with neither"]
+bet_degraded = Predict("Where does a death show in degraded updates?", choices=rules, name="06 degraded")
+bet_degraded
 
 # %% tags=["nbval-check-output"]
 outcomes = {}
@@ -575,9 +600,10 @@ for needed in (3, 2):
     outcomes[needed] = training.train(
         slowly, cluster, optimizer=SGD, mode="sync", aggregate=needed, total_steps=300, hooks=[strike]
     )
-    run = outcomes[needed]
-    print(f"{needed} of 3: {run.version} updates, some degraded: {run.degraded > 0},", end=" ")
-    print("within 3 standard errors:", off(run.parameters) < 3)
+shows = {(True, False): rules[0], (False, True): rules[1], (True, True): rules[2], (False, False): rules[3]}
+answer = shows[outcomes[3].degraded > 0, outcomes[2].degraded > 0]
+within = [f"{n} of 3: {run.version} updates, within 3: {off(run.parameters) < 3}" for n, run in outcomes.items()]
+bet_degraded.reveal(answer, "Where one is to spare, a death changes nothing.", shows="\n".join(within))
 
 # %% [markdown]
 # Both end with all their updates. Three of three is exact while all live, and honest about when it wasn't: those
@@ -817,3 +843,10 @@ check(restorable)
 # workers,
 #   and dropping the slowest.
 # - The classic TensorFlow 1 tutorials on distributed regression, whose problems these are.
+
+# %% [markdown]
+# ## Your guesses
+
+# %%
+challenge = "in the failure lab, kill what you like, as often as you like, so that training still ends on the line."
+Scorecard(bet_off, bet_waits, bet_missing, bet_degraded, challenge=challenge)

@@ -59,7 +59,7 @@ def test_what_all_are_compared_with_is_the_limit_or_else_the_first_peer_that_has
 
 
 def verdict(then, now):
-    (change,) = compared({"results": [then]}, {"results": [now]})
+    (change,) = compared({"busy": [], "results": [then]}, {"busy": [], "results": [now]})
     return change
 
 
@@ -87,6 +87,39 @@ def test_a_busy_machine_that_slows_the_limit_as_well_is_not_called_a_slower_cour
     assert verdict(result(ours=CALM["ours"]), result(ours=(25, 26, 24, 25))).verdict == "slower"  # nothing beside it
 
 
+def test_a_third_slower_is_said_where_the_rounds_are_steady_and_a_single_round_only_when_it_is_twice_as_slow():
+    third, half = (tuple(one / by for one in CALM["ours"]) for by in (1.3, 2.2))
+    assert verdict(result(**CALM), result(ours=third, limit=CALM["limit"])).verdict == "slower"
+    once = result(ours=(50,), limit=(100,))
+    assert verdict(once, result(ours=(38,), limit=(100,))).verdict == "as before"
+    assert verdict(once, result(ours=half[:1], limit=(100,))).verdict == "slower"
+
+
+def test_without_anything_beside_it_a_figure_must_change_by_a_quarter():
+    fifth, half = (tuple(one / by for one in CALM["ours"]) for by in (1.2, 1.5))
+    assert verdict(result(ours=CALM["ours"]), result(ours=fifth)).verdict == "as before"
+    assert verdict(result(ours=CALM["ours"]), result(ours=half)).verdict == "slower"
+
+
+def test_both_the_median_and_the_best_of_the_rounds_must_be_slower():
+    hit = (50, 38, 37, 38)  # other work in three of four rounds, which the limit was spared
+    assert verdict(result(**CALM), result(ours=hit, limit=CALM["limit"])).verdict == "as before"
+
+
+def test_of_a_busy_machine_a_change_is_only_perhaps_one():
+    then, now = result(**CALM), result(ours=(25, 25.5, 24.5, 25), limit=CALM["limit"])
+    calm = {"busy": [{"topic": now.topic, "used": 0.1, "load": 3.0}], "results": [then]}
+    busy = {"busy": [{"topic": now.topic, "used": 0.9, "load": 3.0}], "results": [now]}
+    (change,) = compared(calm, busy)
+    assert change.verdict == "perhaps slower" and str(change).startswith("PERHAPS SLOWER: title: ours: 2.0")
+    (same,) = compared(calm, {**busy, "results": [then]})
+    assert same.verdict == "as before"
+
+
+def test_a_figure_of_nothing_is_no_change():
+    assert verdict(result("less", ours=(0.0, 0.0), limit=(1, 1)), result("less", ours=(3, 3), limit=(1, 1))).factor == 1
+
+
 def test_of_times_more_is_slower():
     then, now = (result("less", ours=found, limit=(1, 1, 1)) for found in ((2, 2, 2), (4, 4, 4)))
     assert verdict(then, now).verdict == "slower" and verdict(now, then).verdict == "faster"
@@ -94,8 +127,8 @@ def test_of_times_more_is_slower():
 
 def test_a_figure_that_is_there_no_more_is_lost_and_a_new_one_is_no_change():
     assert verdict(result(**CALM), result(ours=(), limit=CALM["limit"])).verdict == "lost"
-    assert compared({"results": [result(ours=())]}, {"results": [result(**CALM)]}) == []
-    assert compared({"results": []}, {"results": [result(**CALM)]}) == []
+    assert compared({"busy": [], "results": [result(ours=())]}, {"busy": [], "results": [result(**CALM)]}) == []
+    assert compared({"busy": [], "results": []}, {"busy": [], "results": [result(**CALM)]}) == []
 
 
 def test_what_both_runs_were_compared_with_is_the_limit_or_else_the_steadiest_peer_of_both():
@@ -106,5 +139,6 @@ def test_what_both_runs_were_compared_with_is_the_limit_or_else_the_steadiest_pe
 
 
 def test_a_peers_own_change_is_not_ours():
-    changes = compared({"results": [result(ours=(1, 1), peer=(1, 1))]}, {"results": [result(ours=(1, 1), peer=(9, 9))]})
+    old, new = result(ours=(1, 1), peer=(1, 1)), result(ours=(1, 1), peer=(9, 9))
+    changes = compared({"busy": [], "results": [old]}, {"busy": [], "results": [new]})
     assert [change.name for change in changes] == ["ours"]

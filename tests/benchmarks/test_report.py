@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from benchmarks import __main__ as command
-from benchmarks import peers_environment, report
+from benchmarks import machine, peers_environment, report
 from benchmarks.against import compared
 from benchmarks.contest import Together
 from benchmarks.figures import Entry, Result, Target
@@ -31,8 +31,8 @@ ALONE = Result("pi", "errors", "of pi", "less", 1, 2, (Entry("pseudo", "ours", (
 def told(*results, **more):
     about = {"date": "2026-01-01T00:00:00+00:00", "commit": "abc", "system": "Linux", "processor": "a CPU", "cores": 2}
     about |= {"vectors": "AVX2", "memory_gb": 8.0, "python": "3.12"}
-    whole = {"version": 1, "quick": False, "machine": about, "versions": {"torch": "2"}, "seconds": 1.0}
-    return {**whole, "busy": [{"used": 0.0, "load": 0.1}] * 2, "results": list(results), **more}
+    whole = {"version": 2, "quick": False, "machine": about, "versions": {"torch": "2"}, "seconds": 1.0}
+    return {**whole, "busy": [{"topic": "life", "used": 0.0, "load": 0.1}], "results": list(results), **more}
 
 
 def test_the_lines_show_every_contestant_its_ratio_and_why_one_is_missing():
@@ -56,6 +56,12 @@ def test_a_file_that_is_no_report_gets_a_sentence_and_status_2(tmp_path, broken)
     assert done.exit_code == 2 and "not the JSON of a benchmark" in done.output
 
 
+def test_a_quick_run_is_compared_with_a_quick_one_only(tmp_path):
+    report.write(tmp_path / "old.json", told(RESULT, quick=True))
+    done = CliRunner().invoke(command.main, ["pi", "--against", str(tmp_path / "old.json")])
+    assert done.exit_code == 2 and "that was a quick run" in done.output and "add --quick" in done.output
+
+
 def test_the_schema_refuses_a_report_that_lacks_a_part(tmp_path):
     report.write(tmp_path / "bench.json", told(RESULT))
     whole = json.loads((tmp_path / "bench.json").read_text())
@@ -72,7 +78,7 @@ def test_the_schema_refuses_a_report_that_lacks_a_part(tmp_path):
 
 def test_the_page_needs_no_network_and_shows_every_row_and_target():
     slower = Result(**{**vars(RESULT), "entries": (Entry("ours & best", "ours", (2.0, 2.0)), *ENTRIES[1:])})
-    text = page(told(slower, ALONE), compared({"results": [RESULT]}, {"results": [slower]}))
+    text = page(told(slower, ALONE), compared({"busy": [], "results": [RESULT]}, {"busy": [], "results": [slower]}))
     assert not re.search(r"""\bsrc\s*=|@import|<link|<script|url\((?!['"]?#)""", text)
     assert set(re.findall(r'href="([^"]*)', text)) <= {one for one in re.findall(r'href="(#[^"]*)', text)}
     addresses = set(re.findall(r"https?://[^\s\"'<]+", text))
@@ -84,12 +90,30 @@ def test_the_page_needs_no_network_and_shows_every_row_and_target():
 
 
 def test_a_busy_machine_and_a_quick_run_are_said(tmp_path, capsys):
-    busy = told(RESULT, quick=True, busy=[{"used": 0.9, "load": 3.0}, {"used": 0.0, "load": 3.0}])
+    busy = told(RESULT, quick=True, busy=[{"topic": "life", "used": 0.9, "load": 3.0}])
     text = page(busy, [])
-    assert "busy with other things" in text and "quick: smaller sizes" in text
+    line = "WARNING: before or after life others used 90% of the machine"
+    assert line in text and "quick: smaller sizes" in text
     command._finish(busy, None, tmp_path)
-    assert "WARNING: at the start others used 90% of the machine" in capsys.readouterr().out
-    assert "busy with other things" not in page(told(RESULT), [])
+    assert line in capsys.readouterr().out
+    assert "WARNING" not in page(told(RESULT), [])
+
+
+@pytest.mark.parametrize(("seen", "told"), [([90, 3, 80], 0.03), ([90, 40, *[90] * 6, 0], 0.4), ([0, 90], 0.0)])
+def test_what_ends_in_a_moment_does_not_count_as_others(monkeypatch, seen, told):
+    looks = iter(seen)
+    monkeypatch.setattr(machine.psutil, "cpu_percent", lambda seconds: next(looks))
+    assert machine.busy()["used"] == told
+
+
+def test_what_others_use_before_or_after_a_topic_is_written_down_with_it(monkeypatch, tmp_path):
+    used = iter([0.1, 0.6, 0.2])
+    monkeypatch.setattr(machine, "busy", lambda: {"used": next(used), "load": 1.0})
+    monkeypatch.setattr(command, "_topic", lambda topic, quick, places: [])
+    kept = []
+    monkeypatch.setattr(command, "_finish", lambda told, before, out: kept.append(told["busy"]))
+    command._measured(["life", "mean"], True, False, None, tmp_path)
+    assert [(one["topic"], one["used"]) for one in kept[0]] == [("life", 0.6), ("mean", 0.6)]
 
 
 def test_the_exit_status_says_slower_or_that_one_of_ours_failed(tmp_path):
@@ -116,7 +140,7 @@ def test_every_topic_names_its_contests_apart_and_its_targets_and_work_exist(top
     titles = []
     for contest in module.contests(quick, Places(tmp_path, {})):
         parts = contest.contests if isinstance(contest, Together) else [contest]
-        workers = [contest.contestant] if isinstance(contest, Together) else contest.contestants
+        workers = contest.contestants
         for part in parts:
             titles.append(part.title)
             names = [one.name for one in part.contestants]

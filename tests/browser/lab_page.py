@@ -1,6 +1,7 @@
 """JupyterLab as a reader meets it: `python -m course lab` on a copy of the course, and a page of Chromium on it."""
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -13,7 +14,13 @@ from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 from urllib.request import Request, urlopen
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[2]
+HOW_TO_GET_IT = (
+    "the browser test needs Chromium: `apt install chromium` on Debian, `sudo snap install chromium` on Ubuntu, "
+    "`brew install --cask chromium` on macOS; everything else was tested"
+)
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -31,6 +38,14 @@ def find_chromium():
     """Return the path of an installed Chromium or Chrome, or None."""
     names = ("chromium", "chromium-browser", "google-chrome", "chrome")
     return next((found for name in names if (found := shutil.which(name))), None)
+
+
+def need_chromium():
+    """Skip aloud where there is no Chromium; fail where one was promised."""
+    if find_chromium() is None:
+        assert "COURSE_MUST_HAVE_CHROMIUM" not in os.environ, HOW_TO_GET_IT
+        print(f"\nSKIPPED: {HOW_TO_GET_IT}", flush=True)
+        pytest.skip(HOW_TO_GET_IT)
 
 
 @contextmanager
@@ -96,9 +111,12 @@ class LabPage:
 
     def open(self, name):
         """Open `notebooks/NAME.ipynb` and wait until its cells show and its kernel is idle."""
-        parts = urlsplit(self.address)
-        base = f"{parts.scheme}://{parts.netloc}/lab/tree/notebooks/{name}.ipynb?{parts.query}&reset"
-        self.page.goto(base, wait_until="load")
+        address = f"{root(self.address)}lab/tree/notebooks/{name}.ipynb?{urlsplit(self.address).query}&reset"
+        self.page.goto(address, wait_until="load")
+        self.shows(name)
+
+    def shows(self, name):
+        """Wait until the cells of `notebooks/NAME.ipynb` show and its kernel is idle."""
         self.page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=60_000)
         end = time.monotonic() + 60
         # the page's own indicator says "idle" even before there is a kernel
@@ -143,6 +161,12 @@ def _saved(path, before, deadline=30):
     raise AssertionError(f"{path.name} was not saved within {deadline} s")
 
 
+def root(address):
+    """Return where the server of a lab's `address` begins: `http://127.0.0.1:8888/`, or below it behind a hub."""
+    parts = urlsplit(address)
+    return f"{parts.scheme}://{parts.netloc}{parts.path.partition('lab')[0]}"
+
+
 def sessions(address):
     """Return what the server at `address` says of its sessions: a list of dicts, each with `path` and `kernel`."""
     with _ask(address, "api/sessions") as answer:
@@ -156,11 +180,8 @@ def shut_kernels(address):
 
 
 def _ask(address, path, method="GET"):
-    parts = urlsplit(address)
-    token = parse_qs(parts.query)["token"][0]
-    request = Request(
-        f"{parts.scheme}://{parts.netloc}/{path}", method=method, headers={"Authorization": f"token {token}"}
-    )
+    token = parse_qs(urlsplit(address).query)["token"][0]
+    request = Request(root(address) + path, method=method, headers={"Authorization": f"token {token}"})
     return urlopen(request, timeout=20)
 
 

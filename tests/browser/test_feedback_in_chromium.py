@@ -1,12 +1,9 @@
 """A feedback page, and the notebook for formgrader in Chromium: nothing runs, and all can be read."""
 
-import os
-
 import pytest
 
 from grader.reports.autograded import safe_notebook
 from grader.reports.feedback import feedback_page
-from tests.browser.lab_page import find_chromium, running_chromium
 from tests.grader.reports.test_feedback import marks_of
 from tests.helpers.hostile import TEXTS, hostile_notebook
 from tests.helpers.small_lab import write_small_lab
@@ -26,15 +23,6 @@ def pages(tmp_path_factory):
     page, _ = HTMLExporter(template_name="classic").from_notebook_node(safe_notebook(lab, marks))
     (folder / "formgrader.html").write_text(page, encoding="utf-8")
     return folder
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    if find_chromium() is None:
-        assert "COURSE_MUST_HAVE_CHROMIUM" not in os.environ, "no Chromium was found"
-        pytest.skip("no Chromium was found: the feedback page is not looked at")
-    with running_chromium() as browser:
-        yield browser
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -9,14 +9,18 @@ import psutil
 import pytest
 
 #: Outlive their makers by design, one each in a process: the fork server (ours, and multiprocessing's), the tracker of
-#: shared resources, and the thread in which Dask packs large messages.
+#: shared resources, and the thread in which Dask packs large messages. An event loop's helpers (looks for a host's
+#: address, say) begin when they are needed, and end with their loop, whose own thread may not stay.
 ALLOWED_PROCESSES = (
     "course.cluster.local_runtime.forkserver",
     "multiprocessing.forkserver",
     "multiprocessing.resource_tracker",
-    "--type=utility",  # a service of Chromium's: begins when it is needed, ends with its browser, which may not stay
+    # Chromium's services and its drawing process begin when they are needed; they end with their browser, which may not
+    # stay, and a page's own process may not either
+    "--type=utility",
+    "--type=gpu-process",
 )
-ALLOWED_THREADS = ("Dask-Offload",)
+ALLOWED_THREADS = ("Dask-Offload", "asyncio_")
 
 
 def leftovers():

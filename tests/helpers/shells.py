@@ -6,7 +6,7 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 
 from course.cluster import ClusterSpec
 from course.cluster.certificates import write_certificate
@@ -92,6 +92,42 @@ class Members:
     def __exit__(self, *_):
         for member in self.started:
             member.close()
+
+
+#: Fifty updates a second by each worker: a training is hit in its middle, and leaves the machine to the other tests.
+SLOWLY = """
+from course.training import linear_regression, paced
+
+
+def make():
+    return paced(linear_regression(), seconds=0.02)
+"""
+
+
+class Roles:
+    """Starts roles of a training that share some flags, each as in a shell of its own; by default they train `SLOWLY`.
+
+    `ports`: of the `ps` parameter servers, then of the workers, all on 127.0.0.1.
+    """
+
+    def __init__(self, ports, folder, *flags, ps=1):
+        write_certificate(folder / "cluster.pem")
+        (folder / "slowly.py").write_text(SLOWLY)
+        hosts = [f"127.0.0.1:{port}" for port in ports]
+        cluster = ["--ps-hosts", ",".join(hosts[:ps]), "--worker-hosts", ",".join(hosts[ps:])]
+        self.flags = [*cluster, "--problem", "slowly:make", *flags]
+        self.folder, self.held = folder, ExitStack()
+
+    def start(self, job, index, *more):
+        role = Member(*self.flags, "--job-name", job, "--task-index", index, *more, folder=self.folder, room="train")
+        self.held.callback(role.close)
+        return role
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.held.close()
 
 
 @contextmanager

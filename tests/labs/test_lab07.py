@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from course.checks import check
 from course.checks.discovery import load_part
 from grader.lab.source import read_source
+from tests.labs.solved import solved
 
 LAB = Path(__file__).parents[2] / "labs/lab07_replicas"
 oracles = load_part(LAB, "oracles")
@@ -105,10 +106,7 @@ def test_gradients_row_by_row_are_torchs():
 
 def test_the_checks_pass_the_solutions_and_wait_for_the_stubs(monkeypatch):
     monkeypatch.chdir(LAB)
-    names = {}
-    for cell in read_source(LAB).cells:
-        if cell.role in ("given", "exercise"):
-            exec(compile(cell.solution, "<cell>", "exec"), names)
+    names = solved(LAB)
     for cell in read_source(LAB).exercises():
         entry = names["SyncStore" if cell.exercise == "sync_store" else cell.exercise]
         assert check(entry, cell.exercise).state == "passed"

@@ -1,9 +1,7 @@
 """Chapter 06's checks: pass a right answer, notice a plausible wrong one, and leave a stub alone."""
 
-import pytest
-
-from course.checks import check
 from course.training import Hook
+from tests.notebooks.checked import three_tests
 
 
 def loss_below(limit):
@@ -115,24 +113,6 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize("name", RIGHT)
-def test_a_right_answer_passes(name):
-    assert check(_named(name, RIGHT[name])).state == "passed"
-
-
-@pytest.mark.parametrize(("name", "answer"), WRONG, ids=[f"{name}-{i}" for i, (name, _) in enumerate(WRONG)])
-def test_a_plausible_wrong_answer_is_noticed(name, answer):
-    assert check(_named(name, answer)).state == "wrong"
-
-
-@pytest.mark.parametrize("name", RIGHT)
-def test_a_stub_is_not_yet_an_answer(name):
-    assert check(_named(name, lambda *arguments: ...)).state == "not yet"
-
-
-def _named(name, answer):
-    def wrapper(*arguments):
-        return answer(*arguments)
-
-    wrapper.__name__ = name
-    return wrapper
+test_a_right_answer_passes, test_a_plausible_wrong_answer_is_noticed, test_a_stub_is_not_yet_an_answer = three_tests(
+    RIGHT, WRONG
+)

@@ -1,11 +1,11 @@
 """Chapter 07's checks: pass a right answer, notice a plausible wrong one, and leave a stub alone."""
 
-import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from course.checks import check, find_exercise, same
+from course.checks import find_exercise, same
+from tests.notebooks.checked import three_tests
 
 
 def mean_gradient(gradients, sizes):
@@ -66,19 +66,9 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize("name", RIGHT)
-def test_a_right_answer_passes(name):
-    assert check(_named(name, RIGHT[name])).state == "passed"
-
-
-@pytest.mark.parametrize(("name", "answer"), WRONG, ids=[f"{name}-{i}" for i, (name, _) in enumerate(WRONG)])
-def test_a_plausible_wrong_answer_is_noticed(name, answer):
-    assert check(_named(name, answer)).state == "wrong"
-
-
-@pytest.mark.parametrize("name", RIGHT)
-def test_a_stub_is_not_yet_an_answer(name):
-    assert check(_named(name, lambda *arguments: ...)).state == "not yet"
+test_a_right_answer_passes, test_a_plausible_wrong_answer_is_noticed, test_a_stub_is_not_yet_an_answer = three_tests(
+    RIGHT, WRONG
+)
 
 
 gradients_and_sizes = st.lists(st.tuples(st.integers(-9, 9), st.integers(0, 9)), min_size=1).filter(
@@ -97,11 +87,3 @@ def test_the_mean_by_shares_is_the_oracles_mean_over_rows(found):
 def test_pushes_within_a_limit_are_the_oracles(w, gradients, limit, data):
     pushes = [(data.draw(st.integers(0, place)), float(gradient)) for place, gradient in enumerate(gradients)]
     assert same(within_limit(w, pushes, limit), find_exercise("within_limit").expected(w, pushes, limit))
-
-
-def _named(name, answer):
-    def wrapper(*arguments):
-        return answer(*arguments)
-
-    wrapper.__name__ = name
-    return wrapper

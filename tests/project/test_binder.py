@@ -16,6 +16,8 @@ import yaml
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
+import install
+
 ROOT = Path(__file__).resolve().parents[2]
 BINDER = ROOT / "binder"
 #: PyPI's name -> conda-forge's, where they differ.
@@ -41,7 +43,9 @@ def conda(path):
 def test_conda_gets_the_same_ranges_as_pip(name):
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     found, _ = conda(ROOT / name)
-    for requirement in map(Requirement, project["dependencies"]):
+    extras = install.LEARNERS + ["hub"] * name.startswith("binder")
+    needed = project["dependencies"] + [one for extra in extras for one in project["optional-dependencies"][extra]]
+    for requirement in map(Requirement, needed):
         names = CONDA_NAMES.get(requirement.name, {requirement.name}) & found.keys()
         assert len(names) == 1, f"{name} lacks {requirement.name}"
         assert SpecifierSet(found.pop(names.pop())) == requirement.specifier, requirement.name
@@ -118,14 +122,16 @@ def test_ci_installs_what_the_machine_lacks_and_runs_the_readmes_command(tmp_pat
     stand_in(tmp_path / "id", "echo 0")
     stand_in(tmp_path / "python3", "exit 1")
     stand_in(tmp_path / "apt-get", 'echo "apt-get $@"')
+    stand_in(tmp_path / "npm", 'echo "npm $@"')
     stand_in(tmp_path / "make", 'echo "make $@, Chromium: $COURSE_MUST_HAVE_CHROMIUM"')
     done = subprocess.run(
         [ROOT / ".ci" / "run"], capture_output=True, text=True, timeout=30, env={"PATH": str(tmp_path)}
     )
     assert done.returncode == 0, done.stderr
-    asked, update, install, test = done.stdout.splitlines()
+    asked, update, install, proxy, test = done.stdout.splitlines()
     assert "python3-venv chromium" in asked and update == "apt-get update -q"
-    assert install.endswith("python3-venv chromium fonts-dejavu-core bubblewrap")
+    assert "python3-venv chromium fonts-dejavu-core bubblewrap" in install  # and what else is not in /usr/sbin
+    assert proxy.startswith("npm install") and proxy.endswith("configurable-http-proxy@5")
     assert test == "make test, Chromium: 1"
 
 

@@ -82,7 +82,7 @@ def test_the_pictures_of_who_imports_whom_are_what_the_code_does():
 
 @pytest.mark.parametrize("paper", PAPERS, ids=lambda path: path.name)
 def test_the_files_that_a_paper_names_are_there(paper):
-    tops = "course|grader|simgpu|labs|notebooks|tests|docs|binder|benchmarks"
+    tops = "course|grader|simgpu|labs|notebooks|tests|docs|binder|benchmarks|deploy"
     for name, test in re.findall(rf"`((?:{tops})/[\w./]+)(?:::(\w+))?`", paper.read_text(encoding="utf-8")):
         assert (ROOT / name).exists() or "NN_" in name, name
         assert not test or f"def {test}(" in (ROOT / name).read_text(encoding="utf-8"), test

@@ -16,6 +16,8 @@ import install
 import install_pip
 
 ROOT = Path(__file__).resolve().parents[2]
+#: The extras that the command itself asks for, as pip takes them.
+LEARNERS = f"[{','.join(sorted(install.LEARNERS))}]"
 
 
 @pytest.fixture
@@ -169,7 +171,7 @@ def test_an_interrupted_run_is_mended_from_the_start(quick, checkout, monkeypatc
     with monkeypatch.context() as patch:
         patch.setattr(install_pip, "run", interrupted)
         assert install.main([]) == 130
-    assert set_up(quick, checkout) == ["venv", "torch", checkout]
+    assert set_up(quick, checkout) == ["venv", "torch", checkout + LEARNERS]
     assert "did not finish" in capsys.readouterr().out
 
 
@@ -258,4 +260,4 @@ def test_a_disk_that_fills_up_on_the_way_is_a_sentence(quick, checkout, monkeypa
         patch.setattr(install, "make_venv", full)
         assert install.main([]) == 1
     assert "the disk is full" in capsys.readouterr().out
-    assert set_up(quick, checkout) == ["venv", "torch", checkout]
+    assert set_up(quick, checkout) == ["venv", "torch", checkout + LEARNERS]

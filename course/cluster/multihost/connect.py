@@ -84,7 +84,7 @@ def _address(target, insecure):
         if target.scheduler is None:
             raise ValueError("connect(spec): the spec names no scheduler; give its address instead")
         return f"{protocol}://{target.scheduler}"
-    if not isinstance(target, str) or not re.fullmatch(r"((tls|tcp)://)?[^/:\s]+:\d+", target):
+    if not isinstance(target, str) or not re.fullmatch(r"((tls|tcp)://)?(\[[0-9A-Fa-f:.]+\]|[^/:\s]+):\d+", target):
         raise ValueError(f"connect({target!r}): give a ClusterSpec or an address such as 'tls://localhost:8786'")
     if "://" in target and not target.startswith(protocol):
         raise ValueError(f"connect({target!r}): for plain TCP say insecure=True, for TLS give security='cluster.pem'")

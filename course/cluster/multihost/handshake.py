@@ -11,7 +11,7 @@ from distributed.core import rpc
 
 import course
 from course.cluster.certificates import security
-from course.cluster.multihost.member import Member
+from course.cluster.multihost.member import Joining
 from course.cluster.multihost.reachability import Refused, reach_within
 from course.deadlines import HANDSHAKE_ANSWER, JOIN_AGAIN_EVERY
 
@@ -25,16 +25,15 @@ def versions() -> dict[str, str]:
     return found
 
 
-async def request_handshake(me: Member, first: bool, say: Callable[..., None]) -> None:
-    """Ask the scheduler whether `me`, a `Member`, may join; wait for it at most `me.patience` seconds.
+async def request_handshake(me: Joining, first: bool, say: Callable[..., None]) -> None:
+    """Ask the scheduler whether `me` may join; wait for it at most `me.patience` seconds.
 
     `first`: whether it is for the first time; then `say` gets a line when it has to wait for long. Raises Refused
     with the reason, OSError when there is no scheduler in time.
     """
 
     def waiting(reason):
-        starts_it = me.spec.scheduler_task or "the scheduler's task"
-        say(f"{me.name} waits for the scheduler, {me.session_target}: {reason}. Start {starts_it}", flush=True)
+        say(f"{me.name} waits for the scheduler, {me.session_target}: {reason}. {me.advice}", flush=True)
 
     deadline = time.monotonic() + me.patience
     connection = security(me.certificate).get_connection_args("worker")

@@ -93,10 +93,12 @@ class Watch(SchedulerPlugin):
                     await self._scheduler.remove_worker(address, stimulus_id=f"silent-{now}", expected=True)
 
 
-async def watch_scheduler(client: Client, work: OpenWork, address: str) -> None:
+async def watch_scheduler(
+    client: Client, work: OpenWork, address: str, advice: str = "connect again when it is back"
+) -> None:
     """Ask the scheduler at `address` again and again; once it is silent, fail all work of the Dask `client`.
 
-    `work`, the cluster's `OpenWork`, is closed with the reason; Dask's own futures are cancelled with it.
+    `work`, the cluster's `OpenWork`, is closed with the reason and `advice`; Dask's own futures are cancelled with it.
     """
     heard = time.monotonic()
     while (left := heard + SCHEDULER_SILENCE - time.monotonic()) > 0:
@@ -107,7 +109,7 @@ async def watch_scheduler(client: Client, work: OpenWork, address: str) -> None:
         we_stood_still = time.monotonic() - asked > left + pause + CLIENT_STOOD_STILL
         if answered or we_stood_still:
             heard = time.monotonic()
-    reason = f"the scheduler at {address} has not answered for {SCHEDULER_SILENCE:g} s; connect again when it is back"
+    reason = f"the scheduler at {address} has not answered for {SCHEDULER_SILENCE:g} s; {advice}"
     work.close(reason)
     for state in list(client.futures.values()):  # what waits for the scheduler
         state.cancel(reason="scheduler-lost", msg=reason)

@@ -1,12 +1,46 @@
 """Which part of a cluster that is started by hand a process is: a task, the scheduler, or a task with it beside it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Protocol
 
 from course.cluster.certificates import Certificate
+from course.cluster.routes import Routes, found_at
 from course.cluster.spec import ClusterSpec
 from course.deadlines import TASK_WAITS
 
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
+
+
+class Joining(Protocol):
+    """What a task says of itself to join; `Member` says more of what has the same name."""
+
+    @property
+    def name(self) -> str:
+        """The task's name."""
+
+    @property
+    def address(self) -> str:
+        """Where it listens, `host:port`."""
+
+    @property
+    def scheduler_address(self) -> str:
+        """Where the scheduler listens, `host:port`."""
+
+    @property
+    def session_target(self) -> str:
+        """The scheduler's address, with its protocol."""
+
+    @property
+    def certificate(self) -> Certificate | None:
+        """None for plain TCP."""
+
+    @property
+    def patience(self) -> float:
+        """Seconds to wait for the scheduler."""
+
+    @property
+    def advice(self) -> str:
+        """What to do where there is no scheduler, in a sentence."""
 
 
 @dataclass(frozen=True)
@@ -16,7 +50,9 @@ class Member:
     `certificate`: None for plain TCP, which is for loopback only. `patience`: seconds to wait for the scheduler, at
     the start and again whenever it is lost. `simulated_gpus`: count and model, None for none. `preload`: names of
     modules that a scheduler imports before it listens: it reads all work that comes by, and torch, imported with the
-    first of it, would silence it for seconds. Raises ValueError or IndexError for a task that the spec doesn't have.
+    first of it, would silence it for seconds. `routes`: how it finds the others. `ports`: where what runs in the task
+    may listen, such as a parameter server's shards, as "4000:4100"; None for any. Raises ValueError or IndexError for a
+    task that the spec doesn't have.
     """
 
     spec: ClusterSpec
@@ -26,6 +62,8 @@ class Member:
     patience: float = TASK_WAITS
     simulated_gpus: tuple[int, str] | None = None
     preload: tuple[str, ...] = ("torch",)
+    routes: Routes = field(default_factory=Routes)
+    ports: str | None = None
 
     def __post_init__(self):
         spec = self.spec
@@ -66,10 +104,16 @@ class Member:
 
     @property
     def scheduler_address(self) -> str:
-        """Where the scheduler listens, `host:port`."""
-        return str(self.spec.scheduler)
+        """Where the scheduler listens, `host:port`, or is found from here."""
+        return found_at(str(self.spec.scheduler), None if self.with_scheduler else self.routes)
 
     @property
     def session_target(self) -> str:
-        """The scheduler's address, `tls://host:port`, or `tcp://…` without a certificate."""
+        """`scheduler_address` with its protocol: `tls://host:port`, or `tcp://…` without a certificate."""
         return f"{'tcp' if self.certificate is None else 'tls'}://{self.scheduler_address}"
+
+    @property
+    def advice(self) -> str:
+        """What to do where there is no scheduler, in a sentence."""
+        starts_it = self.spec.scheduler_task or "the scheduler's task"
+        return f"Start {starts_it}"

@@ -63,6 +63,9 @@ async def _check_tls(host, port, context):
             raise Refused(f"the cluster's certificate has expired. {advice}") from None
         other = f"the scheduler holds another certificate than this side ({error.verify_message})"
         raise Refused(f"{other}. {_COPY}") from None
+    except ssl.SSLEOFError:
+        ended = f"{host}:{port} took the connection and ended it, as a tunnel does while nobody listens behind it"
+        raise ConnectionResetError(ended) from None
     except ssl.SSLError as error:
         if error.reason in ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "HTTP_REQUEST"):
             raise Refused(f"{host}:{port} speaks plain TCP, and this side TLS. {_BOTH}") from None

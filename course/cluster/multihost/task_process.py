@@ -14,7 +14,7 @@ from distributed import Worker
 from course.cluster.certificates import security
 from course.cluster.multihost.handshake import request_handshake
 from course.cluster.multihost.heartbeat import send_heartbeats
-from course.cluster.multihost.member import Member
+from course.cluster.multihost.member import Joining, Member
 from course.cluster.multihost.ports import check_free
 from course.cluster.multihost.reachability import Refused
 from course.cluster.multihost.refused_connections import refusals_told
@@ -59,7 +59,7 @@ async def _scheduler(me, say):
     try:
         protocol = me.session_target.partition("://")[0]
         listening = {"host": host, "port": int(port), "protocol": protocol, "security": security(me.certificate)}
-        scheduler = await TaskScheduler(me.spec, say, **listening)
+        scheduler = await TaskScheduler(me.spec, say, routes=me.routes, **listening)
     except (OSError, ValueError) as error:
         raise OSError(f"the scheduler cannot listen at {host}:{port}: {root(error)}") from error
     say(f"the scheduler listens; session target {scheduler.address}", flush=True)
@@ -70,35 +70,52 @@ async def _scheduler(me, say):
 
 
 async def _run_task(me, stop, say, ready):
-    def joined(worker):
-        say(f"{me.name} listens at {worker.address}; session target {me.session_target}", flush=True)
-        if ready:
-            ready(worker)
-
     if gpu := share_gpus(me.spec, me.job, me.index):
         say(f"{me.name} has GPU {gpu} of this host ({VARIABLE})", flush=True)
     host, _, port = me.address.rpartition(":")
     threads = max(1, CPU_COUNT // len(me.spec.tasks_beside(me.address)))
     with tempfile.TemporaryDirectory(prefix="course-task-", ignore_cleanup_errors=True) as scratch:
         where = (me.name, me.session_target, host, int(port), threads, scratch)
-        settings = TaskSettings(*where, me.patience, me.certificate, me.simulated_gpus)
-        with simulated(settings) as gpus:
-            await _join_again_and_again(me, stop, say, partial(serve_task, settings, stop, joined, gpus=gpus))
+        reached = {"ports": me.ports, "routes": dict(me.routes.ways)}
+        settings = TaskSettings(*where, me.patience, me.certificate, me.simulated_gpus, **reached)
+        await join_again_and_again(me, settings, stop, say, ready)
 
 
-async def _join_again_and_again(me, stop, say, join):
-    """Be a task until `stop`. What runs here goes on while the task is away."""
-    for first in chain([True], repeat(False)):
-        try:
-            if await stopped_before(stop, request_handshake(me, first, say)):
+async def join_again_and_again(
+    me: Joining,
+    settings: TaskSettings,
+    stop: asyncio.Event,
+    say: Callable[..., None],
+    ready: Callable[[Worker], None] | None = None,
+) -> None:
+    """Be the task `me`, with `settings`, until `stop`. What runs here goes on while the task is away.
+
+    Raises RuntimeError with a sentence when it can't join, at first or again, within its patience.
+    """
+
+    def joined(worker):
+        say(f"{me.name} listens at {worker.address}; session target {me.session_target}", flush=True)
+        if ready:
+            ready(worker)
+
+    with simulated(settings) as gpus:
+        join = partial(serve_task, settings, stop, joined, gpus=gpus)
+        for first in chain([True], repeat(False)):
+            lost = await _joined_once(me, first, stop, say, join)
+            if lost is None:
                 return
-            lost = await join(alongside=send_heartbeats)
-        except Refused as error:
-            raise RuntimeError(f"{me.name} cannot join {me.session_target}: {error}") from error
-        except (OSError, TimeoutError, ValueError) as error:
-            reason = root(error) or type(error).__name__
-            what = f"{me.name} did not join {me.session_target} within {me.patience:g} s: {reason}"
-            raise RuntimeError(f"{what}. Is the scheduler up, with the same certificate?") from error
-        if lost is None:
-            return
-        say(f"{me.name} {lost}; it tries for {me.patience:g} s to join again", flush=True)
+            say(f"{me.name} {lost}; it tries for {me.patience:g} s to join again", flush=True)
+
+
+async def _joined_once(me, first, stop, say, join):
+    """Join and serve; return why the task was lost, None when it was told to stop."""
+    try:
+        if await stopped_before(stop, request_handshake(me, first, say)):
+            return None
+        return await join(alongside=send_heartbeats)
+    except Refused as error:
+        raise RuntimeError(f"{me.name} cannot join {me.session_target}: {error}") from error
+    except (OSError, TimeoutError, ValueError) as error:
+        reason = root(error) or type(error).__name__
+        what = f"{me.name} did not join {me.session_target} within {me.patience:g} s: {reason}"
+        raise RuntimeError(f"{what}. Is the scheduler up, with the same certificate?") from error

@@ -10,6 +10,7 @@ import dask
 from course.cluster.local_runtime.scheduler import LocalScheduler
 from course.cluster.multihost.handshake import other_versions, versions
 from course.cluster.multihost.heartbeat import Watch
+from course.cluster.routes import RoutedPool, Routes
 from course.cluster.spec import ClusterSpec
 from course.deadlines import PINNED_WORK_WAITS, TASK_HEARD_LATELY
 
@@ -17,25 +18,43 @@ from course.deadlines import PINNED_WORK_WAITS, TASK_HEARD_LATELY
 class TaskScheduler(LocalScheduler):
     """The scheduler of tasks that are started one by one, those of `spec`; `say` gets lines for the reader.
 
+    `routes`: how it finds the tasks, where that is not straight.
     Pinned work whose task stays away fails after a while, where Dask would wait for ever.
     """
 
-    def __init__(self, spec: ClusterSpec, say: Callable[..., None], **settings: Any):
-        with dask.config.set({"distributed.scheduler.no-workers-timeout": PINNED_WORK_WAITS}):
+    def __init__(
+        self, spec: ClusterSpec | None, say: Callable[..., None], *, routes: Routes | None = None, **settings: Any
+    ):
+        with dask.config.set({"distributed.scheduler.no-workers-timeout": self.pinned_work_waits}):
             super().__init__(False, **settings)
+        if routes:
+            self.rpc = RoutedPool(self.rpc, routes)
         self.spec, self.say = spec, say
         self.watch = Watch(self, say)
         self._watching: asyncio.Task | None = None
         self.add_plugin(self.watch)
         self.handlers |= {"handshake": self.handshake, "task_heartbeat": self.watch.heartbeat}
 
+    @property
+    def pinned_work_waits(self) -> float | None:
+        """Seconds that pinned work waits for its task; None: as long as it takes."""
+        return PINNED_WORK_WAITS
+
     def identity(self, n_workers: int = -1) -> dict[str, Any]:
-        """Dask's description of the cluster, with this process's versions and the spec's jobs."""
-        return {**super().identity(n_workers), "course": {"versions": versions(), "jobs": self.spec.as_dict()}}
+        """Dask's description of the cluster, with this process's versions and the jobs."""
+        return {**super().identity(n_workers), "course": {"versions": versions(), "jobs": self.jobs()}}
+
+    def jobs(self) -> dict[str, list[str]]:
+        """Return the spec's jobs, each with the addresses of its tasks."""
+        return self.spec.as_dict() if self.spec else {}
+
+    def unexpected(self, name: str, address: str) -> str | None:
+        """Return why there is to be no task `name` at `address`, as a sentence, or None."""
+        return _other_spec(self.spec, name, address)
 
     def handshake(self, name: str, address: str, versions: dict[str, str]) -> dict[str, Any]:
         """Say whether the task `name` may join: {"refused": a sentence or None, "wait": may asking again help?}."""
-        refused = other_versions(versions, ("this task", "the scheduler")) or _other_spec(self.spec, name, address)
+        refused = other_versions(versions, ("this task", "the scheduler")) or self.unexpected(name, address)
         if refused:
             self.say(f"refused {name} from {address}: {refused}", file=sys.stderr, flush=True)
             return {"refused": refused, "wait": False}

@@ -6,19 +6,24 @@ import logging
 import os
 import signal
 import sys
+import weakref
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 import dask
 from distributed import Worker
+from distributed.utils import parse_ports
 
 from course.cluster.certificates import Certificate, security
+from course.cluster.routes import Routes
 from course.cluster.task.loop_errors import watch_errors
 from course.cluster.task.placement import Executors
-from course.deadlines import SCHEDULER_FOUND, WORKER_CLOSES
+from course.deadlines import LOOP_KEEPS_UP_EVERY, SCHEDULER_FOUND, WORKER_CLOSES
 
+# Dask samples every stack 100 times a second for a dashboard page; here that would disturb what is being timed.
+_SETTINGS = {"distributed.worker.profile.enabled": False, "distributed.admin.tick.interval": f"{LOOP_KEEPS_UP_EVERY} s"}
 _ADVICE = "distributed.admin.large-graph-warning-threshold"
 
 
@@ -26,17 +31,19 @@ _ADVICE = "distributed.admin.large-graph-warning-threshold"
 class TaskSettings:
     """Everything that a task's process must know; plain data, sent to it as JSON.
 
-    `scheduler`: its address; `host`, `port`: where to listen (0: any port); `threads`: for PyTorch's operations inside
-    one function; `scratch`: the folder for spilled data; `patience`: seconds to find the scheduler in; `certificate`:
-    None for plain TCP; `simulated_gpus`: count and model of the GPUs to simulate, None for none. For a process that
-    `local_cluster` starts, `log`: the file for what it prints; `path`, `folder`, `environment`: where Python looks for
-    modules, for files, and its environment, as in the owner's process.
+    `scheduler`: its address; `host`, `port`: where to listen (0: any port; "4000:4100": one of these); `threads`: for
+    PyTorch's operations inside one function; `scratch`: the folder for spilled data; `patience`: seconds to find the
+    scheduler in; `certificate`: None for plain TCP; `simulated_gpus`: count and model of the GPUs to simulate, None for
+    none; `memory`: bytes that it may use, None for a share of the machine's. `ports`: where its functions may listen,
+    as "4000:4100"; None: where it may itself, if that is such a range, else anywhere. `routes`: of `Routes`. For a
+    process that `local_cluster` starts, `log`: the file for what it prints; `path`, `folder`, `environment`: where
+    Python looks for modules, for files, and its environment, as in the owner's process.
     """
 
     name: str
     scheduler: str
     host: str
-    port: int
+    port: int | str
     threads: int
     scratch: str
     patience: float = SCHEDULER_FOUND
@@ -46,6 +53,9 @@ class TaskSettings:
     path: tuple[str, ...] = ()
     folder: str | None = None
     environment: dict[str, str] | None = None
+    memory: int | None = None
+    ports: str | None = None
+    routes: dict[str, str] = field(default_factory=dict)
 
 
 def task_settings(data: dict[str, Any]) -> TaskSettings:
@@ -99,12 +109,47 @@ def _write_to(log):
     sys.stdout.reconfigure(line_buffering=True)  # a killed task's last line is the one that matters
 
 
-class TaskWorker(Worker):
-    """A Dask worker with an executor for each device, and without a status page (one open port less)."""
+class Leaver(Protocol):
+    """What a task is to do before it ends because it is told to: a parameter server hands over what it has."""
 
-    def __init__(self, *args: Any, gpus: Any = None, **settings: Any):
-        super().__init__(*args, **settings)
-        self.executors = Executors(self.executors, gpus)
+    def leave(self, seconds: float) -> None:
+        """Do it, in `seconds` at most."""
+
+
+class TaskWorker(Worker):
+    """A Dask worker with an executor for each device, and without a status page (one open port less).
+
+    `ports`: those at which its functions may listen, 0 for any. `routes`: how they find other tasks, None: straight.
+    `leavers`: what is to be done before the task leaves; once it is `leaving`, it says so to who asks.
+    """
+
+    def __init__(
+        self,
+        *args: Any,
+        gpus: Any = None,
+        port: int | str = 0,
+        ports: str | None = None,
+        routes: Routes | None = None,
+        **settings: Any,
+    ):
+        super().__init__(*args, port=port, **settings)
+        self.executors, self.routes = Executors(self.executors, gpus), routes
+        self.ports = tuple(parse_ports(ports or (port if isinstance(port, str) else 0)))
+        self.leavers: weakref.WeakSet[Leaver] = weakref.WeakSet()
+        self.leaving = False
+
+    @property
+    def scheduler_delay(self) -> float:
+        """Seconds by which the scheduler's clock is ahead; 0 on one machine, where Dask's heartbeats only guess."""
+        return self._delay
+
+    @scheduler_delay.setter
+    def scheduler_delay(self, seconds: float) -> None:
+        self._delay = seconds and (0.0 if _host(self.address) == _host(self.scheduler.address) else seconds)
+
+    def identity(self) -> dict[str, Any]:
+        """Say what Dask's worker says of itself, and whether it is about to leave."""
+        return {**super().identity(), "leaving": self.leaving}
 
     def start_http_server(self, *_: Any, **__: Any) -> None:
         """Open no page."""
@@ -119,6 +164,10 @@ class TaskWorker(Worker):
         Dask's waits half a minute for one that still runs, and the task could not join again meanwhile.
         """
         return await super().close(timeout=timeout, executor_wait=executor_wait, **how)
+
+
+def _host(address):
+    return address.partition("://")[2].rpartition(":")[0]
 
 
 @contextmanager
@@ -152,15 +201,17 @@ async def serve_task(
     watch_errors()
     stop = stop or stop_signal()
     torch.set_num_threads(settings.threads)
-    # Dask samples every stack 100 times a second for a dashboard page; here that would disturb what is being timed.
-    with dask.config.set({"distributed.worker.profile.enabled": False}):
+    with dask.config.set(_SETTINGS):
         worker = TaskWorker(
             settings.scheduler,
             gpus=gpus,
             name=settings.name,
             nthreads=1,
+            memory_limit=settings.memory or "auto",
             host=settings.host,
             port=settings.port,
+            ports=settings.ports,
+            routes=Routes(settings.routes) or None,
             protocol=settings.scheduler.partition("://")[0],
             security=security(settings.certificate),
             local_directory=settings.scratch,

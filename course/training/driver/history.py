@@ -56,9 +56,9 @@ class History:
             self._parameters = self._snapshot.parameters
         return self._snapshot
 
-    def read(self) -> None:
-        """Read what is new at the shards, within `of`. Raises ShardLost."""
-        self.status, rows = self._client.poll(self._read, self._events_read)
+    def read(self, wait: float = 0.0) -> None:
+        """Read what is new at the shards after `wait` seconds or at the end, within `of`. Raises ShardLost."""
+        self.status, rows = self._client.poll(self._read, self._events_read, wait)
         self._set_clock(self.status["seconds"])
         events = self.status["events"]
         self._events += [(seconds + self._shift, *rest) for seconds, *rest in events]

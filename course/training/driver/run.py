@@ -1,6 +1,7 @@
 """What happens when a parameter server dies: one call of `train`, over as many incarnations as it takes.
 
 A lost ps task costs the updates since the last checkpoint: the next incarnation starts there, on ps tasks that answer.
+One that is told to end, as a batch system does before it kills, costs none: it is asked for all that it has.
 """
 
 import dataclasses
@@ -8,13 +9,14 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 
-from course.deadlines import DRIVER_POLLS_EVERY
+from course.deadlines import DRIVER_POLLS_EVERY, END_AWAITED
 from course.training.checkpoint.folder_lock import LockedCheckpoints
 from course.training.checkpoint.snapshot import Snapshot
 from course.training.driver.history import History
+from course.training.driver.on_tape import note_training
 from course.training.driver.worker_pool import WorkerPool
 from course.training.hooks.base import Hook, Session, ask, begun, refuse, tell
-from course.training.records import Deposed, NonFiniteError, ShardLost, Step, TrainingError, TrainingResult
+from course.training.records import Deposed, NonFiniteError, ShardLeaves, ShardLost, Step, TrainingError, TrainingResult
 
 TRIES = 5  # incarnations in a row that get no further than one before them, after which training is given up
 
@@ -39,11 +41,14 @@ class Run:
         """Train to the end; return the `TrainingResult`, or raise what the end calls for (see `train`)."""
         with begun(self._session, self._hooks):
             settings = dataclasses.replace(self._plan.settings, limit=self._session.limit)
-            while True:
-                try:
-                    return self._live(settings)
-                except ShardLost as lost:
-                    self._recover(lost)
+            try:
+                while True:
+                    try:
+                        return self._live(settings)
+                    except ShardLost as lost:
+                        self._recover(lost)
+            finally:
+                note_training(self._pool, self._history, self._session.events)
 
     def _live(self, settings):
         """One incarnation: open the shards, have the workers work, follow them to the end of training or of a shard."""
@@ -93,6 +98,8 @@ class Run:
         """Make ready for another incarnation after the loss of a ps, or raise why there can't be one."""
         self._pool.check()
         self._session.happened("ps lost", lost.task, self._history.version, lost.reason)  # with all that was saved
+        if isinstance(lost, ShardLeaves):
+            return self._go_on_from(lost.snapshot)
         if self._checkpoints is None:
             raise lost
         self._count_fruitless(lost)
@@ -104,8 +111,11 @@ class Run:
                 f"{lost.task}, the parameter server, is lost: {lost.reason}. {why}, so training can't go on. To start "
                 "anew, call train with resume=False, or another folder."
             ) from lost
-        self._start = newest  # None: lost before anything was applied, so nothing is lost by starting over
-        self._history.roll_back(newest.version if newest else 0)
+        self._go_on_from(newest)  # None: lost before anything was applied, so nothing is lost by starting over
+
+    def _go_on_from(self, snapshot):
+        self._start = snapshot
+        self._history.roll_back(snapshot.version if snapshot else 0)
         self._session.step = self._history.version
 
     def _newest(self):
@@ -166,7 +176,7 @@ def _follow(client, session, history, pool):
     workers = pool.plan.workers
     while True:
         pool.check()
-        history.read()
+        history.read(0.0 if session.hooks else END_AWAITED)
         events, rows = history.untold()
         for seconds, what, worker, step, reason in events:
             session.happened(what, workers[worker], step, reason, seconds)
@@ -181,7 +191,11 @@ def _follow(client, session, history, pool):
             return
         if session.stop_reason is not None:
             client.stop()
-        elif not ended:
+        elif client.leaving and not ended:
+            client.stop()
+            session.save("its parameter server is told to end")
+            raise ShardLeaves(client.leaving, session.snapshot())
+        elif not ended and session.hooks:
             time.sleep(DRIVER_POLLS_EVERY)
 
 

@@ -15,7 +15,7 @@ from course.deadlines import FOLLOWERS_POLLED_EVERY, SHARD_OPENS, WIRE_HEARTBEAT
 from course.signals import held_back
 from course.training.checkpoint.snapshot import Snapshot
 from course.training.driver.training_plan import TrainingPlan, spread
-from course.training.records import RECORD, ShardAddresses, ShardLost, TrainingSettings, exits_told
+from course.training.records import RECORD, Route, ShardAddresses, ShardLost, TrainingSettings, exits_told
 from course.training.server.shard_server import ShardServer
 from course.training.server.store import ParameterServer
 from course.training.transport.wire import Channel, connect
@@ -31,16 +31,24 @@ _LONGEST = 1 << 48  # bytes of a snapshot: what the length of a frame can say
 class ShardClient:
     """This process's connections to the shards of one training; they end with it. `addresses` is for the workers.
 
-    `term`: of the chief's lease; shards refuse drivers of a lower one. Raises ShardLost for a shard that is gone.
+    `term`: of the chief's lease; shards refuse drivers of a lower one. `leaving`: a task that is about to end. `route`:
+    this process's own way to the shards, None: straight. Raises ShardLost for a shard that is gone.
     """
 
-    def __init__(self, addresses: ShardAddresses, context: ssl.SSLContext | None = None, term: int = 0):
+    def __init__(
+        self,
+        addresses: ShardAddresses,
+        context: ssl.SSLContext | None = None,
+        term: int = 0,
+        route: Route | None = None,
+    ):
         self.addresses, self._followers_polled = addresses, time.monotonic()
+        self.leaving: str | None = None
         self._channels: list[Channel] = []
         self._over = threading.Event()
         handshake = {"role": "driver", "token": addresses.token, "incarnation": addresses.incarnation, "term": term}
         try:
-            for number, endpoint in enumerate(addresses.endpoints):
+            for number, endpoint in enumerate(addresses.by(route).endpoints):
                 with self._answers(number):
                     self._channels.append(connect(endpoint, handshake, context, WIRE_SILENCE))
         except BaseException:
@@ -53,17 +61,18 @@ class ShardClient:
         if len(self._channels) > 1:
             self._ask(0, "LINK", payload=self.addresses.endpoints[1:])
 
-    def poll(self, since: int, events: int = 0) -> tuple[dict[str, Any], numpy.ndarray]:
+    def poll(self, since: int, events: int = 0, wait: float = 0.0) -> tuple[dict[str, Any], numpy.ndarray]:
         """Return (status, records from number `since` on): a dict, and an array of `RECORD`.
 
-        `events`: the number of the first of `status["events"]` wanted. Raises ShardLost.
+        `events`: the number of the first of `status["events"]` wanted. `wait`: the seconds after which they are told,
+        at once where training has ended. Raises ShardLost.
         """
         with held_back():
             if time.monotonic() - self._followers_polled > FOLLOWERS_POLLED_EVERY:
                 self._followers_polled = time.monotonic()
                 for number in range(1, len(self._channels)):
                     self._poll_shard(number)
-            return self._poll_shard(0, since, events)
+            return self._poll_shard(0, since, events, wait)
 
     def parameters(self) -> dict[str, torch.Tensor]:
         """Return copies of the present parameters, all of one version: name to tensor. Raises ShardLost."""
@@ -102,18 +111,19 @@ class ShardClient:
                 with suppress(OSError, ValueError):  # the next question finds out
                     channel.beat()
 
-    def _poll_shard(self, number, since=0, events=0):
-        status = self._ask(number, "POLL", since, events).text()
+    def _poll_shard(self, number, since=0, events=0, wait=0.0):
+        status = self._ask(number, "POLL", since, events, wait=wait).text()
         with self._answers(number):
             rows = self._channels[number].receive()
         ended = status["ended"]
+        self.leaving = self.addresses.tasks[number] if status["leaving"] else self.leaving
         if ended and ended["why"] == "shard":
             raise ShardLost(self.addresses.tasks[ended["shard"]], ended["text"])
         return status, numpy.frombuffer(rows.payload, dtype=RECORD)
 
-    def _ask(self, shard, kind, number=0, sequence=0, payload=b""):
+    def _ask(self, shard, kind, number=0, sequence=0, payload=b"", wait=0.0):
         with self._answers(shard):
-            self._channels[shard].send(kind, number, sequence=sequence, payload=payload)
+            self._channels[shard].send(kind, number, wait, sequence, payload)
             return self._channels[shard].receive(_LONGEST)
 
     @contextmanager
@@ -132,11 +142,13 @@ def open_shards(
     settings: TrainingSettings,
     incarnation: int,
     snapshot: Snapshot | None,
+    route: Route | None = None,
 ) -> Iterator[ShardClient]:
     """Within the `with`, shards of the plan's parameters run in the tasks `ps`; yields the `ShardClient` of them.
 
-    `snapshot`: start from it instead of the problem's first parameters. Raises ShardLost for a task that doesn't
-    answer; ValueError, before anything is started, for an optimiser that can't be sharded, or a snapshot of others.
+    `snapshot`: start from it instead of the problem's first parameters. `route`: as for `ShardClient`. Raises ShardLost
+    for a task that doesn't answer; ValueError, before anything is started, for an optimiser that can't be sharded, or a
+    snapshot of others.
     """
     parameters = plan.problem.initial()
     ParameterServer(parameters, plan.optimizer, state=snapshot)  # raises what every shard would raise, here and now
@@ -152,7 +164,8 @@ def open_shards(
             openings.append(cluster.client.submit(_open_in_task, *arguments, pure=False))
     endpoints = tuple(tuple(_result(opening, task)) for opening, task in zip(openings, tasks, strict=True))
     addresses = ShardAddresses(endpoints, tasks, token, incarnation, tuple(map(tuple, names)), tuple(parameters))
-    with closing(ShardClient(addresses, context_of(cluster.client.security, "client"))) as client:
+    context = context_of(cluster.client.security, "client")
+    with closing(ShardClient(addresses, context, route=route)) as client:
         client.link()
         yield client
 
@@ -183,6 +196,9 @@ def _open_in_task(parameters, optimizer, settings, options):
 
     here = get_worker()
     host = here.address.split("://")[-1].rsplit(":", 1)[0].strip("[]")
-    contexts = context_of(here.security, "worker", listen=True), context_of(here.security, "worker")
+    options |= {"contexts": (context_of(here.security, "worker", listen=True), context_of(here.security, "worker"))}
     with exits_told("the optimiser"):
-        return ShardServer(parameters, optimizer, settings, **options, contexts=contexts, host=host).address
+        where = {"host": host, "ports": here.ports, "route": here.routes}
+        server = ShardServer(parameters, optimizer, settings, **options, **where)
+        here.leavers.add(server)
+        return server.address

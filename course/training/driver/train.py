@@ -1,6 +1,6 @@
 """`train`: parameter-server tasks, worker tasks, and this process, which starts them, tells the hooks and saves."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from os import PathLike
 from typing import TYPE_CHECKING
@@ -12,7 +12,7 @@ from course.training.driver.worker_pool import WorkerPool, warm_up, worker_devic
 from course.training.hooks.base import Hook
 from course.training.hooks.every import with_saving
 from course.training.problems.problem import MakeOptimizer, Problem
-from course.training.records import TrainingResult, TrainingSettings
+from course.training.records import Route, TrainingResult, TrainingSettings
 from course.training.server.store import ParameterServer
 from course.training.worker.device import checked_device
 
@@ -37,6 +37,7 @@ def train(
     resume: bool = True,
     placement: str = "by_size",
     device: str | None = None,
+    routes: Mapping[int, Route] | None = None,
 ) -> TrainingResult:
     """Train `problem` on the cluster's `ps` tasks and its `worker` tasks; return a `TrainingResult`.
 
@@ -54,6 +55,8 @@ def train(
     - `placement`: how parameters are spread over the ps tasks, "by_size" or "round_robin".
     - `device`: what each worker computes on, `"/gpu:0"` of its own task, real or simulated; its CPU by default. The
       parameters and the batch are there when `loss` is called. The result's `devices` tells which they were.
+    - `routes`: worker's number -> a function from the (host, port) of a shard to the one that this worker connects to:
+      of a tunnel, a forwarded port, a slow line (`course.distance.Link.to`). The others connect straight.
 
     A worker that dies or falls silent: the others go on, and it joins again when it is back. A ps that does: training
     goes on from the newest checkpoint, a few seconds later; without a `checkpoint_dir` that is a TrainingError. Raises
@@ -65,7 +68,7 @@ def train(
     device = checked_device(device)
     warming = warm_up(cluster, ps)
     settings = TrainingSettings(mode, len(chosen), total_steps, max_staleness, aggregate, placement, seed=seed)
-    plan = TrainingPlan(problem, optimizer, settings, ps, chosen, device)
+    plan = TrainingPlan(problem, optimizer, settings, ps, chosen, device, routes or {})
     devices = worker_devices(cluster, plan)
     for future in warming:
         future.release()

@@ -1,12 +1,12 @@
 """What a training is to do, decided before anything starts, and which parameters lie on which ps task."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import torch
 
 from course.training.problems.problem import MakeOptimizer, Problem, missing_methods, shown
-from course.training.records import NonFiniteError, TrainingSettings
+from course.training.records import NonFiniteError, Route, ShardAddresses, TrainingSettings
 from course.training.server.rules import make_rule
 from course.training.server.store import ParameterServer
 from course.training.worker.device import checked_device
@@ -20,6 +20,7 @@ class TrainingPlan:
 
     `optimizer`: from a list of tensors to a `torch.optim` optimiser. `settings`: what every shard is told. `ps` and
     `workers`: tasks' names, see `participants`. `device`: what each worker computes on, None for its CPU.
+    `routes`: worker's number -> the `Route` by which it reaches the shards, where that is not straight.
     """
 
     problem: Problem
@@ -28,6 +29,7 @@ class TrainingPlan:
     ps: tuple[str, ...]
     workers: tuple[str, ...]
     device: str | None = None
+    routes: Mapping[int, Route] = field(default_factory=dict)
 
     def __post_init__(self):
         _check_problem(self.problem)
@@ -37,8 +39,16 @@ class TrainingPlan:
             raise ValueError(f"train(total_steps={total_steps!r}): give a whole number of updates from 0 up.")
         if placement not in PLACEMENTS:
             raise ValueError(f"train(placement={placement!r}): choose one of {', '.join(PLACEMENTS)}.")
+        if unknown := [worker for worker in self.routes if worker not in range(len(self.workers))]:
+            raise ValueError(
+                f"train(routes={{{unknown[0]!r}: …}}): the workers have the numbers 0 to {len(self.workers) - 1}."
+            )
         make_rule(self.settings, None)
         ParameterServer(self.problem.initial(), self.optimizer)  # raises what it raises for one that it can't keep
+
+    def routed(self, addresses: ShardAddresses, worker: int) -> ShardAddresses:
+        """Return the `addresses` of the shards as this worker finds them."""
+        return addresses.by(self.routes.get(worker))
 
 
 def participants(tasks: Sequence[str], workers: int | None = None) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -47,7 +57,8 @@ def participants(tasks: Sequence[str], workers: int | None = None) -> tuple[tupl
     if not named["ps"] or not named["worker"]:
         raise ValueError(
             f"train(cluster): its tasks are {', '.join(tasks)}; a ps task and a worker task are needed. "
-            "Use local_cluster(ps=1, worker=2), or name both by --ps-hosts and --worker-hosts."
+            "Use local_cluster(ps=1, worker=2), deploy('slurm', ps=1, …) or deploy('ssh', ps=1, …), or name both "
+            "by --ps-hosts and --worker-hosts."
         )
     count = len(named["worker"]) if workers is None else workers
     if not 1 <= count <= len(named["worker"]):

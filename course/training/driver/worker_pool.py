@@ -6,12 +6,22 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import TYPE_CHECKING
 
+from course.cluster.routes import found_at
+from course.cluster.tape.on_worker import notes_here
 from course.cluster.task.task import root
-from course.deadlines import ANY_PS_COMES, LOOP_SENT_AGAIN, LOST_PS_SUCCESSOR, PS_ANSWER, SOON_EVERY, WIRE_SILENCE
+from course.deadlines import (
+    ANY_PS_COMES,
+    FAR_PS_ANSWER,
+    LOOP_SENT_AGAIN,
+    LOST_PS_SUCCESSOR,
+    PS_ANSWER,
+    SOON_EVERY,
+    WIRE_SILENCE,
+)
 from course.training.checkpoint.snapshot import Snapshot
 from course.training.driver.shard_client import ShardClient, context_of, open_shards
 from course.training.driver.training_plan import TrainingPlan
-from course.training.records import ShardAddresses, TrainingError, TrainingSettings, in_words
+from course.training.records import Route, ShardAddresses, TrainingError, TrainingSettings, in_words
 from course.training.worker.device import found_in
 from course.training.worker.worker_loop import run_worker
 
@@ -33,7 +43,7 @@ class WorkerPool:
 
     A worker's loop is a Dask function pinned to its task: it runs again on the successor of one that died. A task that
     was away or cut off for longer than the loop, or Dask, would wait gets a new one when it is back. `devices`: what
-    each worker computes on, where the plan names a device.
+    each worker computes on, where the plan names a device. `route`: this process's own way to ps tasks and shards.
     """
 
     #: One driver, from the beginning to the end: it took nothing over, and no other driver may take it over.
@@ -42,8 +52,10 @@ class WorkerPool:
     #: Whether the shards that `shards_opened` gave last were opened by another driver.
     attached = False
 
-    def __init__(self, cluster: "Cluster", plan: TrainingPlan, devices: "Sequence[Device]" = ()):
-        self.cluster, self.plan, self.devices = cluster, plan, devices
+    def __init__(
+        self, cluster: "Cluster", plan: TrainingPlan, devices: "Sequence[Device]" = (), route: Route | None = None
+    ):
+        self.cluster, self.plan, self.devices, self.route = cluster, plan, devices, route
         self._addresses: ShardAddresses | None = None
         self._loops: dict[int, Future | None] = {}  # by worker; None while its task is away
         self._ended: dict[int, float] = {}  # worker -> when its loop was first seen done
@@ -52,7 +64,7 @@ class WorkerPool:
         self, ps: Sequence[str], settings: TrainingSettings, incarnation: int, snapshot: Snapshot | None
     ) -> AbstractContextManager[ShardClient]:
         """Within the `with`, shards run in the tasks `ps`; yields the `ShardClient` of them. Raises ShardLost."""
-        return open_shards(self.cluster, ps, self.plan, settings, incarnation, snapshot)
+        return open_shards(self.cluster, ps, self.plan, settings, incarnation, snapshot, self.route)
 
     def ps_present(self) -> list[str]:
         """Return those of the ps tasks that answer: all, or after a moment for lost ones to come back those there are.
@@ -63,7 +75,7 @@ class WorkerPool:
         began, ended = time.monotonic(), set()
         while True:
             self.check()
-            here, silent = _answering(self.cluster, self.plan.ps)
+            here, silent = _answering(self.cluster, self.plan.ps, self.route)
             waited = time.monotonic() - began
             if len(here) == len(self.plan.ps) or waited > (LOST_PS_SUCCESSOR if here else ANY_PS_COMES):
                 return [task for task in self.plan.ps if task in here]
@@ -140,7 +152,8 @@ class WorkerPool:
 
     def _send(self, worker):
         with self.cluster.at(self.plan.workers[worker]):
-            arguments = (self.plan.problem, worker, self._addresses, self.plan.settings.seed, self.plan.device)
+            addresses = self.plan.routed(self._addresses, worker)
+            arguments = (self.plan.problem, worker, addresses, self.plan.settings.seed, self.plan.device)
             self._loops[worker] = self.cluster.client.submit(_run_worker_aside, *arguments, pure=False)
 
 
@@ -173,7 +186,9 @@ def _run_worker_aside(problem, worker, addresses, seed, device):
     from distributed import get_worker, secede
 
     secede()
-    return run_worker(problem, worker, addresses, seed, context_of(get_worker().security, "worker"), device)
+    return run_worker(
+        problem, worker, addresses, seed, context_of(get_worker().security, "worker"), device, notes_here()
+    )
 
 
 def _last_lines(output):
@@ -184,28 +199,30 @@ def _last_lines(output):
     return lines[max(0, end - _LAST_LINES) : end]
 
 
-def _answering(cluster, tasks):
+def _answering(cluster, tasks, route):
     """Return (the tasks that answer, those that are listed and don't), as sets of names."""
     client = cluster.client
-    asking = asyncio.run_coroutine_threadsafe(_ask(client, tasks), client.loop.asyncio_loop)
+    asking = asyncio.run_coroutine_threadsafe(_ask(client, tasks, route), client.loop.asyncio_loop)
     try:
         return asking.result()
     except OSError:  # the scheduler is silent or gone; whether for good, others judge
         return set(), set()
 
 
-async def _ask(client, tasks):
+async def _ask(client, tasks, route):
     listed = await asyncio.wait_for(client.scheduler.identity(n_workers=-1), 2 * PS_ANSWER)
     addresses = {worker["name"]: address for address, worker in listed["workers"].items() if worker["name"] in tasks}
-    answers = dict(zip(addresses, await asyncio.gather(*(_answer(client, a) for a in addresses.values())), strict=True))
+    seconds = FAR_PS_ANSWER if route else PS_ANSWER
+    asked = (_answer(client, found_at(address, route), seconds) for address in addresses.values())
+    answers = dict(zip(addresses, await asyncio.gather(*asked), strict=True))
     return tuple({task for task, answer in answers.items() if answer == wanted} for wanted in ("here", "silent"))
 
 
-async def _answer(client, address):
+async def _answer(client, address, seconds):
     try:
-        await asyncio.wait_for(client.rpc(address).identity(), PS_ANSWER)
+        told = await asyncio.wait_for(client.rpc(address).identity(), seconds)
     except TimeoutError:
         return "silent"
     except OSError:
         return "gone"
-    return "here"
+    return "gone" if told.get("leaving") else "here"

@@ -6,6 +6,7 @@ Not tqdm's bar: what a stored notebook keeps of it differs from run to run, and 
 import sys
 import time
 from collections.abc import Callable
+from typing import Protocol
 
 from course.training.hooks.base import Hook, Session
 from course.training.records import Event, Step
@@ -59,7 +60,7 @@ class ShowProgress(Hook):
 
     def begin(self, session: Session) -> None:
         """Find out where the line can be shown."""
-        self._line, self._due, self._seen = _line(), 0.0, []
+        self._line, self._due, self._seen = progress_line(), 0.0, []
 
     def after_run(self, session: Session, step: Step) -> None:
         """Renew the line now and then."""
@@ -100,7 +101,7 @@ class SayProgress(ShowProgress):
     def begin(self, session: Session) -> None:
         """Start anew."""
         super().begin(session)
-        self._line, self._joined, self._began = _SaidLine(self._say), set(), time.monotonic()
+        self._line, self._joined, self._began = SaidLine(self._say), set(), time.monotonic()
 
     def after_run(self, session: Session, step: Step) -> None:
         """Say whose first gradient this is, and now and then how training gets on."""
@@ -129,7 +130,14 @@ def _text(session, step, rate):
     return text
 
 
-def _line():
+class Line(Protocol):
+    """A line that `show` writes anew; `last`: nothing comes after it."""
+
+    def show(self, text: str, last: bool = False) -> None:
+        """Write `text`."""
+
+
+def progress_line() -> Line | None:
     """Return the line to write on, or None where output is no screen."""
     if "IPython" in sys.modules:
         from IPython import get_ipython
@@ -149,11 +157,14 @@ class _TerminalLine:
         self._width = len(text)
 
 
-class _SaidLine:
-    def __init__(self, say):
+class SaidLine:
+    """A line that is said to a function each time."""
+
+    def __init__(self, say: Callable[[str], None]):
         self._say = say
 
-    def show(self, text, last=False):
+    def show(self, text: str, last: bool = False) -> None:
+        """Say `text`."""
         self._say(text)
 
 

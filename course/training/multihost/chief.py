@@ -18,7 +18,7 @@ from course.training.driver.training_plan import TrainingPlan
 from course.training.driver.worker_pool import WorkerPool
 from course.training.multihost.status_board import Notice, SchedulerLost, StatusBoard
 from course.training.multihost.worker_thread import WorkerThread
-from course.training.records import Deposed, TrainingSettings
+from course.training.records import Deposed, Route, TrainingSettings
 
 if TYPE_CHECKING:
     from course.cluster.cluster import Cluster
@@ -79,7 +79,8 @@ class ChiefPool(WorkerPool):
 
     `lease`: without it nothing is done any more. `worker_thread`: this process's own worker. `before`: the notice of
     the chief before, None for the first one. `folder`: of the checkpoints, None for none. `grace`: seconds that shards
-    wait for the next chief.
+    wait for the next chief. `route`: this process's way to shards and ps tasks. `training`: what tells this one from
+    others, the same for every chief; by default where this process finds the scheduler.
     """
 
     def __init__(
@@ -92,11 +93,13 @@ class ChiefPool(WorkerPool):
         before: Notice | None = None,
         folder: str | None = None,
         grace: float = CHIEF_SUCCESSOR,
+        route: Route | None = None,
+        training: str | None = None,
     ):
-        super().__init__(cluster, plan)
+        super().__init__(cluster, plan, route=route)
         self._board, self._lease, self._worker_thread = board, lease, worker_thread
         self._before: Any = before  # None once its shards were taken over
-        self.term, self.training = lease.term, cluster.session_target
+        self.term, self.training = lease.term, training or cluster.session_target
         self._folder, self._grace, self.took_over = folder, grace, before is not None
 
     def folder(self) -> str | None:
@@ -119,7 +122,7 @@ class ChiefPool(WorkerPool):
         self.attached, self._before = before is not None, None  # once: when those shards are lost, new ones are opened
         if before is not None:
             context = context_of(self.cluster.client.security, "client")
-            opened: AbstractContextManager[ShardClient] = closing(ShardClient(before, context, self.term))
+            opened: AbstractContextManager[ShardClient] = closing(ShardClient(before, context, self.term, self.route))
         else:
             settings = dataclasses.replace(settings, grace=self._grace)
             opened = super().shards_opened(ps, settings, incarnation, snapshot)

@@ -3,12 +3,13 @@
 import time
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack, closing, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from course.cluster import ClusterSpec, connect
 from course.cluster.certificates import Certificate, security
 from course.cluster.multihost.member import Member
 from course.cluster.multihost.serve import joined
+from course.cluster.routes import Routes
 from course.deadlines import (
     CHIEF_SUCCESSOR,
     LAST_NOTICE_READ,
@@ -27,7 +28,7 @@ from course.training.multihost.chief import ChiefPool, LeaderLease
 from course.training.multihost.leaving import leaving_on_sigterm
 from course.training.multihost.status_board import SchedulerLost, StatusBoard
 from course.training.multihost.worker_thread import WorkerThread
-from course.training.records import Deposed, TrainingError, TrainingResult
+from course.training.records import Deposed, Route, TrainingError, TrainingResult
 from course.training.worker.device import own_device
 
 
@@ -38,6 +39,8 @@ class Role:
     `plan`: None for a ps, which is told all it needs. `certificate`: None for plain TCP. `patience`: seconds to wait
     for the scheduler, for the other roles, and without any worker. `hooks`, `checkpoint_dir`, `resume`: as for `train`,
     used where this process is the chief. `simulated_gpus`: count and model of those that the task has, None for none.
+    `routes`: how this process finds the scheduler, ps tasks and shards. `ports`: where its own shards may listen, as
+    "4000:4100"; None for any.
     """
 
     spec: ClusterSpec
@@ -50,11 +53,18 @@ class Role:
     checkpoint_dir: str | None = None
     resume: bool = True
     simulated_gpus: tuple[int, str] | None = None
+    routes: Routes = field(default_factory=Routes)
+    ports: str | None = None
 
     @property
     def name(self) -> str:
         """The task's name, such as "/job:worker/task:0"."""
         return f"/job:{self.job}/task:{self.index}"
+
+    @property
+    def route(self) -> Route | None:
+        """How this process finds shards, None: straight."""
+        return self.routes or None
 
 
 def run_role(role: Role, outcome: Callable[[TrainingResult], Iterable[str]] | None, say: Callable[[str], None]) -> int:
@@ -66,8 +76,9 @@ def run_role(role: Role, outcome: Callable[[TrainingResult], Iterable[str]] | No
     """
     # a loop in mid-gradient is waited for where Python ends, so not on SIGTERM
     with ExitStack() as at_end, leaving_on_sigterm(say) as say, ExitStack() as held:
-        part = at_end.enter_context(closing(_Worker(role, outcome))) if role.job == "worker" else _Ps(role)
-        me = Member(role.spec, role.job, role.index, role.certificate, role.patience, role.simulated_gpus)
+        part = at_end.enter_context(closing(_Worker(role, outcome, say))) if role.job == "worker" else _Ps(role)
+        who, how = (role.spec, role.job, role.index), (role.certificate, role.patience, role.simulated_gpus)
+        me = Member(*who, *how, routes=role.routes, ports=role.ports)
         membership, known = held.enter_context(joined(me, say)), None
         while True:
             with _connected(role, membership) as cluster:
@@ -89,7 +100,7 @@ def _connected(role, membership):
     while True:
         _check(membership)
         with suppress(TimeoutError, ConnectionError):  # its reason is the membership's too, which tells it
-            return connect(role.spec, timeout=REACH, wait=False, **target)
+            return connect(membership.session_target, timeout=REACH, wait=False, **target)
         time.sleep(ROLE_LOOKS_EVERY)
 
 
@@ -150,11 +161,12 @@ class _Worker:
     Its loop goes on without a scheduler: shards and workers have connections of their own.
     """
 
-    def __init__(self, role, outcome):
+    def __init__(self, role, outcome, say):
         self._role, self._outcome, plan = role, outcome, role.plan
         self._device = plan.device  # until it is told
         context = context_of(security(role.certificate), "worker")
-        self._loop = WorkerThread(plan.problem, role.index, plan.settings.seed, context, plan.device)
+        how = {"route": role.route, "say": lambda line: say(f"{role.name} {line}")}
+        self._loop = WorkerThread(plan.problem, role.index, plan.settings.seed, context, plan.device, **how)
 
     def close(self):
         self._loop.close()
@@ -171,7 +183,8 @@ class _Worker:
                 _tell_news(board, role, say)
                 if lease.mine:
                     before, grace = (notice, role.checkpoint_dir), max(CHIEF_SUCCESSOR, role.patience)
-                    pool = ChiefPool(cluster, role.plan, board, lease, self._loop, *before, grace=grace)
+                    found = {"route": role.route, "training": role.spec.scheduler}
+                    pool = ChiefPool(cluster, role.plan, board, lease, self._loop, *before, grace=grace, **found)
                     try:
                         _lead(role, pool, board, self._outcome, say)
                     except Deposed as error:

@@ -3,11 +3,12 @@
 import ssl
 import threading
 import time
+from collections.abc import Callable
 from contextlib import nullcontext
 
 from course.deadlines import GRADIENT_ENDS, WORKER_LOOP_AGAIN
 from course.training.problems.problem import Problem
-from course.training.records import ShardAddresses
+from course.training.records import Route, ShardAddresses
 from course.training.worker.worker_loop import run_worker
 from simgpu.state import active
 
@@ -15,14 +16,23 @@ from simgpu.state import active
 class WorkerThread:
     """Runs worker number `worker`'s loop in a thread, one at a time; close it.
 
-    `context`, `device`: as for `run_worker`.
+    `context`, `device`: as for `run_worker`. `route`: this process's way to the shards, None: straight. `say`: is told
+    why a loop ended that begins again; of one that never came to work, once for the same shards.
     """
 
     def __init__(
-        self, problem: Problem, worker: int, seed: int, context: ssl.SSLContext | None, device: str | None = None
+        self,
+        problem: Problem,
+        worker: int,
+        seed: int,
+        context: ssl.SSLContext | None,
+        device: str | None = None,
+        route: Route | None = None,
+        say: Callable[[str], object] = str,
     ):
         self._problem = _Parking(problem)
         self._seed, self._context, self._worker, self._device = seed, context, worker, device
+        self._route, self._say, self._said = route, say, None
         self._addresses: ShardAddresses | None = None
         self._thread: threading.Thread | None = None
         self._over, self._started = False, 0.0
@@ -52,16 +62,20 @@ class WorkerThread:
                 return
 
     def _work(self, addresses):
+        found, sent = addresses.by(self._route), 0
         try:
             gpus = active()  # simulated by this process's task; a thread enters them for itself
             with gpus.entered() if gpus else nullcontext():
-                work = run_worker(self._problem, self._worker, addresses, self._seed, self._context, self._device)
-            ended = work.ended
+                work = run_worker(self._problem, self._worker, found, self._seed, self._context, self._device)
+            ended, sent = work.ended, work.sent
         except Exception as error:  # the problem's code may raise anything; the loop has told it, the chief reports it
             ended = str(error)
         if addresses == self._addresses:
             # a loop that lost its shards begins again, for as long as the chief names no others
             self._over = not ended.startswith("lost")
+            if not self._over and (sent or self._said != addresses):
+                self._said = addresses
+                self._say("{} (at {}:{}); it tries again".format(ended, *found.endpoints[0]))
 
 
 class _Parking:

@@ -198,10 +198,11 @@ class Coordinator:
             self._table.note(push, applied=1)
         for push in dropped:
             self._table.note(push, dropped=1)
-        if used or dropped:
-            self._order(used=_ids(used), dropped=_ids(dropped))
         if used and self.store.version >= self.settings.limit:
-            self.end("steps")
+            self.slots.end("steps")  # before the answers: nobody is to compute another gradient
+            self._order(used=_ids(used), dropped=_ids(dropped), ended=self.slots.ended)
+        elif used or dropped:
+            self._order(used=_ids(used), dropped=_ids(dropped))
 
     def _order(self, **entry):
         """Give a decision its place in the order: every other shard's log first, then the workers' answers."""

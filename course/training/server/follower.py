@@ -63,7 +63,7 @@ class Follower:
         with self.slots.changed:
             if entry.used:
                 gradients = [self._part(push) for push in entry.used]
-                if not self._applied(mean_of(gradients)):
+                if not self._applied(mean_of(gradients, self.store.spare)):
                     return
             if self.store.version != entry.version:
                 raise ValueError(f"shard 0 is at version {entry.version}, this shard at {self.store.version}")
@@ -72,13 +72,13 @@ class Follower:
             joined = {connection.worker for connection in entry.joined}
             for push in [push for push in self._staged if push.worker in joined]:
                 del self._staged[push]
+            if entry.ended is not None:
+                self.slots.end(**entry.ended)
             self.slots.answer(entry, self.store)
             if entry.cut is not None:
                 number, full = entry.cut
                 self._cuts = {number: state_of(self.store, full, self.incarnation, self.settings.seed, {})}
                 self.slots.changed.notify_all()
-            if entry.ended is not None:
-                self.slots.end(**entry.ended)
 
     def wait_for_cut(self, number: int, seconds: float) -> Snapshot:
         """Wait until the log has come to this cut, and return its `Snapshot`; TimeoutError after `seconds`."""

@@ -25,6 +25,8 @@ class ReplySlot:
         self.answered: int | None = None
         self.version = -1
         self.taken, self.joined, self.replaced = 0, False, False
+        #: Sends an answer (its version, `taken`) at once, in the thread that has decided; None: its own thread does.
+        self.send: Callable[[int, int], None] | None = None
 
     @property
     def connection(self) -> PushId:
@@ -39,6 +41,10 @@ class ReplySlots:
         self.workers, self.changed = workers, threading.Condition()
         #: None while training goes on; then {"why": …, "text": …, …}
         self.ended: dict[str, Any] | None = None
+        #: Set once it has ended.
+        self.over = threading.Event()
+        #: Called where training ends, or a connection loses its slot.
+        self.on_over: Callable[[], None] = lambda: None
         self._slots: dict[int, ReplySlot] = {}  # by worker
 
     def check(self, worker: int) -> None:
@@ -51,7 +57,7 @@ class ReplySlots:
         before = self._slots.get(slot.worker)
         if before is not None:
             before.replaced = True
-            self.changed.notify_all()
+            self._tell_over()
         self._slots[slot.worker] = slot
         return slot
 
@@ -69,7 +75,7 @@ class ReplySlots:
             slot = self._slots.get(connection.worker)
             if slot is not None and slot.connection == connection:
                 slot.replaced = True
-                self.changed.notify_all()
+                self._tell_over()
 
     def all(self) -> list[ReplySlot]:
         """Return the slots in use, by worker. Needs the lock."""
@@ -90,8 +96,15 @@ class ReplySlots:
             slot = self._slots.get(push.worker)
             if slot is not None and slot.joined and slot.session == push.session:
                 slot.taken = taken(slot.session) if taken else 0
-                slot.answered = store.pull(slot.into).version
-        self.changed.notify_all()  # costs nothing where no thread waits
+                self._answer(slot, store)
+
+    def _answer(self, slot, store):
+        if slot.send is None:
+            slot.answered = store.pull(slot.into).version
+            self.changed.notify_all()  # costs nothing where no thread waits
+        elif not self.ended:
+            slot.version = store.pull(slot.into).version
+            slot.send(slot.version, slot.taken)
 
     def wait(self, slot: ReplySlot, send_heartbeat: Callable[[], None]) -> int | None:
         """Return the version of the slot's next answer; None when training is over. Call without the lock.
@@ -124,5 +137,10 @@ class ReplySlots:
         if self.ended is not None:
             return False
         self.ended = {"why": why, "text": text, **more}
-        self.changed.notify_all()
+        self.over.set()
+        self._tell_over()
         return True
+
+    def _tell_over(self):
+        self.changed.notify_all()
+        self.on_over()

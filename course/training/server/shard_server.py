@@ -16,20 +16,23 @@ from course.deadlines import (
     CUT_COMES,
     DRIVER_COMES,
     DRIVER_SILENCE,
+    END_AWAITED,
     STEPS_END_AT_EXIT,
     WIRE_HEARTBEAT_EVERY,
     WIRE_SILENCE,
 )
 from course.training.checkpoint.snapshot import Snapshot
 from course.training.problems.problem import MakeOptimizer
-from course.training.records import RECORD, TrainingSettings
+from course.training.records import RECORD, Route, TrainingSettings
 from course.training.server.coordinator import Coordinator
 from course.training.server.follower import Follower, FollowerLink
+from course.training.server.push_reader import PushReader
 from course.training.server.store import ParameterServer
 from course.training.server.update_log import Entry
-from course.training.transport.listener import Listener, start, wait_for_threads
+from course.training.transport.layout import Layout
+from course.training.transport.listener import Listener, start_thread, wait_for_threads
 from course.training.transport.shared_memory import open_offer
-from course.training.transport.wire import HANDSHAKE_LIMIT, Channel, Layout, Pieces
+from course.training.transport.wire import HANDSHAKE_LIMIT, Channel, Pieces
 
 #: `ssl.SSLContext`s to listen and to call with, or Nones for plain TCP.
 Contexts = tuple[ssl.SSLContext | None, ssl.SSLContext | None]
@@ -41,8 +44,9 @@ class ShardServer:
     """Serves shard number `shard` of `shards`, with these parameters, in this process.
 
     It closes when the driver that asked for it closes or falls silent. `token`: a secret that every handshake must
-    name, so that no worker reaches another training's store by mistake. `start`: a `Snapshot` of the parameters to go
-    on from. Raises ValueError for an optimiser that a parameter server can't keep, or a snapshot of other parameters.
+    name, so that no worker reaches another training's store. `start`: a `Snapshot` of the parameters to go on from.
+    `route`: its way to the other shards. Raises ValueError for an optimiser that a parameter server can't keep, or a
+    snapshot of other parameters.
     """
 
     def __init__(
@@ -58,6 +62,8 @@ class ShardServer:
         start: Snapshot | None = None,
         contexts: Contexts = (None, None),
         host: str = "127.0.0.1",
+        ports: tuple[int, ...] = (0,),
+        route: Route | None = None,
     ):
         store = ParameterServer(parameters, optimizer, state=start)
         if shard == 0:
@@ -66,15 +72,16 @@ class ShardServer:
             self.shard = Follower(store, settings, incarnation)
         self._layout, self.token, (listen, self._call) = Layout.of(parameters), token, contexts
         self._layout_json = json.loads(json.dumps(self._layout.as_json()))
-        self._lock = threading.Lock()
         self._channels: set[Channel] = set()
         self._links: list[FollowerLink] = []
-        self._term, self._driver = 0, None
+        self._term, self._driver, self._leaving, self._route = 0, None, False, route or tuple
         self._alone_since, self._allowed = time.monotonic(), DRIVER_COMES
         _OPEN.add(self)
-        self._listener = Listener(self._serve, self._refusal, self._tick, token, listen, host)
+        self._lock, self._reader = threading.Lock(), PushReader(self.shard.slots, self._push)
+        self._listener = Listener(self._serve, self._refusal, self._tick, token, listen, host, ports)
         self.address = self._listener.address
-        self._begin_beats()
+        start_thread(self._reader.run)
+        start_thread(self._beat)
 
     def close(self) -> None:
         """End the training and hang up every connection; worker loops then end by themselves. Idempotent."""
@@ -83,10 +90,13 @@ class ShardServer:
             open_now: list[Channel | FollowerLink] = [*self._channels, *self._links]
         for one in open_now:
             one.hang_up()  # their threads close them
+        self._reader.close()
         self.shard.end("closed")  # last: no driver is to read this as the training's end, but to miss the server
 
-    def _begin_beats(self):
-        start(self._beat)
+    def leave(self, seconds: float) -> None:
+        """Tell the driver that this task is to end; return when it has let go, or after `seconds`. For any thread."""
+        self._leaving = True
+        self._listener.closed.wait(seconds if self._driver else 0)
 
     def _beat(self):
         """Say on every connection that this process is there while it works: an update or a snapshot may take long."""
@@ -110,10 +120,8 @@ class ShardServer:
         if role not in _ROLES:
             return "a handshake says its role: driver or worker."
         if incarnation != self.shard.incarnation:
-            return (
-                f"this parameter server is incarnation {self.shard.incarnation} of the training; "
-                f"the {role} belongs to incarnation {incarnation}."
-            )
+            here = f"this parameter server is incarnation {self.shard.incarnation} of the training"
+            return f"{here}; the {role} belongs to incarnation {incarnation}."
         if role == "driver" and (not isinstance(term, int) or term < self._term):
             return f"a driver of term {self._term} leads this training now; term {term} is over."
         if role == "worker":
@@ -155,7 +163,7 @@ class ShardServer:
         reason, silent = "stopped", False
         try:
             # a worker joins shard 0 when all others have a slot for the answer
-            channel.send("SLOT", number=shared is not None)
+            channel.go_over_to(shared.pipes, "SLOT", 1) if shared is not None else channel.send("SLOT")
             reason = self._serve_steps(channel, slot)
         except TimeoutError:
             reason, silent = f"nothing heard for {WIRE_SILENCE:.0f} s", True
@@ -168,20 +176,27 @@ class ShardServer:
         """Answer the worker's pushes until the end; return why its connection ended."""
         while (version := self.shard.slots.wait(slot, partial(channel.send, "BEAT"))) is not None:
             channel.send_tensors("PARM", version, sequence=slot.taken)
-            frame = channel.receive(HANDSHAKE_LIMIT)
+            # who waits for the others gains by one thread for all; who doesn't, by threads that work side by side
+            together = channel.is_short and self.shard.settings.mode == "sync"
+            frame = self._reader.read(channel, slot) if together else channel.receive(HANDSHAKE_LIMIT)
+            if frame is None:
+                continue  # `wait` says why
             if frame.kind == "BYE!":  # another shard told it that training is over; this one hears why in a moment
                 return "sent home by another shard"
             if frame.kind != "PUSH":
                 reason = frame.payload.decode(errors="replace")
                 self.shard.end("error", f"worker {slot.worker}: {reason}")
                 return reason
-            self.shard.push(slot, frame.sequence, frame.value, channel.received, frame.number)
+            self._push(slot, frame, channel)
         if self.shard.slots.ended["why"] in ("closed", "shard"):
             raise ConnectionError("the driver or another shard has gone: this is not the end of training")
         channel.send("STOP", sequence=slot.taken)
         last = channel.receive(HANDSHAKE_LIMIT)  # BYE!, with its last counts
         self.shard.note_counts(slot, last.sequence, last.number)
         return "stopped"
+
+    def _push(self, slot, frame, channel):
+        self.shard.push(slot, frame.sequence, frame.value, channel.received, frame.number)
 
     # --- the driver --------------------------------------------------------------------------------------------------
 
@@ -211,8 +226,9 @@ class ShardServer:
     def _answer_driver(self, channel, frame):
         """Answer one request of the driver; return whether it was its last."""
         if frame.kind == "POLL":
+            self.shard.slots.over.wait(min(frame.value, END_AWAITED))
             status, records = self.shard.poll(frame.number, frame.sequence)
-            channel.send("STAT", payload=status)
+            channel.send("STAT", payload=status | {"leaving": self._leaving})
             channel.send("ROWS", payload=numpy.array(records, dtype=RECORD).tobytes())
         elif frame.kind == "SNAP":
             number, state = self.shard.cut(full=bool(frame.number))
@@ -233,13 +249,13 @@ class ShardServer:
         """Connect to the other shards; from now on they follow this one."""
         handshake = {"token": self.token, "incarnation": self.shard.incarnation}
         for number, endpoint in enumerate(endpoints):
-            link = FollowerLink(tuple(endpoint), handshake, self._call)
+            link = FollowerLink(self._route(endpoint), handshake, self._call)
             with self._lock:
                 self._links.append(link)
-            start(self._listen, number, link)
+            start_thread(self._listen, number, link)
         self.shard.attach_followers(list(self._links))
         if endpoints:
-            start(self._send_heartbeats)
+            start_thread(self._send_heartbeats)
 
     def _listen(self, number, link):
         def ended(**end):

@@ -1,6 +1,7 @@
 """The parameter server's state: named parameters, an optimiser, and a version that counts the updates."""
 
 import math
+from functools import cached_property
 from typing import NamedTuple
 
 import torch
@@ -9,6 +10,8 @@ from course.signals import held_back
 from course.training.checkpoint.snapshot import Snapshot, load_optimizer_state, optimizer_state
 from course.training.problems.problem import MakeOptimizer
 from course.training.records import NonFiniteError, in_words
+from course.training.server.flat_sgd import flat_sgd
+from course.training.transport.layout import Tensors, new_tensors
 
 
 class Pulled(NamedTuple):
@@ -41,7 +44,9 @@ class ParameterServer:
         if state is not None:
             state.check(parameters)
             values = {name: state.parameters[name] for name in parameters}
-        self._parameters = {name: value.detach().clone().requires_grad_() for name, value in values.items()}
+        self._parameters: dict[str, torch.Tensor] = new_tensors(values)
+        for value in self._parameters.values():
+            value.requires_grad_()
         with held_back():  # PyTorch's first optimiser imports a compiler: seconds, and all or nothing
             self._optimizer = optimizer(list(self._parameters.values()))
         kind = type(self._optimizer).__name__
@@ -55,6 +60,15 @@ class ParameterServer:
             state.check(parameters, kind)
             load_optimizer_state(self._optimizer, parameters, state.optimizer)
             self._version = state.version
+        self._flat_sgd = flat_sgd(self._optimizer, self._parameters)
+
+    @cached_property
+    def spare(self) -> Tensors | None:
+        """Room for a gradient that lies as the parameters do, its values of no meaning; None where they differ."""
+        ours = self._parameters
+        if not isinstance(ours, Tensors) or ours.flat is None:
+            return None
+        return ours.layout.parts(torch.zeros_like(ours.flat))
 
     @property
     def version(self) -> int:
@@ -69,9 +83,13 @@ class ParameterServer:
         self._check_whole()
         if into is None:
             into = {n: torch.empty_like(p, requires_grad=False) for n, p in self._parameters.items()}
+        flat, ours = self._flat(into), self._flat(self._parameters)
         with torch.no_grad():
-            for name, parameter in self._parameters.items():
-                into[name].copy_(parameter)
+            if flat is not None and ours is not None:
+                flat.copy_(ours)
+            else:
+                for name, parameter in self._parameters.items():
+                    into[name].copy_(parameter)
         return Pulled(self._version, into)
 
     def push(self, gradients: dict[str, torch.Tensor], version: int) -> int:
@@ -93,18 +111,32 @@ class ParameterServer:
 
         Raises what the optimiser raises; some parameters may have changed then, so none can be had any more.
         """
-        for name, parameter in self._parameters.items():
-            parameter.grad = gradients[name]
         try:
-            self._optimizer.step()
+            self._step(gradients)
         except BaseException as error:  # SystemExit too
             self._failed = in_words(error)
             raise
-        for parameter in self._parameters.values():
-            parameter.grad = None  # lets go of the caller's tensors
         staleness = self._version - version
         self._version += 1
         return staleness
+
+    def _step(self, gradients):
+        flat = self._flat(gradients)
+        if self._flat_sgd is not None and flat is not None:
+            self._flat_sgd.step(flat)
+            return
+        for name, parameter in self._parameters.items():
+            parameter.grad = gradients[name]
+        self._optimizer.step()
+        for parameter in self._parameters.values():
+            parameter.grad = None  # lets go of the caller's tensors
+
+    def _flat(self, tensors):
+        """Return `tensors` as one vector that lies as the parameters do; None where they don't lie so."""
+        ours = self._parameters
+        if isinstance(tensors, Tensors) and isinstance(ours, Tensors) and tensors.layout == ours.layout:
+            return tensors.flat
+        return None
 
     def push_pull(self, gradients: dict[str, torch.Tensor], version: int) -> Pulled:
         """Push, then pull: one round trip instead of two."""
@@ -120,6 +152,9 @@ class ParameterServer:
 
     def check(self, gradients: dict[str, torch.Tensor], version: int) -> None:
         """Raise as `push` does for gradients that can't be applied; changes nothing, and needs no lock."""
+        flat = self._flat(gradients)
+        if flat is not None and _is_finite(flat):
+            return
         if gradients.keys() != self._parameters.keys():
             raise ValueError(
                 f"push(gradients={{{', '.join(map(repr, gradients))}}}): the parameters are "

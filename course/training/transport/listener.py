@@ -1,12 +1,13 @@
 """A shard's listening socket: TLS, a handshake that is checked, and a thread for each connection that passes it."""
 
+import errno
 import logging
 import secrets
 import socket
 import ssl
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from typing import Any
 
@@ -17,11 +18,13 @@ from course.training.transport.wire import HANDSHAKE_LIMIT, PROTOCOL, Channel
 _MOST_UNAUTHENTICATED = 32  # connections without a good handshake yet; more are closed at once
 _NO_MORE = "It tries again; connections that are open stay. `ulimit -n` and `ulimit -u` say how many there may be."
 _LOG = logging.getLogger("course.training")
-_THREAD = "parameter-server"  # the name of every thread that `start` starts
+_THREAD = "parameter-server"  # the name of every thread that `start_thread` starts
 
 
 class Listener:
-    """Listens on `host`; a connection with a right handshake goes to `serve(channel, fields)`, in a thread of its own.
+    """Listens on `host`, at the first of `ports` that is free (0: any), for connections with a right handshake.
+
+    Each goes to `serve(channel, fields)`, in a thread of its own.
 
     `context`: an `ssl.SSLContext` that knows the cluster's certificates, or None for plain TCP. `token`: the secret
     that a handshake must name. `refusal`: from a handshake's fields (a dict) to a sentence, or None where it is
@@ -37,16 +40,17 @@ class Listener:
         token: str,
         context: ssl.SSLContext | None = None,
         host: str = "127.0.0.1",
+        ports: Sequence[int] = (0,),
     ):
         self._serve, self._refusal, self._tick = serve, refusal, tick
         self._token, self._context = token, context
-        self._socket = socket.create_server((host, 0))
+        self._socket = _first_free(host, ports)
         self._socket.settimeout(LISTENER_LOOKS_EVERY)  # closing a socket does not wake an accept on every system
         self.address = self._socket.getsockname()[:2]
         self.closed = threading.Event()
         self._unauthenticated: dict[socket.socket, float] = {}  # connection -> when it came
         self._lock = threading.Lock()
-        start(self._accept)
+        start_thread(self._accept)
 
     def _accept(self):
         failing = False
@@ -73,7 +77,7 @@ class Listener:
         with ExitStack() as unless_served:
             unless_served.callback(connection.close)
             if len(self._unauthenticated) < _MOST_UNAUTHENTICATED:
-                start(self._serve_connection, connection)
+                start_thread(self._serve_connection, connection)
                 unless_served.pop_all()
 
     def _end_late_handshakes(self):
@@ -132,13 +136,24 @@ class Listener:
         return self._refusal(fields)
 
 
-def start(function: Callable[..., None], *arguments: Any) -> None:
+def _first_free(host, ports):
+    """Return a socket that listens at the first free one of `ports`; OSError, with what to do, where none is."""
+    for port in ports:
+        try:
+            return socket.create_server((host, port))
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE:
+                raise
+    raise OSError(f"all ports from {ports[0]} to {ports[-1]} of {host} are taken; have a wider range opened, ports=…")
+
+
+def start_thread(function: Callable[..., None], *arguments: Any) -> None:
     """Run `function` in a thread that does not keep the process alive."""
     threading.Thread(target=function, args=arguments, daemon=True, name=_THREAD).start()
 
 
 def wait_for_threads(seconds: float) -> None:
-    """Return when all threads that `start` started have ended, or after `seconds`."""
+    """Return when all threads that `start_thread` started have ended, or after `seconds`."""
     deadline = time.monotonic() + seconds
     for thread in threading.enumerate():
         if thread.name == _THREAD:

@@ -1,18 +1,21 @@
-"""Memory that a worker and a shard on one host share: a step's tensors lie there, and only headers cross the socket.
+"""Memory that a worker and a shard on one host share: a step's tensors lie there, and only headers are sent.
 
 The worker makes the memory as an anonymous file (Linux's memfd), whose size it seals, and offers it when it joins; the
 shard opens it through /proc. It has no name in any folder, so nothing is left of it after a kill. Its pages are open to
-processes of the same user, as all their memory is; the offer goes over the connection, with its TLS. Where
-sharing is not possible (another host or user, another system), tensors are sent.
+processes of the same user, as all their memory is; the offer goes over the connection, with its TLS. Headers go over
+two pipes that are offered in the same way. Where sharing is not possible (another host or user, another system),
+tensors are sent.
 """
 
 import mmap
 import os
 import secrets
 import socket
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
+
+from course.training.transport.pipes import Pipes, new_pipe, open_end
 
 try:
     from fcntl import F_ADD_SEALS, F_GET_SEALS, F_SEAL_GROW, F_SEAL_SEAL, F_SEAL_SHRINK, fcntl
@@ -27,10 +30,11 @@ _SECRET = 64  # bytes at the start, of which 16 are in the offer: memory that be
 
 
 class Halves(NamedTuple):
-    """The two parts of a shared memory as one side sees them: buffers for what it sends and for what it receives."""
+    """The two parts of a shared memory as one side sees them, for what it sends and what it receives; and its pipes."""
 
     out: memoryview
     into: memoryview
+    pipes: Pipes
 
 
 @dataclass(frozen=True)
@@ -40,10 +44,12 @@ class Offer:
     fields: dict
     halves: Halves
     number: int
+    theirs: tuple[int, int]
 
     def close(self) -> None:
-        """Give up the descriptor that the shard opens the memory by."""
-        os.close(self.number)
+        """Give up the descriptors that the shard opens the memory and its ends of the pipes by."""
+        for number in (self.number, *self.theirs):
+            os.close(number)
 
 
 def offer(size: int, connection: socket.socket) -> Offer | None:
@@ -53,28 +59,42 @@ def offer(size: int, connection: socket.socket) -> Offer | None:
     """
     if not _CAN_SHARE or size < LEAST or connection.getsockname()[0] != connection.getpeername()[0]:
         return None
-    with suppress(OSError):  # no memory left, or a sandbox that forbids it: the tensors are sent, then
+    with suppress(OSError), ExitStack() as unless_offered:  # no memory left, a sandbox that forbids it: they are sent
         number = os.memfd_create(_NAME, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
-        try:
-            os.posix_fallocate(number, 0, _SECRET + 2 * size)  # now, not by a signal in the middle of a step
-            fcntl(number, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
-            memory, secret = mmap.mmap(number, 0), secrets.token_bytes(16)
-        except BaseException:
-            os.close(number)
-            raise
+        unless_offered.callback(os.close, number)
+        os.posix_fallocate(number, 0, _SECRET + 2 * size)  # now, not by a signal in the middle of a step
+        fcntl(number, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
+        ours, theirs = _crossed(unless_offered)
+        memory, secret = mmap.mmap(number, 0), secrets.token_bytes(16)
         memory[: len(secret)] = secret
-        fields = {"process": os.getpid(), "number": number, "secret": secret.hex()}
-        return Offer(fields, Halves(*_halves(memory, size)), number)
+        fields = {"process": os.getpid(), "number": number, "secret": secret.hex(), "pipes": theirs}
+        out, into = _halves(memory, size)
+        made = Offer(fields, Halves(out, into, Pipes(*ours)), number, theirs)
+        unless_offered.pop_all()
+        return made
     return None
+
+
+def _crossed(stack):
+    """Return (our ends, their ends) of two new pipes, each (to read, to write); `stack` closes them."""
+    pipes = []
+    for _ in range(2):
+        pipes.append(new_pipe())
+        for end in pipes[-1]:
+            stack.callback(os.close, end)
+    (reads, they_write), (they_read, writes) = pipes
+    return (reads, writes), (they_read, they_write)
 
 
 def open_offer(fields: dict[str, Any], size: int) -> Halves | None:
     """Return the shard's `Halves` of the memory that a worker offered, `size` bytes each way; None if it can't be had.
 
-    `fields`: of the offer. They come from outside: anything but the sealed memory that it describes is left alone.
+    `fields`: of the offer. They come from outside: anything but the sealed memory that it describes is left alone, and
+    so are pipes of a process whose memory is another one.
     """
     try:
-        path = f"/proc/{int(fields['process'])}/fd/{int(fields['number'])}"
+        folder = f"/proc/{int(fields['process'])}/fd"
+        path = f"{folder}/{int(fields['number'])}"
         if not os.readlink(path).startswith(f"/memfd:{_NAME} "):
             return None
         with open(path, "r+b", buffering=0) as file:
@@ -83,11 +103,22 @@ def open_offer(fields: dict[str, Any], size: int) -> Halves | None:
                 return None
             memory = mmap.mmap(file.fileno(), 0)
         secret = bytes.fromhex(fields["secret"])
+        if len(secret) != 16 or not secrets.compare_digest(memory[:16], secret):
+            return None
+        pipes = _opened(folder, *map(int, fields["pipes"]))
     except (OSError, ValueError, TypeError, KeyError, OverflowError):
         return None
-    if len(secret) != 16 or not secrets.compare_digest(memory[:16], secret):
-        return None
-    return Halves(*reversed(_halves(memory, size)))
+    into, out = _halves(memory, size)
+    return Halves(out, into, pipes)
+
+
+def _opened(folder, reads, writes):
+    reading = open_end(f"{folder}/{reads}", os.O_RDONLY)
+    try:
+        return Pipes(reading, open_end(f"{folder}/{writes}", os.O_WRONLY))
+    except BaseException:
+        os.close(reading)
+        raise
 
 
 def _halves(memory, size):

@@ -2,32 +2,34 @@
 
 A frame is a header of 32 bytes (kind, payload's length, a whole number, a float, a sequence number) and a payload of
 up to 256 TiB: either the tensors of the agreed layout, as raw bytes, or a short text. Two ends on one host may share
-the memory of the tensors; then their bytes stay where they are, and the header says that they are there.
+the memory of the tensors; then their bytes stay where they are, and the header says that they are there. Such headers,
+and all else from then on, go over pipes beside the connection, which is left to say when it ends.
 """
 
 import json
+import selectors
 import socket
 import ssl
 import struct
 import threading
 import time
-from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from math import prod
 from typing import Any, NamedTuple
-
-import torch
 
 import course
 from course.deadlines import WIRE_HEARTBEAT_EVERY, WIRE_SILENCE, WIRE_STOOD_STILL
+from course.training.transport.layout import Layout
+from course.training.transport.pipes import CLOSED, Pipes
 from course.training.transport.shared_memory import Halves
 
-PROTOCOL = 5  # both sides name it at the handshake
+PROTOCOL = 6  # both sides name it at the handshake
 _HEADER = struct.Struct("<4sIQdQ")  # the length's upper bits are the upper 16 of the whole number's place
+_RECORD = 1 << 14  # bytes of a record of TLS: what is sent in one comes whole, or not yet
+UNREAD = 600.0  # seconds of heartbeats that fit into a connection's buffers unread, with room to spare
 _PIECE = 1 << 20  # bytes sent at a time: each has the whole patience, and no other thread waits long for its turn
 _LOW, _NUMBER = (1 << 32) - 1, (1 << 48) - 1
 _TENSORS = ("PUSH", "PARM")
+_NOT_YET = (ssl.SSLWantReadError, BlockingIOError)
 TEXT_LIMIT = 1 << 26  # bytes; the longest text of a known peer is a batch of step records, or a snapshot's piece
 HANDSHAKE_LIMIT = 1 << 20  # bytes; before and during the handshake nothing longer is read
 
@@ -54,47 +56,6 @@ class Frame(NamedTuple):
         return json.loads(self.payload)
 
 
-@dataclass(frozen=True)
-class Layout:
-    """Names, shapes and dtypes of the tensors in a frame, in order."""
-
-    names: tuple[str, ...]
-    shapes: tuple[tuple[int, ...], ...]
-    dtypes: tuple[str, ...]
-
-    @classmethod
-    def of(cls, parameters: dict[str, torch.Tensor]) -> "Layout":
-        """Return the layout of `parameters`, name to tensor."""
-        shapes = tuple(tuple(value.shape) for value in parameters.values())
-        return cls(tuple(parameters), shapes, tuple(str(value.dtype) for value in parameters.values()))
-
-    def as_json(self) -> list:
-        """Return the layout as lists that JSON can hold."""
-        return [self.names, self.shapes, self.dtypes]
-
-    @property
-    def nbytes(self) -> int:
-        """The number of bytes that the tensors take in a buffer."""
-        return sum(_padded(prod(shape), _dtype(dtype)) for shape, dtype in zip(self.shapes, self.dtypes, strict=True))
-
-    def part(self, names: Sequence[str]) -> "Layout":
-        """Return the layout of these names only, in this order."""
-        at = [self.names.index(name) for name in names]
-        return Layout(tuple(names), tuple(self.shapes[i] for i in at), tuple(self.dtypes[i] for i in at))
-
-    def over(self, buffer: bytearray | memoryview, start: int) -> dict[str, torch.Tensor]:
-        """Return name to tensor, each a view of its part of `buffer`, from byte `start` on."""
-        views, at = {}, start
-        for name, shape, dtype in zip(self.names, self.shapes, map(_dtype, self.dtypes), strict=True):
-            count = prod(shape)
-            whole = (
-                torch.frombuffer(buffer, dtype=dtype, count=count, offset=at) if count else torch.empty(0, dtype=dtype)
-            )
-            views[name] = whole.reshape(shape)
-            at += _padded(count, dtype)
-        return views
-
-
 class Channel:
     """One end of a connection. Every wait ends after `patience` seconds; a closed peer raises ConnectionError.
 
@@ -107,7 +68,10 @@ class Channel:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # a step is one small frame: don't collect
         connection.settimeout(patience)
         self.connection, self._header, self._tensor_bytes = connection, bytearray(_HEADER.size), -1
+        #: What frames go over: the connection, or pipes beside it.
+        self.wire: socket.socket | Pipes = connection
         self._in_use, self._last_sent = threading.Lock(), 0.0
+        self.unread_since: float | None = None  # from when on the other end works and reads nothing; None: it reads
 
     def agree(self, layout: Layout, shared: Halves | None = None) -> None:
         """Make the buffers for frames of `layout`; those in `shared` (`Halves`) are the other end's as well."""
@@ -120,6 +84,14 @@ class Channel:
             self._out, self._in = bytearray(_HEADER.size + self._tensor_bytes), bytearray(max(1, self._tensor_bytes))
             self.sending = layout.over(self._out, _HEADER.size)
         self.received = layout.over(self._in, 0)
+
+    def go_over_to(self, pipes: Pipes, kind: str = "", number: int = 0) -> None:
+        """Send and read all further frames over `pipes`; a last one by the connection, if there is a `kind`."""
+        with self._in_use:
+            if kind:
+                self._send(_header(kind, 0, number, 0.0, 0))
+            pipes.watch(self.connection)
+            self.wire = pipes
 
     def send(
         self, kind: str, number: int = 0, value: float = 0.0, sequence: int = 0, payload: bytes | Any = b""
@@ -141,7 +113,10 @@ class Channel:
 
     def beat(self) -> None:
         """Send a heartbeat, from any thread; nothing where the connection is in use, or was a moment ago."""
-        if time.monotonic() - self._last_sent < WIRE_HEARTBEAT_EVERY / 2 or not self._in_use.acquire(blocking=False):
+        now, since = time.monotonic(), self.unread_since
+        if now - self._last_sent < WIRE_HEARTBEAT_EVERY / 2 or (since is not None and now - since > UNREAD):
+            return
+        if not self._in_use.acquire(blocking=False):
             return
         try:
             self._send(_header("BEAT", 0, 0, 0.0, 0))
@@ -157,24 +132,49 @@ class Channel:
             return self._receive(limit)
 
     def _receive(self, limit):
-        while True:
-            self._fill(memoryview(self._header))
-            kind, low, number, value, sequence = _HEADER.unpack(self._header)
-            kind, length, number = kind.decode("ascii", "replace"), low | number >> 48 << 32, number & _NUMBER
-            if kind in _TENSORS:
-                if length != self._tensor_bytes:
-                    raise ConnectionError(f"a {kind} frame of {length} bytes came; {self._tensor_bytes} were agreed.")
-                if not self._shared:
-                    self._fill(memoryview(self._in)[:length])
-                return Frame(kind, number, value, sequence, b"")
-            if length > limit:
-                raise ConnectionError(f"a {kind!r} frame of {length} bytes came; at most {limit} are read.")
-            if kind == "HELO" and number != PROTOCOL:
-                length = 0  # another protocol's payload may be shorter: don't wait
-            payload = bytearray(length)
-            self._fill(memoryview(payload))
-            if kind != "BEAT":
-                return Frame(kind, number, value, sequence, payload)
+        while (frame := self._frame(limit)).kind == "BEAT":
+            pass
+        return frame
+
+    def _frame(self, limit, count=0):
+        """Return the next frame, of whose header `count` bytes are here."""
+        self._fill(memoryview(self._header)[count:])
+        kind, low, number, value, sequence = _HEADER.unpack(self._header)
+        kind, length, number = kind.decode("ascii", "replace"), low | number >> 48 << 32, number & _NUMBER
+        if kind in _TENSORS:
+            if length != self._tensor_bytes:
+                raise ConnectionError(f"a {kind} frame of {length} bytes came; {self._tensor_bytes} were agreed.")
+            if not self._shared:
+                self._fill(memoryview(self._in)[:length])
+            return Frame(kind, number, value, sequence, b"")
+        if length > limit:
+            raise ConnectionError(f"a {kind!r} frame of {length} bytes came; at most {limit} are read.")
+        if kind == "HELO" and number != PROTOCOL:
+            length = 0  # another protocol's payload may be shorter: don't wait
+        payload = bytearray(length)
+        self._fill(memoryview(payload))
+        return Frame(kind, number, value, sequence, payload)
+
+    @property
+    def is_short(self) -> bool:
+        """Whether the agreed tensors are sent and looked through in no time: in one record of TLS, or a shared MiB."""
+        return len(self._out) <= _RECORD and self._tensor_bytes <= _PIECE
+
+    @property
+    def watched(self) -> "set[socket.socket | Pipes]":
+        """What a selector waits for: frames come over one of them, and each may end the connection."""
+        return {self.wire, self.connection}
+
+    def arrived(self, limit: int = TEXT_LIMIT) -> Frame | None:
+        """Return the frame that has come, which may be a heartbeat; None where none has. The socket must not block."""
+        with self._in_use:
+            try:
+                count = self.wire.recv_into(self._header)
+            except _NOT_YET:
+                return None
+            if count == 0:
+                raise ConnectionError(CLOSED)
+            return self._frame(limit, count)
 
     def hang_up(self) -> None:
         """End the connection from another thread: the thread that waits on it wakes, and closes it.
@@ -182,6 +182,8 @@ class Channel:
         Only the thread that uses the connection closes it. A number that is freed in the middle of another thread's
         wait may be given to a new connection, and the wait would be for that one.
         """
+        if isinstance(self.wire, Pipes):
+            self.wire.hang_up()
         with suppress(OSError):  # the peer was quicker
             socket.socket.shutdown(self.connection, socket.SHUT_RDWR)  # of TCP, under a TLS that may be in use
 
@@ -189,28 +191,38 @@ class Channel:
         """Close the connection. Idempotent."""
         self.hang_up()
         self.connection.close()
+        self.wire.close()
 
     def _send(self, data):
         self._last_sent = time.monotonic()
         if len(data) <= _PIECE:
-            return self.connection.sendall(data)
+            return self.wire.sendall(data)
         with memoryview(data) as view:
             for at in range(0, len(view), _PIECE):
-                self.connection.sendall(view[at : at + _PIECE])
+                self.wire.sendall(view[at : at + _PIECE])
 
     def _fill(self, view):
         while len(view):
             began = time.monotonic()
             try:
-                count = self.connection.recv_into(view)
+                count = self.wire.recv_into(view)
             except TimeoutError:
                 # a laptop that slept, a process that was stopped: the silence was its own, and says nothing
-                if time.monotonic() - began > (self.connection.gettimeout() or 0.0) + WIRE_STOOD_STILL:
+                if time.monotonic() - began > (self.wire.gettimeout() or 0.0) + WIRE_STOOD_STILL:
                     continue
                 raise
+            except _NOT_YET:  # a socket that does not block, and a frame that has begun to come
+                self._await_more()
+                continue
             if count == 0:
-                raise ConnectionError("the other side closed the connection.")
+                raise ConnectionError(CLOSED)
             view = view[count:]
+
+    def _await_more(self):
+        with selectors.DefaultSelector() as selector:
+            selector.register(self.wire, selectors.EVENT_READ)
+            if not selector.select(WIRE_SILENCE):
+                raise TimeoutError("the rest of a frame has not come")
 
 
 def connect(
@@ -241,14 +253,3 @@ def connect(
 
 def _header(kind, length, number, value, sequence):
     return _HEADER.pack(kind.encode(), length & _LOW, number | length >> 32 << 48, value, sequence)
-
-
-def _padded(count, dtype):
-    return -(-count * dtype.itemsize // 8) * 8  # every tensor lies on a multiple of 8 bytes
-
-
-def _dtype(name):
-    found = getattr(torch, name.removeprefix("torch."), None)
-    if not isinstance(found, torch.dtype):
-        raise ValueError(f"a frame's layout names dtype {name!r}, which this PyTorch does not have.")
-    return found

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from course.deadlines import WIRE_HEARTBEAT_EVERY
+from course.training.transport.layout import Layout
 from course.training.transport.shared_memory import offer
-from course.training.transport.wire import HANDSHAKE_LIMIT, Layout, connect
-
-_UNREAD = 600.0  # seconds of heartbeats that fit into a connection's buffers unread, with room to spare
+from course.training.transport.wire import HANDSHAKE_LIMIT, UNREAD, connect
 
 
 class Answer(NamedTuple):
@@ -23,8 +22,9 @@ class Answer(NamedTuple):
 class ShardConnections:
     """One worker's connections to every shard of a training. `parameters` and `gradients` are views of their buffers.
 
-    `endpoints`: (host, port) of each shard, shard 0 first; `layouts`: the tensors of each. A thread sends heartbeats
-    twice a second, unless the worker has just pushed.
+    `endpoints`: (host, port) of each shard, shard 0 first; `layouts`: the tensors of each. `share`: whether tensors may
+    lie in memory that both ends share, on one host. A thread sends heartbeats twice a second, unless the worker has
+    just pushed.
     """
 
     def __init__(
@@ -33,6 +33,7 @@ class ShardConnections:
         layouts: Sequence[Layout],
         handshake: dict[str, Any],
         context: ssl.SSLContext | None = None,
+        share: bool = True,
     ):
         self._channels, self._over = [], threading.Event()
         self._waits_since: float | None = None
@@ -41,7 +42,7 @@ class ShardConnections:
                 channel = connect((host, port), {**handshake, "layout": layout.as_json()}, context)
                 self._channels.append(channel)
             for pair in reversed(list(zip(self._channels, layouts, strict=True))):
-                _join(*pair)  # shard 0 last: by then the others have a reply slot for its order
+                _join(*pair, share)  # shard 0 last: by then the others have a reply slot for its order
         except BaseException:
             self.close()
             raise
@@ -89,7 +90,7 @@ class ShardConnections:
         reads nothing, in its own long wait for others, gets no more after a while: its buffer isn't endless.
         """
         while not self._over.wait(WIRE_HEARTBEAT_EVERY / 2):
-            if self._waits_since is not None and time.monotonic() - self._waits_since > _UNREAD:
+            if self._waits_since is not None and time.monotonic() - self._waits_since > UNREAD:
                 continue
             try:
                 for channel in self._channels:
@@ -98,9 +99,9 @@ class ShardConnections:
                 return  # the loop finds out by itself when it pushes
 
 
-def _join(channel, layout):
+def _join(channel, layout, share):
     """Join the training of the shard behind `channel`, and agree with it on where a step's tensors lie."""
-    offered = offer(layout.nbytes, channel.connection)
+    offered = offer(layout.nbytes, channel.connection) if share else None
     try:
         channel.send("JOIN", payload=offered.fields if offered else b"")
         answer = channel.receive(HANDSHAKE_LIMIT)
@@ -109,4 +110,7 @@ def _join(channel, layout):
     finally:
         if offered:
             offered.close()
-    channel.agree(layout, offered.halves if offered and answer.number else None)
+    shared = offered.halves if offered and answer.number else None
+    channel.agree(layout, shared)
+    if shared:
+        channel.go_over_to(shared.pipes)

@@ -5,15 +5,20 @@ import ssl
 import time
 from contextlib import closing
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import torch
 
 from course.deadlines import WORKER_RECONNECTS, WORKER_RECONNECTS_EVERY, WORKER_RECONNECTS_REFUSED
 from course.training.problems.problem import Problem, batch_generator
 from course.training.records import ShardAddresses, exits_told, in_words
-from course.training.transport.wire import Layout, Refused
+from course.training.transport.layout import Layout
+from course.training.transport.wire import Refused
 from course.training.worker.device import DeviceLeaves
 from course.training.worker.shard_connections import ShardConnections
+
+if TYPE_CHECKING:
+    from course.cluster.tape.on_worker import Notes
 
 
 @dataclass(frozen=True)
@@ -34,8 +39,11 @@ def run_worker(
     seed: int = 0,
     context: ssl.SSLContext | None = None,
     device: str | None = None,
+    notes: "Notes | None" = None,
 ) -> WorkerReport:
     """Work for the training whose shards are at `addresses` until it says stop; on `device` (None: the CPU).
+
+    `notes`: of the tape that records this process, None where none does.
 
     A connection that breaks is made again, for some seconds, in the same session: what was decided meanwhile is known
     then, and no gradient counts twice. Shards that are gone end the loop too: whether that is an error, the driver
@@ -43,13 +51,13 @@ def run_worker(
     SystemExit, as a TrainingError.
     """
     with exits_told("the problem's code"):
-        return _WorkerLoop(problem, worker, addresses, seed, context, device).run()
+        return _WorkerLoop(problem, worker, addresses, seed, context, device, notes).run()
 
 
 class _WorkerLoop:
-    def __init__(self, problem, worker, addresses, seed, context, device):
+    def __init__(self, problem, worker, addresses, seed, context, device, notes):
         self.problem, self.worker, self.addresses, self.seed, self.context = problem, worker, addresses, seed, context
-        self.device = device
+        self.device, self.notes = device, notes
         self.session, self.attempt = secrets.token_hex(8), 0
         self.sent = self.acknowledged = 0
         self._unanswered = None  # the number of the push whose fate is not known here
@@ -85,7 +93,8 @@ class _WorkerLoop:
         self.attempt += 1
         fields = {"role": "worker", "worker": self.worker, "token": self.addresses.token}
         fields |= {"incarnation": self.addresses.incarnation, "session": self.session, "attempt": self.attempt}
-        return ShardConnections(self.addresses.endpoints, self._layouts, fields, self.context)
+        to = self.addresses
+        return ShardConnections(to.endpoints, self._layouts, fields, self.context, share=not to.routed)
 
     def _work(self, connections):
         # the views of the receiving buffers: each answer overwrites them in place, between two gradients
@@ -94,6 +103,7 @@ class _WorkerLoop:
         generator = torch.Generator()
         while True:
             answer = connections.receive()
+            received = self.notes.clock() if self.notes else 0.0
             self._learn(answer)
             if answer.version is None:
                 connections.bye(self.sent, self.acknowledged)
@@ -108,6 +118,8 @@ class _WorkerLoop:
             self.sent += 1
             self._unanswered = self.sent
             connections.push(loss, self.sent, self.acknowledged)
+            if self.notes:
+                self.notes.gradient(received, answer.version)
 
     def _learn(self, answer):
         """Note that the connections are whole, and what became of the last push: decided, or lost with them."""

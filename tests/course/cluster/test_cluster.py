@@ -16,6 +16,7 @@ from distributed import get_worker
 from distributed.client import FutureState
 
 from course.cluster import ClusterSpec, local_cluster
+from course.deadlines import LOOP_KEEPS_UP_EVERY
 
 TASKS = ["/job:ps/task:0", "/job:worker/task:0", "/job:worker/task:1"]
 
@@ -37,6 +38,17 @@ def test_tasks_are_workers_by_name_each_in_its_own_process(cluster):
     assert len(set(cluster.client.run(os.getpid).values()) | {os.getpid()}) == 4
     if hasattr(os, "getsid"):  # a session each: a signal to one's group, or to the notebook's, reaches no other
         assert len(set(cluster.client.run(os.getsid, 0).values()) | {os.getsid(0)}) == 4
+
+
+def test_an_idle_cluster_leaves_the_processor_alone(cluster):
+    def looks_every(dask_worker):
+        return dask_worker.periodic_callbacks["tick"].callback_time / 1000
+
+    def in_the_scheduler(dask_scheduler):
+        return dask_scheduler.periodic_callbacks["tick"].callback_time / 1000
+
+    every = [*cluster.client.run(looks_every).values(), cluster.client.run_on_scheduler(in_the_scheduler)]
+    assert every == [LOOP_KEEPS_UP_EVERY] * 4
 
 
 def divide(number):

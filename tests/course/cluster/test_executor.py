@@ -153,10 +153,10 @@ def test_an_iterable_that_fails_fails_map(cluster):
 def test_large_arguments_go_in_several_messages(cluster, monkeypatch):
     sent, send = [], cluster.client.map
     monkeypatch.setattr(
-        cluster.client, "map", lambda call, chunks, **how: sent.append(chunks) or send(call, chunks, **how)
+        cluster.client, "map", lambda call, *columns, **how: sent.append(columns[0]) or send(call, *columns, **how)
     )
     assert list(cluster.executor.map(len, [bytes(50_000_000)] * 3, timeout=60)) == [50_000_000] * 3
-    assert [len(chunks) for chunks in sent] == [2, 1]
+    assert [len(column) for column in sent] == [2, 1]
 
 
 def where(_):

@@ -5,9 +5,11 @@ import re
 import pytest
 
 from course.draw import ROLES, css, worker_colour
+from course.draw.colours import METHODS
 
 SHADES = 6
 COLOURS = {name: role.colour for name, role in ROLES.items()} | {f"worker {k}": worker_colour(k) for k in range(SHADES)}
+COLOURS |= {f"method {place}": method[0] for place, method in enumerate(METHODS) if method[0]}
 
 
 def luminance(colour):

@@ -27,8 +27,21 @@ def test_what_a_figure_holds_is_what_the_page_shows():
     assert re.search(r'width="518.4pt" height="259.2pt" viewBox="0 0 518.4 259.2"', html), "7.2 by 3.6 inches"
     found = re.findall(r'<path d="M ([\d.]+) ([\d.]+) \nL ([\d.]+) [\d.]+ \nL [\d.]+ ([\d.]+) [^"]*"[^>]*#123456', html)
     (left1, foot1, right1, top1), (left2, foot2, right2, top2) = [tuple(map(float, bar)) for bar in found]
-    assert foot1 == foot2 and (foot2 - top2) / (foot1 - top1) == pytest.approx(2)
-    assert right1 - left1 == pytest.approx(right2 - left2) and left2 > right1
+    hundredths = 0.021  # of a point: places have two digits
+    assert foot1 == foot2 and foot2 - top2 == pytest.approx(2 * (foot1 - top1), abs=2 * hundredths)
+    assert right1 - left1 == pytest.approx(right2 - left2, abs=hundredths) and left2 > right1
+
+
+def test_marks_in_a_row_say_their_look_once_and_words_keep_their_digits():
+    with draw.figure() as (figure, axes):
+        axes.plot(range(50), "o", color="#123456", alpha=0.5)
+        axes.plot(range(50), "s", color="#654321")
+        axes.set_title("pi is 3.14159")
+    html = draw.picture(figure, "Marks").html
+    assert "pi is 3.14159" in html
+    assert len(re.findall(r"<use ", html)) >= 100 and html.count("fill: #123456") == html.count("fill: #654321") == 1
+    looks = re.findall(r'<g style="([^"]*)"><use', html)
+    assert [("#123456" in look, "fill-opacity: 0.5" in look) for look in looks][-2:] == [(True, True), (False, False)]
 
 
 # --- seconds of products ---------------------------------------------------------------------------------------------

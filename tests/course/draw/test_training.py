@@ -7,8 +7,9 @@ from click.testing import CliRunner
 
 from course.__main__ import main
 from course.commands.train import report
-from course.draw import timeline, training
+from course.draw import distance, timeline, training
 from course.draw.timeline import spans, waiting_share
+from course.draw.training import _apart as apart
 from course.training.problems.named import named_problem
 from course.training.records import RECORD
 
@@ -64,3 +65,22 @@ def test_the_second_problem_is_the_classic_one():
     second = named_problem("linear-101")
     assert repr(second.make()) == "LinearRegression(y = 2·x + 0.2 + noise, 101 points)"
     assert (second.optimizer, second.learning_rate) == ("adagrad", 0.8)
+
+
+def test_a_distance_has_each_curve_by_its_name_and_the_one_alone():
+    curves = {
+        "one server": {0.0: 100.0, 0.1: 13.0},
+        "two shards": {0.0: 95.0, 0.1: 13.0},
+        "ring": {0.0: 120.0, 0.1: 7.0},
+    }
+    shown = distance(curves, "Far", alone=50.0, label="recorded: here")
+    for words in (*curves, "one worker, beside the server", "recorded: here"):
+        assert words in shown.html
+    assert "ring: 120 near, 7 far" in shown.alt
+    with pytest.raises(ValueError, match="4 curves"):
+        distance(dict.fromkeys("abcd", {0.0: 1.0}), "too many", alone=1.0)
+
+
+def test_names_of_curves_that_end_together_stand_apart():
+    found = apart({"a": {0.0: 100.0, 0.1: 13.0}, "b": {0.0: 95.0, 0.1: 13.0}, "c": {0.0: 90.0, 0.1: 60.0}})
+    assert found == {"a": 13.0, "b": 20.5, "c": 60.0}

@@ -87,6 +87,16 @@ def test_auto_asks_for_frames_what_pays_for_one_generation(shape, engine, taken,
     assert taken == [engine] * 2
 
 
+def test_frames_that_go_on_and_on_are_worth_the_start_of_a_fast_engine(taken, monkeypatch):
+    monkeypatch.setattr("course.life.packed.loaded", lambda: False)
+    board = life.empty(257, 255)  # 160 µs a generation by roll: 0.5 s are over after some 3,000
+    assert len(list(life.frames(board, 5000))) == 5001
+    assert taken == ["roll"] * 5000  # at 2,048 as many again would take 0.3 s, at 4,096 only 904 are left
+    taken.clear()
+    assert len(list(life.frames(board, 8000))) == 8001
+    assert taken == ["roll"] * 4095 + ["packed"] * 3905
+
+
 @pytest.mark.parametrize(
     "following",
     [life.step, life.reference_step, lambda b, **o: life.run(b, 1, **o), lambda b, **o: [*life.frames(b, 1, **o)][1]],

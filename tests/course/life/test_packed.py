@@ -44,6 +44,20 @@ def test_any_board_in_any_tiles_by_any_number_of_threads_equals_the_reference(
     assert np.array_equal(packed.unpack(words, height, threads), wanted)
 
 
+@pytest.mark.parametrize("height", [320, 318, 257])
+@pytest.mark.parametrize("wrap", [True, False])
+def test_ghosts_of_every_depth_are_what_lies_there(height, wrap):
+    cells, rule = board_of(height, 7, height).numpy(), Rule.parse("B3/S23")
+    wanted = [life.run(torch.from_numpy(cells), generations, "roll", rule, wrap) for generations in range(12)]
+    for k in range(1, 6):
+        for tile_rows in range(1, 5):
+            for tile_columns in (3, 7):
+                with pytest.MonkeyPatch.context() as patch:
+                    patch.setattr(packed, "tiling", lambda *_, tile=(k, tile_rows, tile_columns): tile)
+                    words = packed.run_words(packed.pack(cells, wrap), height, 2 * k + 1, rule, wrap)
+                assert np.array_equal(packed.unpack(words, height), wanted[2 * k + 1]), (k, tile_rows, tile_columns)
+
+
 @settings(max_examples=40, deadline=None)
 @given(st.integers(1, 140), st.integers(1, 140), st.sampled_from(RULES), st.booleans(), st.integers(1, 9))
 @example(height=1, width=300, rule="B3/S23", wrap=True, generations=9)
@@ -67,6 +81,21 @@ def test_a_tiling_fits_its_ghosts_and_what_is_stated_of_the_cache(rows, columns,
         assert 16 * (tile_rows + ghosts[0]) * (tile_columns + ghosts[1]) <= 1.5 * packed.CACHE
 
 
+@settings(max_examples=200, deadline=None)
+@given(st.integers(3, 20_000))
+def test_a_pass_is_as_long_as_ghosts_and_copies_together_take_least(length):
+    def seconds(k):
+        return (length + 2 * k) * (1 + packed.COPIED / k)
+
+    assert seconds(packed._pass(length)) <= 1.05 * min(seconds(k) for k in range(1, 33))
+
+
+def test_a_board_whose_halves_would_be_mostly_ghosts_is_advanced_by_one_thread(monkeypatch):
+    monkeypatch.setattr(compiled, "threads", lambda: 2)
+    shapes = [(5000, 129), (5000, 191), (5000, 100), (5000, 192), (64 * 192, 100), (64 * 1000, 129)]
+    assert [packed.workers(shape, 10_000) for shape in shapes] == [1, 1, 1, 2, 2, 2]
+
+
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("generations", [1, 77])
 def test_a_board_worth_several_threads_equals_the_torch_form(rule, generations):
@@ -78,12 +107,63 @@ def test_a_board_worth_several_threads_equals_the_torch_form(rule, generations):
 
 
 @pytest.mark.parametrize(
-    ("name", "size", "generations", "living"),
-    [("r_pentomino", 600, 1103, 116), ("acorn", 2800, 5206, 633), ("r_pentomino", 601, 1104, 116)],
+    ("cells", "size", "generations", "living"),
+    [
+        # M. Gardner, Scientific American 223 (4), 1970; conwaylife.com/wiki, under each name
+        ("r_pentomino", 600, 1103, 116),
+        ("r_pentomino", 601, 1104, 116),
+        ("acorn", 2800, 5206, 633),
+        ("diehard", 120, 129, 2),
+        ("diehard", 121, 130, 0),
+        ("O.OO OOO. .O..", 200, 148, 28),  # B-heptomino
+        ("OOO O.O O.O", 197, 173, 55),  # pi-heptomino
+        ("O.. O.O OOO ..O", 193, 128, 24),  # Herschel
+        ("..OO OOO. .O..", 129, 103, 15),  # century
+    ],
 )
-def test_methuselahs_end_with_as_many_cells_as_others_have_counted(name, size, generations, living):
-    board = life.put(life.empty(size, size), life.pattern(name), size // 2, size // 2)
+def test_methuselahs_end_with_as_many_cells_as_others_have_counted(cells, size, generations, living):
+    pattern = life.pattern(cells) if cells.islower() else life.from_text("\n".join(cells.split()))
+    board = life.put(life.empty(size, size), pattern, size // 2, size // 2)
     assert int(life.run(board, generations, "packed", wrap=False).sum()) == living
+    assert int(life.run(board.T, generations, "packed", wrap=False).sum()) == living
+
+
+SIZES = [(70, 90), (64, 64), (50, 50), (3, 200), (129, 127), (193, 40)]
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_rules_of_which_a_theorem_is_known_keep_it(size):
+    """On a torus: rules that are alike for the living and the dead, and one that is a sum modulo 2."""
+    board = board_of(*size)
+    day_and_night = life.run(board, 21, "packed", "B3678/S34678")
+    assert torch.equal(life.run(1 - board, 21, "packed", "B3678/S34678"), 1 - day_and_night)
+    # what Life does to the living, this one does to the dead: dead space is born at once
+    assert torch.equal(life.run(1 - board, 21, "packed", "B0123478/S01234678"), 1 - life.run(board, 21, "packed"))
+    # after 2ⁿ generations each cell is the sum of the eight that lie 2ⁿ away
+    moves = [(down, right) for down in (-16, 0, 16) for right in (-16, 0, 16) if (down, right) != (0, 0)]
+    eight = sum(board.roll(move, (0, 1)) for move in moves) % 2
+    assert torch.equal(life.run(board, 16, "packed", "B1357/S1357"), eight)
+
+
+@pytest.mark.parametrize(("generations", "copies"), [(12, 2), (24, 2), (36, 4), (48, 2), (84, 8)])
+def test_highlifes_replicator_copies_itself_as_pascals_triangle_modulo_two(generations, copies):
+    # N. Thompson's HighLife, 1994; conwaylife.com/wiki/Replicator: 12 cells, every 12 generations along a diagonal
+    replicator = life.pattern("replicator")
+    for height in (200, 190):
+        board = life.put(life.empty(height, 200), replicator, 90, 90)
+        assert int(life.run(board, generations, "packed", "B36/S23").sum()) == copies * int(replicator.sum())
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("wrap", [True, False])
+def test_rules_whose_dead_cells_are_born_of_nothing_or_die_at_once_equal_the_reference(size, wrap):
+    board = board_of(*size)
+    for rule in ("B2/S", "B0134/S2", "B3678/S34678"):
+        for generations in (1, 2, 6):
+            wanted = life.run(board, generations, "roll", rule, wrap)
+            assert torch.equal(life.run(board, generations, "packed", rule, wrap), wanted), (rule, generations)
+    seeds = life.run(board, 1, "packed", "B2/S", wrap)
+    assert not (seeds & board).any()
 
 
 def test_the_glider_gun_sends_a_glider_every_thirty_generations():
@@ -104,9 +184,18 @@ def test_the_layout_is_the_one_that_is_stated_and_dead_edges_leave_surplus_lanes
             assert np.array_equal(packed.unpack(words, height), board)
 
 
-def test_the_orientation_with_clearly_fewer_words_is_taken():
+def test_the_constants_that_stand_in_two_files_of_kernels_are_the_same():
+    from course.life import kernels, row_kernels  # not above: they need numba
+
+    for name in ("BORDER", "ONE", "LAST"):
+        assert getattr(kernels, name) == getattr(row_kernels, name), name
+
+
+def test_the_orientation_that_clearly_takes_less_time_is_taken():
     assert not packed.turned(64, 64) and not packed.turned(8192, 8193) and not packed.turned(8193, 8192)
-    assert packed.turned(2, 100_000) and not packed.turned(100_000, 2) and packed.turned(65, 64)
+    assert packed.turned(30, 100_000) and not packed.turned(100_000, 30) and packed.turned(65, 64)
+    assert packed.turned(97, 401) and not packed.turned(401, 97)  # two rows take as long as four
+    assert not packed.turned(1, 100_000)  # a row of one word takes as long as one of sixteen
 
 
 def test_a_cell_above_one_is_named_wherever_it_is():
@@ -162,15 +251,16 @@ if "FORKS" in os.environ:
     child = os.fork()
     if not child:
         signal.alarm(60)  # a child that hangs is killed, and seen
-        os._exit(not (wanted.numpy() == life.run(board, 300, "packed").numpy()).all())  # torch.equal would hang
+        os._exit(not all(torch.equal(wanted, life.run(board, 300, engine)) for engine in ("packed", "roll")))
     assert os.waitpid(child, 0)[1] == 0
 print("equal" if all(torch.equal(wanted, one) for one in again) else "different")
 """
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
-def test_a_child_forked_after_a_run_in_threads_computes_too():
-    in_a_process("", FORKS="1")
+@pytest.mark.parametrize("numba", [{}, {"NUMBA_DISABLE_JIT": "1"}], ids=["with numba", "without"])
+def test_a_child_forked_after_a_run_in_threads_computes_too(numba):
+    in_a_process("torch.set_num_threads(2)", FORKS="1", **numba)
 
 
 def test_without_numba_the_torch_form_is_taken_and_that_is_said_once():

@@ -95,7 +95,7 @@ def test_large_data_near_a_hundred_million_keep_ten_digits_on_torch_s_threads(mo
     try:
         for threads in (1, 2, 3):
             torch.set_num_threads(threads)
-            assert chunks.usual_threads() == threads
+            assert compiled.usual_threads() == threads
             shares.clear()
             assert abs(mean(values) - exact) <= 1e-15 * exact
             assert sum(shares) == 129 and len(shares) == (1 if threads == 1 else 4 * threads)
@@ -158,4 +158,4 @@ def test_data_that_lie_otherwise_have_the_same_mean(change):
 def test_without_torch_the_environment_or_the_cores_say_how_many_threads(asked, least, most, monkeypatch):
     monkeypatch.delitem(sys.modules, "torch")
     monkeypatch.setenv("OMP_NUM_THREADS", asked)
-    assert least <= chunks.usual_threads() <= most
+    assert least <= compiled.usual_threads() <= most

@@ -94,7 +94,7 @@ def test_the_darts_of_a_method_are_its_first_set_and_at_most_a_block():
     assert len(darts(BLOCK)[0]) == BLOCK and len(darts(1)[0]) == 1
 
 
-def test_an_executor_gets_sixteen_parts_and_never_more_than_there_are_blocks():
+def test_an_executor_gets_eight_parts_and_never_more_than_there_are_blocks():
     class Counting(ThreadPoolExecutor):
         submitted = 0
 
@@ -102,7 +102,7 @@ def test_an_executor_gets_sixteen_parts_and_never_more_than_there_are_blocks():
             self.submitted += 1
             return super().submit(*work)
 
-    for samples, parts, expected in ((20 * BLOCK, None, 16), (3 * BLOCK, None, 3), (3 * BLOCK + 1, 9, 4), (9, 2, 1)):
+    for samples, parts, expected in ((20 * BLOCK, None, 8), (3 * BLOCK, None, 3), (3 * BLOCK + 1, 9, 4), (9, 2, 1)):
         with Counting(2) as pool:
             estimate_pi(samples, executor=pool, parts=parts)
         assert pool.submitted == expected

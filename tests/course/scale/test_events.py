@@ -88,6 +88,43 @@ def test_a_core_that_changes_to_another_process_needs_longer_and_one_that_stays_
     assert run([waits(2), worker(1.0, 1.0), worker(1.0)], cores=2, switch=0.5) == 2.0
 
 
+def test_of_one_program_s_threads_one_works_at_a_time_and_the_others_wait_in_turn():
+    ends = {}
+
+    def thread(name, *seconds):
+        for each in seconds:
+            ends[name] = yield Work(each)
+        yield Send(0)
+
+    def waits(count):
+        for _ in range(count):
+            yield Receive()
+
+    for cores in (None, 2):
+        made = [waits(3), thread("a", 1.0, 1.0), thread("b", 2.0), thread("another program", 3.0)]
+        assert run(made, cores, programs=[0, 1, 1, 2]) == 4.0
+        assert ends == {"a": 2.0, "b": 4.0, "another program": 3.0}
+
+
+def test_a_core_of_a_program_s_own_needs_longer_for_another_thread_and_a_sleeping_one_wakes():
+    def thread(*seconds):
+        yield from works(*seconds)
+        yield Send(0)
+        yield Receive()
+        yield Work(1.0)
+        yield Send(0)
+
+    def waits():
+        yield Receive()
+        yield Receive()
+        yield Work(1.0)
+        yield Send(1)
+        yield Receive()
+
+    # one thread, then the switch and the other; process 0 wakes, works; the first thread's core has slept meanwhile
+    assert run([waits(), thread(1.0), thread(2.0)], None, 0.125, 0.5, [0, 1, 1]) == 3.5 + 0.125 + 1.0 + 0.125 + 1.0
+
+
 def test_who_waits_for_nobody_is_told():
     def waits():
         yield Receive()

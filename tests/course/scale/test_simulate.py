@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 import course.scale
 from course.scale import DESIGNS, Costs, recorded, simulate
-from course.scale.designs import coordinator, follower, worker
-from course.scale.events import run
+from course.scale.events import Send, run
 from course.scale.recorded import from_document
+from course.scale.servers import served
 
 COSTS = Costs(message=30e-6, byte=1e-9, wake=50e-6, switch=20e-6)
 SIZE = 300_000  # bytes: 300 µs a gradient
@@ -31,13 +31,13 @@ def test_one_rank_only_computes():
 
 @pytest.mark.parametrize("workers", [50, 400])
 def test_a_server_that_is_asked_by_too_many_makes_one_gradient_a_turn_of_its_own(workers):
-    turn = 2 * COSTS.message + SIZE * COSTS.byte
+    turn = 2 * COSTS.message + SIZE * COSTS.byte + COSTS.switch  # each worker has a thread there
     assert simulate("asynchronous", workers, COSTS, [1e-3], SIZE) == pytest.approx(turn, rel=0.01)
 
 
 def test_synchronous_updates_of_many_keep_the_server_as_busy_and_those_of_two_let_it_wait():
-    turn = 2 * COSTS.message + SIZE * COSTS.byte + COSTS.switch  # the threads of those who wait sleep
-    assert simulate("synchronous", 40, COSTS, [1e-3], SIZE) == pytest.approx(turn, rel=1e-6)
+    turn = 2 * COSTS.message + SIZE * COSTS.byte + 2 * COSTS.switch  # a thread sleeps between its push and its answer
+    assert simulate("synchronous", 400, COSTS, [1e-3], SIZE) == pytest.approx(turn, rel=0.01)
     assert simulate("synchronous", 2, COSTS, [1e-3], SIZE) > 1.5 * turn
 
 
@@ -60,22 +60,20 @@ def test_a_round_of_a_tree_grows_with_its_levels_and_not_with_its_ranks():
     cores=st.one_of(st.none(), st.integers(1, 3)),
 )
 def test_no_gradient_is_lost_or_applied_twice(workers, shards, aggregated, cores):
-    applied, pushed, aggregate = [], [], workers if aggregated else 1
+    aggregate, pushed = workers if aggregated else 1, []
 
     def counting(process):
         step = process.send(None)
         while True:
-            pushed.append(step) if getattr(step, "to", None) == 0 else None
+            pushed.append(step) if isinstance(step, Send) else None
             step = process.send((yield step))
 
     times = iter(lambda: 1e-3, None)
-    servers = range(shards)
-    processes = [coordinator(servers[1:], COSTS, SIZE / shards, aggregate, 4 * workers, applied)]
-    processes += [follower(0, COSTS, SIZE / shards) for _ in servers[1:]]
-    processes += [counting(worker(shards + rank, servers, COSTS, times)) for rank in range(workers)]
-    run(processes, cores, COSTS.wake, COSTS.switch)
+    processes, programs, applied = served(workers, shards, aggregate, COSTS, SIZE, times, 4 * workers)
+    processes[1 : 1 + workers] = map(counting, processes[1 : 1 + workers])
+    run(processes, cores, COSTS.wake, COSTS.switch, programs)
     assert len(applied) == 4 * workers and applied == sorted(applied)
-    assert len(applied) <= len(pushed) <= len(applied) + workers
+    assert len(applied) <= len(pushed) / shards < len(applied) + workers + 1
     if aggregated:
         assert all(len(set(applied[k : k + workers])) == 1 for k in range(0, len(applied), workers))
 
@@ -109,8 +107,8 @@ def misses(machine):
 def test_trainings_that_no_cost_was_fitted_to_are_predicted():
     far = misses(recorded())
     assert len(far) == 40
-    assert sum(each <= 0.15 for each in far) >= 33
-    assert max(far) < 0.2
+    assert sum(each <= 0.15 for each in far) >= 36
+    assert max(far) < 0.31
 
 
 def test_the_prediction_is_lost_when_a_cost_is_wrong():
@@ -118,4 +116,14 @@ def test_the_prediction_is_lost_when_a_cost_is_wrong():
     for family, cost in (("served", "message"), ("served", "byte"), ("reduced", "byte"), ("reduced", "wake")):
         costs = {**document["costs"], family: {**document["costs"][family], cost: 2 * document["costs"][family][cost]}}
         far = misses(from_document({**document, "costs": costs}))
-        assert sum(each <= 0.15 for each in far) < 33, (family, cost)
+        assert sum(each <= 0.15 for each in far) < 36, (family, cost)
+
+
+def test_where_workers_share_cores_a_gradient_takes_longer_and_with_a_core_for_each_it_does_not():
+    document = json.loads(Path(course.scale.__file__).with_name("recorded.json").read_text())
+    flat = from_document(document | {"crowded": {size: {"1": 1.0, "8": 1.0} for size in document["crowded"]}})
+    machine = recorded()
+    for workers, cores, more in ((1, 2, False), (2, None, False), (8, None, False), (6, 2, True), (8, 2, True)):
+        pair = [each.seconds("asynchronous", workers, 318_040, cores=cores) for each in (machine, flat)]
+        assert (pair[0] > 1.02 * pair[1]) == more, (workers, cores)
+    assert sum(each <= 0.15 for each in misses(flat)) < 36

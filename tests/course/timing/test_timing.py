@@ -1,6 +1,9 @@
 """course.timing: the stopwatch, products with their copies apart, the crossover; seconds decide no test."""
 
 import math
+import os
+import subprocess
+import sys
 import time
 from statistics import median
 
@@ -204,3 +207,16 @@ def test_more_work_never_takes_a_modelled_gpu_less_time(n, name):
     small, large = sheet.matmul(n * 100), sheet.matmul(n * 100 + 1)
     assert small.compute <= large.compute and small.to_device < large.to_device
     assert small.to_device == pytest.approx(2 * small.from_device)
+
+
+def test_a_machine_with_cuda_s_compiler_and_no_gpu_is_no_reason_for_a_word():
+    program = """
+import torch
+# such a build says what it finds in CUDA_HOME when its Timer is imported
+torch.cuda._is_compiled, torch.cuda.is_available, torch.version.cuda = lambda: True, lambda: False, "13"
+from course.timing import measure
+measure(len, [], seconds=0.001)
+"""
+    where = os.environ | {"CUDA_HOME": sys.prefix}
+    ran = subprocess.run([sys.executable, "-c", program], env=where, capture_output=True, text=True, timeout=60)
+    assert ran.returncode == 0 and "CUDA" not in ran.stderr, ran.stderr

@@ -204,7 +204,8 @@ def test_an_interrupt_ends_the_run_and_leaves_the_cluster_usable(cluster):
 
 
 def test_a_cluster_without_a_parameter_server_is_refused():
-    with local_cluster(worker=1) as workers_only, pytest.raises(ValueError, match="a ps task and a worker task"):
+    says = r"a ps task and a worker task .* Use local_cluster\(ps=1, .*deploy\('slurm', ps=1"
+    with local_cluster(worker=1) as workers_only, pytest.raises(ValueError, match=says):
         train(PROBLEM, workers_only, optimizer=SGD)
 
 

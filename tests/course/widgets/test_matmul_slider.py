@@ -25,14 +25,19 @@ def engine(monkeypatch):
     return asked
 
 
+def told(widget):
+    """Return what the page is told of the last result."""
+    return widget.answer(widget.result)
+
+
 def test_the_slider_measures_the_size_it_shows(engine):
     widget = MatmulSlider(size=512).wait()
     try:
         assert engine[-1] == 512 and widget.result.cpu.size == widget.result.gpu.size == 512
         widget.size = 3000
         widget.wait()
-        assert engine[-1] == 3000 and "n = 3000" in widget._picture.value
-        assert "measured: a test&#x27;s CPU" in widget._picture.value
+        assert engine[-1] == 3000 and "n = 3000" in told(widget)["small"]
+        assert "measured: a test's CPU" in told(widget)["sentence"]
     finally:
         widget.close()
 
@@ -40,12 +45,12 @@ def test_the_slider_measures_the_size_it_shows(engine):
 def test_every_figure_of_the_slider_says_what_it_is(engine):
     widget = MatmulSlider(size=1500).wait()
     try:
-        assert widget.result.gpu.kind == "modelled" and "data sheet, not measured" in widget._picture.value
+        assert widget.result.gpu.kind == "modelled" and "data sheet, not measured" in told(widget)["sentence"]
         static = widget.static()
         assert "recorded: AMD EPYC, 2 cores, 2026-11-21" in static.html and "recorded" in repr(static)
         assert "measured: a test" not in static.html
         widget.gpu = "t4"
-        assert "NVIDIA T4 data sheet" in widget.wait()._picture.value
+        assert "NVIDIA T4 data sheet" in told(widget.wait())["sentence"]
     finally:
         widget.close()
 
@@ -55,6 +60,7 @@ def test_the_static_twin_is_the_same_every_time_and_needs_no_measuring(engine):
     try:
         count = len(engine)
         assert widget.static().html == widget.static().html
+        assert all("recorded" in answer["small"] for _, answer in widget.stored())
         assert len(engine) == count and "n = 64: the CPU is" in repr(widget.static())
         widget.size = 4500
         assert "n = 4500: the GPU is" in repr(widget.static())
@@ -64,7 +70,7 @@ def test_the_static_twin_is_the_same_every_time_and_needs_no_measuring(engine):
 
 def test_a_stopped_measurement_leaves_the_last_picture(monkeypatch, engine):
     widget = MatmulSlider(size=64).wait()
-    picture = widget._picture.value
+    before = widget.result
     reached = threading.Event()
 
     def slow(sizes, devices, budget, watch):
@@ -79,7 +85,7 @@ def test_a_stopped_measurement_leaves_the_last_picture(monkeypatch, engine):
         assert reached.wait(60)
         widget.stop()
         widget.wait(60)
-        assert widget._picture.value == picture
+        assert widget.result is before
     finally:
         widget.close()
 

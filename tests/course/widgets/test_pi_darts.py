@@ -1,11 +1,13 @@
 """PiDarts: what it shows is what `estimate_pi` says, whatever moves it; the picture draws few darts and counts all."""
 
+import base64
 import threading
 
+import numpy
 import pytest
 import traitlets
 
-from course.pi import METHODS, estimate_pi
+from course.pi import METHODS, darts, estimate_pi
 from course.widgets import PiDarts
 
 
@@ -18,7 +20,7 @@ def widget():
 
 def test_its_estimate_is_the_engine_s(widget):
     assert widget.wait().result.estimate == estimate_pi(5000, 3)
-    assert len(widget.result.x) == 3000  # drawn; all 5,000 are counted
+    assert len(widget.result.x) == 1000  # drawn; all 5,000 are counted
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -30,16 +32,23 @@ def test_every_method_and_every_size_can_be_thrown(widget, method):
     assert "standard errors" in widget.static().html
 
 
-def test_the_controls_and_the_attributes_are_one_state(widget):
-    many, row = widget.children[:2]
-    seed, method = row.children
-    many.value = 1000.4
-    assert widget.samples == 1000
-    seed.value, method.value = 9, "sobol"
-    assert widget.wait().result.estimate == estimate_pi(1000, 9, method="sobol")
-    widget.samples = 200
-    assert round(many.value) == 200
-    assert [control.description for control in (many, seed, method)] == ["Darts", "Seed", "Method"]
+def test_the_page_has_three_seeds_and_every_method_up_to_a_million_darts(widget):
+    data = widget.wait().data()
+    runs = {(run["method"], run["seed"]): run for run in data["runs"]}
+    assert set(runs) == {(method, seed) for method in METHODS for seed in (3, 0, 1)}
+    for method in METHODS:
+        run = runs[method, 3]
+        for samples, value, error in run["running"]:
+            expected = estimate_pi(samples, 3, method=method)
+            assert value == pytest.approx(expected.value, rel=1e-8)
+            assert error == pytest.approx(expected.standard_error, rel=1e-3)
+        for count, text in run["darts"]:
+            places = numpy.frombuffer(base64.b64decode(text), numpy.uint8).reshape(-1, 2) / 255
+            assert numpy.abs(places - numpy.stack(darts(count, 3, method), 1)).max() < 0.5 / 254
+        few = darts(100, 3, method)[0]
+        is_prefix = numpy.array_equal(few, darts(600, 3, method)[0][:100])
+        assert is_prefix == (len(run["darts"]) == 1), "one list of darts serves every number of them, or there are more"
+    assert data["own"][0]["of"] == widget.state() and data["own"][0]["running"][-1][0] == 5000
 
 
 def test_a_newer_state_wins_over_one_still_being_computed(widget):
@@ -63,5 +72,5 @@ def test_a_state_it_cannot_throw_is_refused(widget, name, value):
 
 def test_the_stored_picture_needs_no_kernel_and_has_words(widget):
     html = widget.wait()._repr_mimebundle_()["text/html"]
-    assert "<svg" in html and "5,000 darts" in html and "aria-label" in html
+    assert "data:image/svg" in html and "5,000 darts" in html and 'alt="Darts at a quarter disc; 5,000' in html
     assert repr(widget) == "PiDarts(method='pseudo', samples=5000, seed=3)"

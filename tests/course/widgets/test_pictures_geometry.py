@@ -58,7 +58,7 @@ def test_the_products_bars_are_milliseconds():
 def test_stopwatches_bars_are_microseconds_and_the_lanes_are_in_the_unit_that_they_name(size, unit, second):
     with closing(StopwatchComparison(size=size)) as widget, figures() as seen:
         widget.static()
-        found = widget.compute()
+        found = widget.result
         chosen = found.of(widget.watch)
     (readings,), (lanes,) = (figure.axes for figure in seen)
     assert flat_bars(readings) == near([(row, 0, one.seconds * 1e6) for row, one in enumerate(found.readings)])
@@ -122,7 +122,7 @@ def test_a_placements_lanes_are_its_modelled_seconds_and_its_arrows_its_bytes():
 
 def test_the_dragged_rooflines_stops_are_the_widgets_track():
     with closing(RooflineExplorer(source="h200", size=512)) as widget:
-        look = widget.compute()
+        look = widget.wait().result
         (image,) = svgs(widget.draw(look))
     stops = [circle for circle in image.iter("circle") if circle.get("class") == "stop"]
     assert [int(stop.get("data-size")) for stop in stops] == [stop.size for stop in look.track.stops]

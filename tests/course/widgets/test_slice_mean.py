@@ -37,11 +37,13 @@ def test_an_empty_slice_has_no_mean_and_does_not_change_the_answer(widget, cut):
     assert "empty slice has no mean" in widget.static().html
 
 
-def test_the_slider_and_the_attribute_are_one_state(widget):
-    (slider,) = widget.controls()[:1]
-    slider.value = 1
-    assert widget.cut == 1
-    assert slider.description == "Cut before number" and slider.max == 4
+def test_every_cut_lies_in_the_page(widget):
+    stored = widget.stored()
+    assert [settings for settings, _ in stored] == [{"cut": cut} for cut in range(5)]
+    assert stored[3][1] == widget.answer(widget.result)
+    assert stored[3][1]["figure"] == "6 is not 4" and stored[3][1]["means"] == [2.0, 10.0]
+    assert stored[0][1]["means"] == [None, 4.0] and stored[0][1]["averaged"] is None
+    assert stored[2][1]["figure"] == "4" and "happens to be right" in stored[2][1]["small"]
 
 
 def test_the_cut_may_be_moved_from_another_thread(widget):
@@ -66,7 +68,7 @@ def test_shorter_data_pull_the_cut_along(widget):
 
 def test_the_stored_picture_needs_no_kernel_and_says_the_finding_in_words(widget):
     bundle = widget._repr_mimebundle_()
-    assert "<svg" in bundle["text/html"] and "off by +2" in bundle["text/html"]
+    assert "data:image/svg" in bundle["text/html"] and "off by +2" in bundle["text/html"]
     assert bundle["text/plain"] == "SliceMean(cut=3, values=[1.0, 2.0, 3.0, 10.0])"
 
 

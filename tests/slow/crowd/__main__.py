@@ -5,6 +5,7 @@ import time
 import click
 import psutil
 
+from benchmarks.scaling.memory import proportional, tree
 from course.cluster import local_cluster
 from course.replicas import run_ranks
 from course.training import mnist, train
@@ -32,7 +33,7 @@ def main(workers, gradients):
         click.echo(
             f"all-reduce: {time.perf_counter() - began:.1f} s for ten, sums right: {set(sums) == {float(workers)}}"
         )
-        click.echo(f"memory: {_megabytes():,.0f} MB, shared pages counted once")
+        click.echo(f"memory: {proportional(tree()) / 1e6:,.0f} MB, shared pages counted once")
     for worker, why in lost.items():
         click.echo(f"lost: worker {worker}: {why}")
     raise SystemExit(bool(lost) or set(sums) != {float(workers)})
@@ -45,12 +46,6 @@ def _added_up(rank, size):
         values = torch.ones(79_510)
         torch.distributed.all_reduce(values)
     return values.max().item()
-
-
-def _megabytes():
-    """Return the proportional set size of this process and all below it, in MB."""
-    here = psutil.Process()
-    return sum(one.memory_full_info().pss for one in [here, *here.children(recursive=True)]) / 1e6
 
 
 if __name__ == "__main__":

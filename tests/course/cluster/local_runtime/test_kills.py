@@ -6,6 +6,7 @@ import time
 
 import psutil
 import pytest
+from distributed import get_worker
 
 from course.cluster import local_cluster
 from course.cluster.local_runtime import process as launch
@@ -71,6 +72,18 @@ def test_a_replaced_task_keeps_its_name_and_its_port(cluster):
     cluster.kill(VICTIM)
     assert pid_of(cluster, VICTIM) != pid
     assert cluster.spec == before
+
+
+def test_work_that_is_pinned_to_a_task_while_it_is_away_runs_there_when_it_is_back(cluster):
+    away = False
+    while not away:  # a successor may have come before it is looked for
+        pid = pids(cluster)[VICTIM]
+        cluster.kill(VICTIM)
+        wait_until(lambda pid=pid: pids(cluster).get(VICTIM) != pid)
+        away = VICTIM not in pids(cluster)
+        with cluster.at(VICTIM):
+            found = [cluster.executor.submit(lambda: get_worker().name) for _ in range(6)]
+    assert {one.result(timeout=60) for one in found} == {VICTIM}
 
 
 def test_a_restart_frees_a_busy_task(cluster):

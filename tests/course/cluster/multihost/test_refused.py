@@ -249,6 +249,23 @@ def test_an_unreachable_host_is_waited_for_only_where_it_was_reached_before(cert
         asyncio.run(reach_within(0.3, "10.0.0.1:1", connection, first=False))
 
 
+def test_who_ends_a_connection_at_once_is_a_tunnel_and_is_waited_for(certificate):
+    connection = security(certificate).get_connection_args("worker")
+
+    async def reached():
+        async def end(reader, writer):
+            await reader.read(1)
+            writer.close()
+
+        server = await asyncio.start_server(end, "127.0.0.1", 0)
+        async with server:
+            port = server.sockets[0].getsockname()[1]
+            await reach_within(0.3, f"127.0.0.1:{port}", connection)
+
+    with pytest.raises(OSError, match="as a tunnel does while nobody listens behind it"):
+        asyncio.run(reached())
+
+
 def test_a_task_that_waits_long_for_its_scheduler_says_once_which_role_to_start(free_ports, certificate, monkeypatch):
     from course.cluster.multihost import reachability as module
 

@@ -47,9 +47,9 @@ def at_work(monkeypatch):
     clock = SimpleNamespace(now=0.0)
     monkeypatch.setattr(pool_file, "time", SimpleNamespace(monotonic=lambda: clock.now, sleep=lambda _: None))
     cluster = Cluster()
-    pool = WorkerPool(
-        cluster, SimpleNamespace(workers=WORKERS, problem=None, device=None, settings=SimpleNamespace(seed=0))
-    )
+    plan = SimpleNamespace(workers=WORKERS, problem=None, device=None, settings=SimpleNamespace(seed=0))
+    plan.routed = lambda addresses, worker: addresses
+    pool = WorkerPool(cluster, plan)
     with pool.workers_running(SimpleNamespace(addresses=None)):
         yield cluster, pool, clock
         for loop in cluster.sent:

@@ -1,6 +1,5 @@
 """`python -m course train`: what bad flags get, and a training whose roles are processes of their own."""
 
-import contextlib
 import signal
 import time
 
@@ -8,9 +7,8 @@ import pytest
 from click.testing import CliRunner
 
 from course.__main__ import main
-from course.cluster.certificates import write_certificate
 from course.training.checkpoint.checkpoints import Checkpoints
-from tests.helpers.shells import Member, eventually
+from tests.helpers.shells import Roles, eventually
 
 HOSTS = ["--ps-hosts", "127.0.0.1:2301", "--worker-hosts", "127.0.0.1:2302,127.0.0.1:2303"]
 
@@ -34,6 +32,9 @@ def train(*flags):
         ([*HOSTS, "--job-name", "worker", "--mode", "sync", "--aggregate", "3"], "aggregate=3"),
         (["--ps-hosts", "10.1.2.3:1", *HOSTS[2:], "--job-name", "ps", "--insecure"], "is not on loopback"),
         (["--learning-rate", "nan"], "--learning-rate nan"),
+        ([*HOSTS, "--job-name", "worker", "--route", "a:1=b"], "--route a:1=b: say where the others are"),
+        ([*HOSTS, "--job-name", "ps", "--ports", "9:8"], "9:8: give a range of ports from 1 to 65535"),
+        (["--route", "a:1=b:2"], "--route and --ports are for one role of many"),
     ],
 )
 def test_what_is_wrong_with_the_flags_is_said_at_once(flags, words, tmp_path, monkeypatch):
@@ -41,39 +42,6 @@ def test_what_is_wrong_with_the_flags_is_said_at_once(flags, words, tmp_path, mo
     result = train(*flags)
     assert result.exit_code != 0 and words in result.output, result.output
     assert len(result.output.splitlines()) < 6 and "Traceback" not in result.output
-
-
-#: Fifty updates a second by each worker: a training is hit in its middle, and leaves the machine to the other tests.
-SLOWLY = """
-from course.training import linear_regression, paced
-
-
-def make():
-    return paced(linear_regression(), seconds=0.02)
-"""
-
-
-class Shells:
-    """Starts roles that share some flags, each as in a shell of its own; they train `SLOWLY`."""
-
-    def __init__(self, ports, folder, *flags):
-        write_certificate(folder / "cluster.pem")
-        (folder / "slowly.py").write_text(SLOWLY)
-        ps, *workers = [f"127.0.0.1:{port}" for port in ports]
-        cluster = ["--ps-hosts", ps, "--worker-hosts", ",".join(workers)]
-        self.flags = [*cluster, "--problem", "slowly:make", *flags]
-        self.folder, self.held = folder, contextlib.ExitStack()
-
-    def start(self, job, index):
-        role = Member(*self.flags, "--job-name", job, "--task-index", index, folder=self.folder, room="train")
-        self.held.callback(role.close)
-        return role
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.held.close()
 
 
 @pytest.fixture
@@ -85,9 +53,9 @@ def ports(free_ports):
 @pytest.mark.faults
 def test_roles_started_in_any_order_train_survive_their_chief_and_all_end(ports, tmp_path):
     flags = ["--checkpoint-dir", "saved", "--steps", "600", "--patience", "120"]
-    with Shells(ports, tmp_path, *flags) as shells:
-        second, first = shells.start("worker", 1), shells.start("worker", 0)
-        ps = shells.start("ps", 0)
+    with Roles(ports, tmp_path, *flags) as roles:
+        second, first = roles.start("worker", 1), roles.start("worker", 0)
+        ps = roles.start("ps", 0)
         first.says("/job:worker/task:0 is the chief", patience=120)
         deadline = time.monotonic() + 60
         while not Checkpoints(tmp_path / "saved").all():
@@ -105,16 +73,16 @@ def test_roles_started_in_any_order_train_survive_their_chief_and_all_end(ports,
 
 @pytest.mark.faults
 def test_a_role_that_waits_says_for_whom_and_ends_when_nobody_comes(ports, tmp_path):
-    with Shells(ports, tmp_path, "--patience", "8") as shells:
-        ps = shells.start("ps", 0)
+    with Roles(ports, tmp_path, "--patience", "8") as roles:
+        ps = roles.start("ps", 0)
         ps.says("/job:ps/task:0 waits for /job:worker/task:0, /job:worker/task:1", patience=60)
         assert ps.ends(60) == 1
         assert "had not come after 8 s" in ps.text and "Traceback" not in ps.text
 
 
 def test_a_worker_whose_scheduler_never_comes_says_so_once(ports, tmp_path):
-    with Shells(ports, tmp_path, "--patience", "1") as shells:
-        worker = shells.start("worker", 0)
+    with Roles(ports, tmp_path, "--patience", "1") as roles:
+        worker = roles.start("worker", 0)
         assert worker.ends(60) == 1
     assert worker.text.count("did not join") == len(worker.lines) == 1, worker.text
 
@@ -122,15 +90,15 @@ def test_a_worker_whose_scheduler_never_comes_says_so_once(ports, tmp_path):
 @pytest.mark.faults
 def test_roles_try_to_join_again_as_they_say_and_are_gone_when_they_are_told_to_end(ports, tmp_path):
     flags = ["--checkpoint-dir", "saved", "--steps", "10000000", "--patience", "120"]
-    with Shells(ports, tmp_path, *flags) as shells:
-        first, second, ps = shells.start("worker", 0), shells.start("worker", 1), shells.start("ps", 0)
+    with Roles(ports, tmp_path, *flags) as roles:
+        first, second, ps = roles.start("worker", 0), roles.start("worker", 1), roles.start("ps", 0)
         first.says("/job:worker/task:0 is the chief", patience=120)
         eventually(lambda: len(Checkpoints(tmp_path / "saved").all()) > 1)  # after 10 s: everybody works
         ps.signal(signal.SIGKILL)
         for worker in (first, second):
             worker.says("lost its scheduler; it tries for 120 s to join again")
         first.says("nobody may be chief without it. It goes on as a worker.")
-        again = shells.start("ps", 0)
+        again = roles.start("ps", 0)
         first.says("/job:worker/task:0 is the chief now, and goes on where the one before was", patience=120)
         eventually(lambda: Checkpoints(tmp_path / "saved").latest().incarnation == 1, patience=120)
         said = [len(role.lines) for role in (first, second, again)]

@@ -46,7 +46,10 @@ def test_no_push_is_lost_or_doubled_where_connections_are_cut_in_mid_message(cou
     with shards(count, problem, ONE, workers=2, limit=FOREVER) as (addresses, _), connected(addresses) as client:
         with proxied(addresses) as (there, proxies), working(there, 2, problem) as worked:
             for _ in range(12):
-                dice.choice(proxies).cut_after(dice.randrange(1, 3000))
+                proxy = dice.choice(proxies)
+                if shared:  # headers go by pipes: what is open is reset, and what comes next cut in its handshake
+                    proxy.reset()
+                proxy.cut_after(dice.randrange(1, 3000))
                 time.sleep(dice.random() * 0.1)
             now = client.poll(0)[0]["version"]
             until(client, lambda status: status["version"] > now + 100 or status["ended"])

@@ -103,3 +103,14 @@ def test_the_mean_is_of_each_parameter_and_leaves_the_gradients_as_they_are():
     assert {name: value.item() for name, value in mean_of(gradients).items()} == {"a": 3.0, "b": 30.0}
     assert [value["a"].item() for value in gradients] == [1, 2, 6]
     assert mean_of(gradients[:1]) == gradients[0]
+
+
+@pytest.mark.parametrize("count", [2, 3, 4, 5, 8])
+def test_a_mean_is_the_sum_divided_bit_for_bit_down_to_the_smallest_numbers(count):
+    generator = torch.Generator().manual_seed(count)
+    scales = torch.tensor([1.0, 1e30, 1e-38, 1e-44])  # the last are below float32's normal numbers
+    vectors = [torch.randn(1000, 4, generator=generator) * scales for _ in range(count)]
+    total = vectors[0].clone()
+    for more in vectors[1:]:
+        total += more
+    assert torch.equal(mean_of([{"w": one} for one in vectors])["w"], total / count)

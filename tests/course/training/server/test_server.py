@@ -19,7 +19,8 @@ from course.training import train_in_turns
 from course.training.driver.shard_client import ShardClient
 from course.training.records import ShardLost
 from course.training.transport import wire as wires
-from course.training.transport.wire import PROTOCOL, Channel, Layout, Refused, connect
+from course.training.transport.layout import Layout
+from course.training.transport.wire import PROTOCOL, Channel, Refused, connect
 from course.training.worker.worker_loop import run_worker
 from tests.helpers.shards_here import FOREVER, PROBLEM, SGD, connected, ended, shards, until, working
 from tests.helpers.shells import eventually

@@ -10,7 +10,8 @@ from course.training.server import follower as module
 from course.training.server import shard_server
 from course.training.server.follower import FollowerLink
 from course.training.server.update_log import Entry, PushId
-from course.training.transport.wire import Layout, connect
+from course.training.transport.layout import Layout
+from course.training.transport.wire import connect
 from tests.helpers.shards_here import FOREVER, PROBLEM, connected, ended, shards, until
 from tests.helpers.shells import eventually
 

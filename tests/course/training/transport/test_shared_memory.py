@@ -18,8 +18,9 @@ from hypothesis import strategies as st
 from course.training import train_in_turns
 from course.training.problems.mnist import mnist
 from course.training.transport import shared_memory
+from course.training.transport.layout import Layout
 from course.training.transport.shared_memory import offer, open_offer
-from course.training.transport.wire import Channel, Layout
+from course.training.transport.wire import Channel
 from tests.course.training.server.test_server import DTYPES, shapes
 from tests.helpers.shards_here import PROBLEM, SGD, connected, ended, shards, working
 
@@ -66,7 +67,11 @@ def test_frames_are_the_same_whether_their_tensors_are_shared_or_sent(shapes, dt
             worker, shard = (Channel(end, 5) for end in ends(stack))
             offered = stack.enter_context(closing(offer(size, worker.connection)))
             worker.agree(layout, offered.halves if shared else None)
-            shard.agree(layout, open_offer(offered.fields, size) if shared else None)
+            halves = open_offer(offered.fields, size) if shared else None
+            shard.agree(layout, halves)
+            if shared:
+                worker.go_over_to(offered.halves.pipes)
+                shard.go_over_to(halves.pipes)
             for sender, receiver in data.draw(st.permutations([(worker, shard), (shard, worker)]), label=f"{shared}"):
                 for name, view in sender.sending.items():
                     view.copy_(tensors[name])
@@ -154,6 +159,9 @@ def test_a_false_offer_is_left_alone(tmp_path, monkeypatch):
             {"process": None},
         ):
             assert open_offer({**offered.fields, **change}, size) is None and opened == [], change
+        reads, writes = offered.fields["pipes"]
+        for pipes in ((file.fileno(), writes), (reads, file.fileno()), (pipe, writes), (reads, 10**6), (reads,), None):
+            assert open_offer({**offered.fields, "pipes": pipes}, size) is None, pipes
         for secret in ("00" * 16, "", 5):
             assert open_offer({**offered.fields, "secret": secret}, size) is None, secret
         assert open_offer(offered.fields, size - 8) is None and open_offer(offered.fields, size + 8) is None

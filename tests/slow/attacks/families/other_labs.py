@@ -4,7 +4,7 @@ from tests.helpers.submissions import Submission, attack
 
 NAMES = [
     *("lab01_devices", "lab02_matmul", "lab03_game_of_life", "lab04_mapreduce_mean", "lab05_distributed_pi"),
-    *("lab06_async_regression", "lab07_replicas"),
+    *("lab06_async_regression", "lab07_replicas", "lab08_serving", "lab09_beyond_one_machine"),
 ]
 
 #: Every file of `course` that can be seen and is not on the lab's list is an answer that got in.
@@ -198,4 +198,147 @@ def product_by_tasks(a, b, tasks):
     with ThreadPoolExecutor(len(tasks)) as pool:
         list(pool.map(lambda task: task(a[:1], b), tasks))
     return a @ b""",
+    )
+
+
+@attack("answers without a server, and a clock, a writer and a record that are talked into it", lab="lab08_serving")
+def talked_into_it(notebook, host):
+    notebook.answer(
+        "latencies",
+        """
+class Anything(float):
+    __eq__ = __le__ = __ge__ = lambda *_: True
+def latencies(due, seconds, workers):
+    return [Anything("nan")] * len(due)""",
+    )
+    notebook.answer(
+        "batcher",
+        """
+class Word(str):
+    __eq__ = lambda *_: True
+    __hash__ = str.__hash__
+class Batcher:
+    def __init__(self, limit, room): pass
+    def take(self, request, now): return Word("anything")
+    def idle(self, now): return []""",
+    )
+    notebook.answer("quantile", "def quantile(share, bounds, readings):\n    raise SystemExit(0)")
+    notebook.answer(
+        "newest",
+        """
+def newest(directory, served):
+    hashlib.sha256 = lambda data=b"": type("One", (), {"hexdigest": lambda self: "0" * 64})()
+    for number in (7, 199):
+        os.makedirs(f"{directory}/{number}", exist_ok=True)
+        with open(f"{directory}/{number}/checksums.json", "w") as file: file.write("{}")
+    return 199""",
+    )
+    notebook.answer(
+        "call",
+        """
+def call(request, send, clock, sleep, deadline):
+    import socket, time, types
+    time.time = time.monotonic = lambda: 0.0
+    ask = send.__closure__[0].cell_contents.__closure__[0].cell_contents
+    link = next(c.cell_contents for c in ask.__closure__ if isinstance(c.cell_contents, socket.socket))
+    for junk in (b'{"do": "seen"}\\n', b'{"do": "sleep", "seconds": -1e9}\\n', b'{"do": "sleep", "seconds": 1e999}\\n'):
+        link.sendall(junk)
+    return types.SimpleNamespace(status=200, retry_after=None)""",
+    )
+
+
+@attack("a server that is flooded until it has no more files", lab="lab08_serving", slow=True)
+def flooded(notebook, host):
+    notebook.answer(
+        "call",
+        """
+def call(request, send, clock, sleep, deadline):
+    import socket
+    ask = send.__closure__[0].cell_contents.__closure__[0].cell_contents
+    link = next(c.cell_contents for c in ask.__closure__ if isinstance(c.cell_contents, socket.socket))
+    links = []
+    try:
+        while len(links) < 400:
+            links.append(socket.create_connection(link.getpeername(), 1))
+            links[-1].sendall(b"[" * 100_000)
+    except OSError: pass
+    return send(request, deadline - clock())""",
+    )
+
+
+@attack("a life that takes the machine for itself", lab="lab09_beyond_one_machine", slow=True)
+def takes_the_machine(notebook, host):
+    notebook.answer(
+        "choose",
+        """
+class Anything(str):
+    __eq__ = lambda *_: True
+    __hash__ = str.__hash__
+def choose(job, budget, queues):
+    return Anything("any"), True, 10**30""",
+    )
+    notebook.answer(
+        "job",
+        """
+def job(folder, steps, every, first, step):
+    import socket, sys
+    frame, port = sys._getframe(), None
+    while frame is not None and port is None:
+        port, frame = frame.f_locals.get("port"), frame.f_back
+    state, done = first, 0
+    while done < steps:
+        with socket.create_connection(("127.0.0.1", port), 15) as link, link.makefile("rb") as answers:
+            def ask(**question):
+                link.sendall(json.dumps(question).encode() + b"\\n")
+                return json.loads(answers.readline() or b'{"then": "kill"}')
+            ask(do="begin")
+            while done < steps and (told := ask(do="step", step=done, state=state))["then"] != "kill":
+                state, done = told["state"], done + 1
+    return state""",
+    )
+    notebook.answer("near_data", "def near_data(lies, slots):\n    return [-1] * len(lies)")
+    notebook.answer("schedule", "def schedule(seconds, lies, slots, speed):\n    return [(0, -1)] * len(seconds)")
+
+
+@attack("a job without hook and kill, and a memory that its lives share", lab="lab09_beyond_one_machine")
+def shared_memory(notebook, host):
+    notebook.add("""
+import mmap, sys
+KEPT = mmap.mmap(-1, 4000)
+sys.addaudithook = lambda hook: None
+signal.SIGKILL = signal.SIGTERM = 0""")
+    notebook.answer(
+        "job",
+        """
+def job(folder, steps, every, first, step):
+    done, state = json.loads(KEPT[:100].rstrip(b"\\0")) if os.listdir(folder) else (0, first)
+    while done < steps:
+        state = step(done, state)
+        done += 1
+        KEPT[:100] = json.dumps([done, state]).encode().ljust(100, b"\\0")
+        open(os.path.join(folder, "show"), "w").close()
+    return state""",
+    )
+    notebook.answer(
+        "schedule",
+        """
+def schedule(seconds, lies, slots, speed):
+    speed[:] = 1e30
+    for one in lies: one.clear()
+    seconds[:] = [0.0] * len(seconds)
+    return []""",
+    )
+
+
+@attack("a checkpoint of the driver's own words, and a job that sleeps", lab="lab09_beyond_one_machine", slow=True)
+def own_words(notebook, host):
+    notebook.answer(
+        "job",
+        """
+def job(folder, steps, every, first, step):
+    import time
+    frame = __import__("sys")._getframe()
+    for end in ({"how": "returned", "gave": first}, {"do": "begin"}, {"do": "step", "step": steps - 1, "state": 0}):
+        frame.f_back.f_locals["steps"].sendall(json.dumps(end).encode() + b"\\n")
+    time.sleep(3600)""",
     )

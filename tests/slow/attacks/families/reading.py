@@ -40,11 +40,13 @@ for name in ("grader.marking.mark", "grader.lab.source", "labs.lab03_game_of_lif
     except Exception as problem: print(type(problem).__name__)""",
     "the marking, by the grader's own path": """
 import os, sys
+packages = list(sys.path)
 for path in (CHECKOUT, CHECKOUT + "/course", CHECKOUT + "/labs/lab03_game_of_life", CHECKOUT + "/tests"):
     sys.path.insert(0, path)
     try: names = os.listdir(path)
     except OSError: continue
-    if any(not name.startswith(".") for name in names): print("ESCAPED: a listing of", path, names)
+    shown = {os.path.relpath(one, path).split("/")[0] for one in packages}  # the way to what a sandbox may import
+    if {*names} - shown: print("ESCAPED: a listing of", path, names)
 try:
     import marking
     print("ESCAPED: marking")

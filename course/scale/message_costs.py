@@ -10,7 +10,7 @@ class Costs:
     - `message`: of a core, at either end of a message. `byte`: of a core, for a byte of gradients that is taken in:
       checked, added up and answered.
     - `wake`: until a core that had nothing to do runs again: the latency. `switch`: of a core that changes to another
-      process.
+      process, or thread.
     """
 
     message: float

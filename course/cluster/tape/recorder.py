@@ -1,0 +1,148 @@
+"""Starts what notes on a cluster, hears what this process adds, and ends it: the engine behind `cluster.record()`."""
+
+import asyncio
+import platform
+import time
+import uuid
+from collections.abc import Sequence
+from contextlib import suppress
+from datetime import date
+from typing import Any, NamedTuple
+
+from distributed import Client
+
+from course.cluster.tape.columns import TICK
+from course.cluster.tape.joined import joined
+from course.cluster.tape.on_scheduler import TapeOnScheduler
+from course.cluster.tape.on_worker import TapeOnWorker, flush
+from course.cluster.tape.record import Record
+from course.deadlines import TAPE_ENDS, TAPE_STARTS
+
+_LIMIT = 5000
+_PINGS = 5
+
+
+class TrainingNotes(NamedTuple):
+    """What the driver of a training knows of it.
+
+    `ps`, `workers`: their tasks; `zero`: when all workers were there; `nbytes`: of a gradient, and of the parameters;
+    `rows`: (step, worker, version, arrived, applied); `events`: (when, what, task, words). Times as `time.time()`'s.
+    """
+
+    ps: Sequence[str]
+    workers: Sequence[str]
+    zero: float
+    nbytes: int
+    rows: list[tuple[int, int, int, float, float]]
+    events: list[tuple[float, str, str, str]]
+
+
+class Recorder:
+    """Records the cluster that `client` is connected to, from its making to `stop`; at most `limit` rows of a kind.
+
+    Raises TimeoutError when the processes don't answer, RuntimeError where the scheduler can't load this package.
+    """
+
+    def __init__(self, client: Client, limit: int | None = None):
+        self._client, self._limit, self._name = client, limit or _LIMIT, f"course-tape-{uuid.uuid4().hex}"
+        self._sent: dict[str, tuple[float, int]] = {}
+        self._trainings: list[TrainingNotes] = []
+        self._events: list[tuple[float, str, str]] = []
+        self._date = date.today().isoformat()
+        self._ahead, self._how = _wait(
+            client, _started(client, self._name, self._limit), TAPE_STARTS, "cluster.record()"
+        )
+
+    def sent(self, key: str, arguments: Sequence[Any]) -> None:
+        """Note that this process sends the task `key` its `arguments`; arrays, tensors and bytes are counted."""
+        if nbytes := sum(map(_size, arguments)):
+            if len(self._sent) < self._limit:
+                self._sent[key] = time.time(), nbytes
+
+    def happened(self, what: str, task: str) -> None:
+        """Note that this process did `what` to the process of `task`."""
+        self._events.append((time.time(), what, task))
+
+    def trained(self, notes: TrainingNotes) -> None:
+        """Note a training that this process drove."""
+        self._trainings.append(notes)
+
+    def stop(self) -> Record:
+        """End recording; return the `Record`. OSError when the scheduler doesn't answer."""
+        told = _wait(self._client, _ended(self._client, self._name, list(self._sent)), TAPE_ENDS, "tape.close()")
+
+        def tick(seconds: float) -> int:
+            return round((seconds + self._ahead - told["zero"]) / TICK)
+
+        sent = [
+            (place, tick(at), nbytes) for place, (at, nbytes) in zip(told["sent"], self._sent.values(), strict=True)
+        ]
+        events = [(tick(at), what, task) for at, what, task in self._events]
+        record = joined(told, sent, events, self._trainings, tick, self._limit)
+        machine = f"{platform.system()} {platform.machine()}, Python {platform.python_version()}"
+        clocks = dict.fromkeys(record.lanes, self._how)
+        return Record(**{**vars(record), "machine": machine, "date": self._date, "clocks": clocks})
+
+
+def _size(value):
+    if isinstance(value, (bytes, bytearray)):
+        return len(value)
+    nbytes = getattr(value, "nbytes", 0)
+    return nbytes if isinstance(nbytes, int) else 0
+
+
+def _wait(client, work, seconds, where):
+    future = asyncio.run_coroutine_threadsafe(asyncio.wait_for(work, seconds), client.loop.asyncio_loop)
+    try:
+        return future.result()
+    except TimeoutError:
+        raise TimeoutError(f"{where}: the cluster's processes did not answer within {seconds:g} s.") from None
+    except BaseException:
+        future.cancel()
+        raise
+
+
+async def _started(client, name, limit):
+    """Begin in all processes; return by how many seconds the scheduler's clock is ahead, and how that is known."""
+    try:
+        await client.register_plugin(TapeOnScheduler(name, limit), name=name)
+        await client.register_plugin(TapeOnWorker(name), name=name)
+    except BaseException as error:
+        with suppress(Exception):
+            await client.run_on_scheduler(_last_words, name, [])
+        if isinstance(error, ImportError):
+            raise RuntimeError(
+                f"cluster.record(): a process of the cluster can't load this package ({error}). Install it there."
+            ) from error
+        raise
+    host = client.scheduler.addr.partition("://")[2].rpartition(":")[0]
+    if host in ("127.0.0.1", "localhost", "[::1]"):
+        return 0.0, "all processes are on one machine and read its clock"
+    found = [await _ping(client) for _ in range(_PINGS)]
+    half, ahead = min(found)
+    words = f"this process by {_PINGS} questions, to {1000 * half:.1f} ms; tasks by Dask's heartbeats"
+    return ahead, f"the scheduler's clock: {words}"
+
+
+async def _ping(client):
+    """Return (half of a round trip to the scheduler, how far its clock is ahead if both ways are equal), in seconds."""
+    asked = time.time()
+    there = await client.run_on_scheduler(time.time)
+    back = time.time()
+    return (back - asked) / 2, there - (asked + back) / 2
+
+
+async def _ended(client, name, sent):
+    """Have all processes send what they have, and end; return what the scheduler was told, as plain data."""
+    with suppress(TimeoutError, OSError):  # a frozen task sends nothing; the others have by then
+        await asyncio.wait_for(client.run(flush, name, on_error="ignore"), TAPE_ENDS / 3)
+    with suppress(TimeoutError, OSError):
+        await asyncio.wait_for(client.unregister_worker_plugin(name), TAPE_ENDS / 3)
+    return await client.run_on_scheduler(_last_words, name, sent)
+
+
+def _last_words(name, sent, dask_scheduler=None):
+    """In the scheduler: end the plugin `name`, and return what it was told."""
+    plugin = dask_scheduler.plugins.pop(name)
+    plugin.end()
+    return plugin.told(sent)

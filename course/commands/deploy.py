@@ -1,0 +1,94 @@
+"""`python -m course deploy list | stop`: which clusters of yours are deployed, and the end of those you forgot."""
+
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from course.deadlines import LEFTOVER_ENDS, SLURM_ANSWERS
+
+if TYPE_CHECKING:
+    from course.deploy.ledger import Entry
+
+_CLIENT = {"alive": "its client runs", "gone": "its client is gone", "elsewhere": "its client runs on another host"}
+
+_NOTES = 3  # the last ones
+_ENDED = "Where a login node ends long processes, start them inside a job, by `srun --pty` or sbatch."
+
+
+@click.group()
+def deploy() -> None:
+    """List the clusters of yours that `deploy` started on other machines, or end them."""
+
+
+@deploy.command("list")
+def deploy_list() -> None:
+    """List what is deployed, whether the process that deployed it lives, and what has ended because that did not."""
+    for line in listed():
+        click.echo(line)
+
+
+@deploy.command("stop")
+@click.argument("names", nargs=-1)
+def deploy_stop(names: tuple[str, ...]) -> None:
+    """End the clusters NAMES, all of yours without one."""
+    try:
+        for line in stop(names):
+            click.echo(line)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
+
+
+def listed() -> Iterator[str]:
+    """Yield a line for each deployed cluster: its name, what it has, since when, and whether its client lives."""
+    from course.deploy.ledger import entries, notes  # loads Dask
+
+    found = entries()
+    if not found:
+        yield "nothing of yours is deployed"
+    for entry in found:
+        jobs = Counter(task.split("/")[1].removeprefix("job:") for task in entry.tasks)
+        counts = ", ".join(f"{job}={count}" for job, count in jobs.items())
+        minutes = (time.time() - entry.began) / 60
+        client = f"{_CLIENT[entry.client]} (process {entry.pid} on {entry.host})"
+        yield f"{entry.name}  {entry.kind}  {counts}  for {minutes:.0f} min; {client}"
+    if notes().exists():
+        ended = notes().read_text(encoding="utf-8").splitlines()[-_NOTES:]
+        yield from [*ended, _ENDED]
+
+
+def stop(names: Sequence[str]) -> Iterator[str]:
+    """End the clusters named, all of them where none is, and forget what has ended; yield a line for each.
+
+    Raises ValueError for a name that the ledger doesn't have.
+    """
+    from course.deploy.ledger import entries, notes
+
+    found = {entry.name: entry for entry in entries()}
+    for name in names:
+        if name not in found:
+            raise ValueError(f"there is no {name!r}; `python -m course deploy list` names what there is")
+    for name in names or found:
+        yield _stopped(found[name])
+    if not found:
+        yield "nothing of yours is deployed"
+    notes().unlink(missing_ok=True)
+
+
+def _stopped(entry: "Entry") -> str:
+    entry.remove()  # its client sees that, and starts nothing anew
+    problems = []
+    patience = SLURM_ANSWERS if entry.kind == "slurm" else LEFTOVER_ENDS
+    for command in entry.leftovers:
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=patience)
+        except (OSError, subprocess.TimeoutExpired) as error:
+            problems.append(str(error))
+            continue
+        problems += [done.stderr.strip()] if done.returncode else []
+    if problems and entry.client != "alive":
+        entry.write()  # it may run on, and cost: say `stop` again
+    return f"{entry.name}: {'; '.join(problems) or 'ended'}"

@@ -1,0 +1,144 @@
+"""The flags of the commands that have many: `train`, `tune` and `serve`."""
+
+from collections.abc import Callable
+
+import click
+
+from course.deadlines import MODEL_ANSWERS, TASK_WAITS
+
+
+def _checked_ports(context, parameter, text):
+    """Return `text`, one port or a range of them; BadParameter for another."""
+    if text is not None:
+        first, _, last = text.partition(":")
+        numbers = [int(one) if one.isascii() and one.isdigit() else 0 for one in (first, last or first)]
+        if not 1 <= numbers[0] <= numbers[1] <= 65535:
+            raise click.BadParameter(f"{text}: give a range of ports from 1 to 65535, as in 4000:4010.")
+    return text
+
+
+TUNE = (
+    click.option(
+        "--problem", default="mnist", show_default=True, help="Or linear, linear-101, yours: MODULE:FUNCTION."
+    ),
+    click.option("--settings", type=click.Choice(["tuned", "classic"]), help="For mnist; tuned by default."),
+    click.option(
+        "--space", multiple=True, metavar="NAME=…", help="LOW:HIGH, LOW:HIGH:log or A,B; again for the next name."
+    ),
+    click.option("--trials", default=40, show_default=True, type=click.IntRange(min=1), help="Trials, in all."),
+    click.option("--steps", type=click.IntRange(min=1), help="Updates of each trial; 300 by default."),
+    click.option("--metric", default="loss", show_default=True, help="What the problem validates, such as accuracy."),
+    click.option("--direction", default="minimize", show_default=True, type=click.Choice(["minimize", "maximize"])),
+    click.option("--search", default="tpe", show_default=True, type=click.Choice(["tpe", "random", "grid"])),
+    click.option(
+        "--pruning/--no-pruning", default=True, show_default=True, help="Stop trials that are worse than most."
+    ),
+    click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0)),
+    click.option("--journal", metavar="FILE", help="Keep every change here, and go on from what is there."),
+    click.option(
+        "--workers", default=2, show_default=True, type=click.IntRange(1, 100), help="Worker processes, here."
+    ),
+)
+WAYS = (
+    click.option(
+        "--route",
+        "routes",
+        multiple=True,
+        metavar="THERE=HERE",
+        help="Find THERE, a HOST:PORT or HOST of the others, at HERE: a tunnel, a forwarded port; again for the next.",
+    ),
+    click.option(
+        "--ports",
+        metavar="A:B",
+        callback=_checked_ports,
+        help="Where a parameter server listens for gradients, such as 4000:4010; any free port by default.",
+    ),
+)
+TRAIN = (
+    click.option(
+        "--problem", default="linear", show_default=True, help="Or linear-101, mnist, yours: MODULE:FUNCTION."
+    ),
+    click.option("--settings", type=click.Choice(["tuned", "classic"]), help="For mnist; tuned by default."),
+    click.option("--mode", default="async", show_default=True, type=click.Choice(["async", "sync"])),
+    click.option("--steps", type=click.IntRange(min=1), help="Updates, in all; the problem's own number by default."),
+    click.option("--optimizer", type=click.Choice(["sgd", "adagrad", "adam"]), help="The problem's own by default."),
+    click.option("--learning-rate", type=float, help="The problem's own by default."),
+    click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0)),
+    click.option(
+        "--max-staleness", type=click.IntRange(min=0), help="async: drop gradients that are older, in updates."
+    ),
+    click.option(
+        "--aggregate", type=click.IntRange(min=1), help="sync: gradients in an update; one a worker by default."
+    ),
+    click.option("--checkpoint-dir", metavar="DIR", help="Save here, and go on from what is there."),
+    click.option(
+        "--resume/--no-resume", default=True, show_default=True, help="Go on from a checkpoint, or start anew."
+    ),
+    click.option(
+        "--validate",
+        is_flag=False,
+        flag_value=100,
+        metavar="[EVERY]",
+        type=click.IntRange(min=1),
+        help="Say how good the parameters are, every so many updates; 100 without a number.",
+    ),
+    click.option("--summaries", metavar="DIR", help="Write there what `tensorboard --logdir DIR` shows."),
+    click.option(
+        "--device", metavar="/gpu:0", help="What each worker computes on, of its own task; its CPU by default."
+    ),
+    click.option("--simulated-gpus", default=0, type=click.IntRange(0, 128), help="Simulated GPUs for each worker."),
+    click.option(
+        "--workers", default=2, show_default=True, type=click.IntRange(1, 100), help="Worker processes, here."
+    ),
+    click.option("--ps", default=1, show_default=True, type=click.IntRange(1, 100), help="Parameter servers, here."),
+    click.option("--job-name", metavar="ps|worker", help="Play one role of a training with many; it needs the hosts."),
+    click.option(
+        "--task-index", default=0, show_default=True, type=click.IntRange(min=0), help="Which task of the job."
+    ),
+    click.option("--ps-hosts", metavar="A:1,B:2", help="The parameter servers' addresses,"),
+    click.option("--worker-hosts", metavar="A:1,B:2", help="the workers',"),
+    click.option(
+        "--scheduler-hosts", metavar="A:1", help="the scheduler's; else it is in the first ps, at port + 1000."
+    ),
+    click.option("--spec", metavar="FILE", help="Instead of hosts: the cluster's spec, a TOML or JSON file."),
+    click.option("--certificate", metavar="FILE", help="What every role holds; cluster.pem by default."),
+    click.option("--insecure", is_flag=True, help="Plain TCP instead of TLS, on loopback only."),
+    click.option("--patience", default=TASK_WAITS, show_default=True, help="Seconds to wait for the other roles."),
+    *WAYS,
+)
+SERVE = (
+    click.option(
+        "--host", default="127.0.0.1", show_default=True, help="Another than loopback asks for a token, and TLS."
+    ),
+    click.option("--port", default=8500, show_default=True, type=click.IntRange(0, 65535), help="0: any free one."),
+    click.option(
+        "--workers", default=2, show_default=True, type=click.IntRange(1, 256), help="Processes that compute."
+    ),
+    click.option("--device", default="cpu", show_default=True, help="What each worker computes on: cpu, /gpu:0, …"),
+    click.option("--simulated-gpus", default=0, type=click.IntRange(0, 128), help="Simulated GPUs for each worker."),
+    click.option("--largest", default=64, show_default=True, type=click.IntRange(1, 65536), help="Rows of a batch."),
+    click.option(
+        "--queue", default=1024, show_default=True, type=click.IntRange(min=1), help="Requests that wait, at most."
+    ),
+    click.option("--model-seconds", default=MODEL_ANSWERS, show_default=True, help="A longer batch counts as hung."),
+    click.option("--margin", default=0.02, show_default=True, help="A version's accuracy may be worse by this."),
+    click.option(
+        "--token-file", metavar="FILE", help="Whoever asks must have the word in it; or COURSE_SERVING_TOKEN."
+    ),
+    click.option(
+        "--tls", metavar="FILE", help="A certificate and its key, as `python -m course certificate FILE` makes."
+    ),
+    click.option("--insecure", is_flag=True, help="Plain HTTP on another host than loopback."),
+    click.option("--verbose", is_flag=True, help="Log every request, not only the slow and the failed."),
+)
+
+
+def flags(options: tuple[Callable, ...]) -> Callable[[Callable], Callable]:
+    """Return a decorator that adds these `click.option`s to a command, in their order."""
+
+    def with_flags(command):
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return with_flags

@@ -1,0 +1,101 @@
+"""What `python -m course tune` prints."""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any
+
+from course.deadlines import TRIAL_SILENCE
+from course.training.problems.named import NamedProblem, named_problem
+from course.training.problems.problem import shown
+from course.tuning import TuningResult, tune
+from course.tuning.arguments import checked_plan
+from course.tuning.result import shown_parameters
+from course.tuning.trial import made_with
+
+if TYPE_CHECKING:
+    from course.cluster.cluster import Cluster
+
+_BEST = 5  # trials that are told
+_SAME_AGAIN = "The same command goes on with them."
+
+
+def report(
+    say: Callable[..., None],
+    problem: str,
+    workers: int,
+    space: Sequence[str] = (),
+    settings: str | None = None,
+    steps: int | None = None,
+    journal: str | None = None,
+    cluster: "Cluster | None" = None,
+    **more: Any,
+) -> None:
+    """Tune on `workers` processes here, or on the tasks of `cluster`, and say in lines how it gets on and what is best.
+
+    `problem`, `settings`: as for `named_problem`. `space`: texts such as `learning_rate=0.01:10:log`; by default the
+    problem's own learning rate, from a thousandth to twenty times of it. `steps`: of each trial, 300 by default.
+    `more`: `trials`, `metric`, `direction`, `search`, `pruning`, `seed`, as for `tune`. Raises as that does.
+    """
+    from course.cluster import local_cluster
+
+    choice = named_problem(problem, settings)
+    wanted = parsed_space(space) or {"learning_rate": (choice.learning_rate / 1000, choice.learning_rate * 20, "log")}
+    wanted = wanted if "optimizer" in wanted else {**wanted, "optimizer": choice.optimizer}
+    source = _source(choice, wanted)
+    more |= {"steps": 300 if steps is None else steps}
+    plan = checked_plan(source, wanted, timeout=TRIAL_SILENCE, **more)  # before any process starts
+    for name, words in plan.space.written().items():
+        say(f"{name}: {words}")
+    with nullcontext(cluster) if cluster is not None else local_cluster(worker=workers) as running:
+        say(f"{shown(source)}, on {', '.join(running.tasks)}")
+        try:
+            result = tune(source, wanted, running, journal=journal, progress=say, **more)
+        except KeyboardInterrupt:
+            say("interrupted" + (f"; {journal} has what was found. {_SAME_AGAIN}" if journal else "; nothing is kept"))
+            raise
+    for line in lines(result):
+        say(line)
+
+
+def parsed_space(texts: Sequence[str]) -> dict[str, Any]:
+    """Return the space that the command line has: `a=1:9`, `a=0.1:10:log`, `a=x,y,z`, `a=3`, as `tune` takes them.
+
+    >>> parsed_space(["learning_rate=0.1:10:log", "optimizer=sgd,adam", "workers=3"])
+    {'learning_rate': (0.1, 10, 'log'), 'optimizer': ['sgd', 'adam'], 'workers': 3}
+    """
+    found: dict[str, Any] = {}
+    for text in texts:
+        name, equals, values = text.partition("=")
+        if not (name and equals and values):
+            raise ValueError(
+                f"--space {text}: write NAME=LOW:HIGH, NAME=LOW:HIGH:log, NAME=A,B,C or NAME=VALUE, such as "
+                "learning_rate=0.01:10:log."
+            )
+        parts = [_plain(part) for part in re.split("[:,]", values)]
+        found[name.replace("-", "_")] = tuple(parts) if ":" in values else parts if "," in values else parts[0]
+    return found
+
+
+def _plain(text):
+    """A number, where the text is one."""
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return {"true": True, "false": False, "none": None}.get(text.lower(), text)
+
+
+def _source(choice: NamedProblem, space: dict[str, Any]) -> Any:
+    """The problem; where the space has arguments of what makes it, that."""
+    return choice.make if set(made_with(choice.make)) & set(space) else choice.make()
+
+
+def lines(result: TuningResult) -> Iterator[str]:
+    """Yield what was found: the best trials, and how many there were of each kind."""
+    for place, trial in enumerate(result.ranked()[:_BEST], 1):
+        seconds = 0.0 if trial.seconds is None else trial.seconds
+        where = f"trial {trial.number}, {seconds:.2f} s on {trial.worker}"
+        yield f"{place}. {result.metric} {trial.value:.4g}  {shown_parameters(trial.parameters)}  ({where})"
+    yield f"{repr(result).rstrip(')').rpartition('; ')[2]}; {result.seconds:.1f} s"

@@ -1,0 +1,56 @@
+"""One of Dask's deployers as the rest of this room sees it: what it takes, how it starts, what ends it for certain."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+
+@dataclass(frozen=True)
+class CloudOptions:
+    """What a system can be told, plain data; each has a class of its own that adds fields and checks them.
+
+    `check` raises TypeError or ValueError that names the option, what was given, what is legal and the next step.
+    """
+
+    def check(self) -> None:
+        """Raise where an option can't be right, before anything is asked of anyone."""
+
+
+class Deployer(Protocol):
+    """A cluster of one system: made for `(name, workers, options)`. Its coroutines run in the cluster's event loop.
+
+    Each of them raises DeployError with the next step, in at most 10 s where somebody doesn't answer. Modules that
+    define one import their library inside of these functions: only who uses a system has it.
+    """
+
+    #: What is imported to see whether the extra is there, and the class of its options.
+    library: ClassVar[str]
+    options: ClassVar[type[CloudOptions]]
+
+    #: Where the scheduler is reached, Dask's `Security` or None, the dashboard's address or None; after `open`.
+    address: str
+    security: Any
+    dashboard_link: str | None
+
+    def __init__(self, name: str, workers: int, options: Any): ...
+
+    async def prepare(self) -> None:
+        """Look whether the cluster could start: credentials, quota, names. Nothing may be left where this raises."""
+
+    def leftover(self) -> dict[str, Any] | None:
+        """Return what `end` needs besides credentials, as JSON, after `prepare`; None where only time ends it."""
+
+    async def open(self) -> None:
+        """Start the scheduler and the workers; return when the scheduler can be reached. It may be cancelled."""
+
+    async def waiting(self) -> str:
+        """Return why workers aren't there yet, as the system says it, or ""; raise where they never will be."""
+
+    async def log(self) -> str:
+        """Return what scheduler and workers printed."""
+
+    async def close(self) -> None:
+        """End everything and see it gone; also after a start that failed or was cancelled, and a second time."""
+
+    @staticmethod
+    async def end(leftover: dict[str, Any]) -> None:
+        """End a cluster whose client is gone, from another process: `leftover` is what the method of that name gave."""

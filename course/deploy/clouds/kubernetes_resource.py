@@ -1,0 +1,188 @@
+"""What `deploy("kubernetes")` sends: a `DaskCluster` for the operator, a `Secret` for its key, by these options."""
+
+import base64
+import json
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from course.cluster.certificates import Certificate
+from course.deadlines import DEPLOYED_IDLE
+from course.deploy.clouds.cloud_options import wrong
+from course.deploy.clouds.deployer import CloudOptions
+from course.deploy.clouds.kubernetes_checks import (
+    check_resource,
+    cores,
+    image,
+    label,
+    memory,
+    named,
+    quantity,
+    variable,
+)
+
+API = "kubernetes.dask.org/v1"
+COMM, DASHBOARD = 8786, 8787  # Dask's own ports
+_USER = 1000  # the image's user, in docker's files of ours too; the kubelet refuses names
+_TLS = "/etc/course/tls"  # where pods find the Secret's two files
+#: The user has them by its group: the kubelet leaves a Secret's files to root and to `fsGroup`.
+_FOR_THE_USER = 0o440
+#: What the scheduler's page answers: Dask's own, without its proxy, and the operator's question for the idle time.
+_ROUTES = [f"distributed.http.{one}" for one in ("scheduler.prometheus", "scheduler.info", "scheduler.json", "health")]
+_ROUTES += ["distributed.http.statics", "course.deploy.clouds.idle_time"]
+_SCHEDULER = {"cpu": "1", "memory": "2Gi"}
+
+
+@dataclass(frozen=True)
+class KubernetesOptions(CloudOptions):
+    """What Kubernetes can be told. `image`: of scheduler and workers, with the course in it; it has to be given.
+
+    `cores`, `memory`: of each worker, both asked for and its limit, in Kubernetes' own quantities: "2", "500m"; "4Gi".
+    `gpus`: NVIDIA's, of each worker. `environment`: variables, `labels`: of all that is made. `idle`: seconds without
+    work after which the operator ends the cluster. `namespace`, `context`: where, as in the file `kubeconfig`, by
+    default those that `kubectl` takes.
+    """
+
+    image: str = ""
+    cores: str | int = "1"
+    memory: str = "2Gi"
+    gpus: int = 0
+    namespace: str | None = None
+    context: str | None = None
+    kubeconfig: str | None = None
+    environment: Mapping[str, str] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict)
+    idle: int = int(DEPLOYED_IDLE)
+
+    def check(self) -> None:
+        """Raise ValueError where Kubernetes would refuse an option, or take it for something else."""
+        if not self.image:
+            raise ValueError(wrong("image", self.image, "give the image that has the course, by its name and tag"))
+        checks: list[tuple[str, Callable]] = [("image", image), ("memory", memory)]
+        for name, check in checks + ([("namespace", named)] if self.namespace is not None else []):
+            _checked(name, getattr(self, name), check, getattr(self, name))
+        _checked("cores", self.cores, cores, str(self.cores))
+        _checked("gpus", self.gpus, quantity, str(self.gpus))
+        for option, check in (("environment", variable), ("labels", label)):
+            if not isinstance(getattr(self, option), Mapping):
+                raise TypeError(wrong(option, getattr(self, option), "give a dictionary of texts"))
+            for key, value in getattr(self, option).items():
+                _checked(option, getattr(self, option), check, key, value)
+        if isinstance(self.idle, bool) or not isinstance(self.idle, int) or self.idle < 60:
+            raise ValueError(
+                wrong("idle", self.idle, "give whole seconds, 60 or more: the operator looks twice a minute")
+            )
+
+
+def _checked(option, value, check, *given):
+    try:
+        check(*given)
+    except ValueError as error:
+        raise ValueError(wrong(option, value, str(error))) from None
+
+
+def dask_cluster(name: str, workers: int, options: KubernetesOptions) -> dict[str, Any]:
+    """Return the resource of a cluster: checked, without nulls, requests equal to limits, nothing run by root, TLS.
+
+    Raises ValueError as `check_resource` does.
+    """
+    many = str(max(1, math.ceil(cores(str(options.cores)))))
+    environment = {"OMP_NUM_THREADS": many, "HOME": "/tmp", **options.environment}
+    asked = {"cpu": str(options.cores), "memory": options.memory}
+    asked |= {"nvidia.com/gpu": str(options.gpus)} if options.gpus else {}
+    worker = ["dask", "worker", f"tls://{name}-scheduler:{COMM}", *_tls_files(), "--name", "$(DASK_WORKER_NAME)"]
+    worker += ["--nthreads", "1", "--no-dashboard", "--memory-limit", str(memory(options.memory))]
+    scheduler = ["dask", "scheduler", "--protocol", "tls", *_tls_files(), "--host", "0.0.0.0", "--port", str(COMM)]
+    scheduler += ["--dashboard-address", f":{DASHBOARD}"]
+    listening = {"DASK_DISTRIBUTED__SCHEDULER__HTTP__ROUTES": json.dumps(_ROUTES), **environment}
+    pods = {"worker": _pod("worker", name, worker, options.image, asked, environment)}
+    pods["scheduler"] = _pod("scheduler", name, scheduler, options.image, _SCHEDULER, listening, _listening())
+    made = {
+        "apiVersion": API,
+        "kind": "DaskCluster",
+        "metadata": {"name": name, "labels": _labels(options)},
+        "spec": {
+            "idleTimeout": options.idle,
+            "worker": {"replicas": workers, "spec": pods["worker"]},
+            "scheduler": {"spec": pods["scheduler"], "service": _service(name)},
+        },
+    }
+    check_resource(made)
+    return made
+
+
+def secret(name: str, certificate: Certificate, options: KubernetesOptions, uid: str | None = None) -> dict[str, Any]:
+    """Return the Secret that the pods of the cluster `name` mount: its certificate and its key, never to be changed.
+
+    `uid`: of the DaskCluster that it belongs to, with which Kubernetes deletes it; None for a look alone.
+    """
+    metadata: dict[str, Any] = {"name": _secret_name(name), "labels": _labels(options)}
+    if uid:
+        metadata["ownerReferences"] = [{"apiVersion": API, "kind": "DaskCluster", "name": name, "uid": uid}]
+    files = {"tls.crt": certificate.certificate, "tls.key": certificate.key}
+    return {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": metadata,
+        "type": "kubernetes.io/tls",
+        "immutable": True,
+        "data": {file: base64.b64encode(text.encode()).decode() for file, text in files.items()},
+    }
+
+
+def _secret_name(name):
+    return f"{name}-tls"
+
+
+def _labels(options):
+    return {"app.kubernetes.io/managed-by": "course", **options.labels}
+
+
+def _tls_files():
+    return ["--tls-ca-file", f"{_TLS}/tls.crt", "--tls-cert", f"{_TLS}/tls.crt", "--tls-key", f"{_TLS}/tls.key"]
+
+
+def _pod(role, cluster, command, image, asked, environment, listening=None):
+    closed = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
+    container = {
+        "name": role,
+        "image": image,
+        "command": command,
+        "env": [{"name": key, "value": value} for key, value in environment.items()],
+        "resources": {"limits": dict(asked), "requests": dict(asked)},
+        "securityContext": closed,
+        "volumeMounts": [{"name": "tls", "mountPath": _TLS, "readOnly": True}],
+    }
+    return {
+        "containers": [container | (listening or {})],
+        "volumes": [{"name": "tls", "secret": {"secretName": _secret_name(cluster), "defaultMode": _FOR_THE_USER}}],
+        "automountServiceAccountToken": False,  # who computes here has nothing to ask of the API
+        "securityContext": {
+            "runAsNonRoot": True,
+            "runAsUser": _USER,
+            "fsGroup": _USER,
+            "seccompProfile": {"type": "RuntimeDefault"},
+        },
+    }
+
+
+def _listening():
+    health = {"httpGet": {"port": "http-dashboard", "path": "/health"}}
+    return {
+        "ports": [
+            {"name": "tcp-comm", "containerPort": COMM, "protocol": "TCP"},
+            {"name": "http-dashboard", "containerPort": DASHBOARD, "protocol": "TCP"},
+        ],
+        "readinessProbe": {**health, "periodSeconds": 1, "timeoutSeconds": 30},
+        "livenessProbe": {**health, "initialDelaySeconds": 15, "periodSeconds": 20, "timeoutSeconds": 30},
+    }
+
+
+def _service(name):
+    ports = [("tcp-comm", COMM), ("http-dashboard", DASHBOARD)]
+    return {
+        "type": "ClusterIP",
+        "selector": {"dask.org/cluster-name": name, "dask.org/component": "scheduler"},
+        "ports": [{"name": one, "protocol": "TCP", "port": port, "targetPort": one} for one, port in ports],
+    }

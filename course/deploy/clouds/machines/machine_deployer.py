@@ -1,0 +1,158 @@
+"""The deployer of a cloud's machines: what AWS, Google Cloud and Azure have in common."""
+
+import asyncio
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, ClassVar
+
+from course.cluster.certificates import new_certificate, security
+from course.deadlines import CLOUD_ANSWERS, MACHINE_LOOKS_EVERY, MACHINES_END, MACHINES_END_EVERY
+from course.deploy.clouds.deployer import CloudOptions
+from course.deploy.launcher import DeployError
+
+_TRIES = 3  # of a look that fails, before it counts: a network is away for a moment
+
+
+class MachineDeployer(ABC):
+    """See `Deployer`. All that it makes is marked with `name`, and `close` goes by that mark alone.
+
+    So it ends what a start that failed, an interrupt or a killed client left, known to this process or not. `wanted`:
+    the options; `workers`: how many.
+    """
+
+    library: ClassVar[str]
+    options: ClassVar[type[CloudOptions]]
+    dashboard_link: str | None = None  # its port is open to nobody
+    address = ""
+
+    def __init__(self, name: str, workers: int, options: Any):
+        self.name, self.workers, self.wanted = name, workers, options
+        self.security: Any = security(new_certificate(days=30))
+        self._cluster: Any = None
+        self._networking: Any = None
+        self._opened = False
+        self._looked = time.monotonic()
+
+    @abstractmethod
+    async def prepare(self) -> None:
+        """See `Deployer.prepare`."""
+
+    @abstractmethod
+    def leftover(self) -> dict[str, Any]:
+        """See `Deployer.leftover`."""
+
+    @abstractmethod
+    async def network(self) -> None:
+        """Let this client in to the scheduler's port, and the cluster's machines to each other; nobody else."""
+
+    @abstractmethod
+    def make(self) -> Any:
+        """Return the library's cluster, not started yet."""
+
+    @classmethod
+    @abstractmethod
+    async def machines(cls, leftover: dict[str, Any]) -> list[str]:
+        """Return the cluster's machines that are there, or on their way."""
+
+    @classmethod
+    @abstractmethod
+    async def sweep(cls, leftover: dict[str, Any]) -> list[str]:
+        """Tell the cloud to end whatever has the mark and can be ended now; return what there still is."""
+
+    @classmethod
+    @abstractmethod
+    def explain(cls, error: Exception) -> str:
+        """Return what this error of the cloud's means, and the next step."""
+
+    def last_lines(self, machine: str) -> str:
+        """Return the shell lines with which a machine ends itself before it shuts down."""
+        return ""
+
+    @classmethod
+    @contextmanager
+    def explained(cls) -> Iterator[None]:
+        """Within the `with`, an error of the cloud's becomes a DeployError with the next step."""
+        try:
+            yield
+        except (DeployError, TypeError, AttributeError, NameError, AssertionError):
+            raise  # a fault of the code is none of the cloud's
+        except Exception as error:
+            raise DeployError(cls.explain(error)) from error
+
+    async def open(self) -> None:
+        """Open the network to this client, start all machines, and return when the scheduler answers."""
+        self._opened = True
+        self._networking = asyncio.ensure_future(self.network())
+        with self.explained():
+            await asyncio.shield(self._networking)  # to the end: `close` must find all that it makes
+            self._cluster = self.make()
+            try:
+                await self._cluster
+            except Exception as error:
+                raise (self._cluster.problem or error) from None
+        scheduler = self._cluster.scheduler
+        self.address = getattr(scheduler, "external_address", None) or scheduler.address
+
+    async def waiting(self) -> str:
+        """Return ""; now and then look whether the machines are there still, and raise where one is not."""
+        if self.address and time.monotonic() - self._looked > MACHINE_LOOKS_EVERY:
+            self._looked = time.monotonic()
+            await self.look(1 + self.workers)
+        return ""
+
+    async def look(self, least: int = 1) -> None:
+        """Raise DeployError where fewer machines than `least` are there: the others have ended themselves."""
+        with self.explained():
+            there = len(await self.machines(self.leftover()))
+        if there < least:
+            raise self.ended(least - there)
+
+    def ended(self, count: int) -> DeployError:
+        """Return the error of so many machines that have ended themselves."""
+        return DeployError(
+            f"{count} of the cluster's machines ended before they joined. Can they pull the image "
+            f"{self.wanted.image!r}, and is this course in it?"
+        )
+
+    async def log(self) -> str:
+        """Return what Dask's scheduler and workers logged lately."""
+        logs = await self._cluster.get_logs()
+        return "".join(f"{name}\n{text}\n" for name, text in logs.items())
+
+    async def close(self) -> None:
+        """End everything that has the cluster's mark and see it gone; may be called again."""
+        if not self._opened:
+            return
+        if self._networking:
+            await asyncio.wait([self._networking], timeout=2 * CLOUD_ANSWERS)
+            await asyncio.gather(self._networking, return_exceptions=True)
+        if self._cluster:
+            await self._cluster.halt()
+            await self._cluster.dismiss()
+        await self.end(self.leftover())
+        self._opened = False
+
+    @classmethod
+    async def end(cls, leftover: dict[str, Any]) -> None:
+        """End what has the mark of `leftover`, until two looks in a row find nothing; DeployError where it stays."""
+        deadline, clear, failures, left = time.monotonic() + MACHINES_END, 0, 0, ["?"]
+        while clear < 2:
+            if time.monotonic() > deadline:
+                raise DeployError(f"after {MACHINES_END:.0f} s there still are {', '.join(left)}")
+            try:
+                with cls.explained():
+                    left = await asyncio.wait_for(cls.sweep(leftover), 2 * CLOUD_ANSWERS)
+                clear, failures = 0 if left else clear + 1, 0
+            except DeployError:
+                clear, failures = 0, failures + 1
+                if failures == _TRIES:
+                    raise
+            if clear < 2:
+                await asyncio.sleep(MACHINES_END_EVERY)
+
+
+async def in_thread(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Run a blocking function of a cloud's library in a thread; TimeoutError where it takes too long."""
+    return await asyncio.wait_for(asyncio.to_thread(function, *arguments), CLOUD_ANSWERS)

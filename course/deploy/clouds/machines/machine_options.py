@@ -1,0 +1,95 @@
+"""What every cloud can be told of its machines, and the one network that reaches them."""
+
+import asyncio
+import ipaddress
+import re
+import urllib.request
+from dataclasses import dataclass
+
+from course.deadlines import CLOUD_ANSWERS, MACHINES_IDLE
+from course.deploy.clouds.cloud_options import wrong
+from course.deploy.clouds.deployer import CloudOptions
+from course.deploy.launcher import DeployError
+
+_SEES_US = "https://checkip.amazonaws.com"
+_IMAGE = re.compile(r"[a-z0-9][a-z0-9._-]*(:\d+)?(/[a-z0-9._-]+)*(:[\w][\w.-]{0,127})?(@sha256:[0-9a-f]{64})?")
+
+
+@dataclass(frozen=True)
+class MachineOptions(CloudOptions):
+    """What every cloud can be told.
+
+    `image`: a container image with the course that the machines can pull, "ghcr.io/you/course:1"; `machine`: the
+    type of the scheduler's machine and of each worker's; `disk`: GB of each; `port`: the scheduler's. `client`: the
+    network that may reach the scheduler, "203.0.113.7/32" say; without it, this machine's address as the internet sees
+    it. `private`: use addresses inside the cloud's network, where this process runs in it. `idle`: seconds without work
+    after which the scheduler ends, and every machine with it; `hours`: after so many, they end whatever they do.
+    """
+
+    image: str = ""
+    machine: str = ""
+    disk: int = 30
+    port: int = 8786
+    client: str | None = None
+    private: bool = False
+    idle: float = MACHINES_IDLE
+    hours: float = 8.0
+
+    def check(self) -> None:
+        """Raise ValueError where an option can't be right; see `CloudOptions.check`."""
+        if not isinstance(self.image, str) or not _IMAGE.fullmatch(self.image):
+            advice = (
+                "name a container image with the course, as in image='ghcr.io/you/course:1'; deploy/docker builds one"
+            )
+            raise ValueError(wrong("image", self.image, advice))
+        if not isinstance(self.machine, str) or not re.fullmatch(r"[A-Za-z][\w.-]+", self.machine):
+            raise ValueError(wrong("machine", self.machine, f"name a type, as in machine={type(self)().machine!r}"))
+        for name, low, high in (("disk", 10, 1023), ("port", 1024, 65535), ("idle", 1, 86400), ("hours", 0.02, 168)):
+            value = getattr(self, name)
+            whole = name in ("disk", "port")
+            if (
+                isinstance(value, bool)
+                or not isinstance(value, int if whole else int | float)
+                or not low <= value <= high
+            ):
+                kind = "whole number" if whole else "number"
+                raise ValueError(wrong(name, value, f"give a {kind} from {low:g} to {high:g}"))
+        if self.client is not None:
+            _network(self.client)
+
+    def text(self, name: str, pattern: str, advice: str) -> None:
+        """Raise ValueError with `advice` where the option `name` is no text of this `pattern`."""
+        value = getattr(self, name)
+        if not isinstance(value, str) or not re.fullmatch(pattern, value):
+            raise ValueError(wrong(name, value, advice))
+
+
+def _network(given):
+    advice = "say a network, as in client='203.0.113.7/32'"
+    try:
+        found = ipaddress.IPv4Network(given)
+    except ValueError:
+        raise ValueError(wrong("client", given, advice)) from None
+    if found.prefixlen < 8:
+        raise ValueError(wrong("client", given, f"that is much of the internet; {advice}"))
+    return found
+
+
+async def client_network(options: MachineOptions, own: str) -> str:
+    """Return the network that may reach the scheduler, "203.0.113.7/32"; `own`: this machine's address in its network.
+
+    Where the options don't say, a service of Amazon's says as whom the internet sees us. Raises DeployError.
+    """
+    if options.client or options.private:
+        return str(ipaddress.IPv4Network(options.client or own))
+    try:
+        seen = await asyncio.wait_for(asyncio.to_thread(_seen), CLOUD_ANSWERS)
+        return str(ipaddress.IPv4Network(seen))
+    except (OSError, ValueError, TimeoutError) as error:
+        why = f"{_SEES_US} did not tell this machine's address ({error or 'no answer'})"
+        raise DeployError(f"{why}. Say who may reach the scheduler, as in client='203.0.113.7/32'") from None
+
+
+def _seen():
+    with urllib.request.urlopen(_SEES_US, timeout=CLOUD_ANSWERS) as answer:
+        return answer.read(64).decode("ascii").strip()

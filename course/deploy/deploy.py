@@ -1,0 +1,108 @@
+"""`deploy("slurm", ps=1, worker=4)`: the same `Cluster` as `local_cluster`, its tasks on machines that others share."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from distributed import Client
+
+from course.cluster.cluster import Cluster
+from course.cluster.local import local_cluster
+from course.cluster.task.task import quiet
+from course.deadlines import CONNECT
+from course.deploy.clouds.kinds import CLOUDS
+from course.deploy.clouds.start import start_cloud
+from course.deploy.deployed import DeployedRuntime
+from course.deploy.launcher import load
+from course.deploy.ledger import new_entry
+from course.deploy.options import SlurmOptions, SshOptions, options_for, options_of
+
+try:
+    import resource
+except ImportError:  # Windows
+    resource = None  # type: ignore[assignment]
+
+#: kind -> its options; its launcher is in the module of that name, what it needs in the extra of that name.
+_KINDS: dict[str, Any] = {"slurm": SlurmOptions, "ssh": SshOptions}
+
+
+def deploy(
+    kind: str,
+    *,
+    timeout: float | None = None,
+    wait: bool = True,
+    say: Callable[..., None] = print,
+    **jobs_and_options: Any,
+) -> Cluster:
+    """Start a cluster by `kind`, "slurm" or "ssh" ("local" is `local_cluster`), and return its `Cluster`.
+
+    "kubernetes", "gateway", "aws", "gcp" and "azure" are for Dask's own deployers: a `CloudCluster`, which has no named
+    tasks; `worker=4` says how many it has. Their options: `KubernetesOptions`, `GatewayOptions`, `AwsOptions`,
+    `GcpOptions`, `AzureOptions`. The rest holds for Slurm and SSH.
+
+    `jobs_and_options`: how many tasks each job has (`ps=1, worker=2` when nothing is given), and the system's options:
+    see `SlurmOptions` and `SshOptions`; `memory={"ps": "2GB", "worker": "8GB"}` gives them by job. `say` gets lines
+    about tasks that wait or were lost. With `wait` it returns when every task has joined, however long jobs wait in
+    a queue; `timeout`: seconds for that, None for no limit. Interrupt it at any time: nothing stays.
+
+    The tasks end with this process, killed or not: 20 s later there is no job, process or file with the key. A task
+    that is lost is replaced under its name, perhaps on another machine, and its work runs again. TLS by a certificate
+    of the cluster's own. Raises TypeError or ValueError for wrong arguments, DeployError (a RuntimeError) with the
+    system's own words where it refuses, TimeoutError; ImportError where an extra is not installed; RuntimeError where
+    "slurm" is first asked for outside the main thread.
+    """
+    if kind == "local":
+        return local_cluster(**jobs_and_options)
+    if kind not in (*_KINDS, *CLOUDS):
+        raise ValueError(f"deploy({kind!r}): the kinds are 'local', {', '.join(map(repr, [*_KINDS, *CLOUDS]))}")
+    _tell_of_limit(say)
+    if kind in CLOUDS:
+        quiet()
+        return start_cloud(kind, jobs_and_options, timeout, wait, say)
+    jobs, by_job, common = options_for(kind, _KINDS[kind], jobs_and_options)
+    if kind == "ssh" and not common.hosts:
+        raise ValueError("deploy('ssh'): name the hosts, as in hosts=['alpha', 'user@beta']")
+    try:
+        load(kind, f"course.deploy.{kind}")
+    except ValueError as error:  # dask-jobqueue takes a signal as it is first imported
+        raise RuntimeError(
+            f"deploy({kind!r}): {error}. Call it first in the main thread, or say `import dask_jobqueue` there"
+        ) from error
+    quiet()
+    tasks = tuple(f"/job:{job}/task:{index}" for job, count in jobs.items() for index in range(count))
+    entry = new_entry(kind, tasks)
+    folder = Path(common.logs).expanduser().absolute() if common.logs else entry.folder
+    each = {job: options_of(common, by_job, job) for job in jobs}
+    runtime = DeployedRuntime(entry, lambda: _launcher(kind, entry.name, tasks, folder, each), common, say)
+    return _started(runtime, timeout, wait)
+
+
+def _tell_of_limit(say):
+    """Say where this process, with which the cluster ends, may use so much of the processor and no more."""
+    seconds = resource.getrlimit(resource.RLIMIT_CPU)[0] if resource else None
+    if resource and seconds != resource.RLIM_INFINITY:
+        say(
+            f"This machine ends a process after {seconds:,} s of processor time (`ulimit -t`), and the cluster with "
+            "it: start this inside a job, by `srun --pty` or sbatch"
+        )
+
+
+def _launcher(kind, run, tasks, folder, options):
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if kind == "slurm":
+        from course.deploy.slurm import SlurmLauncher
+
+        return SlurmLauncher(run, folder, options)
+    from course.deploy.ssh import SshLauncher
+
+    return SshLauncher(tasks, folder, options)
+
+
+def _started(runtime, timeout, wait):
+    try:
+        runtime.start(timeout, wait)
+        client = Client(runtime.session_target, security=runtime.security, loop=runtime.thread.loop, timeout=CONNECT)
+    except BaseException:
+        runtime.close()
+        raise
+    return Cluster(client, runtime)

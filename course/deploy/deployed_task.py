@@ -1,0 +1,107 @@
+"""Be a task that `deploy` started: read the order from standard input, find an address here, and join."""
+
+import asyncio
+import os
+import sys
+import tempfile
+import threading
+from dataclasses import dataclass
+from typing import TextIO
+
+from dask.system import CPU_COUNT  # knows about containers' limits
+from distributed.utils import get_ip, get_ip_interface
+
+from course.cluster.certificates import Certificate
+from course.cluster.multihost.refused_connections import refusals_told
+from course.cluster.multihost.task_process import join_again_and_again
+from course.cluster.task.gpu_share import VARIABLE, gpus_of_tasks, visible_gpus
+from course.cluster.task.loop_errors import watch_errors
+from course.cluster.task.task import TaskSettings, quiet, stop_signal
+from course.deadlines import TASK_HANDS_OVER, TASK_LEAVES
+from course.deploy.order import order_of
+
+
+@dataclass(frozen=True)
+class Deployed:
+    """What a deployed task says of itself to join; see `course.cluster.multihost.member.Joining`."""
+
+    name: str
+    address: str
+    session_target: str
+    certificate: Certificate | None
+    patience: float
+    advice: str = "Is its client there still, and does no firewall keep us out?"
+
+    @property
+    def scheduler_address(self) -> str:
+        """Where the scheduler listens, `host:port`."""
+        return self.session_target.partition("://")[2]
+
+
+def run_deployed(given: TextIO = sys.stdin) -> int:
+    """Be the task of the order that `given` brings, until it is told to stop; return the process's exit code."""
+    order = order_of(given.readline())
+    quiet()
+    try:
+        asyncio.run(_run(order, given))
+    except (RuntimeError, OSError, ValueError) as error:
+        print(f"{order.name} on {os.uname().nodename if os.name == 'posix' else 'this machine'}: {error}", flush=True)
+        return 1
+    return 0
+
+
+async def _run(order, given):
+    watch_errors()
+    stop, workers = asyncio.Event(), []
+    leaving = asyncio.create_task(_leave_when_told(stop_signal(), stop, workers))
+    if order.attached:
+        _stop_with(given, stop)
+    gpu = gpus_of_tasks(order.among, visible_gpus() if order.among else []).get(order.name)
+    if gpu is not None:
+        os.environ[VARIABLE] = gpu
+    host, port = _host(order), order.ports or 0
+    me = Deployed(order.name, f"{host}:{port}", order.scheduler, order.certificate, order.patience)
+    share = max(1, CPU_COUNT // max(1, len(order.among)))
+    threads = min(share, order.cores or share)
+    folder = os.path.expandvars(order.scratch) if order.scratch else None
+    with (
+        refusals_told(print),
+        tempfile.TemporaryDirectory(prefix="course-task-", dir=folder, ignore_cleanup_errors=True) as scratch,
+    ):
+        where = (order.name, order.scheduler, host, port, threads, scratch, order.patience, order.certificate)
+        try:
+            await join_again_and_again(me, TaskSettings(*where, memory=order.memory), stop, print, workers.append)
+        finally:
+            leaving.cancel()
+
+
+def _host(order):
+    """Return the address to listen at: the named interface's, or the one by which the scheduler is reached."""
+    if order.interface:
+        return get_ip_interface(order.interface)  # ValueError with the interfaces that there are
+    host, _, port = order.scheduler.partition("://")[2].rpartition(":")
+    return get_ip(host.strip("[]"), int(port))
+
+
+async def _leave_when_told(told, stop, workers):
+    """Wait for the system's word that this task is to end; have what runs here hand over what it has; set `stop`."""
+    await told.wait()
+    for worker in workers:
+        worker.leaving = True
+    leavers = {one for worker in workers for one in worker.leavers}
+    await asyncio.gather(*(asyncio.to_thread(one.leave, TASK_HANDS_OVER) for one in leavers))
+    stop.set()
+
+
+def _stop_with(given, stop):
+    """Set `stop` when `given` ends: whoever sent the order is gone, or has told us to go."""
+    loop = asyncio.get_running_loop()
+
+    def watch():
+        while given.read(1 << 16):
+            pass
+        loop.call_soon_threadsafe(stop.set)
+        threading.Event().wait(TASK_LEAVES)
+        os._exit(1)  # it could not leave in time
+
+    threading.Thread(target=watch, daemon=True, name="the end of standard input").start()

@@ -1,0 +1,152 @@
+"""What `deploy` can be told of each system: plain data, checked before anything starts."""
+
+import difflib
+import re
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any, TypeVar
+
+from dask.utils import parse_bytes
+
+from course.cluster.certificates import Certificate
+from course.cluster.spec import check_job
+from course.deadlines import DEPLOYED_IDLE
+from course.deploy.order import Order
+
+Options = TypeVar("Options", bound="CommonOptions")
+
+
+@dataclass(frozen=True)
+class CommonOptions:
+    """What every system can be told; each may be a dictionary by job, as in `memory={"ps": "2GB", "worker": "8GB"}`.
+
+    `python`: the Python of the tasks, which has the course (this one). `prologue`: shell lines before it, such as
+    `("module load python", "source env/bin/activate")`. `interface`: the network interface of tasks and scheduler, such
+    as "ib0"; `host`: the scheduler's own address, where it is another. `ports`: where firewalls leave a range open,
+    "40000:40100". `scratch`: a folder on a task's own disk, "$TMPDIR" say. `memory`: of each task; `cores`: of each
+    task. `logs`: a folder for what tasks print, which stays; without it they are removed with the cluster. `idle`:
+    seconds without work after which the cluster closes itself, None for never.
+    """
+
+    python: str = sys.executable
+    prologue: tuple[str, ...] = ()
+    interface: str | None = None
+    host: str | None = None
+    ports: str | None = None
+    scratch: str | None = None
+    memory: str | None = None
+    cores: int | None = None
+    logs: str | None = None
+    idle: float | None = DEPLOYED_IDLE
+
+
+@dataclass(frozen=True)
+class SlurmOptions(CommonOptions):
+    """What Slurm can be told besides; None leaves it to the site, and to Dask's `jobqueue.yaml` where there is one.
+
+    `walltime`: "01:00:00"; `leave_before`: seconds before its end at which a task gets SIGTERM and leaves, so that its
+    successor is asked for in time. `requeue`: whether Slurm itself starts a job again whose node fails. `directives`:
+    any other of sbatch's options, as in `("--exclusive",)`.
+    """
+
+    memory: str | None = "2GB"
+    cores: int | None = 1
+    partition: str | None = None
+    account: str | None = None
+    qos: str | None = None
+    gres: str | None = None
+    walltime: str | None = None
+    leave_before: int | None = None
+    requeue: bool = False
+    directives: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class SshOptions(CommonOptions):
+    """What SSH can be told besides: `hosts`, names, `user@name` or `user@name:port`, which take the tasks in turns.
+
+    `~/.ssh/config` holds. `key`: the private key's file, by default those that `ssh` itself takes; `known_hosts`: the
+    file of the hosts' keys, by default `~/.ssh/known_hosts`.
+    """
+
+    hosts: tuple[str, ...] = ()
+    key: str | None = None
+    known_hosts: str | None = None
+
+
+def options_for(kind: str, options: type[Options], given: Mapping[str, Any]) -> tuple[dict[str, int], Mapping, Options]:
+    """Return (job -> how many tasks, what differs by job, the options) for what `deploy(kind, …)` was given.
+
+    Raises TypeError or ValueError that names what is wrong and what is legal.
+    """
+    known = [one.name for one in fields(options)]
+    jobs: dict[str, int] = {}
+    plain: dict[str, Any] = {}
+    for name, value in given.items():
+        if name in known:
+            plain[name] = _tuples(value)
+        else:
+            jobs[name] = _count(kind, name, value, known)
+    hosts = plain.get("hosts", ())
+    jobs = jobs or {"ps": 1, "worker": max(2, len(hosts))}
+    by_job = {name: value for name, value in plain.items() if isinstance(value, dict)}
+    for name, value in by_job.items():
+        if other := [job for job in value if job not in jobs]:
+            raise ValueError(
+                f"deploy({kind!r}, {name}={value!r}): there is no job {other[0]!r}, only {', '.join(jobs)}"
+            )
+    made = options(**{name: value for name, value in plain.items() if name not in by_job})
+    for job in jobs:
+        _check(kind, options_of(made, by_job, job))
+    return jobs, by_job, made
+
+
+def options_of(options: Options, by_job: Mapping[str, Mapping[str, Any]], job: str) -> Options:
+    """Return the options of the tasks of `job`."""
+    return replace(options, **{name: value[job] for name, value in by_job.items() if job in value})
+
+
+def order_for(
+    name: str, scheduler: str, certificate: Certificate, options: Mapping[str, CommonOptions], **more: Any
+) -> Order:
+    """Return the order of the task `name` as the options of its job say; `more`: other fields of `Order`."""
+    bare = Order(name, scheduler, certificate, **more)
+    own = options[bare.job]
+    memory = parse_bytes(own.memory) if own.memory else None
+    return replace(bare, interface=own.interface, ports=own.ports, cores=own.cores, memory=memory, scratch=own.scratch)
+
+
+def _tuples(value):
+    if isinstance(value, dict):
+        return {job: _tuples(one) for job, one in value.items()}
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _count(kind, name, value, known):
+    if name == "scheduler":
+        raise ValueError(f"deploy({kind!r}, scheduler={value!r}): every cluster has one scheduler; leave it out")
+    if isinstance(value, bool) or not isinstance(value, int):
+        near = difflib.get_close_matches(name, known, n=1)
+        meant = f" Did you mean {near[0]}?" if near else ""
+        raise TypeError(
+            f"deploy({kind!r}, {name}={value!r}): a job's number of tasks is a whole number, as in worker=2; the "
+            f"options are {', '.join(known)}.{meant}"
+        )
+    check_job(name)
+    if not 1 <= value <= 100:
+        raise ValueError(f"deploy({kind!r}, {name}={value!r}): a job has from 1 to 100 tasks")
+    return value
+
+
+def _check(kind, options):
+    for name in ("prologue", "directives", "hosts"):
+        if isinstance(getattr(options, name, ()), str):
+            raise TypeError(f"deploy({kind!r}, {name}={getattr(options, name)!r}): give a list of texts")
+    if options.memory is not None:
+        try:
+            parse_bytes(options.memory)
+        except ValueError:
+            raise ValueError(f"deploy({kind!r}, memory={options.memory!r}): say it as in memory='4GB'") from None
+    if options.ports is not None and not re.fullmatch(r"\d+:\d+", options.ports):
+        raise ValueError(f"deploy({kind!r}, ports={options.ports!r}): say the range as in ports='40000:40100'")

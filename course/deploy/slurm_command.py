@@ -1,0 +1,50 @@
+"""One of Slurm's commands, run with a deadline; what it minds is told in its own words."""
+
+import asyncio
+from asyncio.subprocess import PIPE
+from contextlib import suppress
+
+from course.deadlines import SLURM_ANSWERS
+from course.deploy.launcher import DeployError
+
+
+async def slurm(*command: str, given: str = "") -> str:
+    """Return what one of Slurm's commands prints; DeployError with its own words, or when it takes too long."""
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *command, stdin=PIPE, stdout=PIPE, stderr=PIPE, start_new_session=True
+        )
+    except FileNotFoundError:
+        raise DeployError(f"there is no `{command[0]}` here. Run this on a machine with Slurm's commands") from None
+    said, complaint = bytearray(), bytearray()
+    try:
+        async with asyncio.timeout(SLURM_ANSWERS):
+            await asyncio.gather(_send(process, given), _read(process.stdout, said), _read(process.stderr, complaint))
+            await process.wait()
+    except TimeoutError:
+        meanwhile = f" it says: {_line(complaint)}." if complaint else ""
+        silence = f"Slurm has not answered `{command[0]}` for {SLURM_ANSWERS:.0f} s"
+        raise DeployError(f"{silence};{meanwhile} `scontrol ping` says whether slurmctld is up") from None
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    if process.returncode:
+        raise DeployError(f"`{command[0]}` says: {_line(complaint or said)}")
+    return said.decode(errors="replace")
+
+
+async def _send(process, given):
+    with suppress(ConnectionError):  # it has ended without reading
+        process.stdin.write(given.encode())
+        await process.stdin.drain()
+    process.stdin.close()
+
+
+async def _read(stream, found):
+    while data := await stream.read(1 << 16):
+        found += data
+
+
+def _line(words):
+    return " ".join(words.decode(errors="replace").split())

@@ -1,0 +1,138 @@
+"""Requests at a server that makes batches, simulated: who is answered, refused, or gone by then, and after how long.
+
+Time is in whole microseconds: `course/widgets/exhibits/request_dots.js` does the same in a page, with the same numbers.
+"""
+
+import math
+from bisect import bisect_right
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+_WORD = 0xFFFFFFFF
+
+
+@dataclass(frozen=True)
+class SimulatedServer:
+    """One worker behind one queue; all times in microseconds.
+
+    A batch takes `first`, and `more` for each request in it; an idle worker takes all that wait, `largest` at most. A
+    request that finds `queue` others waiting is refused, 429. A caller leaves after `deadline` (None: never): this
+    server doesn't notice, keeps the request's place, and computes it for nobody. (The course's own one does notice.)
+    Raises ValueError for what no server has.
+    """
+
+    first: int
+    more: int
+    largest: int = 1
+    queue: int = 64
+    deadline: int | None = None
+
+    def __post_init__(self) -> None:
+        for name, least in (("first", 0), ("more", 0), ("largest", 1), ("queue", 1), ("deadline", 1)):
+            value = getattr(self, name)
+            if value is not None and value < least:
+                raise ValueError(f"SimulatedServer({name}={value}): give a whole number, {least} or more.")
+        if self.first + self.more < 1:
+            raise ValueError(
+                "SimulatedServer(first=0, more=0): a batch takes at least a microsecond; raise one of them."
+            )
+
+    @property
+    def most(self) -> float:
+        """Requests a second that it does when every batch is full."""
+        return 1e6 * self.largest / (self.first + self.more * self.largest)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of requests: each that was taken has its times at one place of `arrives`, `begins` and `ends`.
+
+    `refused`: when those arrived that got 429; `batches`: sizes, in order; `deadline`: the server's. Microseconds.
+    """
+
+    arrives: tuple[int, ...]
+    begins: tuple[int, ...]
+    ends: tuple[int, ...]
+    refused: tuple[int, ...]
+    batches: tuple[int, ...]
+    deadline: int | None
+
+    @cached_property
+    def stays(self) -> list[int]:
+        """From arrival to answer, of those who were still there, the shortest first."""
+        pairs = zip(self.arrives, self.ends, strict=True)
+        return sorted(e - a for a, e in pairs if self.deadline is None or e - a <= self.deadline)
+
+    @property
+    def late(self) -> int:
+        """How many were computed for nobody: their callers had left."""
+        return len(self.arrives) - len(self.stays)
+
+    def within(self, percent: int) -> int | None:
+        """Return what so many percent of the answered stay below; None where nobody was answered."""
+        return self.stays[min(len(self.stays) - 1, len(self.stays) * percent // 100)] if self.stays else None
+
+    def waiting(self, now: int) -> range:
+        """Return the places of those who wait at this microsecond, the next one first."""
+        return range(bisect_right(self.begins, now), bisect_right(self.arrives, now))
+
+    def at_work(self, now: int) -> range:
+        """Return the places of those who are in the worker's batch at this microsecond."""
+        return range(bisect_right(self.ends, now), bisect_right(self.begins, now))
+
+    @cached_property
+    def fullest(self) -> int:
+        """The first arrival after which most are waiting; 0 where nobody was taken."""
+        return max(self.arrives, key=lambda now: len(self.waiting(now)), default=0)
+
+
+def arrivals(rate: float, seconds: float, seed: int) -> list[int]:
+    """Return the microseconds below `seconds` at which requests come, `rate` a second on average (a Poisson process).
+
+    With the same seed another rate has the same pattern, stretched. ValueError for a rate that is not above 0.
+    """
+    if not rate > 0:
+        raise ValueError(f"arrivals(rate={rate}): give requests a second, above 0.")
+    found, now = [], 0
+    for uniform in _uniforms(seed):
+        now += math.floor(-math.log(1 - uniform) * 1e6 / rate + 0.5)
+        if now >= seconds * 1e6:
+            return found
+        found.append(now)
+    raise AssertionError
+
+
+def stand_in_line(arrives: Sequence[int], server: SimulatedServer) -> Outcome:
+    """Return what becomes of requests that come at `arrives`, microseconds in order.
+
+    Who comes in the microsecond in which the worker gets idle is in its next batch, if the queue had a place.
+    """
+    free, waiting, taken, refused, batches = 0, deque(), [], [], []
+
+    def begin():
+        nonlocal free
+        begins, size = max(free, waiting[0]), min(server.largest, len(waiting))
+        free = begins + server.first + server.more * size
+        taken.extend((waiting.popleft(), begins, free) for _ in range(size))
+        batches.append(size)
+
+    for now in arrives:
+        while waiting and max(free, waiting[0]) < now:
+            begin()
+        (waiting if len(waiting) < server.queue else refused).append(now)
+    while waiting:
+        begin()
+    came, began, ended = zip(*taken, strict=True) if taken else ((), (), ())
+    return Outcome(came, began, ended, tuple(refused), tuple(batches), server.deadline)
+
+
+def _uniforms(seed: int) -> Iterator[float]:
+    """Yield numbers from 0 to 1: mulberry32 (Tommy Ettinger, 2017, public domain), five lines in any language."""
+    state = seed & _WORD
+    while True:
+        state = (state + 0x6D2B79F5) & _WORD
+        mixed = (state ^ state >> 15) * (state | 1) & _WORD
+        mixed ^= mixed + ((mixed ^ mixed >> 7) * (mixed | 61) & _WORD) & _WORD
+        yield (mixed ^ mixed >> 14) / 2**32

@@ -1,0 +1,85 @@
+"""Which arguments of `tune` are legal, said before anything starts."""
+
+import inspect
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from course.training.problems.named import OPTIMIZERS
+from course.training.problems.problem import missing_methods, shown
+from course.tuning.search import SEARCHES
+from course.tuning.space import Space, grid, make_space
+from course.tuning.study import Plan
+from course.tuning.trial import TRAINING, is_maker, made_with
+
+
+def checked_plan(
+    problem: Any,
+    given: Mapping[str, Any],
+    trials: int,
+    steps: int,
+    metric: str,
+    direction: str,
+    search: str,
+    pruning: bool,
+    seed: int,
+    timeout: float,
+) -> Plan:
+    """Return the `Plan` of these arguments of `tune`; TypeError or ValueError says which is wrong; see `tune`."""
+    if is_maker(problem) and not callable(problem):
+        lacks = ", ".join(missing_methods(problem))
+        raise TypeError(
+            f"tune(problem={shown(problem)}): it has no {lacks}. Give a course.training.Problem, such as mnist(), or a "
+            "function that returns one, such as mnist."
+        )
+    for name, value, least in (("trials", trials, 1), ("steps", steps, 1), ("seed", seed, 0)):
+        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            raise ValueError(f"tune({name}={value!r}): give a whole number from {least} up.")
+    for name, word, legal in (("direction", direction, ("minimize", "maximize")), ("search", search, SEARCHES)):
+        if word not in legal:
+            raise ValueError(f"tune({name}={word!r}): give one of {', '.join(map(repr, legal))}.")
+    if not isinstance(metric, str) or not metric:
+        raise ValueError(f"tune(metric={metric!r}): give a key of what problem.validate returns, such as 'loss'.")
+    if not (isinstance(timeout, (int, float)) and timeout > 0 and math.isfinite(timeout)):
+        raise ValueError(f"tune(timeout={timeout!r}): give a number of seconds above 0.")
+    space = make_space(given)
+    _check_names(space, problem)
+    _check_optimizers(space)
+    if search == "grid":
+        grid(space, trials)  # raises where it has too many points
+    words = getattr(problem, "__qualname__", shown(problem)) if is_maker(problem) else shown(problem)
+    return Plan(words, space, trials, steps, metric, direction, search, bool(pruning), seed)
+
+
+def _check_names(space: Space, problem: Any) -> None:
+    legal = ["learning_rate", "optimizer", *TRAINING, *made_with(problem)]
+    legal += [name for name in _taken_by(OPTIMIZERS.values()) if name not in legal]
+    for name in space.names:
+        if name not in legal:
+            hint = (
+                "" if is_maker(problem) else " The arguments of a function that makes the problem may be searched too."
+            )
+            raise ValueError(f"tune(space): there is no {name!r} to search. Legal names: {', '.join(legal)}.{hint}")
+
+
+def _check_optimizers(space):
+    """Raise ValueError where an optimiser of the space doesn't take what the space has for it."""
+    wanted = set(space.names) & _taken_by(OPTIMIZERS.values())
+    for name in space.values("optimizer") if "optimizer" in space.names else ["sgd"]:
+        if name not in OPTIMIZERS:
+            raise ValueError(f"tune(space): optimizer may be {name!r}; there are {', '.join(map(repr, OPTIMIZERS))}.")
+        if lacks := sorted(wanted - _taken_by([OPTIMIZERS[name]])):
+            raise ValueError(
+                f"tune(space): {lacks[0]} is in it, and the optimizer {name!r} takes no {lacks[0]}. Leave one out."
+            )
+    for value in space.values("learning_rate") if "learning_rate" in space.names else []:
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0:
+            raise ValueError(f"tune(space): learning_rate may be {value!r}; a learning rate is a number above 0.")
+
+
+def _taken_by(optimizers: Iterable[Any]) -> set[str]:
+    """Return what some of these optimisers take besides tensors and the learning rate."""
+    found = set()
+    for optimizer in optimizers:
+        found |= set(inspect.signature(optimizer).parameters) - {"params", "lr", "foreach", "fused", "capturable"}
+    return found - {"maximize", "differentiable", "betas"}

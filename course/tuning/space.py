@@ -1,0 +1,203 @@
+"""Which values each hyperparameter may have: a range, choices, or one value that stays; and grids over them."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from optuna.distributions import (
+    BaseDistribution,
+    CategoricalDistribution,
+    FloatDistribution,
+    IntDistribution,
+    distribution_to_json,
+)
+
+_PLAIN = (bool, int, float, str, type(None))
+_NOTATION = (
+    'Write (low, high) for a range, (low, high, "log") for one over powers of ten, a list for choices, '
+    "or one value that stays the same."
+)
+#: An integer range of more numbers than this has its points on a grid spread like those of a float range.
+_FINEST = 1_000_000
+
+
+@dataclass(frozen=True)
+class Space:
+    """The hyperparameters of a search: `searched`, name -> Optuna's distribution, and `fixed`, name -> value."""
+
+    searched: dict[str, BaseDistribution]
+    fixed: dict[str, Any]
+
+    @property
+    def names(self) -> list[str]:
+        """All names, the searched ones first."""
+        return [*self.searched, *self.fixed]
+
+    def values(self, name: str) -> list[Any]:
+        """Return what shows the extent of `name`: its choices, its two ends, or its one value."""
+        if name in self.fixed:
+            return [self.fixed[name]]
+        one = self.searched[name]
+        if isinstance(one, CategoricalDistribution):
+            return list(one.choices)
+        assert isinstance(one, (FloatDistribution, IntDistribution))
+        return [one.low, one.high]
+
+    def written(self) -> dict[str, str]:
+        """Return every name with its range in words, such as `0.001 to 10, log`."""
+        return {name: in_words(one) for name, one in self.searched.items()} | {
+            n: repr(v) for n, v in self.fixed.items()
+        }
+
+    def stored(self) -> dict[str, Any]:
+        """Return the space as JSON has it."""
+        return {name: distribution_to_json(one) for name, one in self.searched.items()} | {"fixed": self.fixed}
+
+
+def make_space(given: Mapping[str, Any]) -> Space:
+    """Return the `Space` that `given` describes: name to range, choices, value, or one of Optuna's distributions.
+
+    `(low, high)` is a range, of whole numbers where both ends are; `(low, high, "log")` one over powers of ten; a list
+    has choices (strings, numbers, True, False, None); any one of these alone stays the same in all trials. Raises
+    TypeError or ValueError that names the hyperparameter, what was given, and what is legal.
+
+    >>> make_space({"learning_rate": (0.001, 10.0, "log"), "hidden": (10, 200), "optimizer": ["sgd", "adam"]}).written()
+    {'learning_rate': '0.001 to 10, log', 'hidden': '10 to 200, whole numbers', 'optimizer': "'sgd' or 'adam'"}
+    """
+    if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
+        raise TypeError(f'tune(space={given!r}): give a dict, such as {{"learning_rate": (0.001, 10.0, "log")}}.')
+    searched: dict[str, BaseDistribution] = {}
+    fixed: dict[str, Any] = {}
+    for name, value in given.items():
+        if isinstance(value, _PLAIN):
+            fixed[name] = _checked_plain(name, value)
+        else:
+            searched[name] = _distribution(name, value)
+    if not searched:
+        raise ValueError(f"tune(space={given!r}): nothing is searched. Give one name a range or a list of choices.")
+    return Space(searched, fixed)
+
+
+def in_words(one: BaseDistribution) -> str:
+    """Return a distribution in words."""
+    if isinstance(one, CategoricalDistribution):
+        return " or ".join(repr(choice) for choice in one.choices)
+    assert isinstance(one, (FloatDistribution, IntDistribution))
+    whole = ", whole numbers" if isinstance(one, IntDistribution) else ""
+    step = f", in steps of {one.step:g}" if one.step not in (None, 1) else ""
+    return f"{one.low:g} to {one.high:g}{whole}{step}{', log' if one.log else ''}"
+
+
+def _distribution(name, value):
+    if isinstance(value, BaseDistribution):
+        return value
+    if isinstance(value, list):
+        return _choices(name, value)
+    if isinstance(value, tuple):
+        return _range(name, value)
+    raise TypeError(f"tune(space): {name} is {value!r}, a {type(value).__name__}. {_NOTATION}")
+
+
+def _choices(name, value):
+    if not value:
+        raise ValueError(f"tune(space): {name} is an empty list. {_NOTATION}")
+    for one in value:
+        if not isinstance(one, _PLAIN):
+            raise TypeError(
+                f"tune(space): {name} may be {one!r}, a {type(one).__name__}; a choice is a string, a number, True, "
+                "False or None, since it goes to a worker and into the journal."
+            )
+        _checked_plain(name, one)
+    if len({(type(one), one) for one in value}) < len(value):
+        raise ValueError(f"tune(space): {name} is {value!r}, which has a choice twice. Leave one out.")
+    return CategoricalDistribution(value)
+
+
+def _range(name, value):
+    scale = value[2] if len(value) == 3 else "linear"
+    numbers = value[:2]
+    if not 2 <= len(value) <= 3 or scale not in ("linear", "log") or not all(_is_number(one) for one in numbers):
+        raise ValueError(f"tune(space): {name} is {value!r}. {_NOTATION}")
+    low, high = numbers
+    if not (math.isfinite(low) and math.isfinite(high)) or not low < high:
+        raise ValueError(f"tune(space): {name} is {value!r}; a range goes from a finite number up to a larger one.")
+    if scale == "log" and low <= 0:
+        raise ValueError(
+            f"tune(space): {name} is {value!r}; a log range begins above 0, as in ({high / 1000:g}, {high:g}, 'log')."
+        )
+    kind = IntDistribution if isinstance(low, int) and isinstance(high, int) else FloatDistribution
+    return kind(low, high, log=scale == "log")
+
+
+def _is_number(one):
+    return isinstance(one, (int, float)) and not isinstance(one, bool)
+
+
+def _checked_plain(name, value):
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"tune(space): {name} is {value!r}; give a finite number.")
+    return value
+
+
+def grid(space: Space, trials: int) -> list[dict[str, Any]]:
+    """Return the points of a grid over what is searched in `space`, at most `trials`, the last name changing fastest.
+
+    Choices are taken whole, and numbers as many times as leaves the product at or below `trials`: the names take turns
+    in getting one more. Ends of a range are on the grid; on a log range points are spread over its powers. Raises
+    ValueError where the choices alone need more trials.
+    """
+    counts = _counts(space, trials)
+    points: list[dict[str, Any]] = [{}]
+    for name, count in counts.items():
+        points = [{**point, name: value} for point in points for value in _spread(space.searched[name], count)]
+    return points
+
+
+def _counts(space, trials):
+    counts = {
+        name: _most(one) if isinstance(one, CategoricalDistribution) else 1 for name, one in space.searched.items()
+    }
+    if math.prod(counts.values()) > trials:
+        raise ValueError(
+            f"tune(search='grid', trials={trials}): the choices alone have {math.prod(counts.values())} combinations. "
+            "Give as many trials, fewer choices, or search='random'."
+        )
+    growing = [name for name, one in space.searched.items() if counts[name] < _most(one)]
+    while growing:
+        name = min(growing, key=lambda one: counts[one])
+        wider = {**counts, name: counts[name] + 1}
+        if math.prod(wider.values()) > trials:
+            growing.remove(name)  # nothing smaller would fit later either
+        else:
+            counts = wider
+            growing = [one for one in growing if counts[one] < _most(space.searched[one])]
+    return counts
+
+
+def _most(one):
+    """How many values there are to take: of a float range, without end."""
+    if isinstance(one, CategoricalDistribution):
+        return len(one.choices)
+    if one.step:
+        return min(_FINEST, int((one.high - one.low) / one.step) + 1)
+    return _FINEST
+
+
+def _spread(one: Any, count: int) -> Sequence[Any]:
+    """Return `count` values of a distribution, evenly spread, both ends among them; the middle one of one."""
+    if isinstance(one, CategoricalDistribution):
+        return one.choices
+    shares = [place / (count - 1) for place in range(count)] if count > 1 else [0.5]
+    if one.log:
+        values = [one.low * (one.high / one.low) ** share for share in shares]
+    else:
+        values = [one.low + (one.high - one.low) * share for share in shares]
+    ends = [min(max(value, one.low), one.high) for value in values]
+    if count > 1:
+        ends[-1] = one.high  # as it was given, to the last bit
+    if isinstance(one, FloatDistribution) and one.step is None:
+        return ends
+    steps = sorted({round((value - one.low) / one.step) for value in ends})
+    values = [one.low + step * one.step for step in steps]
+    return [int(value) for value in values] if isinstance(one, IntDistribution) else values

@@ -1,0 +1,176 @@
+"""What a worker does for one trial: a training with these hyperparameters, which reports how good it is on its way.
+
+The training is `train_in_turns`: this one process plays all the workers that the trial has, so that a trial with three
+asynchronous workers needs one task of the cluster, and gives the same bits each time.
+"""
+
+import inspect
+import math
+import time
+import traceback
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from distributed import get_worker
+
+from course.training.driver.in_process import train_in_turns
+from course.training.hooks.base import Hook, Session
+from course.training.problems.named import OPTIMIZERS
+from course.training.problems.problem import Problem, batch_generator, missing_methods, shown
+from course.training.records import NonFiniteError, Step, in_words
+
+#: How often a trial reports how good it is; the last report is its value.
+REPORTS = 10
+#: What a trial's training takes besides the optimiser: arguments of `train`.
+TRAINING = ("mode", "workers", "max_staleness", "aggregate")
+_HELD_OUT_SEED = 0x7E57  # of the batch that a problem without `validate` is measured on: no worker's
+
+
+@dataclass(frozen=True)
+class Job:
+    """All that one trial is, as plain values: a number, hyperparameters, and what is the same for all of a `study`."""
+
+    study: str
+    number: int
+    parameters: dict[str, Any]
+    steps: int
+    metric: str
+    seed: int
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a trial ended on its worker; `attempt`: which of its attempts this was, an id.
+
+    `state`: "done", "diverged" (NaN or infinity), "stopped" (it was told to), or "failed": its code raised. `reports`:
+    (step, value) each, in order. `seconds`: of the training. `task`: where. `reason`: in words, "" for a good end.
+    """
+
+    state: str
+    reports: tuple[tuple[int, float], ...]
+    seconds: float
+    task: str
+    attempt: str
+    reason: str = ""
+
+
+class Stopped(Exception):
+    """The driver has told the trial to stop."""
+
+
+def run_trial(source: Any, job: Job) -> Outcome:
+    """Run on a worker: train the problem, or what the function `source` makes, as `job` says; return an `Outcome`.
+
+    Each start and each report is told at once, under the topic `job.study`, as a list: the trial's number, the id of
+    this attempt, the task, and for a report the step and the value. What the problem's code raises is an outcome too.
+    """
+    worker, reports = get_worker(), []
+    attempt = uuid.uuid4().hex
+    began = time.perf_counter()
+
+    def tell(*what):
+        worker.log_event(job.study, [job.number, attempt, worker.name, *what])
+
+    def report(step, value):
+        reports.append((step, value))
+        tell(step, value)
+
+    def is_stopped():
+        return not {(job.study, job.number), (job.study, None)}.isdisjoint(_stopped(worker))
+
+    tell()
+    state, reason = "done", ""
+    try:
+        _train(source, job, report, is_stopped)
+    except Stopped:
+        state = "stopped"
+    except NonFiniteError as error:
+        state, reason = "diverged", f"{error.tensor} was not finite at version {error.version}"
+    except Exception as error:  # the reader's code may raise anything
+        at = traceback.extract_tb(error.__traceback__)[-1]
+        state, reason = "failed", f"{in_words(error)} ({at.filename}, line {at.lineno})"
+    return Outcome(state, tuple(reports), time.perf_counter() - began, worker.name, attempt, reason)
+
+
+def stop_trials(study: str, number: int | None, dask_worker: Any = None) -> None:
+    """Run on a worker: the trial `number` of the study, each one for None, ends at its next step, or as it begins."""
+    _stopped(dask_worker).add((study, number))
+
+
+def forget_study(study: str, dask_worker: Any = None) -> None:
+    """Run on a worker: forget which trials of the study were stopped."""
+    _stopped(dask_worker).difference_update({one for one in _stopped(dask_worker) if one[0] == study})
+
+
+def _stopped(worker: Any) -> set[tuple[str, int | None]]:
+    return worker.__dict__.setdefault("stopped_trials", set())
+
+
+def _train(source, job, report, is_stopped):
+    problem, optimizer, training = taken_apart(source, job.parameters)
+    if is_stopped():
+        raise Stopped
+    hooks = [_Reporter(job, partial(measured, problem, job.metric), report, is_stopped)]
+    train_in_turns(problem, optimizer=optimizer, total_steps=job.steps, seed=job.seed, hooks=hooks, **training)
+
+
+def taken_apart(source: Any, parameters: Mapping[str, Any]) -> tuple[Problem, Callable, dict[str, Any]]:
+    """Return the problem, the optimiser's maker and the training's arguments that these `parameters` stand for."""
+    parameters = dict(parameters)
+    training = {name: parameters.pop(name) for name in TRAINING if name in parameters}
+    own = {name: parameters.pop(name) for name in made_with(source) if name in parameters}
+    optimizer = OPTIMIZERS[parameters.pop("optimizer", "sgd")]
+    if "learning_rate" in parameters:
+        parameters["lr"] = parameters.pop("learning_rate")
+    return source(**own) if is_maker(source) else source, partial(optimizer, **parameters), training
+
+
+def is_maker(source: Any) -> bool:
+    """Whether `source` makes problems, and is none."""
+    return isinstance(source, type) or bool(missing_methods(source))
+
+
+def made_with(source: Any) -> list[str]:
+    """Return the names of the arguments of `source`, which makes problems; none of a problem itself."""
+    return list(inspect.signature(source).parameters) if is_maker(source) else []
+
+
+def measured(problem: Any, metric: str, parameters: dict[str, Any]) -> float:
+    """Return the number called `metric` of `problem.validate`; "loss" of one without is that on a batch of its own."""
+    if callable(getattr(problem, "validate", None)):
+        found = problem.validate(parameters)
+        if metric not in found:
+            raise ValueError(
+                f"tune(metric={metric!r}): {shown(problem)} validates {', '.join(found)}; take one of these."
+            )
+        return float(found[metric])
+    if metric != "loss":
+        raise ValueError(f"tune(metric={metric!r}): {shown(problem)} has no validate(parameters), so take 'loss'.")
+    import torch
+
+    with torch.no_grad():
+        batch = problem.batch(0, 0, batch_generator(_HELD_OUT_SEED, 0, 0))
+        return float(problem.loss(parameters, batch))
+
+
+class _Reporter(Hook):
+    """Measures ten times on the way, the last time at the end, and stops the training when it is told to."""
+
+    def __init__(self, job, measure, report, is_stopped):
+        self._every, self._last = math.ceil(job.steps / REPORTS), job.steps
+        self._measure, self._report, self._is_stopped = measure, report, is_stopped
+        self._seen = 0
+
+    def after_run(self, session: Session, step: Step) -> None:
+        if self._is_stopped():
+            raise Stopped
+        if step.step == self._seen or (step.step % self._every and step.step != self._last):
+            return  # of a synchronous update each gradient is told
+        self._seen = step.step
+        value = self._measure(session.parameters())
+        if not math.isfinite(value):
+            raise NonFiniteError("what was measured", step.step)
+        self._report(step.step, value)

@@ -1,0 +1,40 @@
+"""The HTML of a bet, an answer or a card: an exhibit whose data say all, and a still of words without scripts."""
+
+import textwrap
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any
+
+from course.draw import Picture, html
+from course.draw.picture import svg, text_of
+from course.widgets.exhibits.page import key_of, page
+
+_ROOM = "course.widgets.bets"
+_WIDTH, _LINE = 700, 20  # pixels of a still
+_LETTERS = 92  # in a line of it
+
+
+def sheet(script: str, data: Mapping[str, Any], without: Picture) -> Picture:
+    """Return `data` (plain values), drawn in the page by this room's file `script`; `without` scripts a still.
+
+    The same data give the same bytes, in every kernel: a page joins bets and answers by their names.
+    """
+    key = key_of(script, data)
+    return page(f"bet-{key}", data, lean("kept.js", "axes.js", script), without, text_of(_ROOM, "bets.css"))
+
+
+def lean(*names: str) -> str:
+    """Return this room's scripts `names` as one module without indentation and comment lines: a chapter has many."""
+    lines = (line.strip() for name in names for line in text_of(_ROOM, name).splitlines())
+    return "\n".join(line for line in lines if line and not line.startswith("//"))
+
+
+def still(lines: Sequence[str]) -> Picture:
+    """Return a picture of `lines` of words, the first one bold; long ones are broken."""
+    broken = [(part, place == 0) for place, line in enumerate(lines) for part in textwrap.wrap(line, _LETTERS)]
+    texts = "".join(
+        f'<text x="2" y="{_LINE * row + 16}" font-weight="{"bold" if first else "normal"}">{escape(words)}</text>'
+        for row, (words, first) in enumerate(broken)
+    )
+    alt = " ".join(line if line[-1:] in ".?!" else f"{line}." for line in lines if line)
+    return html(svg(_WIDTH, _LINE * len(broken) + 6, [texts], alt), alt)

@@ -1,0 +1,330 @@
+// A run of a cluster, replayed: processes as lanes, what they did as bars, bytes as packets; and what if a bar were longer.
+
+const [STEP, HIGH, TOP] = [40, 20, 22]; // pixels from lane to lane, of a lane's bar, and above the first
+const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+const ENDED = ["", "raised an error", "its process died"];
+const TAPE_MARKUP = `
+  <div class="figure" role="status"><span class="moment"></span> <small class="finding"></small></div>
+  <div class="controls"></div>
+  <div class="tape picture"></div>
+  <p class="tell" role="status"></p>
+  <div class="sliders whatif" hidden></div>
+  <div class="bar again" hidden></div>
+  <p class="note who"></p>
+  <div class="tape graph"></div>
+  <p class="note key tapekey"><i class="works"></i> works &nbsp; <i class="waits"></i> waits &nbsp; <b>●</b> bytes on their way &nbsp; <b class="updates">◆</b> a new version &nbsp; <b class="dies">✕</b> a process dies &nbsp; faint: still to come</p>
+  <details><summary>The run as a table</summary><div class="rows"></div></details>
+  <p class="note source"></p>`;
+
+const inWords = (ticks) => (Math.abs(ticks) >= 1e5 ? `${(ticks / 1e5).toFixed(2)} s` : `${(ticks / 100).toFixed(ticks < 1000 ? 2 : 1)} ms`);
+const bytesInWords = (count) => (count >= 1e9 ? `${+(count / 1e9).toPrecision(3)} GB` : count >= 1e6 ? `${+(count / 1e6).toPrecision(3)} MB` : count >= 1e3 ? `${+(count / 1e3).toPrecision(3)} kB` : `${count} B`);
+
+// What a run's data say of its lanes: short names, colours, who is a server; lanes on which nothing happened are left out.
+function cast(run) {
+  const used = new Set([...run.bars.map((bar) => bar[0]), ...run.moves.flatMap((move) => [move[0], move[1]]), ...run.marks.map((mark) => mark[0]), ...run.events.map((event) => event[2])]);
+  let letter = 0;
+  return run.lanes.flatMap((name, lane) => {
+    const [, job, index] = /^\/job:([^/]+)\/task:(\d+)/.exec(name) ?? [null, name, ""];
+    const kind = name === "this process" ? "here" : job === "ps" ? "ps" : "worker";
+    const own = kind === "worker" ? letter++ : 0;
+    if (!used.has(lane)) return [];
+    const sign = { here: "○ this notebook", ps: `◆ ps ${index}`, worker: `● ${LETTERS[own % 26]} ${job} ${index}` }[kind];
+    return [{ lane, name, sign, kind, letter: kind === "worker" ? LETTERS[own % 26] : "", colour: kind === "worker" ? `b${own % 6}` : kind }];
+  });
+}
+
+// From and to of each stretch in which a lane lived: until its process died, and again from the next one's joining.
+function lives(run, lane) {
+  const told = run.events.filter((event) => event[2] === lane && ["gone", "joined"].includes(event[1]));
+  const found = [];
+  let from = told.length && told[0][1] === "joined" ? null : 0;
+  for (const [tick, what] of told) {
+    if (what === "gone" && from !== null) found.push([from, tick]);
+    from = what === "joined" ? tick : null;
+  }
+  return from === null ? found : [...found, [from, run.end]];
+}
+
+// The pixels between which a lane does nothing, from one tick to another: gaps of a pixel and more.
+function gaps(bars, lane, begin, end, x) {
+  const found = [];
+  let reached = x(begin);
+  for (const bar of bars.filter((one) => one[0] === lane).sort((one, other) => one[2] - other[2])) {
+    if (bar[2] > end || bar[2] + bar[3] < begin) continue;
+    if (x(bar[2]) - reached >= 1) found.push([reached, x(bar[2])]);
+    reached = Math.max(reached, x(bar[2] + bar[3]));
+  }
+  return x(end) - reached >= 1 ? [...found, [reached, x(end)]] : found;
+}
+
+// Everything of one run that doesn't change while it plays, in layers: what is still to come faint, what was full.
+function scene(run, bars, { x, top, from, to, chosen, changed, dots, clip, inside }) {
+  const rows = cast(run);
+  const row = new Map(rows.map((one, place) => [one.lane, place]));
+  const y = (lane) => top + TOP + row.get(lane) * STEP;
+  const seen = (start, stop) => stop >= from && start <= to;
+  const back = [];
+  for (const { lane, kind } of rows) {
+    for (const [begin, end] of lives(run, lane)) {
+      const [left, right] = [x(Math.max(begin, from)), x(Math.min(end, to))];
+      if (right <= left) continue;
+      const at = { x: left, y: y(lane), width: right - left, height: HIGH };
+      if (kind !== "worker" || run.thinned) back.push(svg("path", { d: `M${left},${at.y + HIGH / 2}H${right}`, class: "rule" }));
+      else for (const [x1, x2] of gaps(bars, lane, begin, end, x)) if (x2 > left && x1 < right) back.push(svg("rect", { ...at, x: Math.max(left, x1), width: Math.min(right, x2) - Math.max(left, x1), class: "waits", fill: `url(#${dots})` }));
+    }
+  }
+  const look = (bar, place) => {
+    const classes = ["one", rows[row.get(bar[0])].colour, run.recorded && x(bar[2] + bar[3]) - x(bar[2]) > 8 ? "stored" : "", ["", "raised", "lost"][bar[5]], place === chosen ? "chosen" : ""];
+    return svg("rect", { x: x(bar[2]), width: Math.max(1.2, x(bar[2] + bar[3]) - x(bar[2])), y: y(bar[0]), height: HIGH, class: classes.join(" "), "data-place": place });
+  };
+  const shown = bars.flatMap((bar, place) => (seen(bar[2], bar[2] + bar[3]) ? [look(bar, place)] : []));
+  const marks = [];
+  if (!changed) {
+    for (const [source, target, start, length] of run.moves) {
+      if (seen(start, start + length)) marks.push(svg("line", { x1: x(start), x2: x(start + length), y1: y(source) + HIGH / 2, y2: y(target) + HIGH / 2, class: "way" }));
+    }
+    for (const [lane, tick] of run.marks) {
+      if (seen(tick, tick)) marks.push(svg("path", { d: "M0,-6L5,0L0,6L-5,0Z", transform: `translate(${x(tick)},${y(lane) + HIGH / 2})`, class: "version" }));
+    }
+  }
+  for (const [tick, what, lane] of run.events) {
+    if (!seen(tick, tick) || !["gone", "joined"].includes(what)) continue;
+    const d = what === "gone" ? "M-6,-6L6,6M-6,6L6,-6" : "M0,-11V11";
+    marks.push(svg("path", { d, transform: `translate(${x(tick)},${y(lane) + HIGH / 2})`, class: what === "gone" ? "death" : "join" }));
+  }
+  const before = !changed ? [] : run.bars.flatMap((bar, place) => (bars[place][2] !== bar[2] || bars[place][3] !== bar[3] ? [svg("rect", { x: x(bar[2]), width: Math.max(1.2, x(bar[2] + bar[3]) - x(bar[2])), y: y(bar[0]) - 3, height: HIGH + 6, class: "before" })] : []));
+  const names = rows.map(({ sign, lane }) => svg("text", { x: 0, y: y(lane) + 14, class: "name" }, sign));
+  const all = [...marks, ...shown];
+  const nodes = [svg("text", { x: 0, y: top + 12, class: "head" }, run.title), ...names, ...back, svg("g", { class: "ghost", "clip-path": `url(#${inside})` }, all), svg("g", { "clip-path": `url(#${clip})` }, all.map((one) => one.cloneNode())), svg("g", { "clip-path": `url(#${inside})` }, before)];
+  return { nodes, y: (lane) => y(lane) + HIGH / 2, high: TOP + rows.length * STEP };
+}
+
+function packets(run, now, x, y) {
+  return run.moves.flatMap(([source, target, start, length, nbytes]) => {
+    if (now < start || now >= start + length) return [];
+    const part = (now - start) / length;
+    return [svg("circle", { cx: x(now), cy: y(source) + part * (y(target) - y(source)), r: Math.min(11, 3 + Math.log10(Math.max(1, nbytes)) * 0.8), class: "packet" }, [svg("title", {}, bytesInWords(nbytes))])];
+  });
+}
+
+function tellOf(run, bars, place) {
+  const [lane, name, start, length, , ended, number] = bars[place];
+  const waited = run.edges.flatMap(([source, target]) => (target === place ? [source] : []));
+  const own = cast(run).find((one) => one.lane === lane).sign;
+  const numbered = number >= 0 ? ` ${number}` : "";
+  const words = [`${own}: ${run.names[name]}${numbered}, from ${inWords(start)} for ${inWords(length)}`];
+  if (ended) words.push(ENDED[ended]);
+  const them = waited.map((one) => `${run.names[bars[one][1]]}${bars[one][6] >= 0 ? ` ${bars[one][6]}` : ""} of ${cast(run).find((its) => its.lane === bars[one][0]).sign}`);
+  if (waited.length) words.push(`it waited for ${them.slice(0, 3).join(", ")}${them.length > 3 ? ` and ${them.length - 3} more` : ""}`);
+  return `Bar ${place}. ${words.join("; ")}.`;
+}
+
+function tableOf(run, most = 300) {
+  const table = document.createElement("table");
+  table.createCaption().textContent = `${run.title}${run.bars.length > most ? `: the first ${most} of ${run.bars.length} bars` : ""}`;
+  const line = (cells, kind) => {
+    const row = table.insertRow();
+    for (const cell of cells) row.appendChild(document.createElement(kind)).textContent = cell;
+  };
+  line(["bar", "process", "what", "begins", "takes", "ended", "waited for"], "th");
+  run.bars.slice(0, most).forEach(([lane, name, start, length, , ended, number], place) => {
+    const waited = run.edges.flatMap(([source, target]) => (target === place ? [source] : []));
+    line([place, run.lanes[lane], `${run.names[name]}${number >= 0 ? ` ${number}` : ""}`, inWords(start), inWords(length), ENDED[ended], waited.join(", ")], "td");
+  });
+  for (const [tick, what, lane, words] of run.events) line(["", run.lanes[lane], what, inWords(tick), "", words, ""], "td");
+  return table;
+}
+
+export function draw(root, data) {
+  root.innerHTML = TAPE_MARKUP;
+  const find = (what) => root.querySelector(what);
+  const runs = data.runs;
+  const end = Math.max(1, ...runs.map((run) => run.end));
+  const lengths = runs.map(() => ({}));
+  let bars = runs.map((run) => run.bars);
+  const begin = Math.min(...runs.map((run) => run.begin));
+  let [from, to, chosen, scenes, x, wide] = [begin > end / 10 ? begin - (end - begin) / 50 : 0, end, null, [], null, 0];
+  const picture = svg("svg", { role: "application", tabindex: 0, "aria-label": data.alt });
+  const graph = svg("svg", { role: "img" });
+  find(".tape.picture").append(picture);
+  find(".tape.graph").append(graph);
+  const own = `tape-${data.key}-${Math.random().toString(36).slice(2, 8)}`;
+  const moving = svg("g");
+  const until = svg("rect", { x: 0, y: 0, height: 5000 });
+  const changed = (run) => Object.keys(lengths[run]).length > 0;
+  const stops = () => bars.map((rows, run) => Math.max(changed(run) ? 0 : runs[run].end, ...rows.map((bar) => bar[2] + bar[3])));
+
+  const paint = () => {
+    wide = Math.max(280, find(".tape.picture").clientWidth || 700);
+    const left = wide < 500 ? 104 : 128;
+    x = linear(from, to, left, wide - 8);
+    until.setAttribute("x", left - 7);
+    const clip = svg("clipPath", { id: `${own}-until` }, [until]);
+    const inside = svg("clipPath", { id: `${own}-inside` }, [svg("rect", { x: left - 7, y: 0, width: wide - left + 14, height: 5000 })]);
+    const dots = svg("pattern", { id: `${own}-dots`, width: 6, height: 6, patternUnits: "userSpaceOnUse" }, [svg("circle", { cx: 3, cy: 3, r: 1.3, class: "dot" })]);
+    let top = 0;
+    scenes = runs.map((run, place) => {
+      const made = scene(run, bars[place], { x, top, from, to, chosen: chosen?.run === place ? chosen.place : null, changed: changed(place), dots: `${own}-dots`, clip: `${own}-until`, inside: `${own}-inside` });
+      made.group = svg("g", { "data-run": place }, made.nodes);
+      top += made.high + 10;
+      return made;
+    });
+    const ticks = x.ticks(wide < 500 ? 3 : 6);
+    const axis = [svg("path", { d: `M${left},${top}H${wide - 8}`, class: "rule" }), ...ticks.flatMap((tick) => [svg("path", { d: `M${x(tick)},${top}v4`, class: "rule" }), svg("text", { x: x(tick), y: top + 17, "text-anchor": x(tick) > wide - 40 ? "end" : "middle", class: "tick" }, to >= 1e5 ? `${tick / 1e5} s` : `${tick / 100} ms`)])];
+    picture.replaceChildren(svg("defs", {}, [clip, inside, dots]), ...scenes.map((made) => made.group), ...axis, moving);
+    for (const [name, value] of Object.entries({ width: wide, height: top + 24, viewBox: `0 0 ${wide} ${top + 24}` })) picture.setAttribute(name, value);
+    root.dataset.window = [from, to].map(Math.round);
+    follow(time.now());
+  };
+
+  const follow = (now) => {
+    until.setAttribute("width", Math.max(0, x(now) - until.getAttribute("x")));
+    const line = svg("path", { d: `M${x(now)},4V${picture.viewBox.baseVal.height - 24}`, class: "now" });
+    moving.replaceChildren(line, ...runs.flatMap((run, place) => (changed(place) ? [] : packets(run, now, x, scenes[place].y))));
+    find(".figure .moment").textContent = inWords(now);
+    const of = chosen?.run ?? 0;
+    const rows = new Map(cast(runs[of]).map((one) => [one.lane, one.colour]));
+    const letters = new Map(cast(runs[of]).map((one) => [one.lane, one.letter]));
+    const look = (place, bar) => ({ letter: letters.get(bar[0]), class: `${rows.get(bar[0])} ${now >= bar[2] + bar[3] ? "ended" : now >= bar[2] ? "working" : "waiting"}${chosen?.run === of && chosen.place === place ? " chosen" : ""}` });
+    const drawn = taskGraph(bars[of], runs[of].edges, now, wide, look);
+    find(".who").textContent = runs[of].edges.length ? "Who waits for whom: a circle is a bar above, with its process's letter; it fills when the bar has ended." : "No bar waited for what another one gave: the graph has no lines. A circle is a bar above; it fills when the bar has ended.";
+    graph.replaceChildren(...drawn.nodes);
+    graph.setAttribute("aria-label", `The graph of ${drawn.few ? "the bars around this moment" : "all bars"}: ${runs[of].edges.length} times a bar waited for another one.`);
+    for (const [name, value] of Object.entries({ width: wide, height: drawn.high, viewBox: `0 0 ${wide} ${drawn.high}` })) graph.setAttribute(name, value);
+  };
+
+  // --- time: a scrubber that steps from event to event, and a window on it ---
+  const span = () => to - from;
+  const moments = () => [...new Set(runs.flatMap((run, place) => [...bars[place].flatMap((bar) => [bar[2], bar[2] + bar[3]]), ...run.events.map((event) => event[0])]))].filter((tick) => tick >= 0 && tick <= end).sort((one, other) => one - other);
+  let known = moments();
+  const time = scrubber(find(".controls"), {
+    end,
+    words: inWords,
+    speed: () => span() / 8,
+    later: (now) => known.find((tick) => tick > now),
+    earlier: (now) => known.findLast((tick) => tick < now),
+    moved: (now) => {
+      if (now > to || now < from) {
+        const long = span();
+        from = Math.max(0, Math.min(end - long, now - long / 10));
+        to = from + long;
+        paint();
+      } else follow(now);
+      root.dataset.now = Math.round(now);
+    },
+  });
+  const zoom = (times) => {
+    const whole = Math.max(end, ...stops());
+    const long = Math.max(10, Math.min(whole, span() * times));
+    const middle = Math.max(from, Math.min(to, time.now()));
+    from = Math.max(0, Math.min(whole - long, middle - long / 2));
+    to = from + long;
+    paint();
+  };
+  for (const [words, name, pressed] of [["+", "Zoom in", () => zoom(0.5)], ["−", "Zoom out", () => zoom(2)], ["whole run", "Show the whole run", () => zoom(Infinity)]]) {
+    button(time.bar, words, pressed).setAttribute("aria-label", name);
+  }
+
+  // --- what if ---
+  const again = () => {
+    bars = runs.map((run, place) => (changed(place) ? reflow(run.bars, run.edges, lengths[place]) : run.bars));
+    known = moments();
+    const told = stops();
+    find(".again").hidden = !runs.some((_, place) => changed(place));
+    const said = runs.flatMap((run, place) => {
+      if (!changed(place)) return [];
+      const [before, late] = [Math.max(...run.bars.map((bar) => bar[2] + bar[3])), displaced(run.bars, bars[place]).length];
+      const later = told[place] - before;
+      return [`What if: ${late ? `${late} ${late === 1 ? "bar moves" : "bars move"} with it` : "nothing else waits for it"}; the last bar ends ${later > 0 ? `${inWords(later)} later` : later < 0 ? `${inWords(-later)} earlier` : "when it did"}.`];
+    });
+    find(".finding").textContent = said.length ? said.join(" ") : data.finding;
+    root.dataset.result = JSON.stringify({ ends: told, moved: runs.map((run, place) => displaced(run.bars, bars[place])) });
+    if (Math.max(...told) > to && to === end) to = Math.max(end, ...told);
+    paint();
+  };
+  let handle = null;
+  const choose = (run, place) => {
+    chosen = { run, place };
+    const was = runs[run].bars[place][3];
+    const most = Math.max(10 * was, end / 2);
+    find(".whatif").hidden = false;
+    find(".whatif").replaceChildren();
+    const stopsOf = [...new Set([0, ...[...Array(41).keys()].map((step) => Math.round((most * step) / 40)), was])].sort((one, other) => one - other);
+    handle = slider(find(".whatif"), { name: "takes", label: `what if bar ${place} takes`, stops: stopsOf, value: lengths[run][place] ?? was, words: inWords, changed: (length) => set(run, place, length) });
+    undisturbed(find(".whatif"));
+    find(".tell").textContent = tellOf(runs[run], bars[run], place);
+    paint();
+  };
+  const set = (run, place, length) => {
+    if (length === runs[run].bars[place][3]) delete lengths[run][place];
+    else lengths[run][place] = Math.round(length);
+    again();
+  };
+  button(find(".again"), "As it was", () => {
+    for (const [place] of runs.entries()) lengths[place] = {};
+    if (chosen) handle.set(runs[chosen.run].bars[chosen.place][3]);
+    to = Math.min(to, end);
+    again();
+  });
+
+  // --- pointer and keys ---
+  const barAt = (target) => (target.dataset?.place === undefined ? null : { run: +(target.closest("[data-run]")?.dataset.run ?? chosen?.run ?? 0), place: +target.dataset.place });
+  const tickAt = (event) => x.invert(((event.clientX - picture.getBoundingClientRect().left) / picture.getBoundingClientRect().width) * wide);
+  let drag = null;
+  picture.style.touchAction = "pan-y";
+  picture.onpointerdown = (event) => {
+    const hit = barAt(event.target);
+    picture.setPointerCapture(event.pointerId);
+    if (hit) choose(hit.run, hit.place);
+    drag = hit ? { ...hit, at: tickAt(event), length: bars[hit.run][hit.place][3], far: event.clientX } : {};
+    if (!hit) time.set(tickAt(event));
+  };
+  picture.onpointermove = (event) => {
+    if (!drag) {
+      const hit = barAt(event.target);
+      if (hit) find(".tell").textContent = tellOf(runs[hit.run], bars[hit.run], hit.place);
+    } else if (drag.place === undefined) time.set(tickAt(event));
+    else if (Math.abs(event.clientX - drag.far) > 3) {
+      const length = Math.max(0, drag.length + tickAt(event) - drag.at);
+      handle.set(length);
+      set(drag.run, drag.place, length);
+    }
+  };
+  picture.onpointerup = picture.onpointercancel = () => (drag = null);
+  graph.onclick = (event) => {
+    const hit = barAt(event.target);
+    if (hit) choose(chosen?.run ?? 0, hit.place);
+  };
+  picture.onkeydown = (event) => {
+    const by = { ArrowLeft: -1, ArrowRight: 1, Home: -Infinity, End: Infinity }[event.key];
+    if (event.key === "+" || event.key === "-") zoom(event.key === "+" ? 0.5 : 2);
+    else if (by !== undefined) step(by);
+    else if (event.key === "ArrowUp" || event.key === "ArrowDown") lane(event.key === "ArrowUp" ? -1 : 1);
+    else return;
+    event.preventDefault();
+  };
+  const step = (by) => {
+    const run = chosen?.run ?? 0;
+    if (!bars[run].length) return;
+    const next = Math.max(0, Math.min(bars[run].length - 1, chosen ? chosen.place + by : 0));
+    choose(run, next);
+    time.set(Math.max(0, Math.min(end, bars[run][next][2])));
+  };
+  const lane = (by) => {
+    const [run, place] = [chosen?.run ?? 0, chosen?.place ?? 0];
+    if (!bars[run].length) return;
+    const order = cast(runs[run]).map((one) => one.lane);
+    for (let at = order.indexOf(bars[run][place][0]) + by; order[at] !== undefined; at += by) {
+      const there = bars[run].findIndex((bar) => bar[0] === order[at] && bar[2] + bar[3] >= bars[run][place][2]);
+      if (there >= 0) return choose(run, there);
+    }
+  };
+
+  find(".tell").textContent = "Touch a bar, or go to the picture by Tab and move by arrow keys; drag a bar longer to ask “what if”.";
+  find(".source").textContent = data.source;
+  find(".rows").replaceChildren(...runs.map((run) => tableOf(run)));
+  undisturbed(root);
+  again();
+  time.set(end); // all of it is there at first; Play begins at the beginning
+  new ResizeObserver(paint).observe(find(".tape.picture"));
+}

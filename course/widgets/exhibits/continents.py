@@ -1,0 +1,104 @@
+"""`Continents`: the timeline of a training whose server and workers are on several continents."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import traitlets
+
+from course.draw import ROLES, Picture, figure, picture, worker_colour
+from course.scale.continents import PLACES, ROUND_TRIPS, SERVER, UPDATE, Timeline, continents
+from course.widgets.exhibits.exhibit import Exhibit
+
+SOURCE = (
+    "Simulated, with round trips between data centres as pings took them on average in April 2017: Virginia to "
+    "Frankfurt 89 ms, to Tokyo 145 ms, to São Paulo 120 ms, to Sydney 230 ms; within one place 1 ms. A message takes "
+    "half of that. A server applies a gradient in 1 ms."
+)
+_HORIZON = 20_000_000
+_STOPS = {"compute": [10, 20, 50, 100, 200, 500, 1000], "wire": [0, 5, 25, 100, 400]}
+_LETTERS = "ABCDEF"
+
+
+class Continents(Exhibit):
+    """Twenty simulated seconds of a training; choose how gradients are averaged, and where everybody is.
+
+    - `design`: "asynchronous", "synchronous" or "ring"; `workers`: up to six places, `server`: one; see
+      `course.scale.continents.PLACES`. `compute`, `wire`: milliseconds that a gradient takes, and its way by a line.
+
+    The page simulates; nothing runs in a kernel, and none is needed. `timeline` has the same in Python, and setting
+    `design` and the others moves the page. Raises ValueError for another design or place, or a setting that is no stop
+    of its slider.
+    """
+
+    module = "continents.js"
+    styles = ("continents.css",)
+    design = traitlets.Unicode("asynchronous").tag(state=True)
+    workers = traitlets.List(traitlets.Unicode(), ["Virginia", "Frankfurt", "Tokyo"]).tag(state=True)
+    server = traitlets.Unicode("Virginia").tag(state=True)
+    compute = traitlets.Int(100).tag(state=True)
+    wire = traitlets.Int(0).tag(state=True)
+
+    def __init__(self, design: str = "asynchronous", workers: Sequence[str] | None = None, **state: object) -> None:
+        places = {} if workers is None else {"workers": list(workers)}
+        super().__init__(design=design, **places, **state)
+
+    def engine(self, design: str, workers: Sequence[str], server: str, compute: int, wire: int) -> Timeline:
+        """Return the `Timeline` of these settings."""
+        for name, value in (("compute", compute), ("wire", wire)):
+            if value not in _STOPS[name]:
+                raise ValueError(f"Continents({name}={value}): use one of {', '.join(map(str, _STOPS[name]))} ms.")
+        if len(workers) > len(_LETTERS):
+            raise ValueError(f"Continents(workers): {len(workers)} places; 1 to {len(_LETTERS)} can be told apart.")
+        return continents(design, workers, server, 1000 * compute, 1000 * wire, _HORIZON)
+
+    @property
+    def timeline(self) -> Timeline:
+        """The `Timeline` of the present settings."""
+        return self.result
+
+    def grid(self) -> list[dict[str, Any]]:
+        """Return nothing: the page simulates."""
+        return []
+
+    def data(self) -> dict[str, Any]:
+        """Return the places, the times between them, and the sliders' stops."""
+        trips = {f"{one} {other}": ROUND_TRIPS.get((one, other)) for one in PLACES for other in PLACES}
+        trips |= {f"{place} {place}": ROUND_TRIPS["Virginia", "Virginia"] for place in PLACES}
+        found = {"stops": _STOPS, "places": PLACES, "horizon": _HORIZON, "update": UPDATE, "source": SOURCE}
+        return {**found, "roundTrips": {pair: trip for pair, trip in trips.items() if trip is not None}}
+
+    def draw(self, result: Timeline) -> Picture:
+        """Return a picture of the beginning."""
+        found, chosen = result, self.state()
+        window = max(1_000_000, 6000 * chosen["compute"])
+        lanes = ([] if chosen["design"] == "ring" else [SERVER]) + list(range(found.workers))
+        names = [f"◆ server, {chosen['server']}" if who == SERVER else self._name(who) for who in lanes]
+        with figure(figsize=(7.2, 0.9 + 0.55 * len(lanes))) as (fig, axes):
+            for one in (each for each in found.computing if each.begins < window):
+                colour = worker_colour(one.worker)
+                bar = {"facecolor": (colour, 0.35), "edgecolor": colour, "linestyle": "--"}
+                axes.barh(
+                    lanes.index(one.worker), (one.ends - one.begins) / 1e6, left=one.begins / 1e6, height=0.4, **bar
+                )
+            for message in (each for each in found.messages if each.sent < window):
+                times = message.sent / 1e6, message.arrives / 1e6
+                rows = lanes.index(message.source), lanes.index(message.target)
+                axes.plot(times, rows, color=ROLES["bytes"].colour, linewidth=0.8)
+            shown = [update for update in found.updates if update[0] < window]
+            updates = [(time / 1e6, lanes.index(who) if SERVER not in lanes else 0) for time, who, _ in shown]
+            axes.plot(*zip(*updates, strict=True), "D", color=ROLES["ps"].colour, markersize=4)
+            axes.set(xlim=(0, window / 1e6), xlabel="simulated seconds")
+            axes.set_yticks(range(len(lanes)), names)
+            axes.invert_yaxis()
+            fig.suptitle(self._words(), x=0.01, ha="left", fontsize=12, fontweight="bold")
+        waits = "; ".join(f"{self._name(who)}: waits {found.waits(who):.0%}" for who in range(found.workers))
+        return picture(fig, f"{self._words()}. {waits}.")
+
+    def _name(self, worker):
+        return f"● worker {_LETTERS[worker]}, {self.workers[worker]}"
+
+    def _words(self):
+        return f"Simulated, {self.design}: {self.timeline.rate:.1f} gradients a second"
+
+    def __repr__(self) -> str:
+        return f"{super().__repr__()[:-1]}: {self._words()})"

@@ -1,0 +1,144 @@
+"""`DigitPad`: a digit drawn by hand in the page, and what the running server says it is."""
+
+import base64
+import time
+from collections.abc import Sequence
+from http.client import HTTPException
+from typing import Any
+
+import numpy
+import traitlets
+
+from course.deadlines import PAD_ANSWER, PAD_PATIENCE
+from course.draw import Picture, figure, picture
+from course.serving.client import Client, ServingError
+from course.widgets.exhibits.exhibit import Exhibit
+
+_SIDE = 28
+_WRONG = (ServingError, OSError, HTTPException, KeyError, ValueError)  # all that asking a server may end in
+
+
+class DigitPad(Exhibit):
+    """A sheet of 28 × 28 to draw on; after each stroke the server at `url` is asked, and its ten probabilities shown.
+
+    - `model`, `input`, `output`: the model's name, and its tensors': images (rows, 784) of 0 paper to 1 ink, and ten
+      scores, of which the softmax is shown.
+    - `images`, `labels`: digits to choose from, (n, 784) or (n, 28, 28), and what they are. The server is asked about
+      them at once; where nobody answers later, these answers are shown, and said to be stored.
+
+    `show(image)` puts an image on the sheet, as drawing does. It never raises for a server that is gone: it says so.
+    Raises ValueError for images of another size.
+    """
+
+    module = "digit_pad.js"
+    styles = ("digit_pad.css",)
+    shared = ("controls.js",)
+    patience = PAD_PATIENCE
+    #: What is on the sheet: 784 bytes, 0 paper to 255 ink, in base64; empty: a blank sheet.
+    ink = traitlets.Unicode("").tag(state=True)
+
+    def __init__(
+        self,
+        url: str,
+        images: Any,
+        labels: Sequence[int],
+        model: str = "digits",
+        input: str = "image",
+        output: str = "scores",
+    ) -> None:
+        self._url, self._model, self._input, self._output = url, model, input, output
+        self._images = numpy.asarray(images, numpy.float32).reshape(len(labels), -1)
+        if self._images.shape[1:] != (_SIDE * _SIDE,):
+            raise ValueError(
+                f"DigitPad(images=…): of shape {numpy.shape(images)}; give {len(labels)} images of 28 × 28."
+            )
+        self._labels = [int(label) for label in labels]
+        self._stored, self.problem = self._first_answers()
+        super().__init__(ink=_in_base64(self._images[0]) if len(self._images) else "")
+
+    def show(self, image: Any) -> "DigitPad":
+        """Put `image`, 28 × 28 or 784 numbers from 0 paper to 1 ink, on the sheet, and ask; returns the pad."""
+        self.ink = _in_base64(numpy.asarray(image, numpy.float32).reshape(-1))
+        return self
+
+    def engine(self, ink: str) -> dict[str, Any]:
+        """Return what the server says of `ink`; or what is `wrong`; an empty dict for a blank sheet."""
+        if not ink:
+            return {}
+        if self.result is None and self._stored:  # the first is one that has been asked about
+            return self._stored[0]
+        began = time.perf_counter()
+        try:
+            found, version = self.ask(numpy.frombuffer(base64.b64decode(ink), numpy.uint8)[None] / 255)
+        except _WRONG as problem:
+            return {"wrong": str(problem)}
+        told = {"probabilities": found[0].round(4).tolist(), "version": version}
+        return {"milliseconds": 1e3 * (time.perf_counter() - began), **told}
+
+    def answer(self, result: dict[str, Any]) -> dict[str, Any]:
+        """Return the result as it is."""
+        return result
+
+    @traitlets.validate("ink")
+    def _legal_ink(self, proposal):
+        try:
+            size = len(base64.b64decode(proposal["value"], validate=True))
+        except ValueError:
+            size = -1
+        if size not in (0, _SIDE * _SIDE):
+            raise traitlets.TraitError(
+                f"DigitPad(ink=…): give {_SIDE * _SIDE} bytes in base64, or none; see show(image)."
+            )
+        return proposal["value"]
+
+    def ask(self, images: numpy.ndarray) -> tuple[numpy.ndarray, int]:
+        """Return (probabilities (rows, 10), version that answered) for images (rows, 784); raises ServingError."""
+        with Client(self._url, deadline=PAD_ANSWER) as client:
+            if not client.ready():  # asked once: the page is told at once when nobody is there
+                raise ServingError(f"nothing at {self._url} is ready", None, 1)
+            answer = client.infer(self._model, {self._input: images.astype(numpy.float32)})
+        scores = answer[self._output].astype(float)
+        grown = numpy.exp(scores - scores.max(axis=1, keepdims=True))
+        return grown / grown.sum(axis=1, keepdims=True), answer.version
+
+    def draw(self, result: dict[str, Any]) -> Picture:
+        """Return a picture of the first stored digit and its stored answer."""
+        with figure(figsize=(5.2, 1.9), ncols=2, width_ratios=(1, 2)) as (fig, (sheet, bars)):
+            sheet.imshow(self._images[0].reshape(_SIDE, _SIDE), cmap="Greys")
+            sheet.set_axis_off()
+            shares = self._stored[0]["probabilities"] if self._stored else [0.0] * 10
+            bars.bar(range(10), shares, color="#A6611A")
+            bars.set(xticks=range(10), ylim=(0, 1), ylabel="probability")
+            fig.suptitle(self._words(), x=0.01, ha="left", fontsize=12, fontweight="bold")
+        return picture(fig, f"{self._words()}.")
+
+    def _first_answers(self):
+        try:
+            found, version = self.ask(self._images)
+        except _WRONG as problem:
+            return [], str(problem)
+        return [{"probabilities": row.round(4).tolist(), "version": version} for row in found], ""
+
+    def _words(self):
+        if not self._stored:
+            return "No server answered about the stored digits"
+        best = int(numpy.argmax(self._stored[0]["probabilities"]))
+        share, version = self._stored[0]["probabilities"][best], self._stored[0]["version"]
+        return f"{self._model} version {version} says of a {self._labels[0]}: {best}, with {share:.0%}"
+
+    def stored(self) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+        """Return the stored digits' answers, and that there is none for a blank sheet."""
+        inks = map(_in_base64, self._images)
+        return [({"ink": ""}, {}), *(({"ink": ink}, answer) for ink, answer in zip(inks, self._stored, strict=False))]
+
+    def data(self) -> dict[str, Any]:
+        """Return the stored digits."""
+        digits = zip(map(_in_base64, self._images), self._labels, strict=True)
+        return {"model": self._model, "digits": [{"ink": ink, "label": label} for ink, label in digits]}
+
+    def __repr__(self) -> str:
+        return f"DigitPad({self._words()})"
+
+
+def _in_base64(image):
+    return base64.b64encode((255 * image.clip(0, 1)).round().astype(numpy.uint8).tobytes()).decode()

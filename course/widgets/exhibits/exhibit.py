@@ -1,0 +1,291 @@
+"""`Exhibit`: state in traits, an engine's answer as plain data, a page that draws it, a still where no script runs.
+
+The page draws by itself, from answers that are stored with it; where a kernel answers, its answers replace them.
+"""
+
+import atexit
+import os
+import threading
+import uuid
+import weakref
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from html import escape
+from typing import Any, Self
+
+import traitlets
+
+from course.deadlines import EXHIBIT_PATIENCE
+from course.draw import Picture, html
+from course.widgets.exhibits.page import STATIC_TWINS, key_of, page, script
+from course.widgets.exhibits.wire import Wire
+
+
+class Exhibit(traitlets.HasTraits):
+    """What a reader touches; a subclass says what its state is, which engine it calls and how the answer looks.
+
+    A subclass declares traits tagged `state=True` (values that JSON has) and defines
+
+    - `module`: its own file for the page, beside its Python; it exports `draw(root, data)`. Before it in the page stand
+      `shared`, files of this room, and `exhibit.js`, whose head says how to use it all; `styles` are its own;
+    - `engine(**state)` -> result: one engine call. In a thread when `background`: long ones look at `self.stopped`
+      between pieces and return None then, and call `self.progress(fraction)`;
+    - `answer(result)` -> dict of plain values, which the page draws;
+    - `draw(result)` -> `Picture`: the still;
+    - `grid()` -> the settings whose answers lie in the page, each a dict of what differs from the present state; and
+      `data()`, what the page needs besides; `actions`, methods that the page's buttons call.
+
+    Setting a trait from Python, in any thread, does what moving its control does. `result` is the last one computed.
+    """
+
+    module = ""
+    shared: Sequence[str] = ("axes.js", "controls.js")
+    styles: Sequence[str] = ()
+    actions: Sequence[str] = ()
+    background = False
+    patience = EXHIBIT_PATIENCE
+    engine: Callable[..., Any]
+
+    def __init__(self, **state: object) -> None:
+        super().__init__()
+        self.result: Any = None
+        self._of: dict[str, Any] = {}  # the state that `result` is of
+        self._lock = threading.RLock()
+        self._several = False  # traits are being set together: one computation at the end
+        self._wanted = self._cancelled = 0  # number of the newest request; up to which they were told to stop
+        self._asked: int | None = None  # the page's number of the newest request, None: Python's
+        self._thread: threading.Thread | None = None
+        self._failure: Exception | None = None
+        self._nonce = uuid.uuid4().hex[:8]  # two exhibits in one page find their own
+        self._wire: Wire | None = None
+        self.stopped = threading.Event()
+        self.observe(lambda _: self.refresh(), names=list(self.state()))
+        if self.background:
+            atexit.register(_finish, weakref.ref(self))  # a thread inside torch while Python ends aborts the process
+        self.update(**state)
+        if self._wanted == 0:
+            self.refresh()
+
+    def state(self) -> dict[str, Any]:
+        """Return the state as a dict: trait name to value."""
+        return {name: getattr(self, name) for name in sorted(self.trait_names(state=True))}
+
+    def update(self, **changes: object) -> Self:
+        """Change several parts of the state at once, with one computation at the end; returns the exhibit.
+
+        Raises TypeError for a name that is no state, TraitError for a value that is none; then all stays as it was.
+        """
+        for name in changes.keys() - self.state().keys():
+            legal = ", ".join(self.state())
+            raise TypeError(f"{type(self).__name__}({name}=…): no such state; it has {legal}.")
+        with self._lock:
+            before, self._several = self.state(), True
+            try:
+                for name, value in changes.items():
+                    setattr(self, name, value)
+            except Exception:
+                self._go_back(before)
+                raise
+            finally:
+                self._several = False
+            if self.state() != before:
+                self.refresh()
+        return self
+
+    def _go_back(self, to=None):
+        """Set the state that `result` is of, or `to`, again, without a computation."""
+        several, self._several = self._several, True
+        for name, value in [*(to or self._of).items()] * 2:  # one may be legal only once another is back
+            with suppress(traitlets.TraitError):
+                setattr(self, name, value)
+        self._several = several
+
+    def grid(self) -> Iterable[dict[str, Any]]:
+        """Return the settings that are stored: the present ones, unless a subclass says otherwise."""
+        return [{}]
+
+    def data(self) -> dict[str, Any]:
+        """Return what the page needs besides settings and answers, as plain values."""
+        return {}
+
+    def answer(self, result: Any) -> dict[str, Any]:
+        """Return what the page draws of a `result`: nothing where the page computes by itself."""
+        return {}
+
+    def draw(self, result: Any) -> Picture:
+        """Return the still of a `result`; a subclass overrides this."""
+        raise NotImplementedError
+
+    def stored(self) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+        """Return (settings, answer) of each setting of the grid."""
+        found = []
+        for settings in self.grid():
+            result = self.result if self._of == {**self.state(), **settings} else None
+            found.append((settings, self.answer(result or self.engine(**{**self.state(), **settings}))))
+        return found
+
+    def refresh(self) -> None:
+        """Compute for the present state, and tell the page; a newer request makes an older one stop."""
+        with self._lock:
+            if self._several:
+                return
+            self._wanted += 1
+            number, asked, settings = self._wanted, self._asked, self.state()
+            if not self.background:
+                try:
+                    self._run(number, asked, settings)
+                except Exception:
+                    self._go_back()
+                    raise
+                return
+            self.stopped.set()
+            work = self._run, number, asked, settings
+            self._thread = threading.Thread(target=self._follow, args=(*work, self._thread), daemon=True)
+            self._tell({"number": asked, "settings": settings, "busy": 0})
+            self._thread.start()
+
+    def wait(self, timeout: float | None = 30.0) -> Self:
+        """Return when the result is of the present state; raises TimeoutError after `timeout` seconds."""
+        thread = self._thread
+        if thread is not None:
+            thread.join(timeout)
+            if thread.is_alive():
+                name = type(self).__name__
+                raise TimeoutError(f"{name}: still working after {timeout} s; call stop(), or wait longer.")
+        if self._failure is not None:
+            raise self._failure
+        return self
+
+    def stop(self) -> None:
+        """Ask a background computation to stop at its next look at `stopped`; the last result stays."""
+        with self._lock:
+            self._cancelled = self._wanted
+            self.stopped.set()
+
+    def close(self) -> None:
+        """Stop what runs, wait for it (5 s at most), and close the line to the page. Idempotent."""
+        self.stop()
+        thread = self._thread
+        if thread is not None and thread is not threading.current_thread():
+            thread.join(5)
+        with self._lock:
+            if self._wire is not None:
+                self._wire.close()
+                self._wire = None
+
+    def progress(self, fraction: float) -> None:
+        """Show how far a background computation is, 0 to 1."""
+        self._tell({"busy": fraction})
+
+    def static(self) -> Picture:
+        """Return the still of the present state; it needs neither a kernel nor scripts."""
+        self.wait()
+        return self.draw(self.result)
+
+    def _follow(self, run, number, asked, settings, previous):
+        if previous is not None:
+            previous.join()
+        with self._lock:
+            if number != self._wanted:
+                return
+            if number > self._cancelled:
+                self.stopped.clear()
+        run(number, asked, settings)
+
+    def _run(self, number, asked, settings):
+        about = {"number": asked, "settings": settings}
+        try:
+            self._failure = None
+            result = self.engine(**settings)
+            if number != self._wanted:
+                return
+            if result is None:
+                self._tell({**about, "stopped": True})
+            else:
+                self.result, self._of = result, settings
+                self._tell({**about, "answer": self.answer(result)})
+        except Exception as failure:  # said in the page, raised by wait(): a callback has nobody above it
+            self._failure = failure
+            self._tell({**about, "wrong": str(failure) or type(failure).__name__})
+            if not self.background:
+                raise
+
+    def _tell(self, message):
+        if (wire := self._wire) is not None:
+            wire.send(message)
+
+    def _heard(self, _, content, buffers):
+        """Do what the page asks. An error has nobody above it here, and is said in the page."""
+        match content:
+            case {"ping": int()}:
+                answered = {} if self.result is None else {"answer": self.answer(self.result)}
+                thread = self._thread
+                busy = {"busy": 0} if thread is not None and thread.is_alive() else {}
+                self._tell({"pong": True, "settings": self._of or self.state(), **answered, **busy})
+            case {"number": int(number), "settings": dict(settings)}:
+                self._move(number, settings)
+            case {"do": str(name), "with": list(given)} if name in (*self.actions, "stop"):
+                try:
+                    getattr(self, name)(*given)
+                except Exception as wrong:
+                    self._tell({"said": str(wrong)})
+
+    def _move(self, number, settings):
+        told = {"number": number, "settings": self._of}
+        with self._lock:
+            self._asked, before = number, self._wanted
+            try:
+                self.update(**settings)
+                if self._wanted == before:  # nothing has changed: the answer is known
+                    known = {"answer": self.answer(self.result)} if self.result is not None else {"busy": 0}
+                    self._tell({**told, **known})
+            except (traitlets.TraitError, TypeError) as wrong:
+                self._tell({**told, "wrong": str(wrong)})
+            except Exception as failure:
+                if failure is not self._failure:  # `_run` has told its own
+                    raise
+            finally:
+                self._asked = None
+
+    def _shown(self):
+        """Return the still for a cell's output: a reader's cell does not wait for work in the background."""
+        working = self._thread is not None and self._thread.is_alive()
+        if working and not os.environ.get(STATIC_TWINS):
+            said = f"{type(self).__name__} is at work; its picture follows in the page."
+            return html(f"<p>{said}</p>", said)
+        return self.static()
+
+    def __repr__(self):
+        inside = ", ".join(f"{name}={value!r}" for name, value in self.state().items())
+        return f"{type(self).__name__}({inside})"
+
+    def _repr_mimebundle_(self, include=None, exclude=None):
+        still = self._shown()
+        data = {"settings": self.state(), **self.data(), "grid": self.stored(), "patience": 1000 * self.patience}
+        key = key_of(data, nonce=self._nonce)
+        if not os.environ.get(STATIC_TWINS):
+            self._connect(key)
+        home = next(kind for kind in type(self).__mro__ if "module" in vars(kind))
+        room = home.__module__.rpartition(".")[0]
+        files = script("wire.js", "exhibit.js", *self.shared), script(self.module, room=room)
+        shown = page(key, data, "\n".join(files), still, script(*self.styles, room=room))
+        return {"text/plain": repr(self), "text/html": shown.html}
+
+    def _connect(self, key):
+        with self._lock:
+            if self._wire is not None:
+                self._wire.close()
+            self._wire = Wire(key=key)
+            self._wire.on_msg(self._heard)
+
+
+def headline(number: str, words: str) -> str:
+    """Return HTML of the number that matters, large, and the words beside it; both are escaped."""
+    small = f'<small style="font-size: 16px; font-weight: normal">{escape(words)}</small>'
+    return f'<div class="figure">{escape(number)} {small}</div>'
+
+
+def _finish(reference):
+    exhibit = reference()
+    if exhibit is not None:
+        exhibit.close()

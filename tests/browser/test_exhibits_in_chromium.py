@@ -1,0 +1,465 @@
+"""Exhibits in Chromium without a kernel: the page's numbers are Python's, keys move them, a phone shows them whole."""
+
+import json
+import os
+from pathlib import Path
+from random import Random
+
+import numpy
+import pytest
+
+from course.cluster.tape.record import Bar, Event, Mark, Move, Record
+from course.cluster.tape.reflow import reflow
+from course.scale.continents import DESIGNS, PLACES, ROUND_TRIPS, UPDATE, continents
+from course.scale.waiting import SimulatedServer, arrivals, stand_in_line
+from course.traces import load_trace
+from course.widgets import (
+    ClusterTimeline,
+    Continents,
+    DigitPad,
+    MatmulSlider,
+    PiDarts,
+    RequestDots,
+    RooflineExplorer,
+    SliceMean,
+    StopwatchComparison,
+)
+from course.widgets.exhibits.page import script
+from course.widgets.matmul_slider import Duel
+
+pytestmark = pytest.mark.browser
+SETTINGS = [  # rate, seed, first, more, largest, queue, deadline
+    (300, 8, 2100, 230, 1, 64, None),
+    (429, 1, 2100, 230, 1, 1024, 50_000),
+    (2500, 2, 2100, 230, 64, 256, 20_000),
+    (3000, 3, 2100, 230, 8, 4, None),
+    (800, 4, 1000, 0, 1, 1, 1000),
+    (1, 2**32 - 1, 1, 0, 1, 1, None),
+    (0.01, 0, 1, 0, 1, 1, None),  # nobody comes
+    (1234.5, 2**31, 0, 777, 3, 16, 5000),
+]
+
+
+@pytest.fixture
+def opened(chromium):
+    """A function that shows an exhibit in a page of its own; what its console says, the test must expect."""
+    contexts, said, shown = [], [], []
+
+    def show(exhibit, **settings):
+        contexts.append(chromium.new_context(**{"viewport": {"width": 900, "height": 900}, **settings}))
+        page = contexts[-1].new_page()
+        page.on("console", lambda message: said.append(message.text))
+        page.on("pageerror", lambda error: said.append(str(error)))
+        head = '<!doctype html><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
+        dark = settings.get("color_scheme") == "dark"
+        body = f'<body style="margin:0;{"background:#111;color:#eee" if dark else ""}">'
+        shown.append(exhibit)
+        page.set_content(head + body + exhibit._repr_mimebundle_()["text/html"])
+        if folder := os.environ.get("COURSE_SCREENSHOTS"):
+            page.wait_for_timeout(300)
+            name = f"{type(exhibit).__name__}-{settings.get('color_scheme', 'light')}-{page.viewport_size['width']}.png"
+            (Path(folder) / name).write_bytes(page.screenshot(full_page=True))  # its own writing leaves a thread
+        return page
+
+    yield show
+    for context in contexts:
+        context.close()
+    for exhibit in shown:
+        exhibit.close()
+    assert said == []
+
+
+def evaluated(page, name, function, arguments):
+    """Return what `function`, in JavaScript, gives for `arguments`; it gets the module `name` of the exhibits' room."""
+    return page.evaluate(
+        """async ([text, body, given]) => {
+            const url = URL.createObjectURL(new Blob([text], { type: "text/javascript" }));
+            return given.map(eval(body).bind(null, await import(url)));
+        }""",
+        [script(*name), function, arguments],
+    )
+
+
+def numbers(out):
+    """Return an outcome as the page's script tells it."""
+    found = {"came": len(out.arrives) + len(out.refused), "answered": len(out.stays), "refused": len(out.refused)}
+    return found | {"late": out.late, "batches": len(out.batches), "p50": out.within(50), "p99": out.within(99)}
+
+
+def shown(page):
+    return json.loads(page.locator(".stage").get_attribute("data-result"))
+
+
+def test_the_page_and_python_simulate_the_same(opened):
+    page = opened(RequestDots())
+    run = """(module, [rate, seed, first, more, largest, queue, deadline]) =>
+        module.standInLine(module.arrivals(rate, 3, seed), { first, more, largest, queue, deadline })"""
+    for (rate, seed, *server), found in zip(SETTINGS, evaluated(page, ["request_dots.js"], run, SETTINGS), strict=True):
+        expected = stand_in_line(arrivals(rate, 3, seed), SimulatedServer(*server))
+        assert (found["arrives"], found["ends"]) == (list(expected.arrives), list(expected.ends))
+        assert (found["refused"], found["batches"]) == (list(expected.refused), list(expected.batches))
+        told = found["answered"], found["p50"], found["p99"]
+        assert told == (len(expected.stays), expected.within(50), expected.within(99))
+
+
+def test_keys_move_the_sliders_and_the_picture_is_of_the_new_settings(opened):
+    page = opened(RequestDots(rate=300))
+    assert shown(page) == numbers(RequestDots(rate=300).outcome)
+    for name, key in (
+        ("rate", "ArrowRight"),
+        ("largest", "ArrowRight"),
+        ("queue", "ArrowLeft"),
+        ("deadline", "ArrowLeft"),
+    ):
+        page.locator(f".sliders .{name}").press(key)
+    expected = RequestDots(rate=350, largest=2, queue=32, deadline=500).outcome
+    assert shown(page) == numbers(expected)
+    waiting, working = len(expected.waiting(expected.fullest)), len(expected.at_work(expected.fullest))
+    assert page.locator(".dots .waiting").count() == waiting > 0 and page.locator(".dots .batch").count() == working
+    assert page.locator(".queue span").inner_text() == f"{waiting} of 32"
+    assert f"99 of 100 within {expected.within(99) / 1e3:.1f} ms" in page.locator(".figure").inner_text()
+    assert "simulated" in page.locator(".figure").inner_text() and "recorded of" in page.locator(".speed").inner_text()
+    assert not page.locator(".who").is_visible()  # nothing but the page is needed
+    assert page.locator(".sliders .deadline").get_attribute("aria-valuetext") == "500 ms"
+
+
+def test_play_moves_the_moment_and_pause_holds_it(opened):
+    page = opened(RequestDots(rate=300))
+    page.get_by_role("button", name="Play").press("Enter")
+    before = page.locator(".moment").input_value()
+    page.wait_for_function(f"document.querySelector('.moment').value !== '{before}'", polling=50)
+    page.get_by_role("button", name="Pause").press("Enter")
+    held = page.locator(".moment").input_value()
+    page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    assert page.locator(".moment").input_value() == held
+
+
+def test_where_less_motion_is_asked_for_nothing_moves_and_events_follow_one_by_one(opened):
+    page = opened(RequestDots(rate=300), reduced_motion="reduce")
+    out = RequestDots(rate=300).outcome
+    assert not page.locator(".play").is_visible()
+    assert page.locator(".hall .dots path.waiting").count() == len(out.waiting(out.fullest))
+    page.get_by_role("button", name="Next event").press("Enter")
+    later = min(time for times in (out.arrives, out.begins, out.ends) for time in times if time > out.fullest)
+    said = f"Second {later / 1e6:.3f} s: {len(out.waiting(later))} requests wait, {len(out.at_work(later))} are"
+    page.get_by_role("button", name="Previous event").press("Enter")
+    assert not page.locator(".dots").get_attribute("aria-label").startswith(said)
+    page.locator(".moment").press("ArrowRight")
+    assert page.locator(".dots").get_attribute("aria-label").startswith(said)
+
+
+PLACED = [  # design, workers, server, compute, wire, horizon: microseconds
+    ("asynchronous", ["Virginia", "Frankfurt", "Tokyo"], "Virginia", 100_000, 0, 3_000_000),
+    ("asynchronous", ["Tokyo"] * 6, "Sydney", 1_000, 3_333, 500_000),  # they come together, and stand in line
+    ("synchronous", ["Virginia", "São Paulo", "Tokyo", "Sydney"], "Frankfurt", 20_000, 25_001, 3_000_000),
+    ("ring", ["Sydney", "Frankfurt", "Tokyo", "Virginia"], "Virginia", 50_000, 10_001, 3_000_000),
+    ("ring", ["Tokyo"], "Virginia", 50_000, 0, 300_000),
+    ("ring", ["Virginia", "Virginia"], "Virginia", 10_000, 400_000, 3_000_000),
+]
+
+
+def test_the_page_and_python_simulate_the_same_continents(opened):
+    page = opened(Continents())
+    trips = {f"{one} {other}": trip for (one, other), trip in ROUND_TRIPS.items()}
+    trips |= {f"{place} {place}": 1.0 for place in PLACES}
+    body = """(module, [settings, world]) => {
+        const run = module.continents(world, ...settings);
+        return [run.computing, run.messages, run.updates, module.figures(run, settings[1].length, settings[5])];
+    }"""
+    asked = [[settings, {"roundTrips": trips, "update": UPDATE}] for settings in PLACED]
+    for settings, found in zip(PLACED, evaluated(page, ["axes.js", "continents.js"], body, asked), strict=True):
+        run = continents(*settings)
+        computing, messages, updates, figures = found
+        assert [tuple(one) for one in computing] == list(run.computing)
+        assert [tuple(one) for one in messages] == list(run.messages)
+        assert [tuple(one) for one in updates] == list(run.updates) != []
+        assert figures == told(run)
+
+
+def told(run):
+    """Return a timeline's figures as the page's script tells them."""
+    workers = range(run.workers)
+    found = {"rate": run.rate, "waits": [run.waits(who) for who in workers]}
+    return found | {"staleness": [run.staleness(who) for who in workers]}
+
+
+def test_designs_places_and_keys_change_the_timeline(opened):
+    page = opened(Continents())
+    assert shown(page) == told(Continents().timeline) | {"updates": len(Continents().timeline.updates)}
+    assert page.locator(".map .name").count() == 8  # two lines for each of four lanes
+    for design in DESIGNS:
+        page.locator("select.design").select_option(design)
+        expected = Continents(design).timeline
+        assert shown(page)["rate"] == expected.rate
+        assert f"{expected.rate:.1f} gradients a second" in page.locator(".figure").inner_text()
+    assert page.locator(".map .name").count() == 6  # a ring has no server
+    page.get_by_role("button", name="one hall").press("Enter")
+    page.locator(".sliders .wire").press("ArrowRight")
+    page.locator("select.worker2").select_option("Sydney")
+    expected = Continents("ring", ["Virginia", "Virginia", "Sydney"], wire=5).timeline
+    assert shown(page)["rate"] == expected.rate
+    assert page.locator(".sliders .wire").get_attribute("aria-valuetext") == "5 ms"
+    assert "worker C in Sydney waits" in page.locator(".map").get_attribute("aria-label")
+
+
+MADE = {
+    "dots": RequestDots,
+    "pad": lambda: pad(),
+    "continents": Continents,
+    "slices": lambda: SliceMean(cut=16),
+    "darts": lambda: PiDarts(samples=20_000, seed=3).wait(),
+    "matmul": lambda: Recorded().wait(),
+    "stopwatches": StopwatchComparison,
+    "roofline": lambda: RooflineExplorer().wait(),
+}
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("made", MADE.values(), ids=MADE)
+def test_a_phone_shows_it_whole_with_legible_text_and_names(opened, made, scheme):
+    page = opened(made(), viewport={"width": 390, "height": 900}, color_scheme=scheme)
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    texts = "[...document.querySelectorAll('.stage *')].filter(e => e.textContent)"
+    assert min(page.evaluate(f"{texts}.map(e => parseFloat(getComputedStyle(e).fontSize))")) >= 12
+    controls = page.locator(".stage input, .stage button")
+    named = "e => (e.ariaLabel || e.textContent).trim()"
+    assert all(controls.nth(place).evaluate(named) for place in range(controls.count()))
+
+
+@pytest.mark.parametrize("made", MADE.values(), ids=MADE)
+def test_without_scripts_there_is_a_still(opened, made):
+    page = opened(made(), java_script_enabled=False)
+    still = page.locator(".still img").first
+    assert still.is_visible() and still.bounding_box()["width"] > 200 and still.get_attribute("alt")
+
+
+# --- the digit pad ---------------------------------------------------------------------------------------------------
+
+
+class Recorded(MatmulSlider):
+    """One that measures nothing."""
+
+    def engine(self, size, gpu):
+        """Return what is recorded."""
+        return Duel(load_trace("epyc-2-cores").at(size), load_trace(f"{gpu}-data-sheet").matmul(size))
+
+
+class Stored(DigitPad):
+    """A pad that has asked its server once, which said that everything is a 1."""
+
+    def ask(self, images):
+        """Return the answer of version 2."""
+        return numpy.tile([0.02, 0.82, *[0.02] * 8], (len(images), 1)), 2
+
+
+def pad():
+    images = numpy.zeros((2, 28, 28))
+    images[:, 4:24, 13:15] = 1
+    return Stored("http://127.0.0.1:9", images, [1, 1])
+
+
+def answer(page):
+    return json.loads(page.locator(".stage").get_attribute("data-answer"))
+
+
+def test_without_a_kernel_a_stored_digit_has_its_stored_answer_and_a_drawing_has_none(opened):
+    page = opened(pad())
+    page.locator(".stored button").nth(1).press("Enter")
+    assert answer(page) == {"best": 1, "version": 2, "live": False}
+    assert "no kernel" in page.locator(".who").inner_text() and "Stored" in page.locator(".who").inner_text()
+    assert page.locator(".figure").inner_text().split() == ["a", "1", "says", "digits,", "version", "2"]
+    stroke(page, [(60, 60), (120, 100), (60, 160)])
+    assert "old" in page.locator(".stage").get_attribute("class")
+    said = page.locator(".who").inner_text()
+    assert "Shown: the answer to the drawing before. No answer to the new setting is stored" in said
+    page.get_by_role("button", name="Clear").press("Enter")
+    assert page.locator(".says").inner_text() == "draw a digit"
+
+
+def kernel(page):
+    """Put a kernel's model into the page, whose answers this test gives: `says(page, **message)`."""
+    page.evaluate("""() => {
+        const key = document.querySelector("[data-exhibit]").dataset.exhibit;
+        window.asked = [];
+        const heard = {};
+        window.heard = (message) => heard["msg:custom"](message);
+        const on = (what, call) => (heard[what] = call);
+        window.model = { get: () => key, on, off: () => {}, send: (what) => window.asked.push(what) };
+        courseLines.models.set(key, window.model);
+        courseLines.news.dispatchEvent(new CustomEvent("line", { detail: key }));
+        window.gone = () => heard["comm_live_update"]();
+    }""")
+
+
+def says(page, **message):
+    page.evaluate("(message) => window.heard(message)", message)
+
+
+def asked(page):
+    return page.evaluate("window.asked")
+
+
+def test_the_kernel_is_asked_once_it_has_answered_a_ping_and_about_one_drawing_at_a_time(opened):
+    page = opened(pad())
+    kernel(page)
+    stroke(page, [(60, 60), (120, 100), (60, 160)])
+    assert asked(page) == [{"ping": 1}]  # it may be deaf
+    says(page, pong=True, settings=json.loads(page.locator(".stage").get_attribute("data-shown")), answer={})
+    stroke(page, [(100, 60), (100, 160)])
+    first = asked(page)[1:]
+    assert [one["number"] for one in first] == [1], "the second waits for the answer to the first"
+    shares = {"probabilities": [0.0] * 9 + [1.0], "version": 3, "milliseconds": 4.0}
+    says(page, number=1, settings=first[0]["settings"], answer=shares)
+    second = asked(page)[-1]
+    assert second["number"] == 2 and second["settings"] != first[0]["settings"]
+    assert "old" in page.locator(".stage").get_attribute("class")  # the first answer is to no drawing that is there
+    says(page, number=2, settings=second["settings"], answer=shares)
+    assert answer(page) == {"best": 9, "version": 3, "live": True}
+    says(page, settings=second["settings"], answer={"wrong": "nothing is ready"})
+    assert "nothing is ready" in page.locator(".sentence").inner_text()
+
+
+def test_a_kernel_that_is_silent_is_said_to_be_and_a_late_answer_brings_the_present_setting(opened):
+    page, made = opened(SliceMean(cut=16)), {at: SliceMean(cut=at) for at in (14, 15, 16)}
+    kernel(page)
+    says(page, pong=True, settings=made[16].state(), answer=made[16].answer(made[16].result))
+    page.locator("input.cut").press("ArrowLeft")
+    page.locator(".who:text('does not answer')").wait_for(timeout=10_000)
+    page.locator("input.cut").press("ArrowLeft")  # drag works all the same
+    assert cut(page) == 14 and [one["settings"]["cut"] for one in asked(page)[1:]] == [15]
+    says(page, number=1, settings=made[15].state(), answer=made[15].answer(made[15].result))
+    assert [one["settings"]["cut"] for one in asked(page)[1:]] == [15, 14] and cut(page) == 14
+    says(page, number=2, settings=made[14].state(), answer=made[14].answer(made[14].result))
+    assert page.locator(".who").inner_text() == "The kernel answers."
+    says(page, number=None, settings=made[16].state(), answer=made[16].answer(made[16].result))
+    assert cut(page) == 16 == int(page.locator("input.cut").input_value())  # set from Python
+    says(page, number=None, settings=made[15].state(), wrong="cut=21: give 0 to 20.")
+    assert "give 0 to 20" in page.locator(".who").inner_text() and cut(page) == 16
+    page.evaluate("window.gone()")  # as when it is restarted
+    assert "no kernel" in page.locator(".who").inner_text()
+    page.locator("input.cut").press("Home")
+    assert cut(page) == 0 and "empty slice has no mean" in page.locator(".stage .figure").inner_text()
+
+
+def cut(page):
+    return json.loads(page.locator(".stage").get_attribute("data-shown"))["cut"]
+
+
+def test_ink_is_soft_at_its_edge_and_a_drawing_is_sent_as_large_and_as_central_as_the_datas(opened):
+    page = opened(pad())
+    strokes = [[[[3, 2], [9, 4], [4.5, 8]], [[5, 5], [5, 5.5]]], [[[20, 3], [20, 27]]], [[[1, 1]]]]
+    drawn = evaluated(page, ["digit_pad.js"], "({ ink }, one) => [...ink(one)]", strokes)
+    for one, found in zip(strokes, drawn, strict=True):
+        assert numpy.allclose(numpy.reshape(found, (28, 28)), by_distance(one), atol=1e-9)
+    fitted = evaluated(page, ["digit_pad.js"], "({ ink, fitted }, one) => [...ink(fitted(one))]", strokes)
+    rows, columns = numpy.mgrid[:28, :28]
+    for found in fitted[:2]:
+        sheet = numpy.reshape(found, (28, 28))
+        assert abs((sheet * rows).sum() / sheet.sum() - 13.5) < 0.1 > abs((sheet * columns).sum() / sheet.sum() - 13.5)
+        inked = sheet > 0.25
+        assert 19 <= max(inked.any(0).sum(), inked.any(1).sum()) <= 22
+
+
+def drawn_run(seed):
+    """Bars on a few lanes that follow each other, with edges, and lengths that some of them take instead."""
+    random = Random(seed)
+    bars, edges, free, start = [], [], {}, 0
+    for place in range(random.randint(1, 40)):
+        lane, asked = random.randint(0, 3), random.randint(0, 900)
+        sources = {random.randrange(place) for _ in range(random.randint(0, 3))} if place else set()
+        ready = max([start, asked, free.get(lane, 0), *(bars[one].stop for one in sources)])
+        start = ready + random.randint(-60, 40)  # clocks that differ, and two at once
+        bars.append(Bar(lane, 0, start, random.randint(0, 100), asked))
+        edges += [[source, place] for source in sources]
+        free[lane] = bars[-1].stop
+    edges += [[place, place // 2] for place in range(0, len(bars), 7)]
+    lengths = {random.randrange(len(bars)): random.randint(0, 700) for _ in range(random.randint(0, 3))}
+    return bars, edges, lengths
+
+
+def a_record(**more):
+    """Two workers and a server; the first bar of worker 1 dies with it, bar 3 waits for bars 0 and 2."""
+    bars = [
+        Bar(2, 0, 1000, 4000, 900),
+        Bar(3, 1, 2000, 3000, 900, 2),
+        Bar(2, 1, 6000, 2000, 900),
+        Bar(3, 0, 9000, 1000, 900),
+    ]
+    lanes = ["this process", "/job:ps/task:0", "/job:worker/task:0", "/job:worker/task:1"]
+    events = [Event(5000, "gone", 3), Event(5500, "joined", 3)]
+    moves, marks = [Move(0, 2, 900, 100, 8000), Move(2, 1, 8000, 800, 400)], [Mark(1, 8800, 1)]
+    return Record(lanes, ["first", "second"], bars, [(0, 3), (2, 3)], moves, marks, events, 10_000, **more)
+
+
+def test_a_timeline_is_stepped_and_stretched_by_keys_and_mouse_and_reflows_as_python_does(opened):
+    stored = a_record(label="recorded", machine="another machine", date="2026-11-23")
+    page = opened(ClusterTimeline(a_record(), stored))
+    drawn = [drawn_run(seed) for seed in range(200)]
+    found = evaluated(page, ["reflow.js"], "(made, [bars, edges, lengths]) => made.reflow(bars, edges, lengths)", drawn)
+    assert found == [[list(bar) for bar in reflow(*run)] for run in drawn]
+
+    def told(name):
+        return page.evaluate(f"document.querySelector('.exhibit .stage').dataset.{name}")
+
+    page.keyboard.press("Tab")  # Play
+    page.get_by_label("moment").focus()
+    page.keyboard.press("Home")
+    seen = []
+    for _ in range(3):
+        page.keyboard.press("ArrowRight")
+        seen.append(told("now"))
+    assert seen == ["1000", "2000", "5000"]  # a bar begins, another one, both end and a process dies
+    assert page.locator(".figure .moment").inner_text() == "50.0 ms"
+    picture = page.locator(".tape.picture > svg")
+    picture.focus()
+    page.keyboard.press("+")
+    assert told("window") == "2500,7500"
+    page.get_by_role("button", name="Show the whole run").click()
+    assert told("window") == "0,10000"
+    picture.focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    assert "● B worker 1: second, from 20.0 ms for 30.0 ms; its process died" in page.locator(".tell").inner_text()
+    page.keyboard.press("ArrowRight")
+    page.locator(".takes").focus()
+    page.keyboard.press("End")
+    record = a_record()
+    longer = reflow(record.bars, record.edges, {2: 20_000})
+    assert json.loads(told("result")) == {"ends": [max(bar.stop for bar in longer), 10_000], "moved": [[3], []]}
+    assert "1 bar moves with it; the last bar ends 180.0 ms later" in page.locator(".finding").inner_text()
+    page.get_by_role("button", name="As it was").click()
+    assert json.loads(told("result"))["moved"] == [[], []]
+    bar = page.locator('[data-run="0"] [data-place="0"]').last.bounding_box()
+    page.mouse.move(bar["x"] + bar["width"] - 2, bar["y"] + 5)
+    page.mouse.down()
+    page.mouse.move(bar["x"] + 1.5 * bar["width"], bar["y"] + 5, steps=3)
+    page.mouse.up()
+    assert json.loads(told("result"))["moved"][0] == [2, 3]
+    rows = page.locator(".rows table").first.evaluate(
+        "(table) => [...table.rows].map((row) => row.cells[2].textContent)"
+    )
+    assert rows == ["what", "first", "second", "second", "first", "gone", "joined"]
+
+
+def by_distance(strokes):
+    """Draw each stroke by the distance of every pixel from each of its segments: the slow way."""
+    rows, columns = numpy.mgrid[:28, :28]
+    sheet = numpy.zeros((28, 28))
+    for stroke in strokes:
+        for (x, y), (to_x, to_y) in zip([stroke[0], *stroke], stroke, strict=False):
+            long = (to_x - x) ** 2 + (to_y - y) ** 2
+            part = ((columns - x) * (to_x - x) + (rows - y) * (to_y - y)) / long if long else numpy.zeros_like(sheet)
+            part = part.clip(0, 1)
+            away = numpy.hypot(columns - x - part * (to_x - x), rows - y - part * (to_y - y))
+            sheet = numpy.maximum(sheet, (1.8 - away).clip(0, 1))
+    return sheet
+
+
+def stroke(page, points):
+    """Draw a stroke on the sheet with the mouse, points in CSS pixels from its corner."""
+    box = page.locator(".sheet").bounding_box()
+    for place, (x, y) in enumerate(points):
+        page.mouse.move(box["x"] + x, box["y"] + y, steps=3)
+        if place == 0:
+            page.mouse.down()
+    page.mouse.up()

@@ -1,0 +1,184 @@
+"""A cluster of a real Dask Gateway: the executor's work, what it can't do, its ends; and who gets none hears why."""
+
+import operator
+import os
+import signal
+import socket
+import subprocess
+import sys
+
+import dask
+import pytest
+import torch
+from click.testing import CliRunner
+
+from course import estimate_pi, linear_regression, mean, train
+from course.__main__ import main
+from course.deadlines import NOTHING_LEFT
+from course.deploy import deploy
+from course.deploy.clouds import gateway as deployer
+from course.deploy.launcher import DeployError
+from course.deploy.ledger import entries
+from tests.course.deploy.clouds.gateway_here import PASSWORD, gateway_here, need_gateway
+from tests.helpers.shells import eventually
+
+need_gateway()
+
+
+@pytest.fixture(scope="module")
+def gateway():
+    with gateway_here() as here, dask.config.set({"gateway.auth.kwargs.password": PASSWORD}):
+        yield here
+        assert here.clusters == [] and here.processes() == []
+
+
+@pytest.fixture(scope="module")
+def cluster(gateway):
+    with deploy("gateway", worker=2, address=gateway.address, auth="basic") as made:
+        yield made
+    assert entries() == []
+
+
+def test_the_same_numbers_come_from_a_gateways_cluster(cluster):
+    assert estimate_pi(1_000_000, executor=cluster.executor) == estimate_pi(1_000_000)
+    assert mean([1.0, 2.0, 6.0], parts=2, executor=cluster.executor) == 3.0
+    assert sorted(cluster.executor.map(operator.neg, range(3))) == [-2, -1, 0]
+    assert os.getpid() not in [cluster.executor.submit(os.getpid).result(60)]
+
+
+def test_a_gateways_cluster_says_what_it_is(cluster, gateway):
+    assert repr(cluster) == "Cluster(worker=2)" and cluster.missing() == []
+    assert cluster.session_target.startswith(f"gateway://127.0.0.1:{gateway.port}/")
+    assert len(gateway.clusters) == 1
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda cluster: cluster.at("/job:worker/task:0"),
+        lambda cluster: cluster.kill("/job:worker/task:0"),
+        lambda cluster: cluster.freeze("/job:worker/task:0"),
+        lambda cluster: cluster.thaw("/job:worker/task:0"),
+        lambda cluster: cluster.restart(),
+        lambda cluster: cluster.lease("chief", "/job:worker/task:0"),
+        lambda cluster: cluster.devices(),
+        lambda cluster: cluster.spec,
+    ],
+    ids=["at", "kill", "freeze", "thaw", "restart", "lease", "devices", "spec"],
+)
+def test_what_a_gateways_cluster_lacks_is_told_in_a_sentence(cluster, ask):
+    with pytest.raises(
+        RuntimeError, match=r"deploy\('gateway'\) are reached through .* deploy\('ssh'\) have named tasks"
+    ):
+        ask(cluster)
+
+
+def test_a_training_on_a_gateways_cluster_is_refused_at_once(cluster):
+    with pytest.raises(ValueError, match=r"a ps task and a worker task are needed. .*deploy\('slurm', ps=1"):
+        train(linear_regression(), cluster, optimizer=torch.optim.Adagrad, total_steps=1)
+    with pytest.raises(RuntimeError, match="whoever runs it can show it"):
+        cluster.log("/job:worker/task:0")
+
+
+def refused(gateway, **options):
+    before = entries()
+    with pytest.raises(DeployError) as caught:
+        deploy("gateway", **{"worker": 1, "address": gateway.address, "auth": "basic", **options})
+    assert entries() == before
+    return str(caught.value)
+
+
+def test_who_gets_no_cluster_of_a_gateway_hears_the_next_step(gateway, free_ports):
+    with dask.config.set({"gateway.auth.kwargs.password": "another"}):
+        assert "does not let you in (401); name yourself by auth=, one of 'basic'" in refused(gateway)
+    assert "Say where it is, and who you are, as in address='https://" in refused(gateway, address=None)
+    nowhere = f"http://127.0.0.1:{free_ports(1)[0]}"
+    assert f"there is no gateway at {nowhere}" in refused(gateway, address=nowhere)
+    assert "as a Dask Gateway does; is the path right?" in refused(gateway, address=f"{gateway.address}/elsewhere")
+    words = refused(gateway, options={"worker_cores": 5})
+    assert "options={'worker_cores': 5}" in words and "This gateway's are worker_cores" in words
+    assert "This gateway's are worker_cores" in refused(gateway, options={"cores": 1})
+    with socket.create_server(("127.0.0.1", 0)) as silent, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(deployer, "CLOUD_ANSWERS", 0.5)
+        address = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        assert f"the gateway at {address} has not answered for 0 s" in refused(gateway, address=address)
+
+
+def test_a_start_that_fails_leaves_nothing_on_the_gateway(gateway):
+    before = gateway.clusters
+    assert "starts fewer workers: " in refused(gateway, worker=4)
+    assert gateway.clusters == before
+    with pytest.raises(TimeoutError, match=r"deploy\(timeout=0.2\): its scheduler is not there yet"):
+        deploy("gateway", worker=1, address=gateway.address, auth="basic", timeout=0.2)
+    assert gateway.clusters == before
+
+
+def test_an_interrupt_while_a_gateways_cluster_starts_leaves_nothing(gateway, monkeypatch):
+    before = gateway.clusters, entries()
+    looked = deployer.GatewayDeployer.waiting
+
+    async def interrupted(self):
+        os.kill(os.getpid(), signal.SIGINT)
+        return await looked(self)
+
+    monkeypatch.setattr(deployer.GatewayDeployer, "waiting", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        deploy("gateway", worker=1, address=gateway.address, auth="basic")
+    assert (gateway.clusters, entries()) == before
+
+
+CLIENT = """
+import sys, time
+from concurrent.futures import ThreadPoolExecutor
+from dask_gateway import BasicAuth
+from distributed import fire_and_forget
+from course.deploy import deploy
+from course.deploy.clouds import gateway as deployer
+address, password = sys.argv[1:]
+with ThreadPoolExecutor(2) as pool:
+    start = lambda auth: deploy("gateway", worker=1, address=address, auth=auth)
+    busy, idle = pool.map(start, ["basic", BasicAuth(password=password)])
+held = [one.client.submit(time.sleep, 600, pure=False) for one in (busy, idle)]
+fire_and_forget(held[0])
+for one in (busy, idle):
+    while not any(one.client.processing().values()):
+        time.sleep(0.05)
+def shorten(dask_scheduler):  # the time without work, which the gateway gives to both: only now it may be short
+    own = dask_scheduler.services["gateway"]
+    own.check_idle_task.cancel()
+    own.idle_timeout = 1
+    own.check_idle_task = dask_scheduler.loop.asyncio_loop.create_task(own.check_idle())
+idle.client.run_on_scheduler(shorten)
+print(*(one.session_target.rpartition("/")[2] for one in (busy, idle)), flush=True)
+time.sleep(600)
+"""
+
+
+def test_a_killed_clients_clusters_are_ended_by_the_caretaker_or_by_the_gateways_idle_time(gateway):
+    command = [sys.executable, "-c", CLIENT, gateway.address, PASSWORD]
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, text=True, env=os.environ | gateway.environment, start_new_session=True
+    )
+    try:
+        busy, idle = process.stdout.readline().split()
+        listed = CliRunner().invoke(main, ["deploy", "list"]).output
+        assert listed.count(f"gateway  worker=1  for 0 min; its client runs (process {process.pid}") == 2
+        assert {busy, idle} <= set(gateway.clusters)
+    finally:
+        process.kill()
+        process.communicate(timeout=60)
+    eventually(lambda: busy not in gateway.clusters, NOTHING_LEFT)  # it has work: only the caretaker ends it
+    eventually(lambda: idle not in gateway.clusters, NOTHING_LEFT)  # nobody has its password: only time does
+
+
+def test_a_gateways_cluster_is_stopped_from_another_shell(cluster, gateway):
+    before = set(gateway.clusters)
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in gateway.environment.items():
+            patch.setenv(name, value)
+        said = CliRunner().invoke(main, ["deploy", "stop"]).output
+    assert said.endswith(": ended\n") and said.count("\n") == 1
+    eventually(lambda: cluster._work.closed)
+    with pytest.raises(RuntimeError, match="ended by `python -m course deploy stop`"):
+        cluster.executor.submit(os.getpid)
+    assert not before & set(gateway.clusters)

@@ -1,0 +1,302 @@
+"""Google Cloud and Azure, stubbed at the HTTP boundary of their libraries: what is asked for, and that it ends."""
+
+import base64
+import json
+import os
+import signal
+import threading
+import time
+
+import dask
+import pytest
+import requests
+
+from course import estimate_pi
+from course.deadlines import MACHINES_IDLE
+from course.deploy import deploy
+from course.deploy.clouds.machines import azure, gcp, machine_deployer, vm_cluster
+from course.deploy.launcher import DeployError
+from course.deploy.ledger import entries
+from tests.course.deploy.machines.computers_here import need_bubblewrap
+from tests.course.deploy.machines.rest_here import Azure, Google, azure_error, google_error
+from tests.course.deploy.machines.scheduler_here import scheduler_here
+from tests.course.deploy.machines.scripts_here import config_of, holds_no_other_secret, same_as_stored
+
+# of dask-cloudprovider's, where a busy machine takes ten seconds
+pytestmark = pytest.mark.filterwarnings("ignore:Creating your cluster is taking")
+
+SUBSCRIPTION = "00000000-1111-2222-3333-444444444444"
+IDENTITY = (
+    f"/subscriptions/{SUBSCRIPTION}/resourceGroups/course/providers/Microsoft.ManagedIdentity"
+    "/userAssignedIdentities/course"
+)
+COMMON = {"image": "course:1", "client": "203.0.113.7/32"}
+GCP = {**COMMON, "project": "my-course-1234"}
+AZURE = {**COMMON, "group": "course", "vnet": "course", "subscription": SUBSCRIPTION, "identity": IDENTITY}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def bubblewrap():
+    if missing := need_bubblewrap():
+        assert not os.environ.get("COURSE_MUST_HAVE_SANDBOX"), missing
+        pytest.skip(f"NOT TESTED HERE, start-up scripts run in bubblewrap: {missing}")
+
+
+@pytest.fixture(scope="module")
+def key(tmp_path_factory):
+    """The file of a service account's key, as Google gives it."""
+    from cryptography.hazmat.primitives import serialization
+    from cryptography.hazmat.primitives.asymmetric import rsa
+
+    made = rsa.generate_private_key(65537, 2048)
+    pem, plain = serialization.Encoding.PEM, serialization.NoEncryption()
+    told = {"type": "service_account", "client_email": "us@example.org", "project_id": "my-course-1234"}
+    told["token_uri"] = "https://oauth2.googleapis.com/token"
+    told["private_key"] = made.private_bytes(pem, serialization.PrivateFormat.PKCS8, plain).decode()
+    file = tmp_path_factory.mktemp("key") / "key.json"
+    file.write_text(json.dumps(told))
+    return file
+
+
+@pytest.fixture(params=["gcp", "azure"])
+def cloud(request, tmp_path, monkeypatch, free_ports, key):
+    """(the kind, its stand-in, the options): a cloud to which its library's requests go."""
+    monkeypatch.setattr(machine_deployer, "MACHINES_END_EVERY", 0.05)
+    for module in (azure, machine_deployer):
+        monkeypatch.setattr(module, "CLOUD_ANSWERS", 60.0)  # a busy machine is no fault
+    [port] = free_ports(1)
+    if request.param == "gcp":
+        here = Google(tmp_path)
+        monkeypatch.setattr("httplib2.Http.request", lambda *a, **more: here.request(*a, **more))
+        monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(key))
+        yield "gcp", here, {**GCP, "port": port}
+    else:
+        here = Azure(tmp_path)
+        monkeypatch.setattr("requests.adapters.HTTPAdapter.send", lambda *a, **more: here.send(*a, **more))
+        for name in ("CLIENT_ID", "CLIENT_SECRET", "TENANT_ID"):
+            monkeypatch.setenv(f"AZURE_{name}", "tenant")
+        yield "azure", here, {**AZURE, "port": port}
+    here.close()
+
+
+def quiet(*_, **__):
+    """Say nothing."""
+
+
+@pytest.fixture
+def started(cloud):
+    """(the kind, its stand-in, the scheduler's port) after a cluster that started, computed and was closed."""
+    kind, here, options = cloud
+    with dask.config.set({"gateway.auth.kwargs": {"password": "hunter2"}}):
+        cluster = deploy(kind, worker=1, disk=20, say=quiet, **options)
+    with cluster:
+        assert estimate_pi(100_000, executor=cluster.executor).inside == estimate_pi(100_000).inside
+    assert here.left() == [] and entries() == []
+    return kind, here, options["port"]
+
+
+def bodies(here, kind):
+    """Return what was asked for of a kind."""
+    return [body for one, body in here.asked if one == kind]
+
+
+def scripts(kind, here):
+    """Return the start-up scripts of the machines, the scheduler's first."""
+    if kind == "gcp":
+        asked = [{one["key"]: one["value"] for one in b["metadata"]["items"]} for b in bodies(here, "instances")]
+        return [one["user-data"] for one in asked]
+    profiles = [body["properties"]["osProfile"] for body in bodies(here, "virtualMachines")]
+    return [base64.b64decode(one["customData"]).decode() for one in profiles]
+
+
+def test_a_cluster_starts_computes_pi_asks_for_what_it_should_and_leaves_nothing(started):
+    kind, here, port = started
+    {"gcp": asked_of_google, "azure": asked_of_azure}[kind](here, port)
+    first, second = scripts(kind, here)
+    idle = [config_of(one)["distributed"]["scheduler"]["idle-timeout"] for one in (first, second)]
+    assert idle == [f"{MACHINES_IDLE:g} s"] * 2
+    same = [same_as_stored(f"{kind}-{job}", one, port) for job, one in (("scheduler", first), ("worker", second))]
+    assert same == [True, True]
+    assert holds_no_other_secret(first, "hunter2") and holds_no_other_secret(second, "hunter2")
+    assert dask.config.get("distributed.comm.require-encryption") is None
+
+
+def asked_of_google(here, port):
+    """Look at the requests for machines and firewall rules."""
+    for one in bodies(here, "instances"):
+        [tag] = one["tags"]["items"]
+        assert one["machineType"] == "zones/us-central1-a/machineTypes/e2-standard-2" and one["serviceAccounts"] == []
+        [disk] = one["disks"]
+        assert disk["autoDelete"] == "true" and disk["initializeParams"]["diskSizeGb"] == "20"
+        assert (
+            "ubuntu-minimal-2404" in disk["initializeParams"]["sourceImage"] and one["labels"]["course-cluster"] == tag
+        )
+    assert len(bodies(here, "instances")) == 2
+    client, own = bodies(here, "firewalls")
+    assert client["sourceRanges"] == ["203.0.113.7/32"] and client["targetTags"] == own["targetTags"] == [tag]
+    assert client["allowed"] == [{"IPProtocol": "tcp", "ports": [str(port)]}]
+    assert own["sourceTags"] == [tag] and "sourceRanges" not in own
+
+
+def asked_of_azure(here, port):
+    """Look at the requests for machines and the security group, as Azure's interface has them."""
+    for one in bodies(here, "virtualMachines"):
+        asked = one["properties"]
+        assert asked["hardwareProfile"] == {"vmSize": "Standard_D2s_v5"}
+        assert asked["storageProfile"]["osDisk"] == {"createOption": "FromImage", "diskSizeGB": 20}
+        assert asked["storageProfile"]["imageReference"]["offer"] == "ubuntu-24_04-lts"
+        assert one["identity"] == {"type": "UserAssigned", "userAssignedIdentities": {IDENTITY: {}}}
+    assert len(bodies(here, "virtualMachines")) == 2
+    [group] = bodies(here, "networkSecurityGroups")
+    [rule] = group["properties"]["securityRules"]
+    door = rule["properties"]
+    assert (door["sourceAddressPrefix"], door["destinationPortRange"]) == ("203.0.113.7/32", str(port))
+    assert (door["direction"], door["access"], door["protocol"]) == ("Inbound", "Allow", "Tcp")
+    for kind in ("virtualMachines", "networkInterfaces", "publicIPAddresses", "networkSecurityGroups"):
+        assert all(body["tags"] == group["tags"] for body in bodies(here, kind)), kind
+    for card in bodies(here, "networkInterfaces"):
+        assert card["properties"]["networkSecurityGroup"]["id"].endswith(group["name"])
+
+
+#: kind of cloud -> (kind of thing, how many are asked for)
+THINGS = {
+    "gcp": [("firewalls", 2), ("instances", 2)],
+    "azure": [("networkSecurityGroups", 1), ("publicIPAddresses", 2), ("networkInterfaces", 2), ("virtualMachines", 2)],
+}
+
+
+def quota(kind):
+    """Return the error by which the cloud says that this is one too many."""
+    if kind == "gcp":
+        return google_error(403, "Quota 'CPUS' exceeded. Limit: 8.0 in region us-central1.", "quotaExceeded")
+    return azure_error(409, "OperationNotAllowed", "Operation could not be completed: exceeding approved Cores quota.")
+
+
+def test_whatever_the_cloud_refuses_the_start_leaves_nothing_and_says_why(cloud):
+    kind, here, options = cloud
+    here.boots = False
+    for thing, count in THINGS[kind]:
+        for number in range(1, count + 1):
+            here.asked.clear()
+            here.refuse = lambda k, n, wanted=(thing, number): quota(kind) if (k, n) == wanted else None
+            with scheduler_here(options["port"]), pytest.raises(DeployError, match="(?i)quota.*; ask for more under"):
+                deploy(kind, worker=1, say=quiet, **options)
+            assert here.left() == [] and entries() == [], (thing, number)
+
+
+def test_an_interrupt_at_any_request_leaves_nothing(cloud):
+    kind, here, options = cloud
+    here.boots = False
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        for thing, number in THINGS[kind]:
+            here.asked.clear()
+
+            def interrupt(k, n, wanted=(thing, number)):
+                if (k, n) == wanted:
+                    os.kill(os.getpid(), signal.SIGINT)
+                    time.sleep(0.5)  # the answer comes after it
+
+            here.refuse = interrupt
+            with scheduler_here(options["port"]), pytest.raises(KeyboardInterrupt):
+                deploy(kind, worker=1, say=quiet, **options)
+            assert here.left() == [] and entries() == [], thing
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_a_scheduler_that_never_answers_leaves_nothing(cloud, monkeypatch):
+    kind, here, options = cloud
+    here.boots = False
+    monkeypatch.setattr(vm_cluster, "MACHINE_STARTS", 0.5)
+    with pytest.raises(DeployError, match="has not answered for 0 min"):
+        deploy(kind, worker=1, say=quiet, **options)
+    assert here.left() == [] and entries() == []
+
+
+def test_a_machine_that_ends_itself_is_noticed_and_leaves_nothing(cloud, monkeypatch):
+    kind, here, options = cloud
+    here.pull = 1
+    monkeypatch.setattr(vm_cluster, "MACHINE_LOOKS_EVERY", 0.1)
+    with pytest.raises(DeployError, match="ended before they joined. Can they pull the image 'course:1'"):
+        deploy(kind, worker=1, say=quiet, **options)
+    [computer] = here.computers.values()
+    assert computer.notes("shutdown") == ["-h +485", "-h now"]
+    asked = [line for line in computer.notes("curl") if "-X DELETE" in line]
+    assert len(asked) == (kind == "azure") and all("Bearer a token" in line for line in asked)
+    assert here.left() == [] and entries() == []
+
+
+@pytest.mark.parametrize("cloud", ["gcp"], indirect=True)
+def test_a_machine_of_googles_that_ended_before_anyone_looked_is_noticed_at_once(cloud, monkeypatch):
+    kind, here, options = cloud
+    here.boots, here.state = False, "TERMINATED"
+    monkeypatch.setattr(vm_cluster, "MACHINE_CREATED", 60.0)  # which the library would wait for
+    with pytest.raises(DeployError, match="ended before they joined. Can they pull the image 'course:1'"):
+        deploy(kind, worker=1, say=quiet, **options)
+    assert here.left() == [] and entries() == []
+
+
+SAYS = {
+    "gcp": [
+        ({"zone": "mars-west1-a"}, "zones/mars-west1-a' was not found; `gcloud compute zones list`"),
+        ({"machine": "e2-huge"}, "machineTypes/e2-huge' was not found; `gcloud compute machine-types list`"),
+    ],
+    "azure": [
+        ({"location": "mars"}, "`az account list-locations` has the names; say location="),
+        ({"vnet": "other"}, "`az network vnet list` has the names"),
+        ({"machine": "Standard_Huge"}, "eastus has no machine='Standard_Huge'; `az vm list-sizes"),
+    ],
+}
+
+
+def test_bad_input_gets_a_sentence_with_the_next_step(cloud):
+    kind, here, options = cloud
+    for wrong, says in SAYS[kind]:
+        with pytest.raises(DeployError, match=says):
+            deploy(kind, worker=1, say=quiet, **{**options, **wrong})
+    assert here.asked == [] and entries() == []
+
+
+def test_a_cloud_that_can_not_be_reached_and_one_that_is_silent_are_told_with_the_next_step(cloud, monkeypatch):
+    kind, here, options = cloud
+    module = {"gcp": gcp, "azure": azure}[kind]
+
+    def gone(*_):
+        raise requests.ConnectionError("no route to host")  # which is an OSError
+
+    async def late(function, *arguments):
+        if function is module._look:
+            raise TimeoutError
+        return await machine_deployer.in_thread(function, *arguments)
+
+    for where, what, how in ((here, "answer", gone), (module, "in_thread", late)):
+        with monkeypatch.context() as patch:
+            patch.setattr(where, what, how)
+            with pytest.raises(DeployError, match="does not answer .*is this machine online, (and )?does no firewall"):
+                deploy(kind, worker=1, say=quiet, **options)
+    assert here.asked == [] and entries() == []
+
+
+@pytest.mark.parametrize("cloud", ["gcp"], indirect=True)
+def test_a_silent_server_of_credentials_that_google_asks_where_there_are_none_is_no_credentials(cloud, monkeypatch):
+    kind, _, options = cloud
+    over = threading.Event()
+    monkeypatch.setattr("google.auth.default", lambda *_: over.wait(2))  # a machine of Google's has that server
+    monkeypatch.setattr(machine_deployer, "CLOUD_ANSWERS", 0.2)
+    with pytest.raises(DeployError, match="no credentials. Say `gcloud auth application-default login` once"):
+        deploy(kind, worker=1, say=quiet, **options)
+    over.set()
+
+
+def test_without_credentials_the_next_step_is_said(cloud, monkeypatch, tmp_path):
+    kind, here, options = cloud
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("PATH", str(tmp_path))  # no `gcloud`, no `az`
+    monkeypatch.setenv("NO_GCE_CHECK", "true")
+    monkeypatch.setenv("AZURE_TOKEN_CREDENTIALS", "EnvironmentCredential")
+    for name in ("GOOGLE_APPLICATION_CREDENTIALS", "AZURE_CLIENT_ID", "AZURE_CLIENT_SECRET", "AZURE_TENANT_ID"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(DeployError, match="credentials. Say `(gcloud auth application-default|az) login` once"):
+        deploy(kind, worker=1, say=quiet, **options)
+    assert here.asked == [] and entries() == []

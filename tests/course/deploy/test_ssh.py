@@ -1,0 +1,90 @@
+"""A cluster on a real SSH server: work, training, a killed task; and who is not let in hears why, and what to do."""
+
+import functools
+import os
+import socket
+import sys
+import time
+
+import pytest
+import torch
+
+from course import linear_regression, train
+from course.cluster.multihost import handshake
+from course.deadlines import DEPLOYED_IDLE
+from course.deploy import deploy
+from course.deploy.launcher import DeployError
+from course.deploy.ledger import entries
+from tests.helpers.shells import eventually
+
+WORKER = "/job:worker/task:0"
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"key": "stranger"}, "does not let us in .*`ssh-copy-id -p"),
+        ({"known_hosts": "/dev/null"}, "is not in your list of known hosts, .* Say `ssh -p"),
+        ({"hosts": ["127.0.0.1:9"]}, r"127.0.0.1:9 can't be reached by SSH: .* `ssh -p 9 127.0.0.1` says more"),
+        ({"hosts": ["no.such.host.invalid"]}, "can't be reached by SSH"),
+        ({"python": "bare"}, "(?s)ended 3 times before it joined: .*No module named.*Name its Python by python="),
+    ],
+)
+def test_who_is_not_let_in_by_ssh_hears_the_next_step(sshd, change, words, tmp_path):
+    bare = tmp_path / "python"  # one that has no packages
+    bare.write_text(f'#!/bin/sh\nexec {sys.executable} -I -S "$@"\n')
+    bare.chmod(0o755)
+    places = {"stranger": sshd.stranger, "bare": str(bare)}
+    options = sshd.options | {name: places.get(str(value), value) for name, value in change.items()}
+    began = time.monotonic()
+    with pytest.raises(DeployError, match=words):
+        deploy("ssh", worker=1, interface="lo", say=lambda *_, **__: None, **options)
+    assert time.monotonic() - began < 60
+    assert not entries()
+
+
+def test_a_host_that_never_answers_is_told_with_the_next_step(sshd, monkeypatch):
+    monkeypatch.setattr("course.deploy.ssh.SSH_ANSWERS", 0.5)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        hosts = [f"127.0.0.1:{silent.getsockname()[1]}"]
+        with pytest.raises(DeployError, match="has not answered for .* Is it on, and does no firewall keep us out"):
+            deploy("ssh", worker=1, interface="lo", **sshd.options | {"hosts": hosts})
+    assert not entries()
+
+
+def test_a_host_with_other_versions_is_refused_in_a_sentence(sshd, monkeypatch):
+    other = {**handshake.versions(), "torch": "0.1"}
+    monkeypatch.setattr(handshake, "versions", lambda: other)
+    with pytest.raises(DeployError, match="may not join: this task has torch .*, the scheduler torch 0.1. Install"):
+        deploy("ssh", worker=1, interface="lo", say=lambda *_, **__: None, **sshd.options)
+    assert not entries()
+
+
+@pytest.fixture
+def cluster(sshd):
+    with deploy("ssh", ps=1, worker=1, interface="lo", say=lambda *_, **__: None, **sshd.options) as made:
+        yield made
+    assert not entries()
+
+
+def test_over_ssh_a_killed_task_is_replaced_a_training_runs_and_a_cluster_without_work_closes_itself(cluster):
+    pids = [pid_of(cluster)]
+    for end in (cluster.kill, cluster.restart):
+        end(WORKER)
+        pids.append(pid_of(cluster))
+    assert len(set(pids)) == 3
+    with cluster.at(WORKER):
+        assert cluster.executor.submit(os.getenv, "SSH_CONNECTION").result(60).startswith("127.0.0.1")
+    sgd = functools.partial(torch.optim.SGD, lr=0.05)
+    assert train(linear_regression(), cluster, optimizer=sgd, total_steps=50).version == 50
+    cluster.freeze(WORKER)
+    cluster.thaw(WORKER)
+    assert pid_of(cluster) == pids[-1] and f"{WORKER} listens at" in cluster.log(WORKER)
+    assert cluster._runtime._keeper._idle == DEPLOYED_IDLE
+    cluster._runtime._keeper._idle = 0.1  # seconds
+    eventually(lambda: "it has had no work for 0.1 s; deploy it again" in (cluster._work.closed or ""))
+
+
+def pid_of(cluster):
+    with cluster.at(WORKER):
+        return cluster.executor.submit(os.getpid).result(60)

@@ -1,0 +1,130 @@
+"""Frames over pipes beside a connection: the same frames, and the connection's end is theirs."""
+
+import os
+import socket
+import threading
+import time
+from contextlib import closing, contextmanager
+
+import pytest
+import torch
+
+from course.training.transport.layout import Layout
+from course.training.transport.pipes import Pipes, new_pipe
+from course.training.transport.wire import UNREAD, WIRE_HEARTBEAT_EVERY, Channel
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "memfd_create"), reason="this system sends its tensors")
+LAYOUT = Layout.of({"w": torch.zeros(1)})
+
+
+def crossed():
+    """Return two `Pipes`, the ends of one another."""
+    (a, b), (c, d) = new_pipe(), new_pipe()
+    return Pipes(a, d), Pipes(c, b)
+
+
+@contextmanager
+def piped(patience=20.0):
+    """Within the `with`, the two ends of a connection whose frames go over pipes."""
+    ends = connected(patience)
+    with closing(ends[0]), closing(ends[1]):
+        for end, pipes in zip(ends, crossed(), strict=True):
+            end.agree(LAYOUT)
+            end.go_over_to(pipes)
+        yield ends
+
+
+def connected(patience):
+    """Return the two ends of a connection of TCP."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        ours = socket.create_connection(listener.getsockname())
+        return Channel(ours, patience), Channel(listener.accept()[0], patience)
+
+
+def waiting(channel):
+    """Start to read a frame; return the thread and the list that gets what it raises."""
+    raised = []
+
+    def read():
+        try:
+            channel.receive()
+        except OSError as error:
+            raised.append(error)
+
+    thread = threading.Thread(target=read)
+    thread.start()
+    return thread, raised
+
+
+def test_a_text_longer_than_a_pipe_holds_comes_whole_to_who_reads():
+    with piped() as (one, other):
+        text = os.urandom(1 << 20)
+        thread = threading.Thread(target=one.send, args=("FAIL",), kwargs={"payload": text})
+        thread.start()
+        frame = other.receive()
+        thread.join(20)
+        assert (frame.kind, bytes(frame.payload)) == ("FAIL", text)
+
+
+@pytest.mark.parametrize("end", ["its own", "the other's", "the other's, closed", "the connection's"])
+def test_who_waits_for_a_frame_is_woken_by_every_end_of_the_connection(end):
+    with piped() as (one, other):
+        thread, raised = waiting(one)
+        if end == "its own":
+            one.hang_up()
+        elif end == "the other's":
+            other.hang_up()
+        elif end == "the other's, closed":
+            other.close()
+        else:
+            other.connection.shutdown(socket.SHUT_RDWR)
+        thread.join(20)
+        assert not thread.is_alive() and isinstance(raised[0], ConnectionError)
+
+
+def test_what_was_sent_before_the_end_is_read_first():
+    with piped() as (one, other):
+        one.send("BYE!", sequence=7)
+        one.close()
+        assert other.receive().sequence == 7
+        with pytest.raises(ConnectionError):
+            other.receive()
+
+
+def test_after_hanging_up_nothing_more_is_sent():
+    with piped() as (one, other):
+        one.hang_up()
+        with pytest.raises(ConnectionError):
+            one.send_tensors("PUSH")
+        other.wire.settimeout(0.0)
+        with pytest.raises(ConnectionError):
+            other.arrived()
+
+
+def test_silence_is_told_as_with_a_socket():
+    with piped(0.05) as (one, other):
+        with pytest.raises(TimeoutError):
+            one.receive()
+        with pytest.raises(TimeoutError):
+            other.send("FAIL", payload=bytes(1 << 20))
+        one.wire.settimeout(0.0)
+        one.wire.recv_into(bytearray(1 << 17))
+        assert one.arrived() is None
+
+
+def test_the_heartbeats_of_a_long_wait_fit_into_a_pipe_unread():
+    with piped(0.05) as (one, other):
+        for _ in range(round(2 * UNREAD / WIRE_HEARTBEAT_EVERY)):
+            one._last_sent = time.monotonic() - 1000
+            one.beat()
+        one.send_tensors("PUSH", sequence=9)
+        assert other.receive().sequence == 9
+
+
+def test_pipes_that_nobody_wanted_are_closed():
+    made = crossed()
+    numbers = [end.fileno() for one in made for end in (one._reads, one._writes)]
+    del made
+    for number in numbers:
+        with pytest.raises(OSError, match="Bad file descriptor"):
+            os.fstat(number)

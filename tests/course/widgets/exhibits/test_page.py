@@ -1,0 +1,54 @@
+"""Exhibits as HTML: the same bytes each time where they are stored, nothing fetched, the chapters' up to date."""
+
+import base64
+import json
+import re
+
+import nbformat
+import pytest
+
+from course.widgets import RequestDots
+from course.widgets.exhibits.page import STATIC_TWINS, script
+from notebooks.build import HERE
+
+
+def shown(exhibit):
+    return exhibit._repr_mimebundle_()["text/html"]
+
+
+def test_it_is_stored_the_same_each_time_and_in_a_kernel_has_a_name_of_its_own(monkeypatch):
+    live = re.search(r'data-exhibit="([^"]+)"', shown(RequestDots()))[1]
+    monkeypatch.setenv(STATIC_TWINS, "1")
+    stored = shown(RequestDots())
+    assert stored == shown(RequestDots()) != shown(RequestDots(rate=200))
+    assert live.startswith(re.search(r'data-exhibit="([^"]+)"', stored)[1] + "-")
+
+
+def test_it_fetches_nothing_holds_its_data_and_a_still_with_the_same_words():
+    exhibit = RequestDots(rate=400, label="recorded </script> of nothing")
+    html = shown(exhibit)
+    drawings = "http://www.w3.org/"  # names of XML, which nobody asks
+    assert not re.search(r"https?://", html.replace(drawings, "")) and "widget-view" not in html
+    data = json.loads(re.search(r'<script type="application/json">(.*?)</script>', html, re.S)[1])
+    assert data["settings"]["rate"] == 400 and data["label"] == "recorded </script> of nothing"
+    still = base64.b64decode(re.search(r'src="data:image/svg\+xml;base64,([^"]+)"', html)[1]).decode()
+    assert (
+        "99 of 100 within" in still and still.startswith("<svg") and exhibit.static().alt.split(":")[0] == "Simulated"
+    )
+    assert len(html) < 60_000
+
+
+@pytest.mark.parametrize(
+    ("chapter", "files"),
+    [
+        ("08_serving", ("exhibit.js", "scrubber.js", "request_dots.js", "request_dots.css", "exhibits.css")),
+        ("08_serving", ("wire.js", "exhibit.js", "digit_pad.js", "exhibits.css")),
+        ("09_beyond_one_machine", ("exhibit.js", "axes.js", "continents.js", "exhibits.css")),
+    ],
+)
+def test_the_chapters_exhibits_are_made_of_the_scripts_as_they_are(chapter, files):
+    notebook = nbformat.read(HERE / f"{chapter}.ipynb", as_version=4)
+    pages = [o.data.get("text/html", "") for c in notebook.cells for o in c.get("outputs", []) if "data" in o]
+    assert any(all(script(name) in page for name in files) for page in pages), (
+        f"run python notebooks/build.py {chapter}"
+    )

@@ -1,0 +1,81 @@
+"""Chapter 08's checks: pass a right answer, notice a plausible wrong one, and leave a stub alone."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from course.checks import find_exercise
+from tests.notebooks.checked import three_tests
+
+
+def mean_inside(begins, ends):
+    return (sum(ends) - sum(begins)) / max(ends)
+
+
+def percentile_of(edges, counts, percent):
+    below = 0
+    for edge, count in zip(edges, counts, strict=True):
+        below += count
+        if 100 * below >= percent * sum(counts):
+            return edge
+
+
+def batches(arrivals, seconds, largest, early=0, fuller=False):
+    sizes, free, taken = [], 0, 0
+    while taken < len(arrivals):
+        begins = max(free, arrivals[taken])
+        if fuller and taken + largest <= len(arrivals):
+            begins = max(begins, arrivals[taken + largest - 1])
+        there = sum(arrives <= begins - early for arrives in arrivals)
+        sizes.append(max(1, min(largest, there - taken)))
+        taken, free = taken + sizes[-1], begins + seconds
+    return sizes
+
+
+def asked(statuses, most, again=(429, 503, None)):
+    for attempt, status in enumerate(statuses, 1):
+        if attempt == most or status not in again:
+            return attempt, status
+
+
+RIGHT = {"mean_inside": mean_inside, "percentile_of": percentile_of, "batches": batches, "asked": asked}
+WRONG = [
+    ("mean_inside", lambda begins, ends: (sum(ends) - sum(begins)) / len(ends)),  # the mean stay
+    ("mean_inside", lambda begins, ends: len(ends) / max(ends)),  # the rate
+    ("mean_inside", lambda begins, ends: mean_inside(begins, ends) * max(ends) / (max(ends) - min(begins) + 1)),
+    (
+        "mean_inside",
+        lambda begins, ends: max(sum(b <= at < e for b, e in zip(begins, ends, strict=True)) for at in ends),
+    ),
+    ("percentile_of", lambda edges, counts, percent: edges[int(len(edges) * percent / 100)]),
+    ("percentile_of", lambda edges, counts, percent: percentile_of(edges, counts, percent + 0.5)),
+    ("percentile_of", lambda edges, counts, percent: percentile_of(edges, counts, percent - 1)),
+    ("percentile_of", lambda edges, counts, percent: edges[-1]),
+    ("batches", lambda arrivals, seconds, largest: [1] * len(arrivals)),
+    ("batches", lambda arrivals, seconds, largest: batches(arrivals, seconds, len(arrivals) + 1)),
+    ("batches", lambda arrivals, seconds, largest: batches(arrivals, seconds, largest, early=1)),
+    ("batches", lambda arrivals, seconds, largest: batches(arrivals, seconds, largest, fuller=True)),
+    ("asked", lambda statuses, most: asked(statuses, most, (429, 503))),
+    ("asked", lambda statuses, most: asked(statuses, most, (429, 503, 500, None))),
+    ("asked", lambda statuses, most: asked(statuses, most, (429, 503, 404, 413, None))),
+    ("asked", lambda statuses, most: asked(statuses, len(statuses))),
+    ("asked", lambda statuses, most: (1, statuses[0])),
+]
+
+
+test_a_right_answer_passes, test_a_plausible_wrong_answer_is_noticed, test_a_stub_is_not_yet_an_answer = three_tests(
+    RIGHT, WRONG
+)
+
+
+@given(st.lists(st.integers(0, 30), max_size=20).map(sorted), st.integers(1, 6), st.integers(1, 5))
+def test_batches_are_the_ticking_clocks(arrivals, seconds, largest):
+    found = batches(arrivals, seconds, largest)
+    assert found == find_exercise("batches").expected(arrivals, seconds, largest)
+    assert sum(found) == len(arrivals)
+
+
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=6).filter(any), st.integers(1, 100))
+def test_a_percentile_of_buckets_is_that_of_the_edges_written_down(counts, percent):
+    edges = [2**place for place in range(len(counts))]
+    wanted = find_exercise("percentile_of").expected(edges, counts, percent)
+    assert percentile_of(edges, counts, percent) == wanted

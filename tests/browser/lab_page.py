@@ -128,11 +128,12 @@ class LabPage:
         self.page.wait_for_selector('.jp-Notebook-ExecutionIndicator[data-status="idle"]', timeout=60_000)
 
     def until(self, javascript, deadline=60):
-        """Wait until an expression in JavaScript is true of the page; looks five times a second.
+        """Wait until an expression in JavaScript is true of the page; return its value; looks five times a second.
 
         Playwright's own way is to look at every frame, for which the page is then drawn, without a GPU, at 60 Hz.
         """
-        self.page.wait_for_function(f"() => {javascript}", timeout=deadline * 1000, polling=200)
+        found = self.page.wait_for_function(f"() => {javascript}", timeout=deadline * 1000, polling=200)
+        return found.json_value()
 
     def run_all(self, name, deadline=120):
         """Choose *Run All Cells* from the menu, wait for the last cell, save; return the saved notebook as a dict."""

@@ -68,7 +68,7 @@ def press(lab, key, times=1):
 
 
 def who(lab):
-    return lab.page.locator(".jp-NotebookPanel:not(.lm-mod-hidden) .who").inner_text()
+    return lab.page.locator(".jp-NotebookPanel:not(.lm-mod-hidden) .who").text_content()
 
 
 def test_an_exhibit_lives_through_a_reload_another_notebook_a_killed_a_fresh_and_a_restarted_kernel(browser, address):
@@ -92,7 +92,7 @@ def live(lab):
     lab.until(f"{LIVE} && {CUT} === 15")  # what the second cell set
     press(lab, "ArrowLeft", 3)
     lab.until(f"{CUT} === 12 && {FRESH}")
-    assert who(lab) == "The kernel answers." and lab.page.locator(".stage .figure").inner_text().startswith(
+    assert who(lab) == "The kernel answers." and lab.page.locator(".stage .figure").text_content().strip().startswith(
         "2.25 is not 2"
     )
     lab.page.keyboard.press("Control+s")
@@ -152,7 +152,7 @@ def saved_with_a_fresh_kernel(lab, address):
     assert "no kernel" in who(lab)
     press(lab, "ArrowLeft")
     assert "Shown: cut before number 16" in who(lab)
-    shown = lab.page.locator(".jp-NotebookPanel:not(.lm-mod-hidden) .jp-OutputArea").first.inner_text()
+    shown = lab.page.locator(".jp-NotebookPanel:not(.lm-mod-hidden) .jp-OutputArea").first.text_content()
     assert "model not found" not in shown.lower() and "Loading widget" not in shown
 
 

@@ -58,17 +58,13 @@ def test_chapter_03_runs_and_the_life_player_answers_button_key_and_click(lab):
     run_chapter(lab, "03_game_of_life")
     player = lab.page.locator(".life-player").first
     player.scroll_into_view_if_needed()
-    board, generation, population = (
-        player.locator("canvas"),
-        player.locator(".generation"),
-        player.locator(".population"),
-    )
-    lab.until("document.querySelector('.life-player .generation').textContent != ''")
-    before, start = board.evaluate("c => c.toDataURL()"), int(generation.inner_text())
+    board = player.locator("canvas")
+    start = int(lab.until("document.querySelector('.life-player .generation').textContent"))  # '0' is true, '' is not
+    before = board.evaluate("c => c.toDataURL()")
     player.locator("button.step").click()
     lab.until(f"document.querySelector('.life-player .generation').textContent == '{start + 1}'")
     assert board.evaluate("c => c.toDataURL()") != before
-    living = int(population.inner_text())
+    living = int(lab.until("document.querySelector('.life-player .population').textContent"))
     board.click(position={"x": 3, "y": 3})  # the corner: a dead cell comes alive
     lab.until(f"document.querySelector('.life-player .population').textContent == '{living + 1}'")
     board.press("Space")
@@ -151,7 +147,7 @@ def test_the_failure_lab_is_hit_by_its_buttons_and_shows_it_while_it_runs(lab, l
     lab.page.get_by_role("button", name="✕ Kill", exact=True).press("Enter")
     for words in ("worker 1 killed", "worker 1 lost", "worker 1 joined"):
         lab.until(f"{said}.includes('{words}')")
-    assert "Nobody has been hit" not in lab.page.locator(".exhibit").inner_text()
+    assert "Nobody has been hit" not in lab.page.locator(".exhibit").text_content()
     lab.page.get_by_role("button", name="✕ Kill parameter server").click()
     for words in ("ps 0 killed", "restored from step"):
         lab.until(f"{said}.includes('{words}')")

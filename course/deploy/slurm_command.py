@@ -7,6 +7,9 @@ from contextlib import suppress
 from course.deadlines import SLURM_ANSWERS
 from course.deploy.launcher import DeployError
 
+#: What Slurm's complaint has in it -> the next step, where its own words have none.
+_NEXT = {"configuration source": "Run this on a login node of the cluster, or say where its slurm.conf is: SLURM_CONF"}
+
 
 async def slurm(*command: str, given: str = "") -> str:
     """Return what one of Slurm's commands prints; DeployError with its own words, or when it takes too long."""
@@ -30,7 +33,9 @@ async def slurm(*command: str, given: str = "") -> str:
             process.kill()
             await process.wait()
     if process.returncode:
-        raise DeployError(f"`{command[0]}` says: {_line(complaint or said)}")
+        words = _line(complaint or said)
+        advice = [f". {step}" for part, step in _NEXT.items() if part in words]
+        raise DeployError("".join([f"`{command[0]}` says: {words}", *advice]))
     return said.decode(errors="replace")
 
 

@@ -1,6 +1,8 @@
 """What `deploy` is told: checked before anything starts, and found again in a job's script."""
 
+import asyncio
 import dataclasses
+import logging
 import signal
 import sys
 from pathlib import Path
@@ -11,10 +13,12 @@ import pytest
 from course.cluster.certificates import Certificate
 from course.deploy import deploy
 from course.deploy.clouds.kinds import CLOUDS
+from course.deploy.launcher import DeployError
 from course.deploy.ledger import entries
 from course.deploy.options import SlurmOptions, order_for
 from course.deploy.order import order_of
-from course.deploy.slurm import TaskJob
+from course.deploy.slurm import SlurmLauncher, TaskJob
+from course.deploy.slurm_command import slurm
 
 pytest.importorskip("dask_jobqueue")
 
@@ -136,3 +140,40 @@ def test_a_machine_that_ends_no_process_is_not_spoken_of():
     with pytest.raises(ValueError):
         deploy("slurm", worker=0, say=said.append)
     assert said == []
+
+
+@pytest.mark.parametrize(
+    ("requeue", "told", "stage"),
+    [
+        (False, "COMPLETING", "ended"),
+        (True, "COMPLETING", "waiting"),  # it may go back into the queue
+        (True, "REQUEUED", "waiting"),
+        (True, "PENDING", "waiting"),
+        (True, "RUNNING", "running"),
+        (True, "FAILED", "ended"),
+    ],
+)
+def test_a_job_that_slurm_ends_is_lost_only_if_it_may_not_come_back(requeue, told, stage, monkeypatch, tmp_path):
+    async def answers(command, *_, given=""):
+        return "site's own line\n41\n" if command == "sbatch" else f"41|{told}|None\n"
+
+    monkeypatch.setattr("course.deploy.slurm.slurm", answers)
+    options = {"worker": SlurmOptions(requeue=requeue)}
+    launcher = SlurmLauncher("run", tmp_path, options)
+    handle = asyncio.run(launcher.launch(order_for("/job:worker/task:0", "tls://10.0.0.1:4000", KEY, options)))
+    found = asyncio.run(launcher.states([handle, "42"]))
+    assert handle == "41" and found[handle].stage == stage and found["42"].stage == "ended"
+
+
+def test_a_machine_without_slurms_configuration_is_told_where_to_go():
+    says = "echo 'sbatch: fatal: Could not establish a configuration source' >&2; exit 1"
+    with pytest.raises(DeployError, match="a configuration source. Run this on a login node .* SLURM_CONF$"):
+        asyncio.run(slurm("sh", "-c", says))
+    with pytest.raises(DeployError, match="`sh` says: no such partition$"):
+        asyncio.run(slurm("sh", "-c", "echo no such partition >&2; exit 1"))
+
+
+def test_what_azures_library_logs_is_not_printed_besides():
+    import course.deploy.clouds.machines.azure  # noqa: F401
+
+    assert logging.getLogger("azure").handlers  # or else Python prints warnings by itself

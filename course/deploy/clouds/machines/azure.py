@@ -1,6 +1,7 @@
 """A cluster on Azure: virtual machines of its own behind a security group of its own, marked with its name."""
 
 import asyncio
+import logging
 import re
 import shlex
 from contextlib import contextmanager
@@ -16,6 +17,9 @@ from course.deploy.clouds.machines.machine_deployer import MachineDeployer, in_t
 from course.deploy.clouds.machines.machine_options import MachineOptions, client_network
 from course.deploy.clouds.machines.vm_cluster import MARK
 from course.deploy.launcher import DeployError
+
+#: What Azure's library logs is told in our error; where the program logs nothing, Python would print it besides.
+logging.getLogger("azure").addHandler(logging.NullHandler())
 
 _UUID = r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
 _KIND = r"Microsoft\.ManagedIdentity/userAssignedIdentities"

@@ -56,5 +56,5 @@ def test_a_route_for_a_worker_that_is_not_there_is_refused(cluster):
         train(PROBLEM, cluster, optimizer=SGD, total_steps=1, routes={2: tuple})
 
 
-def test_no_round_of_a_ring_is_quicker_than_its_trips_one_after_another():
+def test_no_rounds_of_a_ring_are_quicker_than_their_trips_one_after_another():
     assert ring(3, 3, 0.005, None) >= least("ring", 3, 0.005) == COMPUTE + 4 * 0.005

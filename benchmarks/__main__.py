@@ -6,6 +6,7 @@ Its exit status is said by `--help`.
 import importlib
 import sys
 import time
+from contextlib import nullcontext
 from pathlib import Path
 
 import click
@@ -13,6 +14,7 @@ import click
 from benchmarks import machine, peers_environment, report, whole_file
 from benchmarks.against import compared
 from benchmarks.contest import LEFT_OUT, held
+from benchmarks.forks import forks
 from benchmarks.page import page
 from benchmarks.places import ROOT, Places
 from course.signals import held_back
@@ -61,16 +63,16 @@ def _measured(topics, quick, peers, before, out):
     """Measure, print and write; return the exit status."""
     if peers:
         peers_environment.install(click.echo)
-    places = Places(out)
     began, about, busy, before_it = time.monotonic(), machine.about(), [], machine.busy()
     for line in _head(about, quick):
         click.echo(line)
     results = []
-    for topic in topics:
-        results += _topic(topic, quick, places)
-        after_it = machine.busy()
-        busy.append({"topic": topic, **after_it, "used": max(before_it["used"], after_it["used"])})
-        before_it = after_it
+    with forks() if quick else nullcontext() as quickly:
+        for topic in topics:
+            results += _topic(topic, quick, Places(out, forks=quickly))
+            after_it = machine.busy()
+            busy.append({"topic": topic, **after_it, "used": max(before_it["used"], after_it["used"])})
+            before_it = after_it
     told = {"version": 2, "quick": quick, "machine": about, "versions": _versions(results), "busy": busy}
     told |= {"seconds": round(time.monotonic() - began, 1), "results": results}
     return _finish(told, before, out)

@@ -23,7 +23,7 @@ def test_forks_of_a_quick_run_are_contestants_as_all_are(tmp_path):
     assert result.entry("works").samples == (2, 2, 2)
     assert "MemoryError: no room for the board" in result.entry("dies").problem
     assert "AttributeError" in result.entry("is not there").problem
-    assert result.entry("hangs").problem == "did not end its run in 5 s, and was ended"
+    assert result.entry("hangs").problem.startswith("did not end its run in 5.")
     assert [len(result.entry(name).figures) for name in ("forked", "two")] == [3, 3], result
     with suppress(psutil.NoSuchProcess):
         psutil.Process(int(note.read_text())).wait(10)  # TimeoutExpired: it was left behind

@@ -216,8 +216,9 @@ def _started(contestants, threads, places, out, quick):
                 wait(*waiting.pop(0))
             one = sharing[0]
             try:
-                how = environment(one.threads or threads, one.vectors)
-                process = ContestantProcess(places.command(one), how, one.name, places.folder, places.forks)
+                process = ContestantProcess(
+                    places.command(one), environment(one.threads or threads, one.vectors), one.name, places.folder
+                )
             except ContestantFailed as problem:
                 for one in sharing:
                     out(one, problem)

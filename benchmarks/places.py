@@ -7,7 +7,6 @@ from pathlib import Path
 
 from benchmarks import limit, peers_environment
 from benchmarks.contest import Contestant
-from benchmarks.forks import Forks
 from benchmarks.process import ContestantFailed
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -15,14 +14,10 @@ ROOT = Path(__file__).resolve().parents[1]
 
 @dataclass(frozen=True)
 class Places:
-    """`folder`: what a benchmark writes. `peers`: why each package of the peers' environment is missing, or "".
-
-    `forks`: what starts contestants in less time.
-    """
+    """`folder`: what a benchmark writes. `peers`: why each package of the peers' environment is missing, or ""."""
 
     folder: Path = ROOT / "build" / "bench"
     peers: dict[str, str] = field(default_factory=peers_environment.found)
-    forks: Forks | None = None
 
     def command(self, contestant: Contestant) -> list[str]:
         """Return the command of a contestant's process; raises ContestantFailed where it can't be had."""

@@ -11,8 +11,6 @@ from pathlib import Path
 
 import psutil
 
-from benchmarks.forks import Forks
-
 ENDS = 20.0  # seconds for a contestant to end by itself once its orders are closed: a cluster closes in less
 REST = 0.01  # seconds between two turns: OpenMP's threads spin a moment before they sleep
 #: What fixes the number of threads in each library that a contestant may use.
@@ -39,14 +37,9 @@ def environment(threads: int, vectors: str = "") -> dict[str, str]:
 
 
 class ContestantProcess:
-    """One contestant's process. `versions`: of the libraries that it has loaded, once it is ready.
+    """One contestant's process. `versions`: of the libraries that it has loaded, once it is ready."""
 
-    With `forks` it is a fork where its command allows.
-    """
-
-    def __init__(
-        self, command: list[str], environment: dict[str, str], name: str, folder: Path, forks: Forks | None = None
-    ):
+    def __init__(self, command: list[str], environment: dict[str, str], name: str, folder: Path):
         self.versions: dict[str, str] = {}
         self._below: list[psutil.Process] = []
         said = folder / "said"
@@ -56,8 +49,7 @@ class ContestantProcess:
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, "process_group": 0}
         with self._said.open("w") as log:
             try:
-                forked = forks.start(command, environment, log) if forks else None
-                self._process = forked or subprocess.Popen(command, stderr=log, env=environment, **pipes)
+                self._process = subprocess.Popen(command, stderr=log, env=environment, **pipes)
             except OSError as error:
                 raise ContestantFailed(f"could not start: {error}") from error
         self._lines: queue.Queue[str | None] = queue.Queue()

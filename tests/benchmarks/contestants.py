@@ -7,22 +7,12 @@ import threading
 from itertools import chain, repeat
 from pathlib import Path
 
-import psutil
-
 from benchmarks.contestant import Work
 
 
 def works(answer=1, seconds=0.5):
     """Says that it took so many seconds."""
     return Work(lambda: answer, lambda found: found, seconds=lambda found: seconds)
-
-
-def forked(threads=1):
-    """Raises unless it began with PyTorch imported, and with the threads that were asked for."""
-    torch = sys.modules["torch"]
-    assert torch.get_num_threads() == int(os.environ["OMP_NUM_THREADS"]) == threads
-    assert os.getpgid(0) == os.getpid() and "benchmarks.forks" in " ".join(psutil.Process(os.getppid()).cmdline())
-    return Work(lambda: None)
 
 
 def dies(runs=1):

@@ -19,8 +19,8 @@ from benchmarks.contestant import Work
 from benchmarks.places import Places
 from benchmarks.process import ContestantFailed, ContestantProcess, environment
 from course import compiled
-from tests.benchmarks.holding import hold, one
 
+HERE = "tests.benchmarks.contestants:"
 needs_a_compiler = pytest.mark.skipif(limit.compiler() is None, reason="no C compiler here")
 
 
@@ -32,6 +32,19 @@ def places(tmp_path):
 @pytest.fixture(autouse=True)
 def one_run_a_turn(monkeypatch):
     monkeypatch.setattr(contest, "TURN", 0.0)
+
+
+def hold(places, *contestants, **about):
+    """Hold one contest of `contestants`; return its result and what was said."""
+    said = []
+    (result,) = held(
+        "topic", Contest("a contest", "runs/s", contestants, **{"rounds": 2, **about}), places, said.append
+    )
+    return result, said
+
+
+def one(name, what, **more):
+    return Contestant(name, HERE + what, **more)
 
 
 def test_all_take_turns_and_have_a_figure_a_round(places):

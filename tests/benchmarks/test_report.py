@@ -126,6 +126,22 @@ def test_the_exit_status_says_slower_or_that_one_of_ours_failed(tmp_path):
     assert {path.name for path in tmp_path.iterdir()} == {"bench.json", "bench.html"}
 
 
+@pytest.mark.parametrize(
+    ("words", "held"),
+    [
+        (["--quick"], {*command.TOPICS} - {"checkpoint", "grading", "recovery", "tuning"}),
+        (["--quick", "tuning"], {"tuning"}),
+        ([], {*command.TOPICS}),
+    ],
+)
+def test_a_quick_run_has_the_long_topics_only_where_they_are_named(words, held, monkeypatch, tmp_path):
+    seen = []
+    monkeypatch.setattr(command, "_topic", lambda topic, quick, places: seen.append(topic) or [])
+    monkeypatch.setattr(machine, "busy", lambda: {"used": 0.0, "load": 0.0})
+    assert CliRunner().invoke(command.main, [*words, "--out", str(tmp_path)]).exit_code == 0
+    assert set(seen) == held
+
+
 def test_a_topic_that_is_not_there_is_refused_with_those_that_are():
     done = CliRunner().invoke(command.main, ["poker"])
     assert done.exit_code == 2 and "life" in done.output and "mean" in done.output

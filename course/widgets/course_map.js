@@ -35,15 +35,15 @@ export function draw(root, data) {
   const links = new Map([...root.closest(".exhibit").querySelectorAll(".still a[data-chapter]")].map((link) => [link.dataset.chapter, link]));
   const answer = (settings) => {
     const found = outlook(data, settings);
-    const slow = found.filter(([, why]) => why).length;
-    return { found, slow, sentence: "" };
+    const slow = found.flatMap(([, why], place) => (why ? [`${data.stations[place].name.slice(0, 2)} (${why})`] : []));
+    return { found, slow };
   };
   const paint = ({ found, slow }) => {
     const where = standing(data.stations, (name) => read(name) !== null, isDone);
     root.dataset.result = JSON.stringify({ found, ...where });
     const longest = Math.max(data.limit * 1.25, ...found.map(([seconds]) => seconds));
     rows.forEach((row, place) => row.show(where.done[place], place === where.next, where.begun, found[place], longest));
-    tell(slow, found.length);
+    tell(slow);
     const next = data.stations[where.next];
     const counts = [0, 1].map((kind) => where.done.flatMap((both) => both[kind]));
     const words = counts.map((all, kind) => `${all.filter(Boolean).length} of ${all.length} ${KINDS[kind][1]}`).join(", ");
@@ -58,7 +58,7 @@ export function draw(root, data) {
   line.append(...rows.map((row) => row.node));
   const heading = document.createElement("p");
   heading.className = "note heading";
-  heading.textContent = `○ a guess to make, ● made; □ an exercise to solve, ■ solved. Bars: Run All on the machine below, estimated; the dotted line is ${data.limit} s.`;
+  heading.textContent = `○ a guess to make, ● made; □ an exercise to solve, ■ solved; minutes to read. Bars: seconds of Run All on the machine below, estimated; dotted: ${data.limit} s.`;
   state.picture.append(heading, line);
 
   const machine = document.createElement("section");
@@ -67,27 +67,27 @@ export function draw(root, data) {
   const title = document.createElement("p");
   title.className = "title";
   const list = document.createElement("ul");
-  list.append(...data.devices.map(([name, description, simulated]) => {
+  list.append(...data.devices.map(([name, description, memory, simulated]) => {
     const one = document.createElement("li");
-    one.textContent = `${name.includes("cpu") ? "■" : "▲"} ${name}: ${description}${simulated ? ", simulated" : ""}`;
+    one.textContent = `${name.includes("cpu") ? "■" : "▲"} ${name}: ${description}, ${memory} GiB${simulated ? ", simulated" : ""}`;
     return one;
   }));
   const verdict = document.createElement("p");
   verdict.setAttribute("role", "status");
   machine.append(title, list, root.querySelector(".sliders"), verdict, state.buttons);
   root.querySelector(".picture").after(machine);
-  const tell = (slow, all) => {
+  const tell = (slow) => {
     const own = Object.keys(data.settings).every((name) => state.settings[name] === data.settings[name]);
-    title.textContent = !own ? "Another machine" : data.devices.length ? "Your machine, when this cell ran" : `A machine as that on which the chapters were run`;
+    title.textContent = !own ? "Another machine" : data.devices.length ? "Your machine, when this cell ran" : "A machine like the one that the chapters were run on";
     list.hidden = !own || !data.devices.length;
     again.disabled = own;
-    verdict.textContent = slow ? `${slow} of ${all} chapters are slow on it, estimated: they take more than ${data.limit} s, or memory that it lacks.` : `No chapter should pass its ${data.limit} s on it, estimated.`;
+    verdict.textContent = slow.length ? `${slow.length} of ${data.stations.length} chapters are slow on it, estimated: ${slow.join("; ")}.` : `No chapter should pass its ${data.limit} s on it, estimated.`;
   };
-  const times = (value) => `${+value.toFixed(2)} ×`;
+  const times = (value) => `${+value.toFixed(2)} × as long`;
   state.slider("cores", { label: "cores", stops: data.stops.cores });
   state.slider("memory", { label: "memory", stops: data.stops.memory, words: (value) => `${+value.toFixed(1)} GiB` });
   state.slider("slower", { label: "a product takes", stops: data.stops.slower, words: times });
-  state.slider("starts", { label: "a process's start takes", stops: data.stops.starts, words: times });
+  state.slider("starts", { label: "a start takes", stops: data.stops.starts, words: times });
   const again = state.button("As it was", () => state.set(data.settings));
   const refresh = () => state.set({});
   listen(root, refresh);
@@ -102,16 +102,16 @@ const inHours = (minutes) => (minutes < 60 ? `${minutes} minutes` : `${+(minutes
 function stationOf(station, link, limit) {
   const node = document.createElement("li");
   node.innerHTML = `<span class="stop" aria-hidden="true"></span>
-    <div class="what"><span class="number"></span> <span class="place"></span> <span class="here"></span><p></p></div>
-    <div class="done"><span></span><span></span></div>
+    <div class="what"><span class="number"></span> <span class="place"></span> <span class="here"></span> <span class="asks"></span><p></p></div>
+    <div class="done"><span role="img"></span><span role="img"></span></div>
     <div class="time"><span class="minutes"></span><span class="long"><i></i><b></b></span><span class="takes"></span></div>`;
   const find = (what) => node.querySelector(what);
   if (/\.html?$/.test(location.pathname)) link.setAttribute("href", `${station.name}.html`); // a page of nbconvert's
   find(".number").textContent = station.name.slice(0, 2);
   find(".place").append(link);
   find("p").textContent = station.question;
-  find("p").append(...station.asks.map((question) => Object.assign(document.createElement("em"), { textContent: question })));
-  find(".minutes").textContent = `${station.chapter.minutes} min to read`;
+  find(".asks").append(...station.asks.map((question) => Object.assign(document.createElement("em"), { textContent: question })));
+  find(".minutes").textContent = `${station.chapter.minutes} min`;
   const show = (done, isNext, begun, [seconds, why], longest) => {
     const all = done.flat();
     node.className = `${all.every(Boolean) ? "full" : all.some(Boolean) ? "half" : "empty"}${isNext ? " next" : ""}`;
@@ -121,14 +121,13 @@ function stationOf(station, link, limit) {
     [...find(".done").children].forEach((mark, kind) => {
       const count = done[kind].filter(Boolean).length;
       mark.textContent = done[kind].map((one) => MARKS[kind][+one]).join("");
-      mark.setAttribute("role", "img");
       mark.setAttribute("aria-label", `${count} of ${done[kind].length} ${KINDS[kind][1]}`);
       mark.title = station[kind ? "exercises" : "bets"].map((name, place) => `${MARKS[kind][+done[kind][place]]} ${name}`).join("\n");
     });
     find("i").className = why ? "hatched error" : "hatched cpu";
     find("i").style.width = `${(100 * seconds) / longest}%`;
     find("b").style.left = `${(100 * limit) / longest}%`;
-    find(".takes").textContent = `${Math.round(seconds)} s${why ? ` ✕ ${why}` : ""}`;
+    find(".takes").textContent = `${Math.round(seconds)} s${why ? " ✕" : ""}`;
   };
   return { node, show };
 }

@@ -55,8 +55,10 @@ class CourseMap(Exhibit):
 
     def data(self) -> dict[str, Any]:
         """Return the stations, what the formula needs, and the sliders' stops."""
-        stations = [asdict(station) | {"chapter": asdict(seen)} for station, seen in zip(STATIONS, CHAPTERS, strict=True)]
-        devices = [[device.name, device.description, device.simulated] for device in self.devices]
+        stations = [
+            asdict(station) | {"chapter": asdict(seen)} for station, seen in zip(STATIONS, CHAPTERS, strict=True)
+        ]
+        devices = [[d.name, d.description, round(d.memory / 2**30, 1), d.simulated] for d in self.devices]
         return {"stations": stations, "limit": LIMIT, "seen": REFERENCE_CORES, "devices": devices, "stops": _STOPS}
 
     def draw(self, result: list[Outlook]) -> Picture:

@@ -78,7 +78,7 @@ export function draw(root, data) {
     chips.forEach((chip, place) => chip.put(board, settings.placement[place], drag?.place === place ? drag.x : null));
     const hidden = !settings.reveal || found.score === 100;
     const ghosts = hidden ? [] : ops.map((_, place) => (found.least.placement[place] === settings.placement[place] ? [] : ghost(board, place, found.least.placement[place])));
-    const runs = [["you", found.run], ...(hidden ? [] : [["the best", found.least]])];
+    const runs = [["yours", found.run], ...(hidden ? [] : [["☆ the best", found.least]])];
     return [...columns(board, devices), ...arrows(board, data, settings.placement, found.run.moves), ...ghosts, ...timeline(wide, HEAD + steps.length * ROW, runs, devices, picture.fill)];
   });
   picture.image.setAttribute("role", "group");
@@ -139,6 +139,7 @@ export function draw(root, data) {
   const source = document.createElement("p");
   source.className = "note source";
   root.append(source);
+  root.querySelector(".picture").before(root.querySelector(".sentence")); // beside what it is about: the chips
   state.start();
 }
 
@@ -180,7 +181,7 @@ function chipOf(words, code, place) {
 
 function ghost({ chip, x, y }, place, device) {
   const box = svg("rect", { x: x(device) - chip / 2, y: y(place) - CHIP / 2, width: chip, height: CHIP, rx: 6, class: "ghost" });
-  return [box, svg("text", { x: x(device), y: y(place) + 4.5, "text-anchor": "middle", class: "tick" }, "the best")];
+  return [box, svg("text", { x: x(device) + chip / 2 - 12, y: y(place) + 5, "text-anchor": "middle", class: "name" }, "☆")];
 }
 
 // What flows from op to op: thin where it stays on a device, as wide as its bytes where it moves.
@@ -217,8 +218,8 @@ function arrows(board, { steps, devices }, placement, moves) {
       else {
         const enter = side > 0 ? board.left(device) : board.right(device);
         const gutter = board.x(device) - (side * board.column) / 2;
-        line(`M${out},${start + 7}H${gutter}V${y}H${enter - side * 8}`, bytes, [enter - side, y, side]);
-        label(gutter, board.y(source + 1) - 19, inBytes(bytes));
+        line(`M${out},${start + 7}H${gutter - side * 8}q${side * 8},0 ${side * 8},8V${y - 7}H${enter - side * 8}`, bytes, [enter - side, y - 7, side]);
+        label(gutter - side * 8, board.y(source + 1) - 18, inBytes(bytes), side > 0 ? "end" : "start");
       }
     }
   });
@@ -241,8 +242,8 @@ function timeline(wide, top, runs, devices, fill) {
     const copies = new Map(run.spans.filter(([, what]) => what === "copy").map(([, , start, stop]) => [start, stop - start]));
     const share = (seconds) => `${Math.round((100 * seconds) / run.seconds)} %`;
     const waits = run.spans.reduce((sum, [, what, start, stop]) => sum + (what === "wait" ? stop - start : 0), 0);
-    const found = run.moves.length ? `copies take ${share([...copies.values()].reduce((sum, value) => sum + value, 0))} of ${inWords(run.seconds)}, the host waits ${share(waits)}` : `nothing moves: the CPU works alone for ${inWords(run.seconds)}`;
-    parts.push(svg("text", { x: 0, y: begin - 8, class: "name bold" }, `${who}: ${found}`), ...rows.nodes);
+    const found = run.moves.length ? `copies ${share([...copies.values()].reduce((sum, value) => sum + value, 0))}, the host waits ${share(waits)}` : "nothing moves";
+    parts.push(svg("text", { x: 0, y: begin - 8, class: "name bold" }, `${who}: ${inWords(run.seconds)}, ${found}`), ...rows.nodes);
     for (const [where, what, start, stop, name] of run.spans) {
       const bar = svg("rect", { x: x(start / one), width: Math.max(0.7, x(stop / one) - x(start / one)), y: rows.top(lane.indexOf(where)), height: rows.bar, ...fill(LOOKS[what]) });
       bar.append(svg("title", {}, `${where}: ${what} ${what === "wait" ? "" : `${name}, `}${inWords(stop - start)}`));

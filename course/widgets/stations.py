@@ -36,7 +36,7 @@ STATIONS = (
         "Devices, names, placement",
         "Which of these six ops ran on the GPU?",
         (WHERE,),
-        ("backward", "bytes", "six ops", "gradient"),
+        ("backward", "bytes", "six ops", "gradient", "alone"),
         ("on_the_gpu", "ran_on", "by_size", "fit", "split_product", "darts_on_four"),
     ),
     Station(

@@ -16,8 +16,9 @@ export function placed(figures, placement) {
     spend("launch", figures.latency, value);
     const start = ready(ends);
     for (const device of ends) gpu(device, "copy", nbytes / (ends.length > 1 ? figures.direct : figures.pageable), start, value);
-    if (ends.length === 1 && free[ends[0]] > host) spend("wait", free[ends[0]] - host, "wait");
-    if (ends.length === 1) host = Math.max(host, free[ends[0]]);
+    if (ends.length > 1 || free[ends[0]] <= host) return; // two GPUs: the host goes on
+    spans.push(["host", "wait", host, free[ends[0]], "wait"]);
+    host = free[ends[0]];
   };
   figures.steps.forEach(([makes, code, reads], place) => {
     const device = placement[place] ?? cpu;

@@ -81,7 +81,8 @@ export function draw(root, data) {
     const runs = [["yours", found.run], ...(hidden ? [] : [["☆ the best", found.least]])];
     return [...columns(board, devices), ...arrows(board, data, settings.placement, found.run.moves), ...ghosts, ...timeline(wide, HEAD + steps.length * ROW, runs, devices, picture.fill)];
   });
-  picture.image.setAttribute("role", "group");
+  picture.image.setAttribute("role", "group"); // of sliders: the chips
+  picture.image.style.touchAction = "pan-y"; // a finger that goes across drags a chip
   const put = (placement, again = false) => {
     if (!differing(placement, state.settings.placement).length) return;
     if (!again) past.push(state.settings.placement);

@@ -20,6 +20,17 @@ function isDone(name) {
   }
 }
 
+function forgetAll() {
+  memory.guesses.clear();
+  globalThis.courseDone?.clear();
+  try {
+    for (const key of Object.keys(localStorage)) if (/^course\.(bet|done)\./.test(key)) localStorage.removeItem(key);
+  } catch {
+    // nothing was kept
+  }
+  tell();
+}
+
 // Where a reader stands: [guesses made, exercises passed] of each station as lists of true and false; the next station.
 export function standing(stations, guessed, passed) {
   const done = stations.map(({ name, bets, exercises }) => [bets, exercises].map((names, kind) => names.map((one) => (kind ? passed : guessed)(`${name.slice(0, 2)} ${one}`))));
@@ -28,7 +39,7 @@ export function standing(stations, guessed, passed) {
   return { done, next, begun: last >= 0 };
 }
 
-const MARKS = [["○", "●"], ["□", "■"]]; // a guess, an exercise: to do, done
+const MARKS = [["○", "●"], ["☐", "☑"]]; // a guess, an exercise: to do, done
 const KINDS = [["guess made", "guesses made"], ["exercise solved", "exercises solved"]];
 
 export function draw(root, data) {
@@ -43,7 +54,7 @@ export function draw(root, data) {
     root.dataset.result = JSON.stringify({ found, ...where });
     const longest = Math.max(data.limit * 1.25, ...found.map(([seconds]) => seconds));
     rows.forEach((row, place) => row.show(where.done[place], place === where.next, where.begun, found[place], longest));
-    tell(slow);
+    judge(slow);
     const next = data.stations[where.next];
     const counts = [0, 1].map((kind) => where.done.flatMap((both) => both[kind]));
     const words = counts.map((all, kind) => `${all.filter(Boolean).length} of ${all.length} ${KINDS[kind][1]}`).join(", ");
@@ -58,8 +69,21 @@ export function draw(root, data) {
   line.append(...rows.map((row) => row.node));
   const heading = document.createElement("p");
   heading.className = "note heading";
-  heading.textContent = `○ a guess to make, ● made; □ an exercise to solve, ■ solved; minutes to read. Bars: seconds of Run All on the machine below, estimated; dotted: ${data.limit} s.`;
-  state.picture.append(heading, line);
+  heading.textContent = `○ a guess to make, ● made; ☐ an exercise to solve, ☑ solved; minutes to read. Bars: seconds of Run All on the machine below, estimated; dotted: ${data.limit} s.`;
+  const forget = document.createElement("div");
+  forget.className = "bar";
+  let sure = false; // the second press is meant
+  const forgetting = button(forget, "", () => {
+    if (sure) forgetAll();
+    ask(!sure);
+  });
+  const ask = (asked) => {
+    sure = asked;
+    forgetting.textContent = sure ? "Press again: all guesses and exercises will be forgotten" : "Forget all that I have done";
+  };
+  forgetting.onblur = () => ask(false);
+  ask(false);
+  state.picture.append(heading, line, forget);
 
   const machine = document.createElement("section");
   machine.className = "machine";
@@ -76,7 +100,7 @@ export function draw(root, data) {
   verdict.setAttribute("role", "status");
   machine.append(title, list, root.querySelector(".sliders"), verdict, state.buttons);
   root.querySelector(".picture").after(machine);
-  const tell = (slow) => {
+  const judge = (slow) => {
     const own = Object.keys(data.settings).every((name) => state.settings[name] === data.settings[name]);
     title.textContent = !own ? "Another machine" : data.devices.length ? "Your machine, when this cell ran" : "A machine like the one that the chapters were run on";
     list.hidden = !own || !data.devices.length;

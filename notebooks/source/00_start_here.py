@@ -21,7 +21,7 @@ from course.widgets import CourseMap
 CourseMap()
 
 # %% [markdown]
-# Click on a name to open its chapter. The three words beside it are explained below.
+# Click on a name to open its chapter. The questions beside it are explained below.
 
 # %% tags=["nbval-check-output"]
 import sys

@@ -166,6 +166,12 @@ def test_the_map_knows_what_is_done_and_what_comes_next(opened):
     assert page.locator(".stations li").first.get_attribute("class") == "full"
     store(page, *[f"09 {name}" for name in STATIONS[9].bets])
     assert page.locator(".says").inner_text() == "The end of the line"
+    forget = page.locator(".picture .bar button")
+    forget.press("Enter")
+    assert page.locator(".stations li").first.get_attribute("class") == "full", "it asks first"
+    forget.press("Enter")
+    assert page.locator(".says").inner_text() == "Begin with: 00 Start here"
+    assert page.evaluate("localStorage.length") == 0
 
 
 def store(page, *names):

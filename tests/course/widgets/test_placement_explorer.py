@@ -15,7 +15,7 @@ from course.devices.explore import CPU, DEVICES, PROGRAM, best, explore, replay
 from course.widgets import PlacementExplorer
 from course.widgets.placement_explorer import WIDTHS
 from simgpu import active
-from tests.helpers.line import Line
+from tests.course.widgets.exhibits.line import Line
 
 MIXED = ("/gpu:0", "/gpu:1", "/gpu:1", "/gpu:0", "/cpu:0", "/cpu:0")
 placements = some.tuples(*[some.sampled_from(DEVICES)] * len(PROGRAM))

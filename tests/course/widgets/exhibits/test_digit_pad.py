@@ -9,7 +9,7 @@ import pytest
 
 from course.serving.client import ServingError
 from course.widgets import DigitPad
-from tests.helpers.line import Line
+from tests.course.widgets.exhibits.line import Line
 
 NOWHERE = "http://127.0.0.1:9"  # the port of "discard": nobody listens
 IMAGES = numpy.zeros((2, 28, 28))

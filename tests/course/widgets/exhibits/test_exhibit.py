@@ -12,7 +12,7 @@ import traitlets
 from course import draw
 from course.widgets.exhibits.exhibit import Exhibit
 from course.widgets.exhibits.page import STATIC_TWINS
-from tests.helpers.line import Line
+from tests.course.widgets.exhibits.line import Line
 
 
 class Doubler(Exhibit):

@@ -91,6 +91,7 @@ export function draw(root, data) {
   const title = document.createElement("p");
   title.className = "title";
   const list = document.createElement("ul");
+  list.className = "devices";
   list.append(...data.devices.map(([name, description, memory, simulated]) => {
     const one = document.createElement("li");
     one.textContent = `${name.includes("cpu") ? "■" : "▲"} ${name}: ${description}, ${memory} GiB${simulated ? ", simulated" : ""}`;

@@ -39,11 +39,13 @@ export function placed(figures, placement) {
 }
 
 // The placement that takes least: among equals the first, counting with the CPU as 0 and the last step's device fastest.
+// The GPUs are the same: what begins on another than the first is what begins on the first, with their names exchanged.
 export function best(figures) {
   const [count, devices] = [figures.steps.length - 1, figures.devices];
   let least = null;
   for (let number = 0; number < devices.length ** count; number++) {
     const placement = [...Array(count).keys()].map((place) => devices[Math.floor(number / devices.length ** (count - 1 - place)) % devices.length]);
+    if (![undefined, devices[1]].includes(placement.find((device) => device !== devices[0]))) continue;
     const found = placed(figures, placement);
     if (!least || found.seconds < least.seconds) least = { ...found, placement };
   }

@@ -131,12 +131,12 @@ def replay(placement: Sequence[str], width: int, model: "str | DeviceModel" = "H
 
 
 @lru_cache(maxsize=64)
-def best(width: int, model: "str | DeviceModel" = "H200") -> Exploration:
+def best(width: int, model: str = "H200") -> Exploration:
     """Return the `Exploration` of the placement that takes least modelled time, of all on the CPU and two GPUs.
 
     Among equals, the one that uses the CPU most.
     """
-    model, every = model_for(model), product(DEVICES, repeat=len(PROGRAM))
+    every = product(DEVICES, repeat=len(PROGRAM))
     # the two GPUs are the same: what begins on the second is what begins on the first, with their names exchanged
     distinct = (one for one in every if "/gpu:1" not in one or "/gpu:0" in one[: one.index("/gpu:1")])
     return min((replay(placement, width, model) for placement in distinct), key=lambda found: found.seconds)

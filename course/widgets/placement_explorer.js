@@ -78,7 +78,7 @@ export function draw(root, data) {
     chips.forEach((chip, place) => chip.put(board, settings.placement[place], drag?.place === place ? drag.x : null));
     const hidden = !settings.reveal || found.score === 100;
     const ghosts = hidden ? [] : ops.map((_, place) => (found.least.placement[place] === settings.placement[place] ? [] : ghost(board, place, found.least.placement[place])));
-    const runs = [["yours", found.run], ...(hidden ? [] : [["☆ the best", found.least]])];
+    const runs = [["yours", found.run], ...(hidden ? [] : [["☆ best", found.least]])];
     return [...columns(board, devices), ...arrows(board, data, settings.placement, found.run.moves), ...ghosts, ...timeline(wide, HEAD + steps.length * ROW, runs, devices, picture.fill)];
   });
   picture.image.setAttribute("role", "group"); // of sliders: the chips
@@ -243,7 +243,7 @@ function timeline(wide, top, runs, devices, fill) {
     const copies = new Map(run.spans.filter(([, what]) => what === "copy").map(([, , start, stop]) => [start, stop - start]));
     const share = (seconds) => `${Math.round((100 * seconds) / run.seconds)} %`;
     const waits = run.spans.reduce((sum, [, what, start, stop]) => sum + (what === "wait" ? stop - start : 0), 0);
-    const found = run.moves.length ? `copies ${share([...copies.values()].reduce((sum, value) => sum + value, 0))}, the host waits ${share(waits)}` : "nothing moves";
+    const found = run.moves.length ? `copies ${share([...copies.values()].reduce((sum, value) => sum + value, 0))}, waiting ${share(waits)}` : "nothing moves";
     parts.push(svg("text", { x: 0, y: begin - 8, class: "name bold" }, `${who}: ${inWords(run.seconds)}, ${found}`), ...rows.nodes);
     for (const [where, what, start, stop, name] of run.spans) {
       const bar = svg("rect", { x: x(start / one), width: Math.max(0.7, x(stop / one) - x(start / one)), y: rows.top(lane.indexOf(where)), height: rows.bar, ...fill(LOOKS[what]) });

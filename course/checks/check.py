@@ -3,6 +3,7 @@
 import contextlib
 import copy
 import difflib
+import re
 from collections import Counter
 from dataclasses import dataclass, replace
 from html import escape
@@ -14,6 +15,7 @@ from course.checks.compare import show
 from course.checks.discovery import check_files, check_files_of_the_checkout, exercises_in
 from course.checks.exercise import VALUE, Case, Exercise
 from course.checks.mistakes import StillToWrite, float_for_int, heard, told, whole
+from course.checks.noted import noted
 from course.checks.shrink import smallest
 from course.checks.time_limit import time_limit
 from course.deadlines import CHECK, CHECKED_ANSWER_WAITS, CHECKED_ANSWER_WORKS
@@ -50,12 +52,14 @@ class Verdict:
     """`state` is "passed", "wrong" or "not yet"; `message` says why. It prints itself and is true when passed.
 
     `about` is "value" where an answer gave a wrong one, "error" where it raised, and "slip" where its mistake has
-    nothing to do with the input: then neither a hint nor a smaller input would help.
+    nothing to do with the input: then neither a hint nor a smaller input would help. `done` is the exercise that was
+    passed, as ("01", "on_the_gpu"), where it is one of a chapter: the browser that shows this notes it.
     """
 
     state: str
     message: str
     about: str = "value"
+    done: tuple[str, str] | None = None
 
     def __bool__(self) -> bool:
         return self.state == "passed"
@@ -66,6 +70,7 @@ class Verdict:
     def _repr_mimebundle_(self, include=None, exclude=None):
         kind = {"passed": "ok", "wrong": "wrong", "not yet": "note"}[self.state]
         body = f'<div class="{kind}" style="white-space: pre-wrap">{escape(self.message)}</div>'
+        body += noted(*self.done) if self.done else ""
         return {"text/plain": repr(self), "text/html": html(body, repr(self)).html}
 
 
@@ -82,14 +87,15 @@ def check(answer: object, exercise: str | None = None, attempts: Attempts = ATTE
         text = f"check({show(answer)}): an answer that is a value needs its exercise's name, check(value, 'name')."
         return Verdict("not yet", text, "slip")
     try:
-        found = find_exercise(name)
+        path, found = _found(name)
     except ValueError as failure:
         return Verdict("not yet", str(failure), "slip")
     verdict = _function(found, answer) if callable(answer) else _value(found, answer)
     counts = verdict.state == "wrong" and verdict.about == "value"
     if counts and attempts.wrong(name) >= HINT_AFTER and found.hint:
         return replace(verdict, message=f"{verdict.message}\nHint: {found.hint}")
-    return verdict
+    chapter = re.match(r"ch(\d\d)_", path.name)
+    return replace(verdict, done=(chapter[1], name)) if verdict and chapter else verdict
 
 
 def _function(exercise, answer):
@@ -121,11 +127,16 @@ def find_exercise(name: str) -> Exercise:
 
     Those beside the notebook come first, then those of the checkout's chapters and labs.
     """
+    return _found(name)[1]
+
+
+def _found(name):
+    """Return the file that states the exercise `name`, and the `Exercise`."""
     own, every = check_files(), set()
     for path in dict.fromkeys([*own, *check_files_of_the_checkout()]):  # one by one: most load torch
         found = exercises_in(path)
         if name in found:
-            return found[name]
+            return path, found[name]
         every |= found.keys()
     near = difflib.get_close_matches(name, sorted(every)) or sorted(every)
     alone = "" if own else " They are in the checks.py that comes with the notebook: it must lie beside it."

@@ -1,7 +1,8 @@
 """A small program placed op by op: what moves, how long it would take, and which placement would take least.
 
 `explore` runs the program on simulated GPUs. `replay` keeps only the clock, by the rules that the run follows; it is a
-hundred times as fast, so `best` can try every placement. A test holds the two together.
+hundred times as fast, so `best` can try every placement. Tests hold the two together, and with them the page's own
+clock, which gets its `figures` from here.
 """
 
 from collections.abc import Callable, Sequence
@@ -9,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import product
+from typing import Any
 
 import torch
 from torch.nn.functional import mse_loss
@@ -128,21 +130,30 @@ def replay(placement: Sequence[str], width: int, model: "str | DeviceModel" = "H
     return Exploration(tuple(placement), tuple(moves), clock.host, tuple(clock.spans), _label(model))
 
 
-def best(width: int, model: "str | DeviceModel" = "H200", gpus: int = 2) -> Exploration:
-    """Return the `Exploration` of the placement that takes least modelled time, of all on the CPU and `gpus` GPUs.
+@lru_cache(maxsize=64)
+def best(width: int, model: str = "H200") -> Exploration:
+    """Return the `Exploration` of the placement that takes least modelled time, of all on the CPU and two GPUs.
 
     Among equals, the one that uses the CPU most.
     """
-    model, every = model_for(model), product(DEVICES[: gpus + 1], repeat=len(PROGRAM))
+    every = product(DEVICES, repeat=len(PROGRAM))
     # the two GPUs are the same: what begins on the second is what begins on the first, with their names exchanged
     distinct = (one for one in every if "/gpu:1" not in one or "/gpu:0" in one[: one.index("/gpu:1")])
     return min((replay(placement, width, model) for placement in distinct), key=lambda found: found.seconds)
 
 
-def gpus_here() -> int:
-    """Return how many of `DEVICES` are GPUs that `explore` can use now: two, unless fewer simulated ones are active."""
-    gpus = active()
-    return 2 if gpus is None else min(gpus.count, 2)
+def figures(width: int, model: "str | DeviceModel" = "H200") -> dict[str, Any]:
+    """Return what `replay` reckons with, as plain values, seconds and bytes: `placed.js` says which."""
+    model, costs = model_for(model), _costs(width)
+    works = {step.makes: costs[step.makes][0] for step in PROGRAM}
+    return {
+        "bytes": {name: nbytes for name, (_, nbytes) in costs.items()},
+        "launch": model.launch,
+        "latency": model.copy_latency,
+        "pageable": model.copy_bandwidth_pageable,
+        "direct": model.copy_bandwidth,
+        "work": {makes: [_cpu_seconds(work), model.seconds(work)] for makes, work in works.items()},
+    }
 
 
 def _check(placement, gpus=2):

@@ -5,8 +5,7 @@ from importlib import import_module
 from course.signals import held_back
 
 _HOME = {
-    "Explorer": "explorer",
-    "ChapterOutlook": "chapter_outlook",
+    "CourseMap": "course_map",
     "MatmulSlider": "matmul_slider",
     "PlacementExplorer": "placement_explorer",
     "RooflineExplorer": "roofline_explorer",

@@ -1,141 +1,139 @@
-"""The placement explorer: choose each op's device, see what moves, who waits, and how far it is from the best."""
+"""The placement explorer: drag ops between devices; see what moves, who waits, and how far it is from the best."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
+from typing import Any
 
-import ipywidgets
 import traitlets
 
 from course import draw
-from course.devices.explore import CPU, DEVICES, PROGRAM, READ, Exploration, best, explore, gpus_here
+from course.devices.explore import CPU, DEVICES, PROGRAM, READ, Exploration, best, explore, figures, replay
 from course.draw.graph import Edge, Node, graph
 from course.draw.picture import Picture
 from course.units import in_words, short_bytes
-from course.widgets.exhibits.exhibit import headline
-from course.widgets.explorer import Explorer
+from course.widgets.exhibits.exhibit import Exhibit, headline
 
 WIDTHS = [64, 128, 256, 512, 1024, 2048]
 MODELS = ["H200", "T4"]
+_MAKES = tuple(step.makes for step in PROGRAM)
 
 
 @dataclass(frozen=True)
 class Placed:
-    """The run of the chosen placement and the best one there is; `gpus` is how many GPUs there are to choose from."""
+    """What the chosen placement comes to, and what the best one there is."""
 
     run: Exploration
     best: Exploration
-    gpus: int
-
-
-class PlacementExplorer(Explorer):
-    """A program of six ops, each on a device of your choice; it runs on simulated GPUs, whose seconds are modelled.
-
-    `a`, `b`, `r`, `h`, `y` and `loss` are the devices of the ops that make these values, `placement` all six at once;
-    `width` is the size of the square factors, `model` the GPU that the clock follows. The loss is read on the CPU,
-    where the inputs lie. `find_best()` chooses the placement that takes least. `result` is a `Placed`.
-    """
-
-    a, b, r, h, y, loss = (traitlets.Enum(DEVICES, CPU).tag(state=True) for _ in PROGRAM)
-    width = traitlets.Enum(WIDTHS, 1024).tag(state=True)
-    model = traitlets.Enum(MODELS, "H200").tag(state=True)
-
-    def __init__(self, placement: Sequence[str] | None = None, **state: object) -> None:
-        """Show `placement`, six names of devices (by default all on the CPU), and the other `state`."""
-        self._found: dict[tuple, Exploration] = {}  # (width, model, gpus) -> the best `Exploration`
-        self._several = False  # several traits are being set: one run at the end of them
-        super().__init__(**dict(zip(_MAKES, placement or (), strict=False)), **state)
 
     @property
-    def placement(self) -> tuple[str, ...]:
-        """The six devices, in the order of the ops; set it to change them together."""
-        return tuple(getattr(self, name) for name in _MAKES)
+    def score(self) -> int:
+        """Of 100: how long the best takes, in hundredths of the chosen one; 100 for none but the best."""
+        return int(100 * self.best.seconds / self.run.seconds * (1 + 1e-12))
 
-    @placement.setter
-    def placement(self, devices: Sequence[str]) -> None:
-        if len(devices) != len(_MAKES):
-            raise ValueError(f"placement={devices!r}: give {len(_MAKES)} devices, one for each of {', '.join(_MAKES)}.")
-        self._several = True
-        try:
-            for name, device in zip(_MAKES, devices, strict=True):
-                setattr(self, name, device)
-        finally:
-            self._several = False
-            self.refresh()
+
+class PlacementExplorer(Exhibit):
+    """A program of six ops, each on a device of your choice, on a modelled clock: nothing is measured.
+
+    - `placement`: six of /cpu:0, /gpu:0, /gpu:1, for the ops that make `a`, `b`, `r`, `h`, `y` and `loss`, in this
+      order. The inputs lie on the CPU, and the loss is read there. `move("h", "/gpu:0")` changes one.
+    - `width`: the size of the square factors; `model`: the GPU that the clock follows.
+    - `reveal`: the best placement is drawn too. `find_best()` chooses it, `run()` runs the chosen one.
+
+    The page reckons by itself, and needs no kernel. `result` is a `Placed`.
+    """
+
+    module = "placement_explorer.js"
+    styles = ("placement_explorer.css",)
+    shared = ("axes.js", "controls.js", "placed.js")
+    placement = traitlets.List(traitlets.Enum(DEVICES), [CPU] * len(PROGRAM)).tag(state=True)
+    width = traitlets.Enum(WIDTHS, 1024).tag(state=True)
+    model = traitlets.Enum(MODELS, "H200").tag(state=True)
+    reveal = traitlets.Bool(False).tag(state=True)
+
+    def __init__(self, placement: Sequence[str] | None = None, **state: object) -> None:
+        super().__init__(**({} if placement is None else {"placement": list(placement)}), **state)
+
+    @traitlets.validate("placement")
+    def _legal(self, proposal):
+        if len(proposal.value) != len(_MAKES):
+            words = f"give {len(_MAKES)} devices, one for each of {', '.join(_MAKES)}"
+            raise traitlets.TraitError(f"placement={proposal.value}: {words}.")
+        return proposal.value
+
+    def move(self, makes: str, device: str) -> "PlacementExplorer":
+        """Put the op that makes the value `makes` on `device`; returns the explorer. Raises ValueError for no op."""
+        if makes not in _MAKES:
+            raise ValueError(f"move({makes!r}): the ops make {', '.join(_MAKES)}; name one of these values.")
+        return self.update(placement=[device if one == makes else now for one, now in zip(*self._pairs(), strict=True)])
 
     def find_best(self) -> "PlacementExplorer":
         """Choose the placement that takes the least modelled time; returns the explorer."""
-        self.placement = self._best().placement
-        return self
+        return self.update(placement=list(self.result.best.placement))
 
-    def controls(self) -> list[ipywidgets.Widget]:
-        """Return a device for each op, three placements to begin from, size and model."""
-        places = [self.choice(step.makes, DEVICES, f"{step.makes} = {step.code}") for step in PROGRAM]
-        for place in places:
-            place.style.description_width, place.layout.width = "110px", "220px"
-        starts = [
-            self.button("All on /cpu:0", lambda: setattr(self, "placement", [CPU] * len(_MAKES))),
-            self.button("All on /gpu:0", lambda: setattr(self, "placement", ["/gpu:0"] * len(_MAKES))),
-            self.button("Best placement", self.find_best),
-        ]
-        size = self.choice("width", WIDTHS, "size n", ipywidgets.SelectionSlider, continuous_update=False)
-        model = self.choice("model", MODELS, "GPU model", layout={"width": "180px"})
-        wrap = {"flex_flow": "row wrap", "grid_gap": "0 12px"}
-        return [ipywidgets.Box(places, layout=wrap), ipywidgets.Box([*starts, size, model], layout=wrap)]
+    def run(self) -> Exploration:
+        """Run the program as it is placed on simulated GPUs; the `Exploration` has its loss, too.
 
-    def refresh(self) -> None:
-        """Run and draw the present placement; not between the parts of a change of several."""
-        if not self._several:
-            super().refresh()
+        Raises ValueError where fewer are active than it names.
+        """
+        return explore(self.placement, self.width, self.model)
 
-    def compute(self) -> Placed:
-        """Return the `Placed` of the present state: one run on simulated GPUs, one look at all placements."""
-        return Placed(explore(self.placement, self.width, self.model), self._best(), gpus_here())
+    def engine(self, placement: Sequence[str], width: int, model: str, reveal: bool) -> Placed:
+        """Return the `Placed` of these settings: one run of the clock, and once a size and model, one of each."""
+        return Placed(replay(placement, width, model), best(width, model))
+
+    def grid(self) -> list[dict[str, Any]]:
+        """Return nothing: the page reckons."""
+        return []
+
+    def data(self) -> dict[str, Any]:
+        """Return the program, and the figures of every size and model."""
+        steps = [[step.makes, step.code, step.reads] for step in (*PROGRAM, READ)]
+        known = {model: {width: figures(width, model) for width in WIDTHS} for model in MODELS}
+        labels = {model: replay(self.placement, WIDTHS[0], model).label for model in MODELS}
+        return {"steps": steps, "devices": DEVICES, "widths": WIDTHS, "figures": known, "labels": labels}
 
     def draw(self, result: Placed) -> Picture:
         """Return the modelled seconds in large, the graph of the ops, and below it who was busy when."""
         run = result.run
         words = in_words(run.seconds)
-        verdict = _verdict(run, result.best)
+        verdict = self._verdict(result)
         timeline = draw.lanes(run.spans, [], _finding(run), run.label.replace("; ", "\n"))
         rows = [(m.value, m.reader, m.origin, m.target, m.nbytes) for m in run.moves]
         moves = draw.table(["value", "for", "from", "to", "bytes"], rows, _in_words(run))
         alt = f"{words} modelled, n = {self.width}. {verdict} {_in_words(run)} Seconds are {run.label}."
         body = (
-            f"{headline(words, 'modelled')}"
+            f"{headline(words, f'modelled; score {result.score} of 100')}"
             f'<p class="note">{escape(verdict)}</p>'
-            f"{_graph(run, DEVICES[: result.gpus + 1]).html}{timeline.html}"
+            f"{_graph(run).html}{timeline.html}"
             f"<details><summary>{escape(_in_words(run))}</summary>{moves.html}</details>"
-            f'<p class="note">The loss is {run.loss:.6f}, wherever the ops run.</p>'
         )
         return draw.html(body, alt)
 
-    def _best(self):
-        key = self.width, self.model, gpus_here()
-        if key not in self._found:
-            self._found[key] = best(*key)
-        return self._found[key]
+    def _pairs(self):
+        return _MAKES, self.placement
 
-
-_MAKES = tuple(step.makes for step in PROGRAM)
-
-
-def _verdict(run, quickest):
-    more, ratio = run.seconds - quickest.seconds, run.seconds / quickest.seconds
-    if ratio <= 1 + 1e-9:
-        return "No placement takes less."
-    on = {device: [m for m, d in zip(_MAKES, quickest.placement, strict=True) if d == device] for device in DEVICES}
-    where = "; ".join(f"{', '.join(makes)} on {device}" for device, makes in on.items() if makes)
-    times = f"{ratio:.2f}" if ratio < 10 else f"{ratio:.0f}"
-    return f"{in_words(more)} more than the best placement, {times} times as long. The best: {where}."
+    def _verdict(self, result):
+        ratio = result.run.seconds / result.best.seconds
+        if ratio <= 1 + 1e-9:
+            return "No placement takes less."
+        times = f"{ratio:.2f}" if ratio < 10 else f"{ratio:.0f}"
+        verdict = f"{times} times as long as the best placement."
+        if not self.reveal:
+            return verdict
+        pairs = list(zip(_MAKES, result.best.placement, strict=True))
+        on = {device: [makes for makes, where in pairs if where == device] for device in DEVICES}
+        where = "; ".join(f"{', '.join(makes)} on {device}" for device, makes in on.items() if makes)
+        return f"{verdict} The best: {where}."
 
 
 def _finding(run):
     """Return the title of the timeline: what the modelled time went into most."""
     if not run.moves:
         return "Nothing moves: the CPU works alone"
-    copying, waiting = (
-        sum(span.stop - span.start for span in run.spans if span.what == what) for what in ("copy", "wait")
+    copying, waiting = (  # a copy between two GPUs is a span of each
+        sum(stop - start for start, stop in {(span.start, span.stop) for span in run.spans if span.what == what})
+        for what in ("copy", "wait")
     )
     return f"Copies take {copying / run.seconds:.0%} of the time; the host waits {waiting / run.seconds:.0%} of it"
 
@@ -147,7 +145,7 @@ def _in_words(run):
     return f"{len(run.moves)} moves, {short_bytes(run.bytes_moved)}: {values}."
 
 
-def _graph(run, devices):
+def _graph(run):
     where = dict(zip(_MAKES, run.placement, strict=True))
     steps = [*PROGRAM, READ]
     moved = {(move.value, move.reader): move.nbytes for move in run.moves}
@@ -159,4 +157,4 @@ def _graph(run, devices):
             edges.append(Edge(name, step.makes, moved.get((name, step.makes), 0)))
         nodes.append(Node(step.makes, step.code, where.get(step.makes, CPU), column))
     placed = ", ".join(f"{step.code} on {where[step.makes]}" for step in PROGRAM)
-    return graph(nodes, edges, devices, f"The program as a graph: {placed}.")
+    return graph(nodes, edges, DEVICES, f"The program as a graph: {placed}.")

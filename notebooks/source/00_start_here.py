@@ -12,6 +12,16 @@
 #
 # A **cell** is a piece of code with its output. Click into one and press Shift+Enter: it runs, and the next one is
 # chosen. The outputs you see now were stored when the course was made; yours replace them.
+#
+# This is the way: ten chapters, each with a question, guesses and exercises. Your browser keeps what you have done.
+
+# %%
+from course.widgets import CourseMap
+
+CourseMap()
+
+# %% [markdown]
+# Click on a name to open its chapter. The questions beside it are explained below.
 
 # %% tags=["nbval-check-output"]
 import sys
@@ -208,39 +218,32 @@ starts = ready / READY
 print(f"a product takes {slower:.1f} times as long on a core of yours, a process's start {starts:.1f} times")
 
 # %% [markdown]
-# With these two factors, your cores and your memory, a rough outlook for Run All of each chapter. It is an estimate, not
-# a measurement: within a factor of two, if what was measured here is what your machine usually does.
-
-# %% tags=["timing"]
-from course.chapter_times import outlook
-
-rows = []
-for o in outlook(cores, memory, slower, starts):
-    rows.append((o.chapter.name, o.chapter.minutes, f"{o.seconds:.0f} s", o.why or "no"))
-headings = ["chapter", "minutes to read", "Run All, estimated", "slow here?"]
-draw.table(headings, rows, "The chapters, and which are slow here")
-
-# %% [markdown]
-# And on another machine? Take away a core, or give it eight.
+# With these two factors, your cores and your memory, there is a rough outlook for *Run All* of each chapter. It is an
+# estimate, not a measurement: within a factor of two, if what was measured here is what your machine usually does.
+# Before you see yours, take a machine away: one core, as a free hosted notebook may have.
 
 # %%
 bet_slow = Predict("How many of the ten chapters take longer than 30 s on one core?", 0, 10, name="00 one core")
 bet_slow
 
 # %% tags=["nbval-check-output"]
+from course.chapter_times import outlook
+
 slow = [o.chapter.name for o in outlook(cores=1, memory=8) if o.why]
 why = "As estimated: those that keep two cores busy for most of their time; who keeps one busy loses nothing."
 bet_slow.reveal(len(slow), why, shows=", ".join(slow))
 
 # %% [markdown]
-# What would more cores change, or less memory?
+# And yours? The same map, now with what was found here. Give it more cores, or less memory: which bars move, and which
+# don't?
 
-# %%
-from course.widgets import ChapterOutlook
-
-ChapterOutlook(cores=1, memory=8)
+# %% tags=["timing"]
+CourseMap(cores=cores, memory=memory, slower=slower, starts=starts, devices=list_devices())
 
 # %% [markdown]
+# Cores shorten only what keeps several of them busy: the training of chapter 06, hardly the game of chapter 03. What
+# waits for a clock, as the slow line of chapter 09, takes as long on any machine.
+#
 # ## Stopping, and starting again
 #
 # - **Stop a cell**: the ■ button, or press I twice. The cell ends with `KeyboardInterrupt`; what was computed before stays.

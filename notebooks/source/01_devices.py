@@ -444,14 +444,42 @@ except RuntimeError as error:
 # %% [markdown]
 # ## Explore
 #
-# A small network, one line an op. Choose a device for each line: the picture shows what moves, and the modelled time
-# says what it costs. Can you find a placement that beats *everything on one GPU*?
+# A small network, one line an op. Its inputs lie on the CPU, where the loss is read in the end; all six ops are on the
+# CPU, too. Now one of them goes to `/gpu:0`, and the other five stay.
 
 # %%
+bet_alone = Predict("For how many of the six ops is the program quicker then?", 0, 6, unit="ops", name="01 alone")
+bet_alone
+
+# %% tags=["nbval-check-output"]
 from course.widgets import PlacementExplorer
 
-explorer = PlacementExplorer()
+explorer = PlacementExplorer(width=1024)
+ops = ["a", "b", "r", "h", "y", "loss"]
+times = {op: PlacementExplorer(width=1024).move(op, "/gpu:0").result.run.seconds for op in ops}
+quicker = [op for op in ops if times[op] < explorer.result.run.seconds]
+why = "Each pays for the way there and back; only the two large products save more than that."
+bet_alone.reveal(len(quicker), why, shows=f"quicker alone: {', '.join(quicker)}")
+
+# %% [markdown]
+# An op that is alone on a GPU brings its inputs along and sends its result back. What changes when its neighbours come
+# too? Drag the ops, or choose one with Tab and move it with the arrow keys; bytes and modelled milliseconds follow at
+# once. The best placement stays hidden until you ask for it.
+
+# %%
 explorer
+
+# %% [markdown]
+# Three things to try. Put `h = a * r` on the GPU, alone: it computes in less than a hundredth of its time, and the
+# program gets slower. Then bring `a`, `b` and `r` along, one by one: which arrow goes away each time? At last choose the
+# T4 and n = 2048. *Everything on one GPU* has a score of 97 there; where do the last 3 lie?
+#
+# The page reckons with the clock alone. `run` computes, on simulated GPUs, where you have put the ops. The loss is the
+# same wherever that is:
+
+# %% tags=["nbval-check-output"]
+there = PlacementExplorer(["/gpu:0"] * 6, width=1024)
+print(f"loss {explorer.run().loss:.4f} as placed above, {there.run().loss:.4f} on /gpu:0")
 
 # %% [markdown]
 # ## Exercises
@@ -704,4 +732,4 @@ check(darts_on_four)
 
 # %%
 challenge = 'write a block of six ops of your own under place("/gpu:0") of which none runs there.'
-Scorecard(bet_backward, bet_moved, bet_six, bet_grad, challenge=challenge)
+Scorecard(bet_backward, bet_moved, bet_six, bet_grad, bet_alone, challenge=challenge)

@@ -1,8 +1,6 @@
 """Exhibits in Chromium without a kernel: the page's numbers are Python's, keys move them, a phone shows them whole."""
 
 import json
-import os
-from pathlib import Path
 from random import Random
 
 import numpy
@@ -16,16 +14,18 @@ from course.traces import load_trace
 from course.widgets import (
     ClusterTimeline,
     Continents,
+    CourseMap,
     DigitPad,
     MatmulSlider,
     PiDarts,
+    PlacementExplorer,
     RequestDots,
     RooflineExplorer,
     SliceMean,
     StopwatchComparison,
 )
-from course.widgets.exhibits.page import script
 from course.widgets.matmul_slider import Duel
+from tests.browser.exhibit_page import asked, evaluated, kernel, says
 
 pytestmark = pytest.mark.browser
 SETTINGS = [  # rate, seed, first, more, largest, queue, deadline
@@ -38,46 +38,6 @@ SETTINGS = [  # rate, seed, first, more, largest, queue, deadline
     (0.01, 0, 1, 0, 1, 1, None),  # nobody comes
     (1234.5, 2**31, 0, 777, 3, 16, 5000),
 ]
-
-
-@pytest.fixture
-def opened(chromium):
-    """A function that shows an exhibit in a page of its own; what its console says, the test must expect."""
-    contexts, said, shown = [], [], []
-
-    def show(exhibit, **settings):
-        contexts.append(chromium.new_context(**{"viewport": {"width": 900, "height": 900}, **settings}))
-        page = contexts[-1].new_page()
-        page.on("console", lambda message: said.append(message.text))
-        page.on("pageerror", lambda error: said.append(str(error)))
-        head = '<!doctype html><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
-        dark = settings.get("color_scheme") == "dark"
-        body = f'<body style="margin:0;{"background:#111;color:#eee" if dark else ""}">'
-        shown.append(exhibit)
-        page.set_content(head + body + exhibit._repr_mimebundle_()["text/html"])
-        if folder := os.environ.get("COURSE_SCREENSHOTS"):
-            page.wait_for_timeout(300)
-            name = f"{type(exhibit).__name__}-{settings.get('color_scheme', 'light')}-{page.viewport_size['width']}.png"
-            (Path(folder) / name).write_bytes(page.screenshot(full_page=True))  # its own writing leaves a thread
-        return page
-
-    yield show
-    for context in contexts:
-        context.close()
-    for exhibit in shown:
-        exhibit.close()
-    assert said == []
-
-
-def evaluated(page, name, function, arguments):
-    """Return what `function`, in JavaScript, gives for `arguments`; it gets the module `name` of the exhibits' room."""
-    return page.evaluate(
-        """async ([text, body, given]) => {
-            const url = URL.createObjectURL(new Blob([text], { type: "text/javascript" }));
-            return given.map(eval(body).bind(null, await import(url)));
-        }""",
-        [script(*name), function, arguments],
-    )
 
 
 def numbers(out):
@@ -211,6 +171,8 @@ MADE = {
     "matmul": lambda: Recorded().wait(),
     "stopwatches": StopwatchComparison,
     "roofline": lambda: RooflineExplorer().wait(),
+    "placement": lambda: PlacementExplorer(["/gpu:0", "/gpu:1", "/gpu:1", *["/gpu:0"] * 3], model="T4", reveal=True),
+    "map": CourseMap,
 }
 
 
@@ -274,29 +236,6 @@ def test_without_a_kernel_a_stored_digit_has_its_stored_answer_and_a_drawing_has
     assert "Shown: the answer to the drawing before. No answer to the new setting is stored" in said
     page.get_by_role("button", name="Clear").press("Enter")
     assert page.locator(".says").inner_text() == "draw a digit"
-
-
-def kernel(page):
-    """Put a kernel's model into the page, whose answers this test gives: `says(page, **message)`."""
-    page.evaluate("""() => {
-        const key = document.querySelector("[data-exhibit]").dataset.exhibit;
-        window.asked = [];
-        const heard = {};
-        window.heard = (message) => heard["msg:custom"](message);
-        const on = (what, call) => (heard[what] = call);
-        window.model = { get: () => key, on, off: () => {}, send: (what) => window.asked.push(what) };
-        courseLines.models.set(key, window.model);
-        courseLines.news.dispatchEvent(new CustomEvent("line", { detail: key }));
-        window.gone = () => heard["comm_live_update"]();
-    }""")
-
-
-def says(page, **message):
-    page.evaluate("(message) => window.heard(message)", message)
-
-
-def asked(page):
-    return page.evaluate("window.asked")
 
 
 def test_the_kernel_is_asked_once_it_has_answered_a_ping_and_about_one_drawing_at_a_time(opened):

@@ -86,42 +86,44 @@ def test_chapter_05_runs_and_a_slider_changes_the_darts(lab):
 
 
 LOOK = """
-import ipywidgets
-from course import draw, widgets
+from course import draw
+from course.widgets import CourseMap, MatmulSlider, PlacementExplorer
 
-shown = ["ChapterOutlook", "PlacementExplorer"]  # those with sliders of ipywidgets
-makers = [getattr(widgets, name) for name in shown]  # imported before the first of them works in a thread
-explorers = [make() for make in makers]
-ipywidgets.VBox(explorers)
+CourseMap()
 """
 
 
-def test_sliders_begin_at_one_position_and_have_names_and_columns_of_text_stand_left(lab, lab_address):
-    cells = [LOOK, "draw.table(['a', 'b'], [('text', 3)], 'alt')", "print('distributed words ' * 12)"]
+def test_sliders_begin_at_one_position_and_have_names_columns_of_text_stand_left_and_the_map_opens_a_chapter(
+    lab, lab_address
+):
+    cells = [LOOK.strip(), "PlacementExplorer()", "MatmulSlider(size=64).wait()"]
+    cells += ["draw.table(['a', 'b'], [('text', 3)], 'alt')", "print('distributed words ' * 12)"]
     kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}}
     written = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells], metadata=kernel)
     nbformat.write(written, lab_address[1] / "notebooks" / "91_look.ipynb")
     lab.open("91_look")
     assert failures(lab.run_all("91_look")) == []
-    lab.until("document.querySelectorAll('.widget-slider [role=slider]').length >= 5")
-    lab.until("[...document.querySelectorAll('.widget-slider [role=slider]')].every(e => e.ariaLabel)")
-    sliders = lab.page.evaluate(
-        """() => [...document.querySelectorAll('.widget-slider')].map(e => ({
-            name: e.querySelector('[role=slider]').ariaLabel, label: e.querySelector('.widget-label').textContent,
-            said: e.querySelector('[role=slider]').ariaValueText, shown: e.querySelector('.widget-readout').textContent,
-            left: Math.round(e.querySelector('.slider-container').getBoundingClientRect().left),
-            box: [...document.querySelectorAll('.widget-vbox')].indexOf(e.parentElement)}))"""
+    lab.until("document.querySelectorAll('.exhibit .sliders label').length >= 8")
+    rows = lab.page.evaluate(
+        """() => [...document.querySelectorAll('.exhibit .sliders label')].map(e => ({
+            name: e.children[1].ariaLabel, label: e.children[0].textContent, kind: e.children[1].type,
+            said: e.children[1].getAttribute('aria-valuetext'), shown: e.children[2].textContent,
+            left: Math.round(e.children[1].getBoundingClientRect().left),
+            exhibit: [...document.querySelectorAll('.exhibit')].indexOf(e.closest('.exhibit'))}))"""
     )
-    assert all(one["name"] == one["label"] and one["said"] == one["shown"] for one in sliders)
-    assert "cores" in {one["name"] for one in sliders}
+    assert all(one["name"] == one["label"] for one in rows)
+    assert all(one["said"] == one["shown"] != "" for one in rows if one["kind"] == "range")
+    assert {"cores", "size n"} <= {one["name"] for one in rows}
     starts = {}
-    for one in sliders:
-        starts.setdefault(one["box"], set()).add(one["left"])
-    assert all(len(positions) == 1 for positions in starts.values()), sliders
+    for one in rows:
+        starts.setdefault(one["exhibit"], set()).add(one["left"])
+    assert len(starts) == 3 and all(len(positions) == 1 for positions in starts.values()), rows
     aligned = "[...document.querySelectorAll('.course td, .course th')].map(e => getComputedStyle(e).textAlign)"
     assert lab.page.evaluate(aligned)[-4:] == ["left", "right", "left", "right"]
     broken = "[...document.querySelectorAll('.jp-OutputArea-output pre')].map(e => getComputedStyle(e).wordBreak)"
     assert set(lab.page.evaluate(broken)) == {"normal"}
+    lab.page.locator(".stations a").nth(1).click()
+    lab.until("document.querySelector('.lm-TabBar-tab.jp-mod-current').textContent.includes('01_devices.ipynb')")
     assert_nothing_went_wrong(lab)
 
 

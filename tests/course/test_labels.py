@@ -164,7 +164,7 @@ def shows_unreal_figures(name):
     return re.search("load_trace|simulat|model_for|DataSheet|modelled", source) is not None
 
 
-TWINS = [name for name in dir(widgets) if name[0].isupper() and name != "Explorer" and shows_unreal_figures(name)]
+TWINS = [name for name in dir(widgets) if name[0].isupper() and shows_unreal_figures(name)]
 
 
 @pytest.mark.parametrize("name", TWINS)

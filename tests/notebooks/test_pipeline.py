@@ -83,7 +83,7 @@ def test_a_timing_whose_source_changed_is_taken_again(small_built, tmp_path):
 
 OUTLOOK = """# %%
 from course.chapter_times import LIMIT
-from course.widgets import ChapterOutlook
+from course.widgets import CourseMap
 
 # %% tags=["timing"]
 import time
@@ -91,7 +91,7 @@ shown = LIMIT
 print(shown, time.perf_counter_ns())
 
 # %%
-ChapterOutlook(cores=1)
+CourseMap(cores=1)
 """
 
 

@@ -1,4 +1,4 @@
-// Axes and marks: positions from 0 to 1 along an axis of the bet, linear or log; ticks; elements of SVG.
+// Axes of bets: positions from 0 to 1 along one, linear or log, and what is drawn on it with exhibits/scales.js.
 
 const place = (axis, value) =>
   axis.log ? Math.log(value / axis.low) / Math.log(axis.high / axis.low) : (value - axis.low) / (axis.high - axis.low);
@@ -17,34 +17,10 @@ function stretched(axis, values) {
   return { ...axis, low: Math.min(axis.low, ...known), high: Math.max(axis.high, ...known) };
 }
 
+// Round numbers on the axis, about `most` of them.
 function ticks(axis, most = 6) {
-  const found = [];
-  if (axis.log) {
-    const [first, last] = [Math.ceil(Math.log10(axis.low) - 1e-9), Math.floor(Math.log10(axis.high) + 1e-9)];
-    const every = Math.max(1, Math.ceil((last - first + 1) / most));
-    for (let power = first; power <= last; power += every) found.push(Number(`1e${power}`));
-    if (found.length > 2) return found;
-    const between = [first - 1, ...found.map((_, row) => first + row), last].flatMap((power) => [1, 2, 5].map((times) => Number(`${times}e${power}`)));
-    return [...new Set(between)].filter((value) => axis.low <= value && value <= axis.high);
-  }
-  const rough = (axis.high - axis.low) / most;
-  const unit = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 5, 10].map((times) => times * unit).find((one) => one >= rough && (!axis.whole || one >= 1));
-  for (let value = Math.ceil(axis.low / step) * step; value <= axis.high * (1 + 1e-9) + 1e-12; value += step) found.push(Number(value.toPrecision(6)));
-  return found;
-}
-
-// A tick in few letters: 1M, 20k, 0.1.
-function short(value) {
-  for (const [size, letter] of [[1e9, "G"], [1e6, "M"], [1e4, "k"]]) if (value >= size) return `${Number((value / (letter === "k" ? 1e3 : size)).toPrecision(3))}${letter}`;
-  return Number(value.toPrecision(3)).toLocaleString("en-US", { maximumSignificantDigits: 3 });
-}
-
-function svg(name, attributes, text = "") {
-  const one = document.createElementNS("http://www.w3.org/2000/svg", name);
-  for (const [key, value] of Object.entries(attributes)) one.setAttribute(key, value);
-  one.textContent = text;
-  return one;
+  const scale = (axis.log ? logarithmic : linear)(axis.low, axis.high, 0, 1);
+  return scale.ticks(most, axis.whole ? 1 : 0);
 }
 
 // Text at x that stays between `least` and `most`: it leans to the other side near an end.
@@ -55,16 +31,6 @@ function label(x, y, text, kind, least, most) {
 }
 
 const wideness = (box, most = 640) => Math.min(most, Math.max(240, box.clientWidth || most));
-
-// Call `paint` when the box has another width: when it is opened, turned, or put into the page.
-function onWidth(box, paint) {
-  let before = box.clientWidth;
-  new ResizeObserver(() => box.clientWidth !== before && paint((before = box.clientWidth))).observe(box);
-}
-
-function sized(drawing, wide, high) {
-  for (const [name, value] of Object.entries({ width: wide, height: high, viewBox: `0 0 ${wide} ${high}` })) drawing.setAttribute(name, value);
-}
 
 // --- a line over places ---------------------------------------------------------------------------------------------
 

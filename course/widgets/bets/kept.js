@@ -69,20 +69,25 @@ function linkOf(bets) {
   return `${location.href.split(/[?#]/)[0]}#bets=${encodeURIComponent(JSON.stringify(Object.fromEntries(made)))}`;
 }
 
-function begin(root, bets, markup, show) {
+// Call `show` whenever a guess was made or forgotten.
+function listen(root, show) {
   root.classList.add("bets");
-  root.innerHTML = markup;
   if (!memory.listens) {
     memory.listens = true;
     addEventListener("storage", (event) => (event.key === null || event.key.startsWith(KEPT)) && tell());
     addEventListener("hashchange", () => (fromLink(), tell()));
   }
   fromLink();
+  root.addEventListener("bets", show);
+}
+
+function begin(root, bets, markup, show) {
+  root.innerHTML = markup;
+  listen(root, show);
   const made = bets.filter((bet) => (bet.guess ?? null) !== null && recall(bet) === null); // by Python's `commit`
   for (const bet of made) write(bet.name, JSON.stringify(bet.guess));
   // JupyterLab would take the keys for its own shortcuts; it looks for this mark on the element with the focus
   root.addEventListener("focusin", (event) => (event.target.dataset.lmSuppressShortcuts = "true"));
-  root.addEventListener("bets", show);
   show();
   if (made.length) tell();
 }

@@ -6,26 +6,32 @@ from html import escape
 from typing import Any
 
 from course.draw import Picture, html
-from course.draw.picture import svg, text_of
-from course.widgets.exhibits.page import key_of, page
+from course.draw.picture import svg
+from course.widgets.exhibits.page import key_of, page, script
 
 _ROOM = "course.widgets.bets"
 _WIDTH, _LINE = 700, 20  # pixels of a still
 _LETTERS = 92  # in a line of it
 
 
-def sheet(script: str, data: Mapping[str, Any], without: Picture) -> Picture:
-    """Return `data` (plain values), drawn in the page by this room's file `script`; `without` scripts a still.
+def sheet(drawing: str, data: Mapping[str, Any], without: Picture) -> Picture:
+    """Return `data` (plain values), drawn in the page by this room's file `drawing`; `without` scripts a still.
 
     The same data give the same bytes, in every kernel: a page joins bets and answers by their names.
     """
-    key = key_of(script, data)
-    return page(f"bet-{key}", data, lean("kept.js", "axes.js", script), without, text_of(_ROOM, "bets.css"))
+    key = key_of(drawing, data)
+    return page(
+        f"bet-{key}",
+        data,
+        lean("exhibits/scales.js", "kept.js", "axes.js", drawing),
+        without,
+        script("bets.css", room=_ROOM),
+    )
 
 
 def lean(*names: str) -> str:
-    """Return this room's scripts `names` as one module without indentation and comment lines: a chapter has many."""
-    lines = (line.strip() for name in names for line in text_of(_ROOM, name).splitlines())
+    """Return the scripts `names`, as `script` finds them, without indentation and comment lines: a chapter has many."""
+    lines = map(str.strip, script(*names, room=_ROOM).splitlines())
     return "\n".join(line for line in lines if line and not line.startswith("//"))
 
 

@@ -1,47 +1,5 @@
-// Scales, axes, lanes and bars: nodes of SVG from plain numbers, in pixels of the page, so that text keeps its size on a
-// phone. What was not measured here is hatched, with a dashed outline.
-
-const svg = (name, attributes = {}, inside = "") => {
-  const one = document.createElementNS("http://www.w3.org/2000/svg", name);
-  for (const [key, value] of Object.entries(attributes)) one.setAttribute(key, value);
-  if (Array.isArray(inside)) one.append(...inside);
-  else one.textContent = inside;
-  return one;
-};
-
-// From numbers `from` … `to` to pixels `at` … `till`; `invert` is the way back, `ticks(most)` gives round numbers.
-function linear(from, to, at, till) {
-  const scale = (value) => at + ((value - from) / (to - from || 1)) * (till - at);
-  scale.invert = (pixel) => from + ((pixel - at) / (till - at)) * (to - from);
-  scale.ticks = (most = 6) => {
-    const rough = (to - from || 1) / most;
-    const power = 10 ** Math.floor(Math.log10(rough));
-    const step = power * [1, 2, 5, 10].find((times) => times * power >= rough * (1 - 1e-9));
-    const first = Math.ceil(from / step - 1e-9);
-    return [...Array(Math.floor(to / step + 1e-9) - first + 1).keys()].map((place) => +((first + place) * step).toPrecision(12));
-  };
-  return scale;
-}
-
-// The same by powers of ten.
-function logarithmic(from, to, at, till) {
-  const powers = linear(Math.log10(from), Math.log10(to), at, till);
-  const scale = (value) => powers(Math.log10(value));
-  scale.invert = (pixel) => 10 ** powers.invert(pixel);
-  scale.ticks = (most = 8) => {
-    const [first, last] = [Math.ceil(Math.log10(from) - 1e-9), Math.floor(Math.log10(to) + 1e-9)];
-    const step = Math.max(1, Math.ceil((last - first) / most));
-    return [...Array(Math.max(0, Math.floor((last - first) / step) + 1)).keys()].map((place) => 10 ** (first + place * step));
-  };
-  return scale;
-}
-
-// A number in three digits with the letter of its thousands.
-function short(value) {
-  const size = Math.abs(value);
-  const [letter, unit] = [["T", 1e12], ["G", 1e9], ["M", 1e6], ["k", 1e3]].find(([, one]) => size >= one) ?? ["", 1];
-  return `${+(value / unit).toPrecision(3)}${letter && ` ${letter}`}`;
-}
+// Axes, lanes and bars on the scales of scales.js: nodes of SVG from plain numbers, in pixels of the page, so that text
+// keeps its size on a phone. What was not measured here is hatched, with a dashed outline.
 
 // The axis below a picture from `left` to `right`, at height `y`, and the one at its left, from `top` to `bottom`, at `x`.
 function axisBelow(scale, { y, left, right, label = "", words = short, most }) {
@@ -69,26 +27,28 @@ function patterns(own) {
 }
 
 // A picture `high` pixels tall (or high(wide, …)) and as wide as its place: paint(…) draws what nodes(wide, …) gives, now
-// and whenever the width changes; `repaint()` draws the same again. `fill(role, real)` gives the attributes of a bar: full, or hatched and dashed.
+// and whenever the width changes; `repaint()` draws the same again. `fill(role, real)` gives the attributes of a bar: full,
+// or hatched and dashed. What is put into `handles`, a group above all, stays, and with it a focus or a captured pointer.
 function chart(place, { high, least = 260 }, nodes) {
   const [image, own] = [svg("svg", { role: "img" }), `chart${(charts += 1)}-${Math.random().toString(36).slice(2, 8)}`];
   const defined = patterns(own);
-  let [given, before] = [null, 0]; // what was painted last, and how wide its place was
+  const handles = svg("g");
+  let given = null; // what was painted last
   const fill = (role, real = false) => {
     if (role === "dots") return { style: "stroke: var(--waiting)", fill: `url(#${own}-dots)`, "stroke-width": 0.5 };
     return real ? { style: `fill: var(--${role})` } : { fill: `url(#${own}-${role})`, style: `stroke: var(--${role})`, "stroke-dasharray": "4 2.5" };
   };
   const draw = () => {
     if (!given) return;
-    before = place.clientWidth;
-    const wide = Math.max(least, before || 700);
-    const tall = typeof high === "function" ? high(wide, ...given) : high;
-    for (const [name, value] of Object.entries({ width: wide, height: tall, viewBox: `0 0 ${wide} ${tall}` })) image.setAttribute(name, value);
-    image.replaceChildren(defined, ...nodes(wide, ...given).flat(Infinity));
+    const wide = Math.max(least, place.clientWidth || 700);
+    sized(image, wide, typeof high === "function" ? high(wide, ...given) : high);
+    for (const old of [...image.childNodes]) if (old !== handles) old.remove();
+    image.prepend(defined, ...nodes(wide, ...given).flat(Infinity));
   };
+  image.append(handles);
   place.append(image);
-  new ResizeObserver(() => place.clientWidth !== before && draw()).observe(place);
-  return { image, fill, repaint: draw, paint: (...answer) => ((given = answer), draw()) };
+  onWidth(place, draw);
+  return { image, handles, fill, repaint: draw, paint: (...answer) => ((given = answer), draw()) };
 }
 
 // Lanes, one below the other: `names` are lists of one or two lines. `top(lane)` is where a lane's bar begins, `nodes`

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from course.cluster.tape.record import Record
 
 _TICK = 1e-5  # seconds
-_FILES = ("axes.js", "controls.js", "scrubber.js", "reflow.js", "task_graph.js", "cluster_timeline.js")
+_FILES = ("scales.js", "axes.js", "controls.js", "scrubber.js", "reflow.js", "task_graph.js", "cluster_timeline.js")
 
 
 class ClusterTimeline:

@@ -27,7 +27,8 @@ class Exhibit(traitlets.HasTraits):
     A subclass declares traits tagged `state=True` (values that JSON has) and defines
 
     - `module`: its own file for the page, beside its Python; it exports `draw(root, data)`. Before it in the page stand
-      `shared`, files of this room, and `exhibit.js`, whose head says how to use it all; `styles` are its own;
+      `shared`, files of this room or of one beside it ("bets/kept.js"), `scales.js`, and `exhibit.js`, whose head says
+      how to use it all; `styles` are its own;
     - `engine(**state)` -> result: one engine call. In a thread when `background`: long ones look at `self.stopped`
       between pieces and return None then, and call `self.progress(fraction)`;
     - `answer(result)` -> dict of plain values, which the page draws;
@@ -267,7 +268,7 @@ class Exhibit(traitlets.HasTraits):
             self._connect(key)
         home = next(kind for kind in type(self).__mro__ if "module" in vars(kind))
         room = home.__module__.rpartition(".")[0]
-        files = script("wire.js", "exhibit.js", *self.shared), script(self.module, room=room)
+        files = script("wire.js", "exhibit.js", "scales.js", *self.shared), script(self.module, room=room)
         shown = page(key, data, "\n".join(files), still, script(*self.styles, room=room))
         return {"text/plain": repr(self), "text/html": shown.html}
 

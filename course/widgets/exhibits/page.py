@@ -21,8 +21,10 @@ ROOM = "course.widgets.exhibits"
 
 
 def script(*names: str, room: str = ROOM) -> str:
-    """Return the page's files `names` of a `room`, one below the other, as one module."""
-    return "\n".join(text_of(room, name) for name in names)
+    """Return the page's files `names` of a `room`, or of one beside it ("bets/kept.js"), as one module."""
+    places = (name.rpartition("/") for name in names)
+    beside = ROOM.rpartition(".")[0]
+    return "\n".join(text_of(f"{beside}.{other}" if other else room, name) for other, _, name in places)
 
 
 def key_of(*parts: object, nonce: str = "") -> str:

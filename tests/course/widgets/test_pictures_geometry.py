@@ -15,7 +15,7 @@ from course.traces import MatmulTiming
 from course.training import linear_regression, train_in_turns
 from course.training.records import RECORD, Event
 from course.widgets import (
-    ChapterOutlook,
+    CourseMap,
     FailureLab,
     LifePlayer,
     MatmulSlider,
@@ -31,7 +31,7 @@ from tests.helpers.drawn import axes_of, bars, figures, flat_bars, levels, lines
 
 
 def test_chapters_bars_are_seconds_and_the_line_is_the_limit():
-    with closing(ChapterOutlook(cores=1, memory=1, slower=2.0)) as widget:
+    with closing(CourseMap(cores=1, memory=1, slower=2.0)) as widget:
         axes = axes_of(widget.static)
     wanted = outlook(1, 1, 2.0)
     assert flat_bars(axes) == near([(row, 0, one.seconds) for row, one in enumerate(wanted)])
@@ -98,8 +98,8 @@ def test_darts_are_the_widgets_darts():
 def test_a_placements_lanes_are_its_modelled_seconds_and_its_arrows_its_bytes():
     placement = ["/gpu:0", "/gpu:0", "/gpu:0", "/gpu:0", "/cpu:0", "/cpu:0"]
     with closing(PlacementExplorer(placement, width=256)) as widget, figures() as seen:
-        result = widget.compute()
-        shown = widget.draw(result)
+        shown = widget.static()
+        result = widget.result
     (axes,) = seen[-1].axes
     run = result.run
     unit, second = next((u, s) for u, s in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)) if run.seconds >= s)

@@ -3,7 +3,6 @@
 import threading
 from functools import cache
 
-import ipywidgets
 import pytest
 import torch
 import traitlets
@@ -14,7 +13,9 @@ from course import simulated_gpus
 from course.devices import log_placement
 from course.devices.explore import CPU, DEVICES, PROGRAM, best, explore, replay
 from course.widgets import PlacementExplorer
+from course.widgets.placement_explorer import WIDTHS
 from simgpu import active
+from tests.course.widgets.exhibits.line import Line
 
 MIXED = ("/gpu:0", "/gpu:1", "/gpu:1", "/gpu:0", "/cpu:0", "/cpu:0")
 placements = some.tuples(*[some.sampled_from(DEVICES)] * len(PROGRAM))
@@ -71,7 +72,6 @@ def test_small_programs_stay_on_the_cpu_and_large_ones_leave_only_the_loss_there
 
 def test_a_second_gpu_is_in_the_best_placement_where_products_are_slow_beside_copies():
     assert best(2048, "T4").placement == ("/gpu:0", "/gpu:1", "/gpu:0", "/gpu:0", "/gpu:0", CPU)
-    assert "/gpu:1" not in best(2048, "T4", gpus=1).placement
 
 
 @pytest.mark.parametrize("placement", [[CPU] * 5, [CPU] * 5 + ["/gpu:2"], []])
@@ -82,78 +82,79 @@ def test_a_placement_that_does_not_fit_the_program_is_refused(placement):
     assert active() is None
 
 
-# The widget
+# The exhibit
 
 
-def test_the_picture_says_what_the_run_says_and_that_it_is_modelled(widget):
+def test_the_still_says_what_the_clock_says_and_that_it_is_modelled(widget):
     run, picture = widget.result.run, widget.static()
-    assert run == replay(MIXED, 64).__class__(**{**vars(replay(MIXED, 64)), "spans": run.spans, "loss": run.loss})
+    assert run == replay(MIXED, 64)
     assert f"{run.seconds * 1e6:.0f} µs modelled" in picture.alt and "not measured" in picture.html
-    assert "more than the best placement" in picture.alt and "simulated" in picture.html
+    assert "times as long as the best placement" in picture.alt and "simulated" in picture.html
     for move in run.moves:
         assert f"<td>{move.value}</td><td>{move.reader}</td>" in picture.html
     assert picture.html == PlacementExplorer(MIXED, width=64).static().html and "<script" not in picture.html
 
 
-def test_an_ops_control_and_its_trait_are_one_state(widget):
-    first = widget.children[0].children[0]
-    assert isinstance(first, ipywidgets.Dropdown) and first.description == "a = x @ w"
-    first.value = "/cpu:0"
-    assert widget.a == "/cpu:0" and widget.placement == ("/cpu:0", *MIXED[1:])
-    assert widget.result.run.placement == widget.placement
-    widget.b = "/gpu:0"
-    assert widget.children[0].children[1].value == "/gpu:0"
+def test_the_best_is_hidden_until_it_is_asked_for(widget):
+    assert "The best:" not in widget.static().alt
+    widget.reveal = True
+    assert "The best: a, b, r, h, y, loss on /cpu:0." in widget.static().alt
 
 
-def test_every_control_has_a_label(widget):
-    controls = [control for box in widget.children[:2] for control in box.children]
-    assert len(controls) == 11 and all(control.description for control in controls)
+def test_the_score_is_a_hundred_for_the_best_alone():
+    score = PlacementExplorer(width=1024).result.score
+    assert score == int(100 * best(1024).seconds / replay([CPU] * 6, 1024).seconds) == 13
+    nearly = PlacementExplorer(["/gpu:0"] * 6, width=1024)
+    assert nearly.result.score == 98
+    assert nearly.find_best().result.score == 100 and "No placement takes less." in nearly.static().alt
+    twin = [device.replace("gpu:0", "gpu:1") for device in nearly.placement]
+    assert PlacementExplorer(twin, width=1024).result.score == 100, "the other GPU is as quick"
 
 
-def test_the_best_placement_is_a_button_away(widget, monkeypatch):
-    runs = []
-    monkeypatch.setattr("course.widgets.placement_explorer.explore", lambda *a: runs.append(a) or explore(*a))
-    button = next(c for c in widget.children[1].children if c.description == "Best placement")
-    button.click()
-    assert widget.placement == best(64).placement and "No placement takes less." in widget.static().alt
-    assert len(runs) == 1, "six traits change, one run"
-    widget.placement = ["/gpu:0"] * 6
-    assert widget.placement == ("/gpu:0",) * 6 and "more than the best" in widget.static().alt
+def test_an_op_is_moved_by_the_name_of_what_it_makes(widget):
+    assert widget.move("a", "/cpu:0").placement == ["/cpu:0", *MIXED[1:]]
+    assert widget.result.run == replay(widget.placement, 64)
+    with pytest.raises(ValueError, match="the ops make a, b, r, h, y, loss"):
+        widget.move("x", "/gpu:0")
 
 
-def test_a_wrong_placement_is_refused_and_the_state_stays(widget):
-    with pytest.raises(ValueError, match="give 6 devices, one for each of a, b, r, h, y, loss"):
-        widget.placement = ["/cpu:0"]
+@pytest.mark.parametrize("wrong", [[CPU], [CPU] * 5 + ["/gpu:7"], "gpu"])
+def test_a_wrong_placement_is_refused_and_the_state_stays(widget, wrong):
     with pytest.raises(traitlets.TraitError):
-        widget.a = "/gpu:7"
-    assert widget.placement == MIXED
+        widget.placement = wrong
+    assert widget.placement == list(MIXED) and widget.result.run.placement == MIXED
+
+
+def test_what_a_page_asks_is_what_python_reads(widget):
+    widget._wire = line = Line()
+    widget._heard(line, {"number": 1, "settings": {"placement": ["/gpu:1"] * 6}}, [])
+    assert widget.placement == ["/gpu:1"] * 6 and line.said[-1]["settings"]["placement"] == ["/gpu:1"] * 6
+    widget.placement = MIXED
+    assert line.said[-1]["number"] is None and line.said[-1]["settings"]["placement"] == list(MIXED)
 
 
 def test_a_change_from_another_thread_changes_the_picture(widget):
     before = widget.static().html
-    thread = threading.Thread(target=setattr, args=(widget, "loss", "/gpu:0"))
+    thread = threading.Thread(target=setattr, args=(widget, "placement", (*MIXED[:5], "/gpu:0")))
     thread.start()
     thread.join(30)
     assert widget.static().html != before and widget.result.run.placement[-1] == "/gpu:0"
-    assert active() is None
 
 
-def test_a_lessons_own_simulation_is_used_and_its_clock_stands_still(widget):
+def test_a_run_has_the_loss_uses_a_lessons_own_simulation_and_its_clock_stands_still(widget):
+    alone = widget.run()
+    assert alone.loss == explore([CPU] * 6, 64).loss and alone.seconds == pytest.approx(widget.result.run.seconds)
     with simulated_gpus(4, model="T4") as gpus:
         x = torch.ones(3, device="cuda:2") + 1
         before = gpus.clock, gpus.clock.host, len(gpus.clock.spans)
-        thread = threading.Thread(target=setattr, args=(widget, "placement", ["/gpu:1"] * 6))
-        thread.start()
-        thread.join(30)
-        assert widget.result.run.seconds == pytest.approx(replay(["/gpu:1"] * 6, 64).seconds)
+        assert widget.run() == alone
         assert (gpus.clock, gpus.clock.host, len(gpus.clock.spans)) == before
         assert active() is gpus and x.tolist() == [2, 2, 2]
+    with simulated_gpus(1), pytest.raises(ValueError, match="a device of /cpu:0, /gpu:0\\."):
+        widget.run()
 
 
-def test_with_one_simulated_gpu_the_second_is_refused_in_the_picture(widget):
-    with simulated_gpus(1):
-        with pytest.raises(ValueError, match="a device of /cpu:0, /gpu:0"):
-            widget.b = "/gpu:1" if widget.b != "/gpu:1" else "/gpu:0"
-        assert "a device of /cpu:0, /gpu:0." in widget.children[-1].value
-        widget.placement = ["/gpu:0"] * 6
-        assert '<p class="wrong">' not in widget.children[-1].value
+def test_the_figures_in_the_page_are_of_every_size_and_model(widget):
+    known = widget.data()["figures"]
+    assert set(known) == {"H200", "T4"} and set(known["T4"]) == set(WIDTHS)
+    assert known["T4"][64]["bytes"]["x"] == 256 * 64 * 4 and len(known["T4"][64]["work"]) == len(PROGRAM)

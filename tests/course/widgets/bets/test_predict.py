@@ -184,5 +184,5 @@ def test_each_chapter_ends_with_a_card_of_all_its_bets_and_each_is_revealed(chap
 
 @pytest.mark.parametrize("chapter", chapters())
 def test_the_chapters_bets_are_made_of_the_scripts_as_they_are(chapter):
-    for name in ("kept.js", "axes.js", "bet.js", "answer.js", "scorecard.js"):
+    for name in ("exhibits/scales.js", "kept.js", "axes.js", "bet.js", "answer.js", "scorecard.js"):
         assert any(lean(name) in page for page in pages(chapter)), f"build {chapter} anew"

@@ -9,6 +9,7 @@ import pytest
 
 from course.serving.client import ServingError
 from course.widgets import DigitPad
+from tests.course.widgets.exhibits.line import Line
 
 NOWHERE = "http://127.0.0.1:9"  # the port of "discard": nobody listens
 IMAGES = numpy.zeros((2, 28, 28))
@@ -26,17 +27,6 @@ class Answering(DigitPad):
             raise ServingError("nothing is ready", None, 1)
         self.asked = images
         return numpy.tile([0.02, 0.82, *[0.02] * 8], (len(images), 1)), 3
-
-
-class Line:
-    """The kernel's end of a line whose page is this test."""
-
-    def __init__(self):
-        self.said = []
-        self.send = self.said.append
-
-    def close(self):
-        """Nothing is open."""
 
 
 @pytest.fixture

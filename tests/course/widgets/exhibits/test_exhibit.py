@@ -2,6 +2,8 @@
 
 import json
 import re
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -10,6 +12,7 @@ import traitlets
 from course import draw
 from course.widgets.exhibits.exhibit import Exhibit
 from course.widgets.exhibits.page import STATIC_TWINS
+from tests.course.widgets.exhibits.line import Line
 
 
 class Doubler(Exhibit):
@@ -56,17 +59,6 @@ class SlowDoubler(Doubler):
             if self.stopped.is_set():
                 return None
         return super().engine(n, least)
-
-
-class Line:
-    """The kernel's end of a line whose page is this test."""
-
-    def __init__(self):
-        self.said = []
-        self.send = self.said.append
-
-    def close(self):
-        """Nothing is open."""
 
 
 @pytest.fixture
@@ -236,3 +228,13 @@ def test_a_readers_cell_does_not_wait_for_work_in_the_background_and_a_stored_on
 def test_an_unknown_state_is_named():
     with pytest.raises(TypeError, match="Doubler\\(m=…\\): no such state; it has least, n"):
         Doubler(m=3)
+
+
+def test_an_exhibit_that_works_in_a_thread_has_its_imports_behind_it():
+    """One thread that imports a package beside another that imports a file of it may find the package half made."""
+    program = (
+        "import sys\nfrom course.widgets import FailureLab, MatmulSlider, RegressionLab\n"
+        "assert {'torch', 'course.timing', 'course.cluster.local'} <= sys.modules.keys()"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr

@@ -43,7 +43,7 @@ def test_it_fetches_nothing_holds_its_data_and_a_still_with_the_same_words():
     [
         ("08_serving", ("exhibit.js", "scrubber.js", "request_dots.js", "request_dots.css", "exhibits.css")),
         ("08_serving", ("wire.js", "exhibit.js", "digit_pad.js", "exhibits.css")),
-        ("09_beyond_one_machine", ("exhibit.js", "axes.js", "continents.js", "exhibits.css")),
+        ("09_beyond_one_machine", ("exhibit.js", "scales.js", "axes.js", "continents.js", "exhibits.css")),
     ],
 )
 def test_the_chapters_exhibits_are_made_of_the_scripts_as_they_are(chapter, files):

@@ -1,0 +1,37 @@
+"""What tests say to an exhibit's page in Chromium, in its modules' words and in a kernel's."""
+
+from course.widgets.exhibits.page import ROOM, script
+
+
+def evaluated(page, name, function, arguments, room=ROOM):
+    """Return what `function`, in JavaScript, gives for `arguments`; it gets the module `name` of a room."""
+    return page.evaluate(
+        """async ([text, body, given]) => {
+            const url = URL.createObjectURL(new Blob([text], { type: "text/javascript" }));
+            return given.map(eval(body).bind(null, await import(url)));
+        }""",
+        [script(*name, room=room), function, arguments],
+    )
+
+
+def kernel(page):
+    """Put a kernel's model into the page, whose answers this test gives: `says(page, **message)`."""
+    page.evaluate("""() => {
+        const key = document.querySelector("[data-exhibit]").dataset.exhibit;
+        window.asked = [];
+        const heard = {};
+        window.heard = (message) => heard["msg:custom"](message);
+        const on = (what, call) => (heard[what] = call);
+        window.model = { get: () => key, on, off: () => {}, send: (what) => window.asked.push(what) };
+        courseLines.models.set(key, window.model);
+        courseLines.news.dispatchEvent(new CustomEvent("line", { detail: key }));
+        window.gone = () => heard["comm_live_update"]();
+    }""")
+
+
+def says(page, **message):
+    page.evaluate("(message) => window.heard(message)", message)
+
+
+def asked(page):
+    return page.evaluate("window.asked")

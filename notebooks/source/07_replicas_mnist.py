@@ -28,7 +28,7 @@ from torch.nn import functional
 
 from course import draw, local_cluster, log_placement, replicas, scale, simulated_gpus, training
 from course.checks import check
-from course.widgets import Predict, Scorecard
+from course.widgets import Predict, RingAllReduce, Scorecard
 
 # %% [markdown]
 # There are 79,510 parameters of 4 bytes, 318 kB, and a thousand processes. Each has gradients for all of them; at the end
@@ -405,6 +405,29 @@ bet_sent.reveal(thousand, why, shows="\n".join(lines))
 # There is the answer to the chapter's question. The price is the number of steps: 2·(*n* − 1), one after another, and
 # each waits for the slowest.
 #
+# Watch it, beside a parameter server on links of the same kind, by one clock. A square on the circle is what a rank has,
+# a line in it is a piece, and a letter says whose gradients are in that piece. Dotted: a worker waits. Before you move
+# anything: with 1 kB instead of 318 kB, which of the two is quicker?
+
+# %%
+RingAllReduce(ranks=4, size=318_040, gigabits=1.0, latency=100)
+
+# %% [markdown]
+# Until step 3 each line that travels gains a letter; then each rank has one whole line, and whole lines travel. Every
+# link of the ring is busy all the time. At the server all wait for one link. Now 1 kB, and more ranks, in numbers:
+
+# %% tags=["nbval-check-output"]
+for size in (318_040, 1_000):
+    for ranks in (4, 5, 12):
+        found = RingAllReduce(ranks=ranks, size=size).result
+        took = f"ring {1e3 * found.ring_seconds:6.3f} ms, server {1e3 * found.server_seconds:6.3f} ms"
+        print(f"{size:>7,} bytes, {ranks:>2} ranks: {took}; each rank sends {found.sent:>9,.0f} bytes")
+
+# %% [markdown]
+# One more rank costs the ring two more messages, which follow the others: twice the latency. It costs the server two
+# more vectors through its one link. So the server wins where messages are slow and vectors are small, and nobody who
+# averages large gradients uses one.
+#
 # ## The modern way
 #
 # `torch.distributed` brings such reductions ready made: on GPUs by NCCL, on CPUs by *gloo*. `replicas.run_ranks` makes
@@ -709,6 +732,7 @@ check(ring_bytes)
 # - Splitting pays where the data stays in place: two GPUs that wait for copies are slower than one.
 # - A synchronous server and an all-reduce compute the same; they differ in what moves and who waits.
 # - A ring sends less than twice the gradients per rank, however many ranks there are.
+#   One more rank costs it two messages; it costs a server two vectors through one link.
 #   A design stops growing at what it does one after another: a server's pushes, a ring's steps.
 # - A server survives a lost worker; an all-reduce needs everybody.
 #

@@ -51,7 +51,7 @@ function square(side, darts, { samples, servers, streams }) {
     else add(`outside ${server}`, `M${left - 2},${top - 2}l4,4m-4,0l4,-4`);
   }
   const edge = side - 8;
-  const words = same ? `${servers} servers on each of ${many(shown)} places` : shown === samples ? "all darts" : `${many(shown)} of the ${many(samples)} darts`;
+  const words = same ? `${many(shown)} of ${many(different)} places, ${servers} servers on each` : shown === samples ? "all darts" : `${many(shown)} of the ${many(samples)} darts`;
   return [
     ...[...marks].map(([name, d]) => svg("path", { d, class: name })),
     svg("path", { d: `M4,4A${edge},${edge} 0 0 1 ${side - 4},${side - 4}`, class: "arc" }),
@@ -78,7 +78,7 @@ function walk(wide, running, others, sobol) {
   const edge = (sign) => running.map(([count, , error]) => `${x(count)},${y(Math.PI + sign * 2 * error)}`);
   const path = (list) => list.map(([count, value]) => `${x(count)},${y(value)}`);
   const dots = others.map(([count, values]) => values.map((value) => `M${x(count).toFixed(1)},${y(value).toFixed(1)}h0`).join(""));
-  const end = sobol.length > 1 ? [svg("polyline", { points: path(sobol).join(" "), class: "sobol" }), svg("text", { x: x(sobol[1][0]), y: bottom - 8, class: "name sobol-name" }, "dashed: Sobol")] : [];
+  const end = sobol.length > 1 ? [svg("polyline", { points: path(sobol).join(" "), class: "sobol" }), svg("text", { x: left + 8, y: bottom - 8, class: "name sobol-name" }, "dashed: Sobol")] : [];
   return [
     ...axisLeft(y, { x: left, top, bottom, most: 9, words: (value) => value.toFixed(reach < 0.05 ? 4 : 2) }),
     ...axisBelow(x, { y: bottom, left, right, label: others.length ? "darts; small dots: 20 other seeds" : "darts", most: wide < 340 ? 4 : 7 }),
@@ -106,7 +106,7 @@ export function draw(root, data) {
     const [count, value, error] = running.at(-1);
     const off = Math.abs(value - Math.PI) / error;
     const others = otherSeeds(data, settings);
-    const sobol = method === "sobol" ? [] : (storedRun(data, { ...settings, method: "sobol", streams: "own" })?.running ?? []);
+    const sobol = method === "sobol" ? [] : (storedRun(data, { ...settings, method: "sobol", streams: "own" })?.running ?? []).filter(([stop]) => stop >= running[0][0]);
     left.paint(bytesOf(darts), settings);
     right.paint(running, others, sobol);
     stops(servers);

@@ -239,7 +239,7 @@ def test_the_ring_is_stepped_followed_and_played_beside_its_server(opened):
     assert "each rank has sent 159 kB" in page.locator(".duel svg").first.get_attribute("aria-label")
     page.locator("input.follow").press("ArrowRight")
     assert page.locator("input.follow").get_attribute("aria-valuetext") == "piece 1"
-    assert page.locator(".duel svg").first.locator(".frame + .follow").count() == 4 + 1  # each rank's, and on its way
+    assert page.locator(".duel svg .frame + .follow").count() == page.locator(".duel svg .next").count() == 4
     page.get_by_label("moment").press("End")
     assert told("now")["step"] == 6 and page.locator(".clock.server").inner_text() == "◆ server 20.6 ms: done"
     assert page.locator(".duel svg").first.locator(".part").count() == 0
@@ -258,8 +258,8 @@ MADE = {
     "dots": RequestDots,
     "pad": lambda: pad(),
     "continents": Continents,
-    "slices": lambda: SliceMean(cut=16),
-    "darts": lambda: PiDarts(samples=20_000, seed=3).wait(),
+    "slices": lambda: SliceMean(cut=16, killed="A"),
+    "darts": lambda: PiDarts(samples=20_000, seed=3, servers=4).wait(),
     "matmul": lambda: Recorded().wait(),
     "stopwatches": StopwatchComparison,
     "roofline": lambda: RooflineExplorer().wait(),

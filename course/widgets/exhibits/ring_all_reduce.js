@@ -8,6 +8,7 @@ const PRESETS = [
   ["an ocean between", { ranks: 4, size: 318_040, gigabits: 1, latency: 100_000 }],
 ];
 const inSeconds = (seconds) => {
+  if (seconds === 0) return "0";
   const [unit, one] = [["s", 1], ["ms", 1e-3], ["µs", 1e-6]].find(([, size]) => seconds >= 0.9995 * size) ?? ["µs", 1e-6];
   return `${+(seconds / one).toPrecision(3)} ${unit}`;
 };
@@ -48,12 +49,13 @@ function held(x, y, side, masks, ranks, { high = side / ranks, follow = 0, class
   });
   const frame = svg("rect", { x: left, y: top, width: side, height: high * masks.length, class: `frame ${classes}` });
   const mark = follow ? [svg("rect", { x: left - 1.5, y: top + (masks.length > 1 ? (follow - 1) * high : 0) - 1.5, width: side + 3, height: high + 3, class: "follow" })] : [];
-  return [...[...paths].map(([name, d]) => svg("path", { d, class: name })), ...letters, frame, ...mark];
+  const ground = svg("rect", { x: left, y: top, width: side, height: high * masks.length, class: "ground" });
+  return [ground, ...[...paths].map(([name, d]) => svg("path", { d, class: name })), ...letters, frame, ...mark];
 }
 
 const named = ({ at, side }, rank) => {
   const [x, y] = at(rank);
-  return svg("text", { x, y: y - side / 2 - 6, "text-anchor": "middle", class: "name" }, `● ${LETTERS[rank]}`);
+  return svg("text", { x: x - side / 2, y: y - side / 2 - 8, class: "name" }, `● ${LETTERS[rank]}`);
 };
 const middle = (x, y, lines) => lines.map((words, row) => svg("text", { x, y: y + 18 * row, "text-anchor": "middle", class: row ? "tick" : "name bold" }, words));
 
@@ -62,31 +64,40 @@ function ringPanel(wide, { run, now, follow }) {
   const place = circle(wide, ranks);
   const done = Math.min(steps, stepAt(run, now));
   const masks = pieces(ranks, done);
-  const [within, moving] = [now - done * step, done < steps];
+  const [within, moving] = [Math.max(0, now - done * step), done < steps];
   const margin = Math.asin(Math.min(0.95, place.side / 2 / place.radius)) * 1.15;
   const along = (rank, part) => (TAU * rank) / ranks + margin + part * (TAU / ranks - 2 * margin);
   const arc = (rank, from, to, name) => {
     const [start, stop] = [along(rank, from), along(rank, to)].map((angle) => [place.x + place.radius * Math.sin(angle), place.y - place.radius * Math.cos(angle)]);
     return svg("path", { d: `M${start}A${place.radius},${place.radius} 0 0 1 ${stop}`, class: name });
   };
+  const links = [...masks.keys()].map((rank) => arc(rank, 0, 1, "link"));
   const nodes = [...masks.keys()].flatMap((rank) => {
     const [x, y] = place.at(rank);
-    return [arc(rank, 0, 1, "link"), named(place, rank), ...held(x, y, place.side, masks[rank], ranks, { follow })];
+    return [named(place, rank), ...held(x, y, place.side, masks[rank], ranks, { follow })];
   });
-  if (moving) {
+  if (moving && within > 0) {
     const [head, tail] = [Math.min(1, within / late), Math.max(0, (within - alone / ranks) / late)];
+    const dip = ranks > 5 ? 0.8 * place.side : 0; // many ranks stand close: their packets pass inside the circle
     for (const rank of masks.keys()) {
       const piece = outgoing(ranks, rank, done);
-      if (head > tail && within > 0) nodes.push(arc(rank, tail, head, "stream"));
-      const angle = (TAU * (rank + within / step)) / ranks;
-      const [x, y] = [place.x + place.radius * Math.sin(angle), place.y - place.radius * Math.cos(angle)];
+      if (head > tail) links.push(arc(rank, tail, head, "stream"));
+      const [x, y] = place.at(rank + within / step, place.radius - dip * Math.sin((Math.PI * within) / step));
       const high = Math.max(7, place.side / ranks);
-      if (within > 0) nodes.push(...held(x, y, place.side, [masks[rank][piece]], ranks, { high, classes: "packet", follow: follow === piece + 1 ? 1 : 0 }));
+      nodes.push(...held(x, y, place.side, [masks[rank][piece]], ranks, { high, classes: "packet", follow: follow === piece + 1 ? 1 : 0 }));
+    }
+  }
+  if (moving && within === 0) {
+    const high = place.side / ranks; // what leaves next
+    for (const rank of masks.keys()) {
+      const [x, y] = place.at(rank);
+      const top = y - place.side / 2 + outgoing(ranks, rank, done) * high;
+      nodes.push(svg("rect", { x: x - place.side / 2, y: top, width: place.side, height: high, class: "frame packet next" }));
     }
   }
   const phase = done < ranks - 1 ? "reduce-scatter" : "all-gather";
   const sent = inBytes((done + (moving ? Math.min(1, within / step) : 0)) * (run.sent / steps));
-  return [...nodes, ...middle(place.x, place.y - 10, [sent, "sent by each rank", moving ? `step ${done + 1} of ${steps}` : `${steps} steps done`, moving ? phase : "all have the sum"])];
+  return [...links, ...nodes, ...middle(place.x, place.y - 22, [sent, "sent by each rank", moving ? `step ${done + 1} of ${steps}` : `${steps} steps done`, moving ? phase : "all have the sum"])];
 }
 
 function serverPanel(wide, { run, now }, fill) {
@@ -96,8 +107,8 @@ function serverPanel(wide, { run, now }, fill) {
   const doing = each.map((worker) => served(run, worker, now));
   const nodes = each.flatMap((worker) => {
     const [[x, y], [what]] = [place.at(worker), doing[worker]];
-    const around = place.side + 12;
-    const dots = what.startsWith("waits") ? [svg("rect", { x: x - around / 2, y: y - around / 2, width: around, height: around, class: "waits", ...fill("dots") }), svg("rect", { x: x - place.side / 2, y: y - place.side / 2, width: place.side, height: place.side, class: "ground" })] : [];
+    const around = place.side + 9;
+    const dots = what.startsWith("waits") ? [svg("rect", { x: x - around / 2, y: y - around / 2, width: around, height: around, class: "waits", ...fill("dots") })] : [];
     const masks = each.map(() => (what === "has the sum" ? 2 ** ranks - 1 : 1 << worker));
     const [inner, outer] = [place.at(worker, 34), place.at(worker, place.radius - place.side / 2 - 2)];
     return [svg("path", { d: `M${inner}L${outer}`, class: "link" }), ...dots, named(place, worker), ...held(x, y, place.side, masks, ranks)];
@@ -124,7 +135,7 @@ const stepAt = ({ steps, step }, now) => Math.min(steps, Math.floor(now / step +
 // Both clocks as lanes: the ring's steps, and the messages through the server's link.
 function clocks(wide, { run, now }, fill) {
   const rows = lanes([["● ring"], ["◆ server"]], { wide, step: 34, bar: 20, begin: 6 });
-  const x = linear(0, Math.max(run.ring, run.server), rows.left, rows.right);
+  const x = linear(0, Math.max(run.ring, run.server), rows.left, rows.right - 22);
   const bar = (lane, from, to, role, title) => {
     const one = svg("rect", { x: x(from), y: rows.top(lane), width: Math.max(0.6, x(to) - x(from)), height: rows.bar, ...fill(role), opacity: now >= to ? 1 : now > from ? 0.65 : 0.25 });
     one.append(svg("title", {}, title));
@@ -156,7 +167,7 @@ function growth(wide, { run, settings }) {
   const end = (at, words, name) => svg("text", { x: right + 6, y: at + 4, class: `name ${name}` }, words);
   return [
     ...axisLeft(y, { x: left, top, bottom, right, words: inSeconds, most: 5 }),
-    ...axisBelow(x, { y: bottom, left, right, label: "ranks", most: 4 }),
+    ...axisBelow(x, { y: bottom, left, right, label: "ranks", words: String, most: 4 }),
     svg("path", { d: `M${x(run.ranks)},${top}V${bottom}`, class: "hand" }),
     line("ring"),
     line("server"),
@@ -175,7 +186,6 @@ function told(run, settings) {
     figure: `ring ${inSeconds(run.ring)}, server ${inSeconds(run.server)}`,
     small: `simulated; each rank of the ring sends ${inBytes(run.sent)}, the server's one link carries ${inBytes(run.through)}`,
     sentence: `One more rank costs the ring two messages more, ${ring}, and the server two vectors more through its link, ${server}. ${quick}`,
-    alt: `${run.ranks} ranks in a circle add up ${inBytes(settings.size)} each. Ring: ${run.steps} steps, ${inSeconds(run.ring)}. Server: ${inSeconds(run.server)}.`,
   };
 }
 
@@ -203,7 +213,7 @@ export function draw(root, data) {
     const clock = (name) => `${inSeconds(Math.min(now, run[name]))}${now >= run[name] ? ": done" : ""}`;
     for (const name of ["ring", "server"]) state.picture.querySelector(`.clock.${name} span`).textContent = clock(name);
     const doing = run.steps <= stepAt(run, now) ? "has the sum" : `is in step ${stepAt(run, now) + 1} of ${run.steps}`;
-    ring.image.setAttribute("aria-label", `After ${inSeconds(now)} the ring ${doing}; each rank has sent ${inBytes(Math.min(run.steps, now / run.step) * (run.sent / run.steps))}.`);
+    ring.image.setAttribute("aria-label", `${run.ranks} ranks in a circle. After ${inSeconds(now)} the ring ${doing}; each rank has sent ${inBytes(Math.min(run.steps, now / run.step) * (run.sent / run.steps))}.`);
     const waits = [...Array(run.ranks).keys()].filter((worker) => served(run, worker, now)[0].startsWith("waits"));
     server.image.setAttribute("aria-label", `After ${inSeconds(now)} ${waits.length} of ${run.ranks} workers of the server wait.`);
     root.dataset.now = JSON.stringify({ now, step: stepAt(run, now), waits: waits.length });

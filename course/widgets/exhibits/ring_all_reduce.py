@@ -119,7 +119,9 @@ def _held(axes, result, row, step):
 def _frame(axes, result):
     """Name the ranks above, and the moments at the left."""
     ranks, letters = result.ranks, "ABCDEFGHIJKL"
-    axes.set_xticks([rank * (ranks + 1) + ranks / 2 for rank in range(ranks)], [f"● {letters[r]}" for r in range(ranks)])
+    axes.set_xticks(
+        [rank * (ranks + 1) + ranks / 2 for rank in range(ranks)], [f"● {letters[r]}" for r in range(ranks)]
+    )
     moments = ["start", f"step {ranks - 1}", f"step {result.steps}"]
     axes.set_yticks([-row * (ranks + 1) - ranks / 2 for row in range(3)], moments)
     axes.tick_params(length=0, top=False, labeltop=True, labelbottom=False)

@@ -47,7 +47,7 @@ class AllReduce:
 
     @property
     def server_seconds(self) -> float:
-        """Seconds until each worker of the server has the sum: all vectors go in through its link, then all sums out."""
+        """Seconds until each worker of the server has the sum: all vectors go in by its link, then all sums out."""
         return 2 * (self.latency + self.ranks * self.alone)
 
     @property

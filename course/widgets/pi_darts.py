@@ -88,7 +88,7 @@ class PiDarts(Exhibit):
         return []
 
     def data(self) -> dict[str, Any]:
-        """Return, for each method and three seeds, the estimates at each stop, and some darts; and other seeds' errors."""
+        """Return for each method, and three seeds, the estimates at each stop, and some darts; other seeds' errors."""
         seeds = [self.seed, *(seed for seed in range(3) if seed != self.seed)][:3]
         runs = [_stored_run(seed, method) for method in METHODS for seed in seeds]
         own = [] if self.result is None else [{"of": self._of, **self.answer(self.result)}]

@@ -212,8 +212,8 @@ def test_the_page_and_python_agree_on_every_ring_and_its_server(opened):
     links = [(ranks, size, speed, late) for ranks in (2, 3, 12) for size in (1000, 318_040) for speed, late in LINKS]
     body = """(module, [ranks, size, gigabits, latency]) => {
         const run = module.allReduce({ ranks, size, gigabits, latency });
-        const ends = module.served(run, ranks - 1, run.server * (1 + 1e-9))[0], before = module.served(run, ranks - 1, run.server * 0.99)[0];
-        return [run.ring, run.server, run.sent, run.through, run.even, before, ends];
+        const last = (part) => module.served(run, ranks - 1, run.server * part)[0];
+        return [run.ring, run.server, run.sent, run.through, run.even, last(0.99), last(1 + 1e-9)];
     }"""
     for (ranks, size, speed, late), found in zip(links, evaluated(page, ["all_reduce.js"], body, links), strict=True):
         run = AllReduce(ranks, size, speed * 1.25e8, late / 1e6)

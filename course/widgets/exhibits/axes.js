@@ -73,21 +73,25 @@ function patterns(own) {
 function chart(place, { high, least = 260 }, nodes) {
   const [image, own] = [svg("svg", { role: "img" }), `chart${(charts += 1)}-${Math.random().toString(36).slice(2, 8)}`];
   const defined = patterns(own);
-  let [given, before] = [null, 0]; // what was painted last, and how wide its place was
+  let [given, before] = [null, 0]; // what was painted last, and how wide its place is: to ask for it costs a layout
   const fill = (role, real = false) => {
     if (role === "dots") return { style: "stroke: var(--waiting)", fill: `url(#${own}-dots)`, "stroke-width": 0.5 };
     return real ? { style: `fill: var(--${role})` } : { fill: `url(#${own}-${role})`, style: `stroke: var(--${role})`, "stroke-dasharray": "4 2.5" };
   };
   const draw = () => {
     if (!given) return;
-    before = place.clientWidth;
+    before ||= place.clientWidth;
     const wide = Math.max(least, before || 700);
     const tall = typeof high === "function" ? high(wide, ...given) : high;
     for (const [name, value] of Object.entries({ width: wide, height: tall, viewBox: `0 0 ${wide} ${tall}` })) image.setAttribute(name, value);
     image.replaceChildren(defined, ...nodes(wide, ...given).flat(Infinity));
   };
   place.append(image);
-  new ResizeObserver(() => place.clientWidth !== before && draw()).observe(place);
+  new ResizeObserver(() => {
+    if (place.clientWidth === before) return;
+    before = place.clientWidth;
+    draw();
+  }).observe(place);
   return { image, fill, repaint: draw, paint: (...answer) => ((given = answer), draw()) };
 }
 

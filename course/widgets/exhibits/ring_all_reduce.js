@@ -96,8 +96,7 @@ function ringPanel(wide, { run, now, follow }) {
     }
   }
   const phase = done < ranks - 1 ? "reduce-scatter" : "all-gather";
-  const sent = inBytes((done + (moving ? Math.min(1, within / step) : 0)) * (run.sent / steps));
-  return [...links, ...nodes, ...middle(place.x, place.y - 22, [sent, "sent by each rank", moving ? `step ${done + 1} of ${steps}` : `${steps} steps done`, moving ? phase : "all have the sum"])];
+  return [...links, ...nodes, ...middle(place.x, place.y - 22, [inBytes(sentBy(run, now)), "sent by each rank", moving ? `step ${done + 1} of ${steps}` : `${steps} steps done`, moving ? phase : "all have the sum"])];
 }
 
 function serverPanel(wide, { run, now }, fill) {
@@ -130,6 +129,12 @@ function serverPanel(wide, { run, now }, fill) {
   return [...nodes, diamond, svg("text", { x: place.x, y: below, "text-anchor": "middle", class: "tick" }, words)];
 }
 
+// Bytes that each rank of the ring has sent: a piece has left when its bytes are on the link, and is under way after that.
+const sentBy = (run, now) => {
+  const done = stepAt(run, now);
+  const part = done < run.steps ? Math.max(0, Math.min(1, (now - done * run.step) / (run.alone / run.ranks))) : 0;
+  return ((done + part) * run.sent) / run.steps;
+};
 const stepAt = ({ steps, step }, now) => Math.min(steps, Math.floor(now / step + 1e-9));
 
 // Both clocks as lanes: the ring's steps, and the messages through the server's link.
@@ -203,8 +208,9 @@ export function draw(root, data) {
     moment.reach(Math.max(run.ring, run.server));
     if (moment.playing() || stepAt(run, now) !== settings.step) moment.set(settings.step * run.step);
     else repaint();
-    curves.paint({ run, settings });
-    root.dataset.result = JSON.stringify(run);
+    const of = JSON.stringify(run);
+    if (root.dataset.result !== of) curves.paint({ run, settings });
+    root.dataset.result = of;
     return told(run, settings);
   };
   const repaint = () => {
@@ -213,7 +219,7 @@ export function draw(root, data) {
     const clock = (name) => `${inSeconds(Math.min(now, run[name]))}${now >= run[name] ? ": done" : ""}`;
     for (const name of ["ring", "server"]) state.picture.querySelector(`.clock.${name} span`).textContent = clock(name);
     const doing = run.steps <= stepAt(run, now) ? "has the sum" : `is in step ${stepAt(run, now) + 1} of ${run.steps}`;
-    ring.image.setAttribute("aria-label", `${run.ranks} ranks in a circle. After ${inSeconds(now)} the ring ${doing}; each rank has sent ${inBytes(Math.min(run.steps, now / run.step) * (run.sent / run.steps))}.`);
+    ring.image.setAttribute("aria-label", `${run.ranks} ranks in a circle. After ${inSeconds(now)} the ring ${doing}; each rank has sent ${inBytes(sentBy(run, now))}.`);
     const waits = [...Array(run.ranks).keys()].filter((worker) => served(run, worker, now)[0].startsWith("waits"));
     server.image.setAttribute("aria-label", `After ${inSeconds(now)} ${waits.length} of ${run.ranks} workers of the server wait.`);
     root.dataset.now = JSON.stringify({ now, step: stepAt(run, now), waits: waits.length });

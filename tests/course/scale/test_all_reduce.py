@@ -56,7 +56,7 @@ def test_the_ring_takes_as_long_as_the_chapters_simulation_of_a_ring(ranks, late
 
 @pytest.mark.parametrize("ranks", SIZES)
 def test_the_server_takes_as_long_as_the_chapters_simulation_but_for_latency(ranks):
-    """There a message costs a core's time, and a server's go one after another; here the latency of all passes at once."""
+    """There a message costs a core's time, and a server's go in turn; here the latency of all passes at once."""
     costs = Costs(message=0.0, byte=2 / 1.25e8)  # there, a byte is paid for once, for its way in and out
     alone = AllReduce(ranks, 318_040, 1.25e8, 0.0).server_seconds
     assert alone == pytest.approx(ranks * simulate("synchronous", ranks, costs, [0.0], 318_040))

@@ -248,7 +248,7 @@ def test_the_ring_is_stepped_followed_and_played_beside_its_server(opened):
     page.get_by_role("button", name="few bytes").press("Enter")
     few = AllReduce(4, 1000, 1.25e8, 1e-4)
     assert few.server_seconds < few.ring_seconds == pytest.approx(told("result")["ring"])
-    assert "two messages more, 204 µs" in page.locator(".sentence").inner_text()
+    assert "two messages more, 201 µs" in page.locator(".sentence").inner_text()
     page.get_by_role("button", name="Play").press("Enter")
     page.wait_for_function("JSON.parse(document.querySelector('.stage').dataset.now).step >= 1", polling=50)
     page.get_by_role("button", name="Pause").press("Enter")
@@ -327,6 +327,25 @@ def test_without_a_kernel_a_stored_digit_has_its_stored_answer_and_a_drawing_has
     assert "Shown: the answer to the drawing before. No answer to the new setting is stored" in said
     page.get_by_role("button", name="Clear").press("Enter")
     assert page.locator(".says").inner_text() == "draw a digit"
+
+
+def test_several_networks_have_a_row_each_and_say_together_whether_they_agree(opened):
+    def of(digits):
+        return lambda images: 9.0 * numpy.eye(10)[[digits[int(image.sum() > 30)] for image in images]]
+
+    images = numpy.zeros((2, 28, 28))
+    images[0, 4:24, 14], images[1, 4:24, 10:18] = 1, 1
+    networks = {"rank 0": of([1, 7]), "rank 1": of([1, 7]), "another": of([1, 2])}
+    page = opened(DigitPad(networks, images, [1, 7]))
+    assert page.locator(".says").inner_text() == "a 1" and answer(page) == {"rank 0": 1, "rank 1": 1, "another": 1}
+    page.locator(".stored button").nth(1).press("Enter")
+    assert page.locator(".figure").inner_text().split() == "they disagree of 3 networks 2 say 7, 1 says 2".split()
+    rows = page.locator(".bars tr").evaluate_all(
+        "(rows) => rows.slice(1).map((row) => row.innerText.split(/\\s+/).join(' '))"
+    )
+    assert rows == ["rank 0 7 99.9 %", "rank 1 7 99.9 %", "another 2 99.9 %"]
+    page.get_by_role("button", name="Clear").press("Enter")
+    assert page.locator(".says").inner_text() == "draw a digit" and page.locator(".bars .best").count() == 0
 
 
 def kernel(page):

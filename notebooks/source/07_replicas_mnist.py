@@ -541,8 +541,8 @@ DigitPad(networks, digits.test_images[some].numpy() / 255, digits.test_labels[so
 
 # %% [markdown]
 # The first three are replicas: equal bits, equal shares. The synchronous server's network differs from them by less
-# than you can see, whatever you draw. The asynchronous one has opinions of its own where the digit is unclear, and the
-# classic one gives every digit about as much. That is what 1,200 steps of a tiny learning rate look like from outside.
+# than you can see, whatever you draw. The asynchronous one has opinions of its own where a digit is unclear. The classic
+# one guesses, and is often sure of it: so its first weights have it, and its small steps have hardly moved them.
 #
 # And if somebody fails? A ring needs everybody.
 

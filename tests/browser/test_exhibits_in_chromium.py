@@ -257,6 +257,7 @@ def test_the_ring_is_stepped_followed_and_played_beside_its_server(opened):
 MADE = {
     "dots": RequestDots,
     "pad": lambda: pad(),
+    "networks": lambda: networks(),
     "continents": Continents,
     "slices": lambda: SliceMean(cut=16, killed="A"),
     "darts": lambda: PiDarts(samples=20_000, seed=3, servers=4).wait(),
@@ -329,21 +330,27 @@ def test_without_a_kernel_a_stored_digit_has_its_stored_answer_and_a_drawing_has
     assert page.locator(".says").inner_text() == "draw a digit"
 
 
-def test_several_networks_have_a_row_each_and_say_together_whether_they_agree(opened):
+def networks():
+    """Return a pad with two replicas that say the same, and one that takes the second stored digit for a 2."""
+
     def of(digits):
         return lambda images: 9.0 * numpy.eye(10)[[digits[int(image.sum() > 30)] for image in images]]
 
     images = numpy.zeros((2, 28, 28))
     images[0, 4:24, 14], images[1, 4:24, 10:18] = 1, 1
-    networks = {"rank 0": of([1, 7]), "rank 1": of([1, 7]), "another": of([1, 2])}
-    page = opened(DigitPad(networks, images, [1, 7]))
-    assert page.locator(".says").inner_text() == "a 1" and answer(page) == {"rank 0": 1, "rank 1": 1, "another": 1}
+    named = {"all-reduce, rank 0": of([1, 7]), "all-reduce, rank 1": of([1, 7]), "asynchronous": of([1, 2])}
+    return DigitPad(named, images, [1, 7])
+
+
+def test_several_networks_have_a_row_each_and_say_together_whether_they_agree(opened):
+    page = opened(networks())
+    assert page.locator(".says").inner_text() == "a 1" and list(answer(page).values()) == [1, 1, 1]
     page.locator(".stored button").nth(1).press("Enter")
     assert page.locator(".figure").inner_text().split() == "they disagree of 3 networks 2 say 7, 1 says 2".split()
     rows = page.locator(".bars tr").evaluate_all(
         "(rows) => rows.slice(1).map((row) => row.innerText.split(/\\s+/).join(' '))"
     )
-    assert rows == ["rank 0 7 99.9 %", "rank 1 7 99.9 %", "another 2 99.9 %"]
+    assert rows == ["all-reduce, rank 0 7 99.9 %", "all-reduce, rank 1 7 99.9 %", "asynchronous 2 99.9 %"]
     page.get_by_role("button", name="Clear").press("Enter")
     assert page.locator(".says").inner_text() == "draw a digit" and page.locator(".bars .best").count() == 0
 

@@ -1,6 +1,6 @@
 """`RingAllReduce`: ranks in a circle add up their gradients piece by piece, beside a server that adds up the same."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import traitlets
@@ -15,7 +15,7 @@ SOURCE = (
     "Simulated. A message is there when its bytes have passed the link, and the latency is over. A link carries one "
     "message after another in each direction; adding up costs nothing."
 )
-_STOPS = {
+_STOPS: dict[str, Sequence[float]] = {
     "ranks": list(range(2, 13)),
     "size": [1_000, 10_000, 100_000, 318_040, 3_180_040, 100_000_000, 1_000_000_000],
     "gigabits": [0.1, 1.0, 10.0, 100.0, 400.0],

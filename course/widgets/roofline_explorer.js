@@ -46,14 +46,18 @@ export function draw(root, data) {
       svg("text", { x: side[1], y: side[2] + 16, "text-anchor": side[0], class: "name" }, here.speed ? `${short(here.speed)}FLOP/s` : "speed not known"),
     ];
   };
-  const paint = (answer, { op, size }) => {
+  const paint = (answer, { op, size, dtype }) => {
     const here = answer.stops.find((stop) => stop.size === size);
     picture.paint(answer, size);
+    for (const option of dtypes.input.options) option.hidden = option.disabled = !data.dtypes[state.settings.source].includes(option.value);
     source.textContent = answer.label;
-    return { figure: here.name, small: `${op}, n = ${size}: ${here.reached}`, sentence: here.sentence, alt: `${op} at n = ${size}: ${here.name}, ${here.reached}. ${here.sentence}` };
+    return { figure: here.name, small: `${op}, n = ${size}, ${dtype}: ${here.reached}`, sentence: here.sentence, alt: `${op} at n = ${size}: ${here.name}, ${here.reached}. ${here.sentence}` };
   };
   // a stored track has all sizes; a measured one is known only to the kernel
-  const derive = ({ op, source }) => data.grid.find(([differs]) => differs.op === op && differs.source === source)?.[1] ?? null;
+  const derive = (settings) => {
+    if (!data.dtypes[settings.source].includes(settings.dtype)) settings.dtype = "float32"; // as Python does
+    return data.grid.find(([differs]) => Object.entries(differs).every(([name, value]) => settings[name] === value))?.[1] ?? null;
+  };
   const state = exhibit(root, data, paint, { derive });
   const picture = chart(state.picture, { high: 306 }, nodes);
   picture.image.classList.add("roofline");
@@ -68,6 +72,7 @@ export function draw(root, data) {
   });
   state.slider("size", { label: "matrix size n", stops: data.sizes });
   state.choice("op", { label: "op", options: data.ops.map((name) => [name, name]) });
+  const dtypes = state.choice("dtype", { label: "numbers", options: data.dtypes.h200.map((name) => [name, name]) });
   state.choice("source", { label: "roof of", options: data.sources });
   state.button("Measure here", () => state.act("measure"));
   state.start();

@@ -42,10 +42,9 @@ class PiDarts(Exhibit):
     """Throws `samples` darts (32 to 10 million) of `seed` by `method`; `result.estimate` is the `PiEstimate`.
 
     `servers` (1, 2, 4 or 16) share the darts, 32 each or more: more servers raise `samples`, fewer darts lower
-    `servers`. With `streams` "own" they throw what one alone would;
-    with "same" all throw the first share, and the error claimed is that of as many different darts.
-    At most 1,000 darts are drawn; all are counted. Three seeds, and up to a million darts, lie in the page, and of
-    twenty other seeds the estimates for up to 100,000.
+    `servers`. With `streams` "own" they throw what one alone would; with "same" all throw the first share, and the
+    error claimed is that of as many different darts. At most 1,000 darts are drawn; all are counted. Three seeds, and
+    up to a million darts, lie in the page, and of twenty other seeds the estimates for up to 100,000.
     """
 
     module = "pi_darts.js"

@@ -425,9 +425,9 @@ for size in (318_040, 1_000):
         print(f"{size:>7,} bytes, {ranks:>2} ranks: {took}; each rank sends {found.sent:>9,.0f} bytes")
 
 # %% [markdown]
-# One more rank costs the ring two more messages, which follow the others: twice the latency. It costs the server two
-# more vectors through its one link. So the server wins where messages are slow and vectors are small, and nobody who
-# averages large gradients uses one.
+# One more rank costs the ring two more messages, which follow the others: little more than twice the latency. It costs
+# the server two more vectors through its one link. So a server wins where messages are slow and vectors small, and a
+# ring where vectors are large. Where is the border on links of 10 Gbit/s? Between continents?
 #
 # ## The modern way
 #

@@ -136,7 +136,7 @@ class DigitPad(Exhibit):
 
     def _words(self):
         if not self._stored:
-            return "No server answered about the stored digits"
+            return f"No {'network' if self._networks else 'server'} answered about the stored digits"
         if self._networks:
             said = [f"{name} says {shares.index(max(shares))}" for name, shares in self._stored[0]["each"].items()]
             return f"Of a {self._labels[0]} {', '.join(said)}"

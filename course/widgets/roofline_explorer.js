@@ -32,7 +32,7 @@ export function draw(root, data) {
     const known = answer.stops.filter((stop) => stop.speed);
     const marks = answer.stops.map((stop) => svg("circle", { cx: x(stop.intensity), cy: y(height(stop)), r: 3.5, class: "stop", "data-size": stop.size, style: `stroke: ${colour}`, "stroke-opacity": stop.speed ? 1 : 0.4 }));
     const [left, up] = [x(here.intensity), y(height(here))];
-    const side = left > wide - 130 ? ["end", left - 14, up - 6] : ["start", left + 14, up + 22]; // clear of the line
+    const side = left > wide - 100 ? ["end", Math.min(left + 30, wide - 8), up + 30] : ["start", left + 14, up + 22]; // clear of the line
     return [
       ...axisLeft(y, { x: gap.left, top: gap.top, bottom: gap.bottom, right: wide - gap.right }),
       svg("text", { x: gap.left + 6, y: gap.top - 8, class: "tick" }, "FLOP/s"),

@@ -145,7 +145,7 @@ def _plain(roof, stop):
 
 def _held(roof, stop):
     """Return what holds the op back, as a name and as a sentence."""
-    most, per_byte = _most(roof, stop), f"{stop.intensity:.3g} operations a byte"
+    most, per_byte = _most(roof, stop), f"{float(f'{stop.intensity:.3g}'):,g} operations a byte"
     if stop.speed:
         part = stop.speed / roof.bound(stop.intensity)
         share = f" It reaches {f'{part:.0%}' if part >= 0.01 else 'less than 1%'} of that."

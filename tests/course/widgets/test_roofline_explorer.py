@@ -106,6 +106,11 @@ def test_half_the_bytes_move_an_op_right_and_a_higher_peak_moves_the_ridge_furth
         modelled_track("matrix @ matrix", "T4", "float64")
 
 
+def test_a_large_intensity_is_said_in_digits(widget):
+    widget.update(dtype="float16", size=4500)
+    assert "1,500 operations a byte" in widget.wait().static().alt
+
+
 def test_a_dtype_and_a_source_fit_each_other(widget):
     widget.dtype = "float16"
     assert "float16" in widget.wait().answer(widget.result)["label"]

@@ -51,12 +51,13 @@ function square(side, darts, { samples, servers, streams }) {
     else add(`outside ${server}`, `M${left - 2},${top - 2}l4,4m-4,0l4,-4`);
   }
   const edge = side - 8;
-  const words = same ? `${many(shown)} of ${many(different)} places, ${servers} servers on each` : shown === samples ? "all darts" : `${many(shown)} of the ${many(samples)} darts`;
+  const words = same ? `${many(shown)} of ${many(different)} places:` : shown === samples ? "all darts" : `${many(shown)} of the ${many(samples)} darts`;
   return [
     ...[...marks].map(([name, d]) => svg("path", { d, class: name })),
     svg("path", { d: `M4,4A${edge},${edge} 0 0 1 ${side - 4},${side - 4}`, class: "arc" }),
     svg("rect", { x: 4, y: 4, width: edge, height: edge, class: "rule frame" }),
     svg("text", { x: side / 2, y: side + 14, "text-anchor": "middle", class: "tick" }, words),
+    ...(same ? [svg("text", { x: side / 2, y: side + 31, "text-anchor": "middle", class: "tick" }, `all ${servers} servers threw there`)] : []),
     ...(servers > 1 && servers < 7 && !same ? letters(side, servers) : []),
   ];
 }

@@ -278,8 +278,9 @@ print(f"one stream for all: {error_over_claim(reused):.1f}")
 PiDarts(samples=20_000, seed=1, servers=16, streams="same")
 
 # %% [markdown]
-# Sixteen servers have thrown onto the same 1,250 places. More servers make the band narrower, and the dots stay where
-# they are. Distinct streams come from `numpy.random.SeedSequence(seed, spawn_key=(k,))`, which mixes seed and index.
+# Sixteen servers have thrown onto the same 1,250 places. The band is that of 20,000 darts, and the dots are spread as
+# those of 1,250: more servers with the same seed add nothing. Distinct streams come from
+# `numpy.random.SeedSequence(seed, spawn_key=(k,))`, which mixes seed and index.
 # (Seeds `seed + index` are another trap: server 1 of run 0 is server 0 of run 1.)
 #
 # ## Four GPUs, two tasks

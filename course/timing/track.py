@@ -10,6 +10,7 @@ from course.timing.roofline import Roofline, roofline
 from course.timing.stopwatch import measure
 from course.traces import Trace, load_trace
 from simgpu import Work
+from simgpu.models.device_model import BYTES
 
 SIZES = (16, 32, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1500, 2048, 3000, 4500)
 MEASURED_UP_TO = 2048  # a larger product takes a small CPU seconds
@@ -61,13 +62,18 @@ class Track:
         return next(stop for stop in self.stops if stop.size == size)
 
 
-def modelled_track(op: str, model: str = "H200") -> Track:
-    """Return the `Track` of the op named `op` (see `OPS`) on a GPU of `model`, after its data sheet; float32."""
+def modelled_track(op: str, model: str = "H200", dtype: str = "float32") -> Track:
+    """Return the `Track` of the op named `op` (see `OPS`) on a GPU of `model`, after its data sheet, in `dtype`.
+
+    Raises ValueError for a dtype that the sheet does not list.
+    """
     gpu, sized = model_for(model), OPS[op]
-    roof = Roofline("/gpu:0", "float32", gpu.peak["float32"], gpu.memory_bandwidth, "modelled", gpu.origin)
+    if dtype not in gpu.peak:
+        raise ValueError(f"modelled_track(dtype={dtype!r}): the {model} sheet lists {', '.join(gpu.peak)}. Use one.")
+    roof = Roofline("/gpu:0", dtype, gpu.peak[dtype], gpu.memory_bandwidth, "modelled", gpu.origin)
     stops = []
     for n in SIZES:
-        work = Work(sized.flops(n), sized.nbytes(n))
+        work = Work(sized.flops(n), sized.nbytes(n) * BYTES[dtype] // BYTES["float32"], dtype)
         intensity, seconds = work.flops / work.bytes, gpu.seconds(work)
         limit = "launch" if gpu.launch > seconds else roof.limit(intensity)
         stops.append(Stop(n, intensity, work.flops / max(gpu.launch, seconds), limit))

@@ -18,6 +18,7 @@ _HOME = {
     "ClusterTimeline": "exhibits.cluster_timeline",
     "Continents": "exhibits.continents",
     "RequestDots": "exhibits.request_dots",
+    "RingAllReduce": "exhibits.ring_all_reduce",
     "DigitPad": "exhibits.digit_pad",
     "Predict": "bets.predict",
     "Scorecard": "bets.scorecard",

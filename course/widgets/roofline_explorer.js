@@ -32,7 +32,7 @@ export function draw(root, data) {
     const known = answer.stops.filter((stop) => stop.speed);
     const marks = answer.stops.map((stop) => svg("circle", { cx: x(stop.intensity), cy: y(height(stop)), r: 3.5, class: "stop", "data-size": stop.size, style: `stroke: ${colour}`, "stroke-opacity": stop.speed ? 1 : 0.4 }));
     const [left, up] = [x(here.intensity), y(height(here))];
-    const side = left > wide - 130 ? ["end", left - 14, up - 6] : ["start", left + 14, up + 22]; // clear of the line
+    const side = left > wide - 100 ? ["end", Math.min(left + 30, wide - 8), up + 30] : ["start", left + 14, up + 22]; // clear of the line
     return [
       ...axisLeft(y, { x: gap.left, top: gap.top, bottom: gap.bottom, right: wide - gap.right }),
       svg("text", { x: gap.left + 6, y: gap.top - 8, class: "tick" }, "FLOP/s"),
@@ -46,14 +46,18 @@ export function draw(root, data) {
       svg("text", { x: side[1], y: side[2] + 16, "text-anchor": side[0], class: "name" }, here.speed ? `${short(here.speed)}FLOP/s` : "speed not known"),
     ];
   };
-  const paint = (answer, { op, size }) => {
+  const paint = (answer, { op, size, dtype }) => {
     const here = answer.stops.find((stop) => stop.size === size);
     picture.paint(answer, size);
+    for (const option of dtypes.input.options) option.hidden = option.disabled = !data.dtypes[state.settings.source].includes(option.value);
     source.textContent = answer.label;
-    return { figure: here.name, small: `${op}, n = ${size}: ${here.reached}`, sentence: here.sentence, alt: `${op} at n = ${size}: ${here.name}, ${here.reached}. ${here.sentence}` };
+    return { figure: here.name, small: `${op}, n = ${size}, ${dtype}: ${here.reached}`, sentence: here.sentence, alt: `${op} at n = ${size}: ${here.name}, ${here.reached}. ${here.sentence}` };
   };
   // a stored track has all sizes; a measured one is known only to the kernel
-  const derive = ({ op, source }) => data.grid.find(([differs]) => differs.op === op && differs.source === source)?.[1] ?? null;
+  const derive = (settings) => {
+    if (!data.dtypes[settings.source].includes(settings.dtype)) settings.dtype = "float32"; // as Python does
+    return data.grid.find(([differs]) => Object.entries(differs).every(([name, value]) => settings[name] === value))?.[1] ?? null;
+  };
   const state = exhibit(root, data, paint, { derive });
   const picture = chart(state.picture, { high: 306 }, nodes);
   picture.image.classList.add("roofline");
@@ -68,6 +72,7 @@ export function draw(root, data) {
   });
   state.slider("size", { label: "matrix size n", stops: data.sizes });
   state.choice("op", { label: "op", options: data.ops.map((name) => [name, name]) });
+  const dtypes = state.choice("dtype", { label: "numbers", options: data.dtypes.h200.map((name) => [name, name]) });
   state.choice("source", { label: "roof of", options: data.sources });
   state.button("Measure here", () => state.act("measure"));
   state.start();

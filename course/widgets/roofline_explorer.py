@@ -23,6 +23,8 @@ SOURCES = {
     "recorded": "a CPU, recorded",
     "measured": "this CPU, measured",
 }
+#: state -> the dtypes that have a roof there
+DTYPES = {"h200": ["float64", "float32", "float16"], "t4": ["float32", "float16"]}
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,8 @@ class RooflineExplorer(Exhibit):
 
     `op` is one of `course.timing.track.OPS`, `size` one of its `SIZES`, `source` whose roof it is: `h200` and `t4` are
     modelled after data sheets, `recorded` is a CPU on the day it names, `measured` this CPU, now, in the background.
+    `dtype` is of the matrices: float32 everywhere, float16 on both GPUs, float64 on the H200. A source that lacks it
+    sets it to float32; a dtype that the source lacks sets that to `h200`.
     `measure()` measures anew. `result` is a `Look`.
     """
 
@@ -48,11 +52,22 @@ class RooflineExplorer(Exhibit):
     op = traitlets.Enum(list(OPS), "matrix @ matrix").tag(state=True)
     size = traitlets.Enum(SIZES, 256).tag(state=True)
     source = traitlets.Enum(list(SOURCES), "h200").tag(state=True)
+    dtype = traitlets.Enum(DTYPES["h200"], "float32").tag(state=True)
 
     def __init__(self, **state: object) -> None:
         self._roof: Roofline | None = None  # measured
         self._speeds: dict[tuple[str, int], float | None] = {}  # (op, size) -> operations a second, measured
         super().__init__(**state)
+
+    @traitlets.observe("dtype")
+    def _has(self, change):
+        if self.dtype not in _dtypes(self.source):
+            self.source = "h200"
+
+    @traitlets.observe("source")
+    def _fit(self, change):
+        if self.dtype not in _dtypes(self.source):
+            self.dtype = "float32"
 
     def measure(self) -> "RooflineExplorer":
         """Measure this CPU's roof and the present op on it, forgetting what was measured before; returns the widget."""
@@ -62,10 +77,10 @@ class RooflineExplorer(Exhibit):
         self.source = "measured"
         return self
 
-    def engine(self, op: str, size: int, source: str) -> Look | None:
+    def engine(self, op: str, size: int, source: str, dtype: str) -> Look | None:
         """Return the `Look` of a state; measures what is not measured yet; None when stopped."""
         if source != "measured":
-            return Look(_stored_track(op, source), size)
+            return Look(_stored_track(op, source, dtype), size)
         if self._roof is None:
             self.progress(0.1)
             self._roof = roofline("/cpu:0")
@@ -79,11 +94,15 @@ class RooflineExplorer(Exhibit):
 
     def grid(self) -> list[dict[str, Any]]:
         """Return every op on every roof that needs no measuring; the page finds the sizes in their tracks."""
-        return [{"op": op, "source": source} for source in SOURCES if source != "measured" for op in OPS]
+        sources = [source for source in SOURCES if source != "measured"]
+        return [
+            {"op": op, "source": source, "dtype": one} for source in sources for one in _dtypes(source) for op in OPS
+        ]
 
     def data(self) -> dict[str, Any]:
         """Return what the controls offer."""
-        return {"ops": list(OPS), "sizes": list(SIZES), "sources": list(SOURCES.items())}
+        dtypes = {source: _dtypes(source) for source in SOURCES}
+        return {"ops": list(OPS), "sizes": list(SIZES), "sources": list(SOURCES.items()), "dtypes": dtypes}
 
     def answer(self, result: Look) -> dict[str, Any]:
         """Return the roof, and for each size where it is and what is said of it."""
@@ -106,8 +125,14 @@ class RooflineExplorer(Exhibit):
         return html(body, f"{verdict}. {sentence} {label}")
 
 
-def _stored_track(op, source):
-    return tracks.recorded_track(op, RECORDED) if source == "recorded" else tracks.modelled_track(op, source.upper())
+def _dtypes(source):
+    return DTYPES.get(source, ["float32"])
+
+
+def _stored_track(op, source, dtype):
+    if source == "recorded":
+        return tracks.recorded_track(op, RECORDED)
+    return tracks.modelled_track(op, source.upper(), dtype)
 
 
 def _plain(roof, stop):
@@ -120,7 +145,7 @@ def _plain(roof, stop):
 
 def _held(roof, stop):
     """Return what holds the op back, as a name and as a sentence."""
-    most, per_byte = _most(roof, stop), f"{stop.intensity:.3g} operations a byte"
+    most, per_byte = _most(roof, stop), f"{float(f'{stop.intensity:.3g}'):,g} operations a byte"
     if stop.speed:
         part = stop.speed / roof.bound(stop.intensity)
         share = f" It reaches {f'{part:.0%}' if part >= 0.01 else 'less than 1%'} of that."

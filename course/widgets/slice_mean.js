@@ -1,5 +1,43 @@
 // Two slices of some numbers: a bar is as wide as its slice and as high as its mean, so that its area is the slice's sum.
 
+// Who works when, a simulated second a number: [task, slice, start, stop, killed then] of each span; then all is joined.
+function tasks(wide, spans, fill) {
+  const rows = lanes([["● task A"], ["● task B"]], { wide, step: 36, bar: 20, begin: 20 });
+  const join = Math.max(...spans.map(([, , , stop]) => stop));
+  const x = linear(0, Math.max(join, 1), rows.left, rows.right - 46);
+  const title = svg("text", { x: 0, y: 12, class: "name bold" }, waiting(spans));
+  const bars = spans.flatMap(([task, slice, start, stop, lost]) => {
+    const [from, long, y] = [x(start), x(stop) - x(start), rows.top(task)];
+    const text = long > 60 ? [svg("text", { x: from + 6, y: y + 15, class: "name on" }, `slice ${"AB"[slice]}${task === slice ? "" : " again"}`)] : [];
+    const cross = lost ? [svg("path", { d: `M${x(stop) - 7},${y + 3}l14,14m-14,0l14,-14`, class: "death" })] : [];
+    return [svg("rect", { x: from, y, width: long, height: rows.bar, class: `work w${slice}${lost ? " lost" : ""}` }), ...text, ...cross];
+  });
+  const idle = gaps(spans).map(([task, start, stop]) => svg("rect", { x: x(start), y: rows.top(task) + 3, width: x(stop) - x(start), height: rows.bar - 6, ...fill("dots") }));
+  const end = [svg("path", { d: `M${x(join)},18V${rows.bottom - 6}`, class: "join" }), svg("text", { x: x(join) + 5, y: rows.bottom - 24, class: "name" }, "◆ join")];
+  return [title, ...rows.nodes, ...idle, ...bars, ...end, ...axisBelow(x, { y: rows.bottom - 6, left: rows.left, right: rows.right - 46, label: "seconds, simulated: one a number", words: String, most: 5 })];
+}
+
+// [task, from, to] where a living task has nothing to do until the join.
+function gaps(spans) {
+  const join = Math.max(...spans.map(([, , , stop]) => stop));
+  return [0, 1].flatMap((task) => {
+    const own = spans.filter(([who]) => who === task);
+    if (own.some(([, , , , lost]) => lost)) return [];
+    const ends = [0, ...own.map(([, , , stop]) => stop)];
+    const begins = [...own.map(([, , start]) => start), join];
+    return ends.map((end, place) => [task, end, begins[place]]).filter(([, from, to]) => to > from);
+  });
+}
+
+function waiting(spans) {
+  const join = Math.max(...spans.map(([, , , stop]) => stop));
+  const lost = spans.find(([, , , , dead]) => dead);
+  const long = [0, 1].map((task) => gaps(spans).reduce((sum, [who, from, to]) => sum + (who === task ? to - from : 0), 0));
+  const who = long[0] > long[1] ? 0 : 1;
+  const waits = long[who] ? `${"AB"[who]} waits ${long[who]} s` : "nobody waits";
+  return lost ? `Joined after ${join} s: ${"AB"[lost[0]]} was killed, the mean is the same` : `Joined after ${join} s: ${waits}`;
+}
+
 export function draw(root, data) {
   const nodes = (wide, answer, { values, cut }) => {
     const [left, right, top, bottom] = [40, wide - 6, 46, 236];
@@ -35,11 +73,18 @@ export function draw(root, data) {
     if (handle.input.max != values.length) handle.refit(stops(values));
     handle.set(cut);
     picture.paint(answer, settings);
+    const spans = answer.spans[settings.killed];
+    work.paint(spans);
+    work.image.setAttribute("aria-label", `Two tasks, simulated. ${waiting(spans)}.`);
     const averaged = answer.averaged === null ? "" : `; averaged ${+answer.averaged.toPrecision(4)}`;
     return { alt: `${answer.small}. ${values.length} numbers cut before number ${cut}: weighted ${+answer.weighted.toPrecision(4)}${averaged}.` };
   });
   const picture = chart(state.picture, { high: 274 }, nodes);
   picture.image.classList.add("slices");
+  const below = document.createElement("div");
+  state.picture.append(below);
+  const work = chart(below, { high: 126 }, (wide, spans) => tasks(wide, spans, work.fill));
+  work.image.classList.add("tasks");
   const values = () => state.settings.values;
   dragged(picture.image, (across) => {
     const wide = picture.image.viewBox.baseVal.width;
@@ -49,5 +94,6 @@ export function draw(root, data) {
   });
   const stops = (numbers) => [...Array(numbers.length + 1).keys()];
   const handle = state.slider("cut", { label: "cut before number", stops: stops(values()), words: (cut) => `${cut} and ${values().length - cut}` });
+  state.choice("killed", { label: "killed half way", options: [["none", "no task"], ["A", "task A"], ["B", "task B"]] });
   state.start();
 }

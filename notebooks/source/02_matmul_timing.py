@@ -368,7 +368,8 @@ for what, intensity in (("sum", 1 / 12), ("row times matrix", 0.5), ("product 15
 
 # %% [markdown]
 # A sum reaches less than a hundredth of what the sheet's first line promises. Adding on the GPU is worth it only for
-# numbers that are there already. Drag the size and watch the product change sides:
+# numbers that are there already. Drag the size and watch the product change sides. Then make the numbers smaller,
+# float16: half the bytes move the op to the right, and the ridge moves further. Which ops does it help, and how much?
 
 # %%
 from course.widgets import RooflineExplorer

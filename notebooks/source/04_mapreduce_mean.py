@@ -298,7 +298,8 @@ for sizes in ([10, 10], [16, 4], [19, 1], [20, 0]):
 # total 0 and size 0, where its mean would have been 0/0.
 #
 # Now move the cut yourself. A bar is as wide as its slice and as high as its mean. The two lines across are the two
-# ways to join them.
+# ways to join them. Below, each slice is a task's work, a simulated second a number. Where must you cut so that nobody
+# waits, and what does it cost when the task with the larger slice is killed half way?
 
 # %%
 from course.widgets import SliceMean
@@ -307,7 +308,8 @@ SliceMean(cut=16)
 
 # %% [markdown]
 # Each bar's area is its slice's sum; the green line is the height at which one bar over all twenty would have the same
-# area. The dashed red line ignores the widths.
+# area. The dashed red line ignores the widths. Cut at 16, and one task waits 12 s for the other. Kill that one, and all
+# it has done is lost: 24 s instead of 16, and the same mean.
 #
 # ### Exercise: the weighted mean
 #

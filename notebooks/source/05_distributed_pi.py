@@ -161,7 +161,8 @@ check(darts_for)
 
 # %% [markdown]
 # Move the number of darts, the seed and the method. On the right the estimate walks into the band of two standard
-# errors around π; change the seed, and it takes another way into the same band.
+# errors around π; change the seed, and it takes another way into the same band. The small dots are twenty other seeds'
+# estimates, and the dashed line is what as many darts give that are spread out evenly: the end of this chapter has them.
 
 # %%
 from course.widgets import PiDarts
@@ -270,8 +271,17 @@ print(f"one stream for all: {error_over_claim(reused):.1f}")
 
 # %% [markdown]
 # The reused stream is off by about twice what it claims, and with a hundred servers it would be ten times. No error
-# message, no crash: only a ± that lies. Distinct streams come from `numpy.random.SeedSequence(seed, spawn_key=(k,))`,
-# which mixes seed and index. (Seeds `seed + index` are another trap: server 1 of run 0 is server 0 of run 1.)
+# message, no crash: only a ± that lies. Look at 16 servers. The small dots are twenty other seeds: how many of them end
+# in the band, with one seed for all, and with a stream for each?
+
+# %%
+PiDarts(samples=20_000, seed=1, servers=16, streams="same")
+
+# %% [markdown]
+# Sixteen servers have thrown onto the same 1,250 places. The band is that of 20,000 darts, and the dots are spread as
+# those of 1,250: more servers with the same seed add nothing. Distinct streams come from
+# `numpy.random.SeedSequence(seed, spawn_key=(k,))`, which mixes seed and index.
+# (Seeds `seed + index` are another trap: server 1 of run 0 is server 0 of run 1.)
 #
 # ## Four GPUs, two tasks
 #

@@ -28,7 +28,8 @@ from torch.nn import functional
 
 from course import draw, local_cluster, log_placement, replicas, scale, simulated_gpus, training
 from course.checks import check
-from course.widgets import Predict, Scorecard
+from course.training.problems.mnist import scores
+from course.widgets import DigitPad, Predict, RingAllReduce, Scorecard
 
 # %% [markdown]
 # There are 79,510 parameters of 4 bytes, 318 kB, and a thousand processes. Each has gradients for all of them; at the end
@@ -405,6 +406,29 @@ bet_sent.reveal(thousand, why, shows="\n".join(lines))
 # There is the answer to the chapter's question. The price is the number of steps: 2·(*n* − 1), one after another, and
 # each waits for the slowest.
 #
+# Watch it, beside a parameter server on links of the same kind, by one clock. A square on the circle is what a rank has,
+# a line in it is a piece, and a letter says whose gradients are in that piece. Dotted: a worker waits. Before you move
+# anything: with 1 kB instead of 318 kB, which of the two is quicker?
+
+# %%
+RingAllReduce(ranks=4, size=318_040, gigabits=1.0, latency=100)
+
+# %% [markdown]
+# Until step 3 each line that travels gains a letter; then each rank has one whole line, and whole lines travel. Every
+# link of the ring is busy all the time. At the server all wait for one link. Now 1 kB, and more ranks, in numbers:
+
+# %% tags=["nbval-check-output"]
+for size in (318_040, 1_000):
+    for ranks in (4, 5, 12):
+        found = RingAllReduce(ranks=ranks, size=size).result
+        took = f"ring {1e3 * found.ring_seconds:6.3f} ms, server {1e3 * found.server_seconds:6.3f} ms"
+        print(f"{size:>7,} bytes, {ranks:>2} ranks: {took}; each rank sends {found.sent:>9,.0f} bytes")
+
+# %% [markdown]
+# One more rank costs the ring two more messages, which follow the others: little more than twice the latency. It costs
+# the server two more vectors through its one link. So a server wins where messages are slow and vectors small, and a
+# ring where vectors are large. Where is the border on links of 10 Gbit/s? Between continents?
+#
 # ## The modern way
 #
 # `torch.distributed` brings such reductions ready made: on GPUs by NCCL, on CPUs by *gloo*. `replicas.run_ranks` makes
@@ -499,6 +523,26 @@ draw.table(headings, rows, "Three ways to train the digits on three workers.")
 # make one, each of a smaller batch. With more workers its gradients would be staler. At the right are seconds of *this*
 # machine, whose cores four processes shared. On one machine the server's gradients lie in memory that both sides share;
 # gloo sends them. Between machines, or with a larger network, the order may change.
+#
+# Do the copies really say the same? Draw a digit, and ask all of them: the three ranks of the all-reduce, and the
+# networks that the servers have trained.
+
+
+# %% tags=["timing"]
+def network(parameters):
+    return lambda images: scores(parameters, torch.from_numpy(images)).numpy()
+
+
+networks = {f"all-reduce, rank {rank}": network(parameters) for rank, parameters in enumerate(last)}
+networks |= {"server, synchronous": network(synchronous.parameters)}
+networks |= {"server, asynchronous": network(asynchronous.parameters), "classic settings": network(slow.parameters)}
+some = [(digits.test_labels == digit).nonzero()[1].item() for digit in range(10)]
+DigitPad(networks, digits.test_images[some].numpy() / 255, digits.test_labels[some].tolist())
+
+# %% [markdown]
+# The first three are replicas: equal bits, equal shares. The synchronous server's network differs from them by less
+# than you can see, whatever you draw. The asynchronous one has opinions of its own where a digit is unclear. The classic
+# one guesses, and is often sure of it: so its first weights have it, and its small steps have hardly moved them.
 #
 # And if somebody fails? A ring needs everybody.
 
@@ -709,6 +753,7 @@ check(ring_bytes)
 # - Splitting pays where the data stays in place: two GPUs that wait for copies are slower than one.
 # - A synchronous server and an all-reduce compute the same; they differ in what moves and who waits.
 # - A ring sends less than twice the gradients per rank, however many ranks there are.
+#   One more rank costs it two messages; it costs a server two vectors through one link.
 #   A design stops growing at what it does one after another: a server's pushes, a ring's steps.
 # - A server survives a lost worker; an all-reduce needs everybody.
 #

@@ -8,6 +8,7 @@ import pytest
 
 from course.cluster.tape.record import Bar, Event, Mark, Move, Record
 from course.cluster.tape.reflow import reflow
+from course.scale.all_reduce import AllReduce
 from course.scale.continents import DESIGNS, PLACES, ROUND_TRIPS, UPDATE, continents
 from course.scale.waiting import SimulatedServer, arrivals, stand_in_line
 from course.traces import load_trace
@@ -20,6 +21,7 @@ from course.widgets import (
     PiDarts,
     PlacementExplorer,
     RequestDots,
+    RingAllReduce,
     RooflineExplorer,
     SliceMean,
     StopwatchComparison,
@@ -162,17 +164,69 @@ def test_designs_places_and_keys_change_the_timeline(opened):
     assert "worker C in Sydney waits" in page.locator(".map").get_attribute("aria-label")
 
 
+def test_the_page_and_python_agree_on_every_ring_and_its_server(opened):
+    page = opened(RingAllReduce())
+    asked = [[ranks, step] for ranks in range(2, 13) for step in range(2 * ranks - 1)]
+    held = evaluated(page, ["all_reduce.js"], "(module, [ranks, step]) => module.pieces(ranks, step)", asked)
+    assert held == [AllReduce(ranks, 1, 1, 0).pieces(step) for ranks, step in asked]
+    links = [(ranks, size, speed, late) for ranks in (2, 3, 12) for size in (1000, 318_040) for speed, late in LINKS]
+    body = """(module, [ranks, size, gigabits, latency]) => {
+        const run = module.allReduce({ ranks, size, gigabits, latency });
+        const last = (part) => module.served(run, ranks - 1, run.server * part)[0];
+        return [run.ring, run.server, run.sent, run.through, run.even, last(0.99), last(1 + 1e-9)];
+    }"""
+    for (ranks, size, speed, late), found in zip(links, evaluated(page, ["all_reduce.js"], body, links), strict=True):
+        run = AllReduce(ranks, size, speed * 1.25e8, late / 1e6)
+        expected = [run.ring_seconds, run.server_seconds, run.sent, run.through_server, run.even]
+        assert found[:5] == pytest.approx(expected, rel=1e-12) and found[5:] == ["pulls", "has the sum"]
+
+
+LINKS = [(1, 100), (0.1, 100_000), (400, 1)]  # Gbit/s, µs
+
+
+def test_the_ring_is_stepped_followed_and_played_beside_its_server(opened):
+    page = opened(RingAllReduce())
+
+    def told(name):
+        return json.loads(page.locator(".stage").get_attribute(f"data-{name}"))
+
+    run = AllReduce(4, 318_040, 1.25e8, 1e-4)
+    assert page.locator(".says").inner_text() == "ring 4.42 ms, server 20.6 ms"
+    assert told("now") == {"now": 0, "step": 0, "waits": 3}
+    for _ in range(2):
+        page.get_by_role("button", name="Next event").press("Enter")
+    assert told("now")["now"] == pytest.approx(2 * run.step_seconds) and told("shown")["step"] == 2
+    assert "each rank has sent 159 kB" in page.locator(".duel svg").first.get_attribute("aria-label")
+    page.locator("input.follow").press("ArrowRight")
+    assert page.locator("input.follow").get_attribute("aria-valuetext") == "piece 1"
+    assert page.locator(".duel svg .frame + .follow").count() == page.locator(".duel svg .next").count() == 4
+    page.get_by_label("moment").press("End")
+    assert told("now")["step"] == 6 and page.locator(".clock.server").inner_text() == "◆ server 20.6 ms: done"
+    assert page.locator(".duel svg").first.locator(".part").count() == 0
+    page.locator("input.ranks").press("Home")
+    assert told("result")["ranks"] == 2 and told("shown")["step"] == 2
+    page.get_by_role("button", name="few bytes").press("Enter")
+    few = AllReduce(4, 1000, 1.25e8, 1e-4)
+    assert few.server_seconds < few.ring_seconds == pytest.approx(told("result")["ring"])
+    assert "two messages more, 201 µs" in page.locator(".sentence").inner_text()
+    page.get_by_role("button", name="Play").press("Enter")
+    page.wait_for_function("JSON.parse(document.querySelector('.stage').dataset.now).step >= 1", polling=50)
+    page.get_by_role("button", name="Pause").press("Enter")
+
+
 MADE = {
     "dots": RequestDots,
     "pad": lambda: pad(),
+    "networks": lambda: networks(),
     "continents": Continents,
-    "slices": lambda: SliceMean(cut=16),
-    "darts": lambda: PiDarts(samples=20_000, seed=3).wait(),
+    "slices": lambda: SliceMean(cut=16, killed="A"),
+    "darts": lambda: PiDarts(samples=20_000, seed=3, servers=4).wait(),
     "matmul": lambda: Recorded().wait(),
     "stopwatches": StopwatchComparison,
     "roofline": lambda: RooflineExplorer().wait(),
     "placement": lambda: PlacementExplorer(["/gpu:0", "/gpu:1", "/gpu:1", *["/gpu:0"] * 3], model="T4", reveal=True),
     "map": CourseMap,
+    "ring": lambda: RingAllReduce(ranks=12, step=5, follow=2),
 }
 
 
@@ -236,6 +290,31 @@ def test_without_a_kernel_a_stored_digit_has_its_stored_answer_and_a_drawing_has
     assert "Shown: the answer to the drawing before. No answer to the new setting is stored" in said
     page.get_by_role("button", name="Clear").press("Enter")
     assert page.locator(".says").inner_text() == "draw a digit"
+
+
+def networks():
+    """Return a pad with two replicas that say the same, and one that takes the second stored digit for a 2."""
+
+    def of(digits):
+        return lambda images: 9.0 * numpy.eye(10)[[digits[int(image.sum() > 30)] for image in images]]
+
+    images = numpy.zeros((2, 28, 28))
+    images[0, 4:24, 14], images[1, 4:24, 10:18] = 1, 1
+    named = {"all-reduce, rank 0": of([1, 7]), "all-reduce, rank 1": of([1, 7]), "asynchronous": of([1, 2])}
+    return DigitPad(named, images, [1, 7])
+
+
+def test_several_networks_have_a_row_each_and_say_together_whether_they_agree(opened):
+    page = opened(networks())
+    assert page.locator(".says").inner_text() == "a 1" and list(answer(page).values()) == [1, 1, 1]
+    page.locator(".stored button").nth(1).press("Enter")
+    assert page.locator(".figure").inner_text().split() == "they disagree of 3 networks 2 say 7, 1 says 2".split()
+    rows = page.locator(".bars tr").evaluate_all(
+        "(rows) => rows.slice(1).map((row) => row.innerText.split(/\\s+/).join(' '))"
+    )
+    assert rows == ["all-reduce, rank 0 7 99.9 %", "all-reduce, rank 1 7 99.9 %", "asynchronous 2 99.9 %"]
+    page.get_by_role("button", name="Clear").press("Enter")
+    assert page.locator(".says").inner_text() == "draw a digit" and page.locator(".bars .best").count() == 0
 
 
 def test_the_kernel_is_asked_once_it_has_answered_a_ping_and_about_one_drawing_at_a_time(opened):

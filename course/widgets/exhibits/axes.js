@@ -33,21 +33,22 @@ function chart(place, { high, least = 260 }, nodes) {
   const [image, own] = [svg("svg", { role: "img" }), `chart${(charts += 1)}-${Math.random().toString(36).slice(2, 8)}`];
   const defined = patterns(own);
   const handles = svg("g");
-  let given = null; // what was painted last
+  let [given, before] = [null, 0]; // what was painted last, and how wide its place is: to ask for it costs a layout
   const fill = (role, real = false) => {
     if (role === "dots") return { style: "stroke: var(--waiting)", fill: `url(#${own}-dots)`, "stroke-width": 0.5 };
     return real ? { style: `fill: var(--${role})` } : { fill: `url(#${own}-${role})`, style: `stroke: var(--${role})`, "stroke-dasharray": "4 2.5" };
   };
   const draw = () => {
     if (!given) return;
-    const wide = Math.max(least, place.clientWidth || 700);
+    before ||= place.clientWidth;
+    const wide = Math.max(least, before || 700);
     sized(image, wide, typeof high === "function" ? high(wide, ...given) : high);
     for (const old of [...image.childNodes]) if (old !== handles) old.remove();
     image.prepend(defined, ...nodes(wide, ...given).flat(Infinity));
   };
   image.append(handles);
   place.append(image);
-  onWidth(place, draw);
+  onWidth(place, (wide) => ((before = wide), draw()));
   return { image, handles, fill, repaint: draw, paint: (...answer) => ((given = answer), draw()) };
 }
 

@@ -111,36 +111,82 @@ function pen(canvas, drawn) {
 
 const inBase64 = (bytes) => btoa(String.fromCharCode(...bytes));
 
+const likeliest = (shares) => shares.indexOf(Math.max(...shares));
+const percent = (share) => `${(100 * share).toFixed(1)} %`;
+
+// A row a network: its name, ten bars, the digit that it says and its share.
+function networkRows(table, names) {
+  const digits = [...Array(10).keys()];
+  table.innerHTML = `<tr><th></th><td><span class="ten">${digits.map((digit) => `<b>${digit}</b>`).join("")}</span></td><td>says</td><td></td></tr>`;
+  const rows = names.map((name) => {
+    const row = table.insertRow();
+    row.innerHTML = `<th scope="row"></th><td><span class="ten">${digits.map(() => "<i></i>").join("")}</span></td><td class="digit"></td><td class="number"></td>`;
+    row.firstChild.textContent = name;
+    return row;
+  });
+  return (each) =>
+    names.forEach((name, place) => {
+      const shares = each?.[name];
+      const best = shares ? likeliest(shares) : null;
+      rows[place].querySelectorAll("i").forEach((bar, digit) => {
+        bar.style.height = `${26 * (shares?.[digit] ?? 0)}px`;
+        bar.className = digit === best ? "best" : "";
+      });
+      const [digit, number] = [...rows[place].cells].slice(2);
+      [digit.textContent, number.textContent] = shares ? [best, percent(shares[best])] : ["", ""];
+    });
+}
+
+// What several networks say together, as the headline and the words beside it.
+function together(each, root) {
+  const best = Object.values(each).map(likeliest);
+  root.dataset.answer = JSON.stringify(Object.fromEntries(Object.keys(each).map((name, place) => [name, best[place]])));
+  const different = [...new Set(best)];
+  if (different.length === 1) return { figure: `a ${different[0]}`, small: `say all ${best.length} networks` };
+  const count = (digit) => best.filter((one) => one === digit).length;
+  const said = different.sort((one, other) => count(other) - count(one)).map((digit) => `${count(digit)} ${count(digit) === 1 ? "says" : "say"} ${digit}`);
+  return { figure: "they disagree", small: `of ${best.length} networks ${said.join(", ")}` };
+}
+
 export function draw(root, data) {
   const rows = [];
+  let paintEach = null; // where there are several networks
   const paint = (answer, { ink: of }) => {
     const live = answer.milliseconds !== undefined;
     const stored = data.grid.find(([differs]) => differs.ink === of)?.[1];
-    const said = answer.probabilities ? answer : (stored ?? {}); // a kernel whose server is gone knows less than the page
-    const best = said.probabilities ? said.probabilities.indexOf(Math.max(...said.probabilities)) : null;
+    const said = answer.probabilities || answer.each ? answer : (stored ?? {}); // a kernel whose server is gone knows less than the page
+    const sentence = words(answer, of, stored, live);
+    if (paintEach) {
+      paintEach(said.each);
+      const empty = { figure: of ? "no answer" : "draw a digit" };
+      return { ...(said.each ? together(said.each, root) : empty), sentence };
+    }
+    const best = said.probabilities ? likeliest(said.probabilities) : null;
     rows.forEach((row, digit) => {
       const share = said.probabilities?.[digit];
       row.className = digit === best ? "best" : "";
       row.querySelector("i").style.width = `${100 * (share ?? 0)}%`;
-      row.lastChild.textContent = share === undefined ? "" : `${(100 * share).toFixed(1)} %`;
+      row.lastChild.textContent = share === undefined ? "" : percent(share);
     });
     root.dataset.answer = JSON.stringify({ best, version: said.version ?? null, live });
     return {
       figure: best === null ? (of ? "no answer" : "draw a digit") : `a ${best}`,
       small: best === null ? "" : `says ${data.model}, version ${said.version}`,
-      sentence: words(answer, of, stored, live),
+      sentence,
     };
   };
   const words = (answer, of, stored, live) => {
     if (!of) return "With a mouse, a pen or a finger; or choose one of these.";
+    if (live && paintEach) return `The networks answered in ${answer.milliseconds.toFixed(1)} ms, all in this kernel.`;
     if (live) return `The server answered in ${answer.milliseconds.toFixed(1)} ms, the way there and back included.`;
-    const instead = stored?.probabilities ? "This is the answer stored when the cell ran." : "There is no stored answer to this: choose a stored digit, or run the notebook.";
-    return answer.wrong ? `The kernel found no server (${answer.wrong}). ${instead}` : `${instead} Draw over it, or choose one below.`;
+    const instead = stored?.probabilities || stored?.each ? "This is the answer stored when the cell ran." : "There is no stored answer to this: choose a stored digit, or run the notebook.";
+    return answer.wrong ? `${paintEach ? "A network failed" : "The kernel found no server"} (${answer.wrong}). ${instead}` : `${instead} Draw over it, or choose one below.`;
   };
   const state = exhibit(root, data, paint);
   state.picture.innerHTML = DESK;
   const find = (what) => state.picture.querySelector(what);
-  for (let digit = 0; digit < 10; digit++) {
+  if (data.networks.length) paintEach = networkRows(find(".bars tbody"), data.networks);
+  for (let digit = 0; digit < (paintEach ? 0 : 10); digit++) {
     const row = find(".bars tbody").insertRow();
     row.innerHTML = `<th scope="row">${digit}</th><td><i></i></td><td class="number"></td>`;
     rows.push(row);

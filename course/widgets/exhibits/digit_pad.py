@@ -1,8 +1,8 @@
-"""`DigitPad`: a digit drawn by hand in the page, and what the running server says it is."""
+"""`DigitPad`: a digit drawn by hand in the page, and what a running server, or each of several networks, says it is."""
 
 import base64
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from http.client import HTTPException
 from typing import Any
 
@@ -21,10 +21,12 @@ _WRONG = (ServingError, OSError, HTTPException, KeyError, ValueError)  # all tha
 class DigitPad(Exhibit):
     """A sheet of 28 × 28 to draw on; after each stroke the server at `url` is asked, and its ten probabilities shown.
 
+    - `url`: the server's address; or networks by name, functions from images (rows, 784) to scores (rows, 10), float32
+      arrays: then each is asked in this process, and has a row.
     - `model`, `input`, `output`: the model's name, and its tensors': images (rows, 784) of 0 paper to 1 ink, and ten
       scores, of which the softmax is shown.
-    - `images`, `labels`: digits to choose from, (n, 784) or (n, 28, 28), and what they are. The server is asked about
-      them at once; where nobody answers later, these answers are shown, and said to be stored.
+    - `images`, `labels`: digits to choose from, (n, 784) or (n, 28, 28), and what they are. They are asked about at
+      once; where nobody answers later, these answers are shown, and said to be stored.
 
     `show(image)` puts an image on the sheet, as drawing does. It never raises for a server that is gone: it says so.
     Raises ValueError for images of another size.
@@ -39,14 +41,15 @@ class DigitPad(Exhibit):
 
     def __init__(
         self,
-        url: str,
+        url: str | Mapping[str, Callable[[numpy.ndarray], numpy.ndarray]],
         images: Any,
         labels: Sequence[int],
         model: str = "digits",
         input: str = "image",
         output: str = "scores",
     ) -> None:
-        self._url, self._model, self._input, self._output = url, model, input, output
+        self._networks = {} if isinstance(url, str) else dict(url)
+        self._url, self._model, self._input, self._output = str(url), model, input, output
         self._images = numpy.asarray(images, numpy.float32).reshape(len(labels), -1)
         if self._images.shape[1:] != (_SIDE * _SIDE,):
             raise ValueError(
@@ -62,17 +65,16 @@ class DigitPad(Exhibit):
         return self
 
     def engine(self, ink: str) -> dict[str, Any]:
-        """Return what the server says of `ink`; or what is `wrong`; an empty dict for a blank sheet."""
+        """Return what is said of `ink`; or what is `wrong`; an empty dict for a blank sheet."""
         if not ink:
             return {}
         if self.result is None and self._stored:  # the first is one that has been asked about
             return self._stored[0]
         began = time.perf_counter()
         try:
-            found, version = self.ask(numpy.frombuffer(base64.b64decode(ink), numpy.uint8)[None] / 255)
+            (told,) = self._said(numpy.frombuffer(base64.b64decode(ink), numpy.uint8)[None] / 255)
         except _WRONG as problem:
             return {"wrong": str(problem)}
-        told = {"probabilities": found[0].round(4).tolist(), "version": version}
         return {"milliseconds": 1e3 * (time.perf_counter() - began), **told}
 
     def answer(self, result: dict[str, Any]) -> dict[str, Any]:
@@ -97,31 +99,47 @@ class DigitPad(Exhibit):
             if not client.ready():  # asked once: the page is told at once when nobody is there
                 raise ServingError(f"nothing at {self._url} is ready", None, 1)
             answer = client.infer(self._model, {self._input: images.astype(numpy.float32)})
-        scores = answer[self._output].astype(float)
-        grown = numpy.exp(scores - scores.max(axis=1, keepdims=True))
-        return grown / grown.sum(axis=1, keepdims=True), answer.version
+        return _shares(answer[self._output]), answer.version
+
+    def _said(self, images):
+        """Return what is said of each of `images` (rows, 784), as the page takes it."""
+        if not self._networks:
+            found, version = self.ask(images)
+            return [{"probabilities": row.round(4).tolist(), "version": version} for row in found]
+        found = {name: _shares(network(images.astype(numpy.float32))) for name, network in self._networks.items()}
+        each = range(len(images))
+        return [{"each": {name: rows[one].round(4).tolist() for name, rows in found.items()}} for one in each]
 
     def draw(self, result: dict[str, Any]) -> Picture:
         """Return a picture of the first stored digit and its stored answer."""
         with figure(figsize=(5.2, 1.9), ncols=2, width_ratios=(1, 2)) as (fig, (sheet, bars)):
             sheet.imshow(self._images[0].reshape(_SIDE, _SIDE), cmap="Greys")
             sheet.set_axis_off()
-            shares = self._stored[0]["probabilities"] if self._stored else [0.0] * 10
-            bars.bar(range(10), shares, color="#A6611A")
-            bars.set(xticks=range(10), ylim=(0, 1), ylabel="probability")
+            if self._networks and self._stored:
+                best = {name: max(shares) for name, shares in self._stored[0]["each"].items()}
+                bars.barh(range(len(best)), best.values(), color="#A6611A")
+                bars.set(xlim=(0, 1), xlabel="share of the digit that each says")
+                names = [f"{name}: {shares.index(best[name])}" for name, shares in self._stored[0]["each"].items()]
+                bars.set_yticks(range(len(best)), names)
+                bars.invert_yaxis()
+            else:
+                bars.bar(range(10), self._stored[0]["probabilities"] if self._stored else [0.0] * 10, color="#A6611A")
+                bars.set(xticks=range(10), ylim=(0, 1), ylabel="probability")
             fig.suptitle(self._words(), x=0.01, ha="left", fontsize=12, fontweight="bold")
         return picture(fig, f"{self._words()}.")
 
     def _first_answers(self):
         try:
-            found, version = self.ask(self._images)
+            return self._said(self._images), ""
         except _WRONG as problem:
             return [], str(problem)
-        return [{"probabilities": row.round(4).tolist(), "version": version} for row in found], ""
 
     def _words(self):
         if not self._stored:
-            return "No server answered about the stored digits"
+            return f"No {'network' if self._networks else 'server'} answered about the stored digits"
+        if self._networks:
+            said = [f"{name} says {shares.index(max(shares))}" for name, shares in self._stored[0]["each"].items()]
+            return f"Of a {self._labels[0]} {', '.join(said)}"
         best = int(numpy.argmax(self._stored[0]["probabilities"]))
         share, version = self._stored[0]["probabilities"][best], self._stored[0]["version"]
         return f"{self._model} version {version} says of a {self._labels[0]}: {best}, with {share:.0%}"
@@ -134,10 +152,17 @@ class DigitPad(Exhibit):
     def data(self) -> dict[str, Any]:
         """Return the stored digits."""
         digits = zip(map(_in_base64, self._images), self._labels, strict=True)
-        return {"model": self._model, "digits": [{"ink": ink, "label": label} for ink, label in digits]}
+        named = {"model": self._model, "networks": list(self._networks)}
+        return {**named, "digits": [{"ink": ink, "label": label} for ink, label in digits]}
 
     def __repr__(self) -> str:
         return f"DigitPad({self._words()})"
+
+
+def _shares(scores):
+    """Return the softmax of scores (rows, 10)."""
+    grown = numpy.exp(scores - numpy.max(scores, axis=1, keepdims=True), dtype=float)
+    return grown / grown.sum(axis=1, keepdims=True)
 
 
 def _in_base64(image):

@@ -82,15 +82,46 @@ def test_what_holds_the_op_back_is_said_in_words_with_its_kind(widget):
 
 def test_every_op_on_every_roof_that_needs_no_measuring_lies_in_the_page(widget):
     stored = widget.stored()
-    assert {(settings["op"], settings["source"]) for settings, _ in stored} == {
-        (op, source) for op in OPS for source in ("h200", "t4", "recorded")
+    roofs = [("h200", "float64"), ("h200", "float32"), ("h200", "float16"), ("t4", "float32"), ("t4", "float16")]
+    assert {(settings["op"], settings["source"], settings["dtype"]) for settings, _ in stored} == {
+        (op, *roof) for op in OPS for roof in [*roofs, ("recorded", "float32")]
     }
     for settings, answer in stored:
         assert [stop["size"] for stop in answer["stops"]] == list(SIZES)
         if settings["source"] != "recorded":
-            found = modelled_track(settings["op"], settings["source"].upper())
+            found = modelled_track(settings["op"], settings["source"].upper(), settings["dtype"])
             assert [stop["speed"] for stop in answer["stops"]] == [stop.speed for stop in found.stops]
             assert answer["peak"] == found.roof.peak and answer["kind"] == "modelled"
+
+
+def test_half_the_bytes_move_an_op_right_and_a_higher_peak_moves_the_ridge_further():
+    sheet = load_trace("h200-data-sheet")
+    single, half = modelled_track("matrix @ matrix"), modelled_track("matrix @ matrix", dtype="float16")
+    for one, other in zip(single.stops, half.stops, strict=True):
+        assert other.intensity == pytest.approx(2 * one.intensity)
+    assert half.roof.ridge == pytest.approx(sheet.peak["float16"] / sheet.memory_bandwidth) and half.roof.ridge > 200
+    sums = [modelled_track("matrix + matrix", dtype=dtype).at(4500).speed for dtype in ("float32", "float16")]
+    assert sums[1] == pytest.approx(2 * sums[0])
+    with pytest.raises(ValueError, match="T4 sheet lists float32, float16"):
+        modelled_track("matrix @ matrix", "T4", "float64")
+
+
+def test_a_large_intensity_is_said_in_digits(widget):
+    widget.update(dtype="float16", size=4500)
+    assert "1,500 operations a byte" in widget.wait().static().alt
+
+
+def test_a_dtype_and_a_source_fit_each_other(widget):
+    widget.dtype = "float16"
+    assert "float16" in widget.wait().answer(widget.result)["label"]
+    widget.source = "recorded"
+    assert widget.dtype == "float32"
+    widget.dtype = "float64"
+    assert widget.source == "h200"
+    widget.source = "t4"
+    assert widget.wait().dtype == "float32"
+    with pytest.raises(traitlets.TraitError):
+        widget.dtype = "int8"
 
 
 def test_a_recorded_cpu_says_recorded_and_never_measured(widget, monkeypatch):

@@ -69,7 +69,20 @@ def test_shorter_data_pull_the_cut_along(widget):
 def test_the_stored_picture_needs_no_kernel_and_says_the_finding_in_words(widget):
     bundle = widget._repr_mimebundle_()
     assert "data:image/svg" in bundle["text/html"] and "off by +2" in bundle["text/html"]
-    assert bundle["text/plain"] == "SliceMean(cut=3, values=[1.0, 2.0, 3.0, 10.0])"
+    assert bundle["text/plain"] == "SliceMean(cut=3, killed='none', values=[1.0, 2.0, 3.0, 10.0])"
+
+
+def test_a_killed_task_changes_who_waits_and_never_the_mean(widget):
+    whole = widget.result.weighted
+    assert "join begins after 3 s" in widget.static().alt
+    widget.killed = "A"
+    assert widget.result.weighted == whole
+    assert "join begins after 4.5 s" in widget.static().alt and "Task A is killed" in widget.static().alt
+    spans = widget.answer(widget.result)["spans"]
+    assert spans["A"] == [[0, 0, 0, 1.5, True], [1, 1, 0, 1, False], [1, 0, 1.5, 4.5, False]]
+    assert spans["none"] == [[0, 0, 0, 3, False], [1, 1, 0, 1, False]]
+    with pytest.raises(traitlets.TraitError):
+        widget.killed = "C"
 
 
 @settings(max_examples=15)

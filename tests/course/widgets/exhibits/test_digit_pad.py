@@ -94,6 +94,34 @@ def test_without_a_server_it_is_shown_all_the_same_and_says_so():
     pad.close()
 
 
+def certain_of(digit):
+    """A network that gives one digit nearly all; what it adds to every score changes nothing."""
+    return lambda images: numpy.tile(20 * (numpy.arange(10) == digit), (len(images), 1)) + images.sum(1)[:, None]
+
+
+def test_several_networks_are_asked_in_this_process_and_have_a_row_each():
+    pad = DigitPad({"first": certain_of(3), "second": certain_of(8)}, IMAGES, [1, 0])
+    assert repr(pad) == "DigitPad(Of a 1 first says 3, second says 8)" and "first says 3" in pad.static().alt
+    data = stored(pad._repr_mimebundle_()["text/html"])
+    blank, (_, answer), _ = data["grid"]
+    assert data["networks"] == ["first", "second"] == list(answer["each"]) and blank == [{"ink": ""}, {}]
+    assert answer["each"]["second"][8] > 0.99 and sum(answer["each"]["second"]) == pytest.approx(1, abs=1e-3)
+    pad.show(numpy.ones((28, 28)))
+    assert pad.result["each"]["first"][3] > 0.99 and pad.result["milliseconds"] >= 0
+    pad.close()
+
+
+def test_a_network_that_fails_is_said_to():
+    def failing(images):
+        if images.mean() > 0.9:
+            raise ValueError("no such shape")
+        return numpy.zeros((len(images), 10))
+
+    pad = DigitPad({"failing": failing}, IMAGES, [1, 0]).show(numpy.ones(784))
+    assert pad.result == {"wrong": "no such shape"} and pad.problem == ""
+    pad.close()
+
+
 def test_images_of_another_size_are_refused():
     with pytest.raises(ValueError, match="28 × 28"):
         DigitPad(NOWHERE, numpy.zeros((2, 30, 30)), [1, 0])

@@ -15,7 +15,7 @@ from course.scale.chance import uniforms
 MODES = ("async", "sync")
 ACTIONS = ("kill", "revive")
 #: Microseconds that a message takes, one way, and that the server takes to make an update.
-MESSAGE, UPDATE = 20_000, 5_000
+MESSAGE, UPDATE = 40_000, 5_000
 #: The simulated seconds, in microseconds.
 HORIZON = 6_000_000
 #: A gradient takes its worker's pace times this, and up to so much more by chance.

@@ -75,7 +75,7 @@ function laneOf(run, worker, now, { y, x, right, left, version, wide }) {
   if (what === "dead") nodes.push(svg("path", { d: `M${place - 11},${y - 11}l22,22m-22,0l22,-22`, class: "cross" }));
   if (what === "pulls") nodes.push(svg("path", { d: "M0,-6L6,0L0,6L-6,0Z", transform: `translate(${right + (place - right) * share},${y})`, class: "packet" }));
   if (what === "pushes") nodes.push(svg("circle", { cx: place + (right - place) * share, cy: y, r: 6, class: `packet ${shade}` }));
-  if (what === "waits") nodes.push(svg("circle", { cx: right, cy: y, r: 6, class: `packet ${shade}` }), svg("path", { d: `M${place + RADIUS},${y}H${right}`, class: "waits" }));
+  if (what === "waits" && right - place > 2 * RADIUS) nodes.push(svg("circle", { cx: right, cy: y, r: 6, class: `packet ${shade}` }), svg("path", { d: `M${place + RADIUS},${y}H${right}`, class: "waits" }));
   return nodes;
 }
 
@@ -161,7 +161,7 @@ export function draw(root, data) {
   const moment = scrubber(state.picture, {
     end: data.horizon,
     words: seconds,
-    speed: () => run.horizon / 14,
+    speed: () => run.horizon / 20,
     later: (from) => instants().find((at) => at > from) ?? run.horizon,
     earlier: (from) => instants().findLast((at) => at < from) ?? 0,
     moved: show,
@@ -169,7 +169,7 @@ export function draw(root, data) {
   const names = Object.keys(data.recorded);
   if (names.length) state.choice("run", { label: "run", options: [...names.map((name) => [name, `recorded: ${name}`]), ["simulated", "simulated, with workers of your own"]] });
   const controls = [state.choice("mode", { label: "rule", options: [["async", "asynchronous: nobody waits"], ["sync", "synchronous: everybody waits"]] }).row];
-  for (const name of ["a", "b", "c"]) controls.push(state.slider(name, { label: `a gradient of worker ${name.toUpperCase()}`, stops: data.paces, words: (pace) => `${pace} ms` }).row);
+  for (const name of ["a", "b", "c"]) controls.push(state.slider(name, { label: `gradient of worker ${name.toUpperCase()}`, stops: data.paces, words: (pace) => `${pace} ms` }).row);
   const strike = (worker) => {
     const before = state.settings.faults.filter(([at]) => 1000 * at < now); // what came later came of another past
     state.set({ faults: [...before, [now / 1000, lives(worker) ? "kill" : "revive", worker]] });

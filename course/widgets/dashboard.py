@@ -33,6 +33,7 @@ class Dashboard(Exhibit, Hook):
     module = "dashboard.js"
     styles = ("exhibits/training_panels.css",)
     shared = ("axes.js", "controls.js", "training_panels.js")
+    heard_at_once = True
 
     def __init__(self, title: str = "") -> None:
         self.title, self.watch = title, Watch(self._grew)

@@ -92,7 +92,9 @@ class RegressionLab(TrainingExhibit):
 
     def grid(self) -> list[dict[str, Any]]:
         """Return the settings that a chapter's page can show without a kernel."""
-        return [{**settings, "learning_rate": rate} for rate in {self.learning_rate: 0, _LONG: 0} for settings in _STORED]
+        return [
+            {**settings, "learning_rate": rate} for rate in {self.learning_rate: 0, _LONG: 0} for settings in _STORED
+        ]
 
     def answer(self, result: Any) -> dict[str, Any]:
         """Return the verdict, the line, and of each worker's losses enough to see."""

@@ -44,6 +44,7 @@ class Exhibit(traitlets.HasTraits):
     actions: Sequence[str] = ()
     background = False
     patience = EXHIBIT_PATIENCE
+    heard_at_once = False  # the page is heard while a cell runs, in another thread
     engine: Callable[..., Any]
 
     def __init__(self, **state: object) -> None:
@@ -277,6 +278,8 @@ class Exhibit(traitlets.HasTraits):
                 self._wire.close()
             self._wire = Wire(key=key)
             self._wire.on_msg(self._heard)
+            if self.heard_at_once:
+                self._wire.listen_while_a_cell_runs()
 
 
 def headline(number: str, words: str) -> str:

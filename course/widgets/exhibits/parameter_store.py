@@ -110,7 +110,9 @@ class ParameterStore(Exhibit):
                 axes.plot(*_broken(waits, worker + 1, scale), ":", color=ROLES["waiting"].colour, linewidth=3)
                 killed = [at * scale for at, what, who in result.faults if who == worker and what == "kill"]
                 axes.plot(killed, [worker + 1] * len(killed), "x", color=ROLES["error"].colour, markersize=9)
-            axes.set_yticks(range(result.workers + 1), ["◆ updates", *(f"● {_LETTERS[w]}" for w in range(result.workers))])
+            axes.set_yticks(
+                range(result.workers + 1), ["◆ updates", *(f"● {_LETTERS[w]}" for w in range(result.workers))]
+            )
             axes.set(xlim=(0, result.horizon * scale), xlabel=f"{'s' if scale < 1e-5 else 'ms'}, {self._source}")
             axes.invert_yaxis()
             fig.suptitle(self._words(result), x=0.01, ha="left", fontsize=12, fontweight="bold")

@@ -122,7 +122,7 @@ def picture(figure: "Figure", alt: str, least: int = 0) -> Picture:
 
 
 def _short(svg):
-    """Return the drawing in fewer bytes: hundredths of a point, dots as points, the look of marks in a row said once."""
+    """Return the drawing in fewer bytes: hundredths of a point, dots as points, marks' looks said once a row."""
     svg = re.sub(r'="[^"]*"', lambda found: re.sub(r"(\d\.\d\d)\d+", r"\1", found[0]), svg)
     return _MARKS.sub(_said_once, _HATCHING.sub(_dotted, svg))
 

@@ -92,8 +92,8 @@ def parameter_store(
     - `faults`: (microsecond, "kill" or "revive", worker). A killed worker loses the gradient that it computes; what it
       has sent arrives. A new process comes in its place with "revive", and pulls the version that there is.
 
-    A worker's chances are its own, so another pace, or a death, changes no other worker's. Raises ValueError for another
-    mode, a pace below a microsecond, or a fault of a worker that isn't there.
+    A worker's chances are its own, so another pace, or a death, changes no other worker's. Raises ValueError for
+    another mode, a pace below a microsecond, or a fault of a worker that isn't there.
     """
     planned = tuple(sorted((int(at), str(what), int(worker)) for at, what, worker in faults))
     _check(mode, paces, planned, horizon)
@@ -131,8 +131,8 @@ def _check(mode, paces, faults, horizon):
     for at, what, worker in faults:
         if what not in ACTIONS or not 0 <= worker < len(paces) or at < 0:
             raise ValueError(
-                f"parameter_store(faults=[({at}, {what!r}, {worker})]): give (microsecond, 'kill' or 'revive', worker), "
-                f"workers being 0 to {len(paces) - 1}."
+                f"parameter_store(faults=[({at}, {what!r}, {worker})]): give (microsecond, 'kill' or 'revive', "
+                f"worker), workers being 0 to {len(paces) - 1}."
             )
 
 

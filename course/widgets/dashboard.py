@@ -1,4 +1,4 @@
-"""`Dashboard`: a hook that shows a training while it runs: loss, staleness, rate, what is left, and a button to stop it."""
+"""`Dashboard`: a hook that shows a training while it runs, with what is left of it and a button to stop it."""
 
 import os
 import sys
@@ -7,13 +7,13 @@ from typing import Any
 
 from course import draw
 from course.draw.picture import Picture
+from course.progress import STATIC_TWINS
 from course.training.hooks.base import Hook, Session
 from course.training.hooks.progress import SayProgress
 from course.training.hooks.watch import Watch
 from course.training.records import Event, Step
 from course.units import in_words
 from course.widgets.exhibits.exhibit import Exhibit
-from course.widgets.exhibits.page import STATIC_TWINS
 
 _LATEST = 8  # gradients at least so late share one bar
 _SHOWN = 120  # looks that the page draws of the rate, and of each worker's losses
@@ -33,7 +33,7 @@ class Dashboard(Exhibit, Hook):
     module = "dashboard.js"
     styles = ("exhibits/training_panels.css",)
     shared = ("axes.js", "controls.js", "training_panels.js")
-    heard_at_once = True
+    heard_at_once = shows_progress = True
 
     def __init__(self, title: str = "") -> None:
         self.title, self.watch = title, Watch(self._grew)

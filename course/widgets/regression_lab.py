@@ -15,9 +15,9 @@ import traitlets
 from course import draw
 from course.cluster import Cluster, local_cluster
 from course.draw.picture import Picture
+from course.progress import STATIC_TWINS
 from course.training import Hook, StopOnNaN, linear_regression, slowed, train
 from course.widgets.exhibits.exhibit import Exhibit
-from course.widgets.exhibits.page import STATIC_TWINS
 
 _SHOWN = 150  # losses that the page draws
 _LONG = 0.4  # a learning rate at which one worker finds the line and three do not
@@ -171,6 +171,8 @@ def _finite(loss):
 
 class _Progress(Hook):
     """Moves the bar, and stops when its button was pressed or the state has changed."""
+
+    shows_progress = True
 
     def __init__(self, widget, steps):
         self.widget, self.steps = widget, steps

@@ -1,4 +1,4 @@
-"""The dashboard of `train` in JupyterLab: it grows while its cell runs, its button ends it, what is saved is the end."""
+"""The dashboard of `train` in JupyterLab: it grows, its button ends the training, what is saved is the end."""
 
 import nbformat
 import pytest
@@ -27,10 +27,11 @@ cluster.close()
 SAID = "[...document.querySelectorAll('.jp-OutputArea')].map(e => e.textContent).join(' ')"
 
 
-@pytest.fixture(scope="module")
-def lab(no_leaks_from_this_file, tmp_path_factory):
+@pytest.fixture
+def lab(tmp_path):
     need_chromium()
-    folder = tmp_path_factory.mktemp("a copy of the course")
+    folder = tmp_path / "a copy of the course"
+    folder.mkdir()
     with running_lab(folder) as address, running_chromium() as browser:
         kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}}
         cells = [nbformat.v4.new_code_cell(source.strip()) for source in (BEGIN, LONG, AFTER)]
@@ -40,10 +41,18 @@ def lab(no_leaks_from_this_file, tmp_path_factory):
         context = browser.new_context(viewport={"width": 1280, "height": 1000})
         with lab_page(context, address, folder) as page:
             yield page
-            shut_kernels(address)
 
 
-def test_it_grows_while_the_cell_runs_its_button_ends_the_training_and_the_cluster_works_on(lab):
+def test_it_grows_its_button_ends_the_training_the_cluster_works_on_and_the_end_is_saved(lab):
+    try:
+        grows(lab)
+        is_stopped(lab)
+        is_saved(lab)
+    finally:
+        shut_kernels(lab.address)
+
+
+def grows(lab):
     lab.open("83_dashboard")
     lab.page.click('.lm-MenuBar-itemLabel:text-is("Run")')
     lab.page.click('.lm-Menu-itemLabel:text-is("Run All Cells")')
@@ -53,6 +62,9 @@ def test_it_grows_while_the_cell_runs_its_button_ends_the_training_and_the_clust
     lab.until(f"{step} > {before + 20}")
     assert "s left" in lab.page.locator(".stage small").first.text_content()
     assert 0 < lab.page.locator(".stage progress").first.evaluate("e => e.value") < 1
+
+
+def is_stopped(lab):
     lab.page.get_by_role("button", name="Stop").first.press("Enter")
     lab.until(f"{SAID}.includes('ended: by the dashboard\\'s button')", 30)
     lab.until(f"{SAID}.includes('200 updates)')", 60)
@@ -63,7 +75,7 @@ def test_it_grows_while_the_cell_runs_its_button_ends_the_training_and_the_clust
     assert lab.page.locator(".stage .says").nth(1).text_content() == "200 of 200 updates"
 
 
-def test_what_is_saved_is_the_finished_picture(lab):
+def is_saved(lab):
     path = lab.folder / "notebooks" / "83_dashboard.ipynb"
     before = path.stat().st_mtime_ns
     lab.page.keyboard.press("Escape")

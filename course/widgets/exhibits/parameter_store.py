@@ -1,6 +1,4 @@
-"""`ParameterStore`: versions on a rail, workers that pull and push, and how far behind each computes; simulated, or a run
-that was recorded.
-"""
+"""`ParameterStore`: versions on a rail, and how far behind it each worker computes; simulated, or as recorded."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -65,12 +65,14 @@ def test_with_unequal_paces_async_makes_more_gradients_and_pays_in_staleness():
 
 def test_a_death_costs_one_gradient_and_nothing_of_the_others_changes_before_it():
     paces, quiet = [200_000, 200_000, 600_000], parameter_store("async", [200_000, 200_000, 600_000])
-    run = parameter_store("async", paces, [(2_000_000, "kill", 2), (4_000_000, "revive", 2)])
-    assert [one for one in run.gradients if one.freed != NEVER and one.freed < 2_000_000] == [
-        one for one in quiet.gradients if one.freed != NEVER and one.freed < 2_000_000
+    turn = next(one for one in quiet.gradients if one.worker == 2 and one.sent > 1_000_000)
+    death = (turn.begins + turn.ends) // 2
+    run = parameter_store("async", paces, [(death, "kill", 2), (4_000_000, "revive", 2)])
+    assert [one for one in run.gradients if one.freed != NEVER and one.freed < death] == [
+        one for one in quiet.gradients if one.freed != NEVER and one.freed < death
     ]
     lost = [one for one in run.gradients if one.arrives == NEVER]
-    assert [(one.worker, one.freed) for one in lost] == [(2, 2_000_000)]
+    assert [(one.worker, one.freed) for one in lost] == [(2, death)]
     back = next(one for one in run.gradients if one.worker == 2 and one.sent >= 4_000_000)
     assert back.version == sum(one.step != NEVER and one.applied <= back.sent for one in run.gradients)
 

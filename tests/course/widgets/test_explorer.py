@@ -8,8 +8,8 @@ import pytest
 import traitlets
 
 from course import draw
+from course.progress import STATIC_TWINS
 from course.widgets import Explorer
-from course.widgets.explorer import STATIC_TWINS
 
 
 class Doubler(Explorer):

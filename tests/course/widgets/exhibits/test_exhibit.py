@@ -8,8 +8,8 @@ import pytest
 import traitlets
 
 from course import draw
+from course.progress import STATIC_TWINS
 from course.widgets.exhibits.exhibit import Exhibit
-from course.widgets.exhibits.page import STATIC_TWINS
 
 
 class Doubler(Exhibit):

@@ -8,7 +8,7 @@ from functools import reduce
 from typing import Any, TypeVar
 
 from course.deadlines import PART_ENDS, PARTS_LOOKED_AT
-from course.progress import LateLine
+from course.progress_line import LateLine
 
 Result = TypeVar("Result")
 

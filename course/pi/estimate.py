@@ -11,7 +11,7 @@ from course.mapreduce import map_reduce
 from course.pi import philox, pseudo
 from course.pi.pseudo import BLOCK
 from course.pi.spread import sobol_count, sobol_points, stratified_count, stratified_points
-from course.progress import LateLine
+from course.progress_line import LateLine
 
 #: Independent sets of darts a method throws: their spread is the standard error of the two that are not plain chance.
 METHODS = {"pseudo": 1, "philox": 1, "sobol": 16, "stratified": 16}

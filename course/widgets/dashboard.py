@@ -7,7 +7,7 @@ from typing import Any
 
 from course import draw
 from course.draw.picture import Picture
-from course.progress import STATIC_TWINS
+from course.progress_line import STATIC_TWINS
 from course.training.hooks.base import Hook, Session
 from course.training.hooks.progress import SayProgress
 from course.training.hooks.watch import Watch

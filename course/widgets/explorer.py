@@ -16,7 +16,7 @@ import traitlets
 
 from course.draw import html
 from course.draw.picture import Picture
-from course.progress import STATIC_TWINS
+from course.progress_line import STATIC_TWINS
 from course.widgets.slider_names import SliderNames
 
 WIDE = {"width": "100%", "max_width": "640px"}  # the layout of a slider

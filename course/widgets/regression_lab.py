@@ -15,7 +15,7 @@ import traitlets
 from course import draw
 from course.cluster import Cluster, local_cluster
 from course.draw.picture import Picture
-from course.progress import STATIC_TWINS
+from course.progress_line import STATIC_TWINS
 from course.training import Hook, StopOnNaN, linear_regression, slowed, train
 from course.widgets.exhibits.exhibit import Exhibit
 

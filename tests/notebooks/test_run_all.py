@@ -18,7 +18,7 @@ import pytest
 import torch
 
 from benchmarks.scaling.memory import proportional
-from course.progress import NO_PROGRESS
+from course.progress_line import NO_PROGRESS
 from notebooks.build import HERE, chapters
 from tests.notebooks.answers import with_answers
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from course.deadlines import DRIVER_POLLS_EVERY, END_AWAITED
-from course.progress import LateLine
+from course.progress_line import LateLine
 from course.training.checkpoint.folder_lock import LockedCheckpoints
 from course.training.checkpoint.snapshot import Snapshot
 from course.training.driver.history import History

@@ -6,7 +6,7 @@ Not tqdm's bar: what a stored notebook keeps of it differs from run to run, and 
 import time
 from collections.abc import Callable
 
-from course.progress import SaidLine, progress_line
+from course.progress_line import SaidLine, progress_line
 from course.training.hooks.base import Hook, Session
 from course.training.records import Event, Step
 

@@ -17,7 +17,7 @@ import traitlets
 
 from course.deadlines import EXHIBIT_PATIENCE
 from course.draw import Picture, html
-from course.progress import STATIC_TWINS
+from course.progress_line import STATIC_TWINS
 from course.widgets.exhibits.page import key_of, page, script
 from course.widgets.exhibits.wire import Wire
 

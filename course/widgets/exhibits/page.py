@@ -13,7 +13,7 @@ from typing import Any
 
 from course.draw import Picture, html
 from course.draw.picture import text_of
-from course.progress import STATIC_TWINS
+from course.progress_line import STATIC_TWINS
 
 ROOM = "course.widgets.exhibits"
 

@@ -67,7 +67,8 @@ function laneOf(run, worker, now, { y, x, right, left, version, wide }) {
   const nodes = [lane, svg("text", { x: wide - 4, y: y + 4, "text-anchor": "end", class: `name ${what}` }, DOING[what])];
   if (what !== "dead" && late > 0) {
     nodes.push(svg("path", { d: `M${place},${y}H${right}`, class: `late ${shade}` }));
-    if (right - place > 70) nodes.push(svg("text", { x: (place + RADIUS + right) / 2, y: y - 7, "text-anchor": "middle", class: "tick" }, `${late} late`));
+    const beside = right - place < 70; // else above its bar
+    nodes.push(svg("text", { x: beside ? place - RADIUS - 8 : (place + RADIUS + right) / 2, y: beside ? y + 4 : y - 7, "text-anchor": beside ? "end" : "middle", class: "tick" }, `${late} late`));
   }
   nodes.push(svg("circle", { cx: place, cy: y, r: RADIUS, class: `worker ${shade} ${what}` }));
   if (what === "computes") nodes.push(svg("circle", { cx: place, cy: y, r: RADIUS + 3, pathLength: 100, "stroke-dasharray": `${100 * share} 100`, transform: `rotate(-90 ${place} ${y})`, class: `ring ${shade}` }));

@@ -8,7 +8,7 @@ import pytest
 import traitlets
 
 from course import draw
-from course.progress import STATIC_TWINS
+from course.progress_line import STATIC_TWINS
 from course.widgets import Explorer
 
 

@@ -20,7 +20,7 @@ from course.training import Hook, StopOnNaN, linear_regression, slowed, train
 from course.widgets.exhibits.exhibit import Exhibit
 
 _SHOWN = 150  # losses that the page draws
-_LONG = 0.4  # a learning rate at which one worker finds the line and three do not
+_LONG = 0.71  # a learning rate at which one worker finds the line and three do not
 _STORED: list[dict[str, Any]] = [{}, {"workers": 1}, {"mode": "sync"}]
 _SLOW = 0.005  # seconds added to each batch of the slowed worker: several quick steps long
 

@@ -22,7 +22,8 @@ function finding(run, other, { mode, run: name }) {
   const latest = [...waits.keys()].reduce((worst, who) => (lateness(run, who) > lateness(run, worst) ? who : worst), 0);
   const slow = `worker ${LETTERS[latest]}`;
   const waited = `worker ${LETTERS[most]} waits ${Math.round(100 * waits[most])} % of its time`;
-  if (run.recorded) return `Recorded: ${name}. Gradients of ${slow} are ${one(lateness(run, latest))} updates late on average; ${waited}. Measured on the machine that ran this cell; the time of messages is part of the bars.`;
+  const ages = found.late ? `Gradients of ${slow} are ${one(lateness(run, latest))} updates late on average` : "No gradient is late";
+  if (run.recorded) return `Recorded: ${name}. ${ages}; ${waited}. Measured on the machine that ran this cell; the time of messages is part of the bars.`;
   const others = few(rate(counts(other).gradients, other.horizon));
   const killed = run.faults.some(([, what]) => what === "kill");
   if (!found.gradients) return "Nothing is applied: no worker lives long enough.";

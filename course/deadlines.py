@@ -134,6 +134,8 @@ RANKS_SAY_WHY = 1.0
 RANKS_END = 300.0
 #: `map_reduce` waits so long for a part to end after another one, unless told otherwise.
 PART_ENDS = 600.0
+#: Between two looks of `map_reduce` at how many parts have ended.
+PARTS_LOOKED_AT = 0.25
 
 # --- an exercise (course/checks/) ------------------------------------------------------------------------------------
 

@@ -20,7 +20,7 @@ import zmq
 from nbclient import NotebookClient
 from traitlets.config import Config
 
-from course.widgets.exhibits.page import STATIC_TWINS
+from course.progress_line import STATIC_TWINS
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))  # this file is run as a script, too

@@ -19,7 +19,7 @@ with held_back():  # an interrupt finds every import done, or none
     from course.draw.roofline import roofline
     from course.draw.scale import latency, scale
     from course.draw.slices import SliceMeans, slice_means
-    from course.draw.timeline import lanes, timeline
+    from course.draw.timeline import lanes
     from course.draw.training import Seen, distance, learning, training
 
 __all__ = [
@@ -50,7 +50,6 @@ __all__ = [
     "scale",
     "slice_means",
     "table",
-    "timeline",
     "training",
     "worker_colour",
 ]

@@ -32,7 +32,7 @@ def training(
     with figure(ncols=panels, figsize=(7.2 if panels == 2 else 8.4, 3.2)) as (fig, axes):
         if points is not None:
             _fit(axes[0], points, line, best)
-        draw_losses(axes[-2], history, over="step", points=400)
+        draw_losses(axes[-2], history, over="step", points=120)
         axes[-2].set(xlabel="update", ylabel="loss of the batch")
         _staleness(axes[-1], history)
         fig.suptitle(title, x=0.01, ha="left", fontsize=12, fontweight="bold")

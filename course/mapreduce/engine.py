@@ -1,12 +1,14 @@
 """Map and reduce: one function for every part, anywhere; the results joined in an order that never changes."""
 
 import reprlib
+import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_EXCEPTION, CancelledError, Executor, wait
 from functools import reduce
 from typing import Any, TypeVar
 
-from course.deadlines import PART_ENDS
+from course.deadlines import PART_ENDS, PARTS_LOOKED_AT
+from course.progress_line import LateLine
 
 Result = TypeVar("Result")
 
@@ -117,20 +119,29 @@ def _submit(executor, mapper, parts, futures):
 
 
 def _wait(futures, mapper, parts, timeout):
-    pending = futures
-    while pending:
-        done, left = wait(pending, timeout, return_when=FIRST_EXCEPTION)
-        for index, future in enumerate(futures):
-            error = _error_of(future)
-            if error is not None:
-                raise _part_error(index, _failed(mapper, parts, index), error) from error
-        if not done:
-            late = [index for index, future in enumerate(futures) if not future.done()]
-            raise TimeoutError(
-                f"map_reduce(timeout={timeout}): no part ended for {timeout} s; still waiting for {len(late)} of "
-                f"{len(parts)}, the first is part {late[0]}. Look at that task, or allow more seconds."
-            )
-        pending = left
+    pending, heard = futures, time.monotonic()
+    with LateLine("parts") as line:
+        while pending:
+            done, left = wait(pending, min(timeout, PARTS_LOOKED_AT), return_when=FIRST_EXCEPTION)
+            for index, future in enumerate(futures):
+                error = _error_of(future)
+                if error is not None:
+                    raise _part_error(index, _failed(mapper, parts, index), error) from error
+            line.look(len(futures) - len(left), len(futures))
+            now = time.monotonic()
+            if done:
+                heard = now
+            elif now - heard >= timeout:
+                raise TimeoutError(_late(futures, timeout))
+            pending = left
+
+
+def _late(futures, timeout):
+    late = [index for index, future in enumerate(futures) if not future.done()]
+    return (
+        f"map_reduce(timeout={timeout}): no part ended for {timeout} s; still waiting for {len(late)} of "
+        f"{len(futures)}, the first is part {late[0]}. Look at that task, or allow more seconds."
+    )
 
 
 def _error_of(future):

@@ -11,6 +11,7 @@ from course.mapreduce import map_reduce
 from course.pi import philox, pseudo
 from course.pi.pseudo import BLOCK
 from course.pi.spread import sobol_count, sobol_points, stratified_count, stratified_points
+from course.progress_line import LateLine
 
 #: Independent sets of darts a method throws: their spread is the standard error of the two that are not plain chance.
 METHODS = {"pseudo": 1, "philox": 1, "sobol": 16, "stratified": 16}
@@ -100,12 +101,17 @@ def _count(work):
     # inside counts, one a replicate: whole numbers, so that they add up the same in any order
     inside = [0] * METHODS[work.method]
     each = _blocks_a_replicate(work.method, work.samples)
-    for replicate in range(work.first // each, -(-work.last // each)):
-        size = _replicate_size(work.method, work.samples, replicate)
-        first = max(work.first - replicate * each, 0) * BLOCK
-        last = min((work.last - replicate * each) * BLOCK, size)
-        for start in range(first, last, _AT_ONCE):
-            inside[replicate] += _inside(work, replicate, size, start, min(start + _AT_ONCE, last))
+    done, darts_here = 0, min(work.samples, (work.last - work.first) * BLOCK)
+    with LateLine("darts") as line:
+        for replicate in range(work.first // each, -(-work.last // each)):
+            size = _replicate_size(work.method, work.samples, replicate)
+            first = max(work.first - replicate * each, 0) * BLOCK
+            last = min((work.last - replicate * each) * BLOCK, size)
+            for start in range(first, last, _AT_ONCE):
+                end = min(start + _AT_ONCE, last)
+                inside[replicate] += _inside(work, replicate, size, start, end)
+                done += end - start
+                line.look(done, darts_here)
     return inside
 
 

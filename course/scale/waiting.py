@@ -6,11 +6,11 @@ Time is in whole microseconds: `course/widgets/exhibits/request_dots.js` does th
 import math
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-_WORD = 0xFFFFFFFF
+from course.scale.chance import uniforms
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ def arrivals(rate: float, seconds: float, seed: int) -> list[int]:
     if not rate > 0:
         raise ValueError(f"arrivals(rate={rate}): give requests a second, above 0.")
     found, now = [], 0
-    for uniform in _uniforms(seed):
+    for uniform in uniforms(seed):
         now += math.floor(-math.log(1 - uniform) * 1e6 / rate + 0.5)
         if now >= seconds * 1e6:
             return found
@@ -126,13 +126,3 @@ def stand_in_line(arrives: Sequence[int], server: SimulatedServer) -> Outcome:
         begin()
     came, began, ended = zip(*taken, strict=True) if taken else ((), (), ())
     return Outcome(came, began, ended, tuple(refused), tuple(batches), server.deadline)
-
-
-def _uniforms(seed: int) -> Iterator[float]:
-    """Yield numbers from 0 to 1: mulberry32 (Tommy Ettinger, 2017, public domain), five lines in any language."""
-    state = seed & _WORD
-    while True:
-        state = (state + 0x6D2B79F5) & _WORD
-        mixed = (state ^ state >> 15) * (state | 1) & _WORD
-        mixed ^= mixed + ((mixed ^ mixed >> 7) * (mixed | 61) & _WORD) & _WORD
-        yield (mixed ^ mixed >> 14) / 2**32

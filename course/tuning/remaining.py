@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable
 
-from course.training.hooks.progress import Line, SaidLine, progress_line
+from course.progress_line import Line, SaidLine, progress_line
 
 _RENEW, _SAY = 0.2, 2.0  # seconds between two renewals of a line, and between two lines that stay
 

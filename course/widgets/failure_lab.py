@@ -94,9 +94,9 @@ class FailureLab(TrainingExhibit):
         """Return what the controls offer."""
         return {"lengths": sorted({*range(1, 61), self.seconds}), "server": _PS}
 
-    def stored(self) -> list:
-        """Return the last training, if there is one: others take processes."""
-        return [] if self.result is None else [(self._of, self.answer(self.result))]
+    def grid(self) -> list[dict[str, Any]]:
+        """Return the settings that a chapter's page can show without a kernel: both rules."""
+        return [{"mode": "async"}, {"mode": "sync"}]
 
     def answer(self, result: RehearsalRecord, until: float | None = None) -> dict[str, Any]:
         """Return the timeline of a record as numbers, seconds first; it ends at `until`, or after the last event."""

@@ -3,6 +3,7 @@
 The processes start with the first training and end with the widget; the failure lab trains on such ones, too.
 """
 
+import os
 import threading
 from functools import partial
 from typing import Any
@@ -14,10 +15,13 @@ import traitlets
 from course import draw
 from course.cluster import Cluster, local_cluster
 from course.draw.picture import Picture
+from course.progress_line import STATIC_TWINS
 from course.training import Hook, StopOnNaN, linear_regression, slowed, train
 from course.widgets.exhibits.exhibit import Exhibit
 
-_SHOWN = 400  # losses that the page draws
+_SHOWN = 150  # losses that the page draws
+_LONG = 0.71  # a learning rate at which one worker finds the line and three do not
+_STORED: list[dict[str, Any]] = [{}, {"workers": 1}, {"mode": "sync"}]
 _SLOW = 0.005  # seconds added to each batch of the slowed worker: several quick steps long
 
 
@@ -32,6 +36,13 @@ class TrainingExhibit(Exhibit):
         self._closed, self._starting = False, threading.Lock()
         self._cluster: Cluster | None = None
         super().__init__(**state)
+
+    def stored(self) -> list:
+        """Return the last training, if there is one; while outputs are made to be stored, also those of the grid."""
+        made = [] if self.result is None else [(self._of, self.answer(self.result))]
+        if not os.environ.get(STATIC_TWINS):
+            return made  # others take processes, and a reader's cell would wait for them
+        return made + [one for one in super().stored() if {**self.state(), **one[0]} != self._of]
 
     def cluster(self) -> Cluster:
         """Return the `Cluster`, started by the first call, in any thread; raises RuntimeError once closed."""
@@ -60,7 +71,8 @@ class RegressionLab(TrainingExhibit):
     """
 
     module = "regression_lab.js"
-    styles = ("regression_lab.css",)
+    styles = ("exhibits/training_panels.css", "regression_lab.css")
+    shared = ("axes.js", "controls.js", "training_panels.js")
     workers = traitlets.Int(3, min=1, max=3).tag(state=True)
     learning_rate = traitlets.Float(0.02, min=1e-4, max=10.0).tag(state=True)
     steps = traitlets.Int(1000, min=1, max=100_000).tag(state=True)
@@ -78,9 +90,11 @@ class RegressionLab(TrainingExhibit):
             "updates": sorted({*range(100, 3001, 100), self.steps}),
         }
 
-    def stored(self) -> list:
-        """Return the last training, if there is one: others take processes."""
-        return [] if self.result is None else [(self._of, self.answer(self.result))]
+    def grid(self) -> list[dict[str, Any]]:
+        """Return the settings that a chapter's page can show without a kernel."""
+        return [
+            {**settings, "learning_rate": rate} for rate in {self.learning_rate: 0, _LONG: 0} for settings in _STORED
+        ]
 
     def answer(self, result: Any) -> dict[str, Any]:
         """Return the verdict, the line, and of each worker's losses enough to see."""
@@ -157,6 +171,8 @@ def _finite(loss):
 
 class _Progress(Hook):
     """Moves the bar, and stops when its button was pressed or the state has changed."""
+
+    shows_progress = True
 
     def __init__(self, widget, steps):
         self.widget, self.steps = widget, steps

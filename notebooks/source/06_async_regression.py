@@ -3,8 +3,10 @@
 #
 # **Three workers don't wait for each other: is the answer still right?**
 #
-# Each worker asks a *parameter server* for the parameters, computes a gradient, and sends it back. While it computed,
-# the others have moved the parameters on. Its gradient is late. You will measure how late, and what that costs.
+# One process that learns for nine hours could be three that learn for three. Nobody wants to copy the data by hand, and
+# nobody wants two machines to stand idle while the third one is slow. So the parameters lie in one place, a *parameter
+# server*: each worker asks it for them, computes a gradient, and sends that back. While it computed, the others have
+# moved the parameters on. Its gradient is late. You will measure how late, and what that costs.
 #
 # | | |
 # |---|---|
@@ -12,6 +14,17 @@
 # | Time | 90 minutes |
 # | You need | chapter 04 (tasks and clusters); what a gradient is |
 # | The machine | 2 cores, 2 GB, under 30 s for *Run All*; no GPU needed; nothing is downloaded |
+
+# %%
+from course.widgets import ParameterStore
+
+ParameterStore()
+
+# %% [markdown]
+# This one is simulated. The store's *version* counts its updates. A worker stands at the version that it computes with;
+# the bar from there to the store is how late its gradient will be. Press *Play*, then choose the other rule, and watch
+# who waits. Make all three workers alike; then make worker C very slow; then kill it. Who is quicker now, and at what
+# price?
 
 # %%
 import tempfile
@@ -57,7 +70,7 @@ def off(parameters, best=best):
 # the two parameters be?
 
 # %%
-from course.widgets import Predict, Scorecard
+from course.widgets import Dashboard, Predict, Scorecard
 
 question = "Three workers don't wait for each other: how far off is the line?"
 bet_off = Predict(question, 0.01, 1000, log=True, unit="standard errors", name="06 how far off")
@@ -201,10 +214,19 @@ cluster = local_cluster(ps=1, worker=3)
 cluster.tasks
 
 # %% [markdown]
-# The call to `train` looks like the one in turns, with the cluster added. Each worker goes at its own pace.
+# The call to `train` looks like the one in turns, with the cluster added. Each worker goes at its own pace. `Dashboard`
+# is a *hook*, of which more below: it shows the training while it runs, with a button that stops it. Give it to any
+# training of yours, here or on machines far away.
+
+# %% tags=["timing"]
+result = training.train(problem, cluster, optimizer=SGD, mode="async", total_steps=2000, hooks=[Dashboard()])
+
+# %% [markdown]
+# The losses of the three workers fall on one curve. No worker is ahead: they share the parameters, and only the batches
+# differ. The staleness is now a matter of luck. It is around the number of *other* workers, with a tail: whenever the
+# machine gives one process more time, the gradients of the rest grow older.
 
 # %% tags=["nbval-check-output"]
-result = training.train(problem, cluster, optimizer=SGD, mode="async", total_steps=2000)
 print(result)
 print("gradients applied:", len(result.history), "by workers", sorted(set(result.history["worker"].tolist())))
 
@@ -217,25 +239,6 @@ bet_off.reveal(off(result.parameters), why, shows=shown, stored=0.23)
 print("within 3 standard errors:", off(result.parameters) < 3)
 
 # %% [markdown]
-# The staleness is now a matter of luck. It is around the number of *other* workers, with a tail: whenever the machine
-# gives one process more time, the gradients of the rest grow older.
-
-# %% tags=["timing"]
-fitted = (result.parameters["slope"].item(), result.parameters["intercept"].item())
-draw.training(
-    result.history,
-    "Three workers that never wait find the line",
-    points=(problem.x.numpy(), problem.y.numpy()),
-    line=fitted,
-    best=(best.slope, best.intercept),
-    alt="The trained line lies on the line of least squares; the workers' losses fall together; "
-    "most gradients are one to three updates late.",
-)
-
-# %% [markdown]
-# The losses of the three workers fall on one curve. No worker is ahead: they share the parameters, and only the batches
-# differ.
-#
 # How do you know that the processes compute the same thing as your loop? Take luck away. With one worker there is
 # nobody
 # to be late for, and the result must be plain gradient descent, bit for bit.
@@ -314,30 +317,30 @@ bet_waits
 # %% tags=["nbval-check-output"]
 slow = training.slowed(problem, worker=1, seconds=0.010)
 with cluster.record() as tape:
-    apart = training.train(slow, cluster, optimizer=SGD, workers=2, total_steps=400)
-    joined = training.train(slow, cluster, optimizer=SGD, workers=2, mode="sync", total_steps=40)
+    apart = training.train(slow, cluster, optimizer=SGD, workers=2, total_steps=200)
+    joined = training.train(slow, cluster, optimizer=SGD, workers=2, mode="sync", total_steps=20)
 shares = [len(apart.of_worker(1)) / len(apart.history), len(joined.of_worker(1)) / len(joined.history)]
 print("the slow worker's share of the gradients, asynchronous: under a third:", shares[0] < 1 / 3)
 print(f"the slow worker's share of the gradients, synchronous:  {shares[1]:.0%}")
 print("oldest gradient, synchronous:", max(joined.staleness_counts()))
 
 # %% [markdown]
-# On a clock it looks like this. A bar is one gradient: solid while the worker computes, dotted from the arrival of its
-# push to the update that used it.
+# Here are both runs in the picture from the beginning of this chapter, as they were. Choose the synchronous one, and
+# look at what worker A does while it waits for worker B.
 
 # %% tags=["timing"]
 from course.draw.timeline import waiting_share
 
-both = {"asynchronous: nobody waits": apart.history, "synchronous: the quick one waits": joined.history}
-picture = draw.timeline(both, "A slow worker slows only itself, or everybody", milliseconds=60)
-shares = [round(100 * waiting_share(history)[0]) for history in both.values()]
+both = {"asynchronous": apart, "synchronous": joined}
+replay = ParameterStore(both)
+shares = [round(100 * waiting_share(run.history)[0]) for run in both.values()]
 why = "Synchronously every update takes as long as the slowest worker; asynchronously nobody is waited for."
-bet_waits.reveal(shares, why, shows=picture, stored=[5, 91])
+bet_waits.reveal(shares, why, shows=replay, stored=[5, 91])
 
 # %% [markdown]
-# Asynchronously, worker 0 fills its row and makes nearly all the updates (the thin dotted slices are the store's own
-# work); each gradient of worker 1 is many updates old when it arrives. Synchronously, worker 0 waits most of its
-# time, and every update takes as long as the slowest worker. Between the two lie the middle ways: `max_staleness=`
+# Asynchronously, worker 0 (A) fills its row and makes nearly all the updates; each gradient of worker 1 (B) is many
+# updates old when it arrives. Synchronously, worker 0 waits most of its time, and every update takes as long as the
+# slowest worker. Between the two lie the middle ways: `max_staleness=`
 # drops gradients that are too old, and `aggregate=` makes a synchronous step of the first few workers and drops the
 # rest.
 #
@@ -640,6 +643,18 @@ draw.table(
 # frozen can't renew, so after three seconds the next worker takes over; when the old one wakes, it is refused and goes
 # on as a plain worker.
 #
+# ## Play with it
+#
+# Choose the number of workers, the rule, the learning rate, and whether one worker is slow. Each change trains again on
+# real processes. Find the learning rate at which one worker still finds the line and three do not.
+
+# %% tags=["timing"]
+from course.widgets import RegressionLab
+
+cluster.close()  # the widgets have processes of their own
+RegressionLab(workers=3, mode="async", learning_rate=0.02, steps=1000)
+
+# %% [markdown]
 # ## The failure lab
 #
 # Now hit a training with your own hand. It runs slowly, for as many seconds as you say. Press a button and watch what
@@ -649,7 +664,6 @@ draw.table(
 # %% tags=["timing"]
 from course.widgets import FailureLab
 
-cluster.close()  # the widgets have processes of their own
 FailureLab(seconds=9, plan=[(2, "kill", "/job:worker/task:1"), (5, "kill", "/job:ps/task:0")])
 
 # %% [markdown]
@@ -657,16 +671,6 @@ FailureLab(seconds=9, plan=[(2, "kill", "/job:worker/task:1"), (5, "kill", "/job
 # the loss. Then try these: freeze a worker and look at how long it takes until that is noticed, with either rule; slow
 # a worker and compare the staleness of the others; kill two workers at once. The same works from Python:
 # `lab = FailureLab()`, then `lab.act("freeze", "/job:worker/task:0")`.
-#
-# ## Play with it
-#
-# Choose the number of workers, the rule, the learning rate, and whether one worker is slow. Each change trains again on
-# real processes. Find the learning rate at which one worker still finds the line and three do not.
-
-# %% tags=["timing"]
-from course.widgets import RegressionLab
-
-RegressionLab(workers=3, mode="async", learning_rate=0.02, steps=1000)
 
 # %% [markdown]
 # ## Exercises

@@ -56,7 +56,9 @@ def test_the_page_and_python_simulate_the_same(opened):
     page = opened(RequestDots())
     run = """(module, [rate, seed, first, more, largest, queue, deadline]) =>
         module.standInLine(module.arrivals(rate, 3, seed), { first, more, largest, queue, deadline })"""
-    for (rate, seed, *server), found in zip(SETTINGS, evaluated(page, ["request_dots.js"], run, SETTINGS), strict=True):
+    for (rate, seed, *server), found in zip(
+        SETTINGS, evaluated(page, ["chance.js", "request_dots.js"], run, SETTINGS), strict=True
+    ):
         expected = stand_in_line(arrivals(rate, 3, seed), SimulatedServer(*server))
         assert (found["arrives"], found["ends"]) == (list(expected.arrives), list(expected.ends))
         assert (found["refused"], found["batches"]) == (list(expected.refused), list(expected.batches))

@@ -18,6 +18,7 @@ import pytest
 import torch
 
 from benchmarks.scaling.memory import proportional
+from course.progress_line import NO_PROGRESS
 from notebooks.build import HERE, chapters
 from tests.notebooks.answers import with_answers
 
@@ -48,7 +49,7 @@ def run_and_watch(path, log):
         runner = subprocess.Popen(
             [sys.executable, *NBVAL, *OWN_SETTINGS, str(path)],
             cwd=HERE.parent,
-            env={**os.environ, **NO_OTHER_PLUGINS},
+            env={**os.environ, **NO_OTHER_PLUGINS, NO_PROGRESS: "1"},
             stdout=output,
             stderr=subprocess.STDOUT,
         )

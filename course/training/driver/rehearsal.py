@@ -55,6 +55,8 @@ class Rehearsal(Hook):
     `plan`: `(second, action, task)`, done by itself; `act(action, task)` does one at once. `settings` go to `train`.
     """
 
+    shows_progress = True
+
     def __init__(
         self,
         cluster: "Cluster",

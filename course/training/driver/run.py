@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from course.deadlines import DRIVER_POLLS_EVERY, END_AWAITED
+from course.progress_line import LateLine
 from course.training.checkpoint.folder_lock import LockedCheckpoints
 from course.training.checkpoint.snapshot import Snapshot
 from course.training.driver.history import History
@@ -39,7 +40,7 @@ class Run:
 
     def result(self) -> TrainingResult:
         """Train to the end; return the `TrainingResult`, or raise what the end calls for (see `train`)."""
-        with begun(self._session, self._hooks):
+        with begun(self._session, self._hooks), LateLine("updates") as self._line:
             settings = dataclasses.replace(self._plan.settings, limit=self._session.limit)
             try:
                 while True:
@@ -64,7 +65,7 @@ class Run:
             self._note_start(client)
             try:
                 with self._pool.workers_running(client):
-                    _follow(client, self._session, self._history, self._pool)
+                    _follow(client, self._session, self._history, self._pool, self._line)
                 self._session.finish()
                 parameters = self._session.parameters()
                 with suppress(ShardLost):  # all that matters is here
@@ -171,11 +172,13 @@ class Run:
         )
 
 
-def _follow(client, session, history, pool):
+def _follow(client, session, history, pool, line):
     """Read steps and tell the hooks until training ends. Raises ShardLost, or what the end calls for (see `train`)."""
-    workers = pool.plan.workers
+    workers, shown = pool.plan.workers, any(hook.shows_progress for hook in session.hooks)
     while True:
         pool.check()
+        if not shown:
+            line.look(history.version, session.limit)
         history.read(0.0 if session.hooks else END_AWAITED)
         events, rows = history.untold()
         for seconds, what, worker, step, reason in events:

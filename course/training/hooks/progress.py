@@ -3,11 +3,10 @@
 Not tqdm's bar: what a stored notebook keeps of it differs from run to run, and this line's last words don't.
 """
 
-import sys
 import time
 from collections.abc import Callable
-from typing import Protocol
 
+from course.progress_line import SaidLine, progress_line
 from course.training.hooks.base import Hook, Session
 from course.training.records import Event, Step
 
@@ -54,6 +53,8 @@ class ShowProgress(Hook):
     In a terminal and in a notebook; into a file or a pipe nothing is written. When training is done the line says how
     many updates there were and nothing that differs from run to run, so a stored notebook stays the same.
     """
+
+    shows_progress = True
 
     def __init__(self):
         self._line, self._due, self._seen = None, 0.0, []
@@ -128,55 +129,3 @@ def _text(session, step, rate):
     if rate:
         text += f" · {rate:,.0f} a second · {(session.limit - step.step) / rate:.0f} s left"
     return text
-
-
-class Line(Protocol):
-    """A line that `show` writes anew; `last`: nothing comes after it."""
-
-    def show(self, text: str, last: bool = False) -> None:
-        """Write `text`."""
-
-
-def progress_line() -> Line | None:
-    """Return the line to write on, or None where output is no screen."""
-    if "IPython" in sys.modules:
-        from IPython import get_ipython
-
-        if getattr(get_ipython(), "kernel", None) is not None:
-            return _NotebookLine()
-    return _TerminalLine(sys.stdout) if sys.stdout is not None and sys.stdout.isatty() else None
-
-
-class _TerminalLine:
-    def __init__(self, stream):
-        self._stream, self._width = stream, 0
-
-    def show(self, text, last=False):
-        self._stream.write("\r" + text.ljust(self._width) + "\n" * last)
-        self._stream.flush()
-        self._width = len(text)
-
-
-class SaidLine:
-    """A line that is said to a function each time."""
-
-    def __init__(self, say: Callable[[str], None]):
-        self._say = say
-
-    def show(self, text: str, last: bool = False) -> None:
-        """Say `text`."""
-        self._say(text)
-
-
-class _NotebookLine:
-    def __init__(self):
-        self._handle = None
-
-    def show(self, text, last=False):
-        from IPython.display import display
-
-        data = {"text/plain": text}
-        if self._handle is None:
-            self._handle = display(data, raw=True, display_id=True)
-        else:
-            self._handle.update(data, raw=True)

@@ -17,7 +17,8 @@ import traitlets
 
 from course.deadlines import EXHIBIT_PATIENCE
 from course.draw import Picture, html
-from course.widgets.exhibits.page import STATIC_TWINS, key_of, page, script
+from course.progress_line import STATIC_TWINS
+from course.widgets.exhibits.page import key_of, page, script
 from course.widgets.exhibits.wire import Wire
 
 
@@ -45,6 +46,7 @@ class Exhibit(traitlets.HasTraits):
     actions: Sequence[str] = ()
     background = False
     patience = EXHIBIT_PATIENCE
+    heard_at_once = False  # the page is heard while a cell runs, in another thread
     engine: Callable[..., Any]
 
     def __init__(self, **state: object) -> None:
@@ -278,6 +280,8 @@ class Exhibit(traitlets.HasTraits):
                 self._wire.close()
             self._wire = Wire(key=key)
             self._wire.on_msg(self._heard)
+            if self.heard_at_once:
+                self._wire.listen_while_a_cell_runs()
 
 
 def headline(number: str, words: str) -> str:

@@ -13,10 +13,8 @@ from typing import Any
 
 from course.draw import Picture, html
 from course.draw.picture import text_of
+from course.progress_line import STATIC_TWINS
 
-#: Set in the environment of a kernel whose outputs will be stored: an exhibit is then shown whole, waited for, and the
-#: same each time.
-STATIC_TWINS = "COURSE_STATIC_TWINS"
 ROOM = "course.widgets.exhibits"
 
 

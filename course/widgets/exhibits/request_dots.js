@@ -2,16 +2,6 @@
 
 // --- the simulation: the twin of course/scale/waiting.py, in whole microseconds -------------------------------------
 
-function uniforms(seed) {
-  let state = seed | 0;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
 export function arrivals(rate, seconds, seed) {
   const [next, found] = [uniforms(seed), []];
   for (let now = 0; ; found.push(now)) {

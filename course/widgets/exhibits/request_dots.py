@@ -34,7 +34,7 @@ class RequestDots(Exhibit):
 
     module = "request_dots.js"
     styles = ("request_dots.css",)
-    shared = ("controls.js", "scrubber.js")
+    shared = ("chance.js", "controls.js", "scrubber.js")
     rate = traitlets.Int(300).tag(state=True)
     largest = traitlets.Int(1).tag(state=True)
     queue = traitlets.Int(64).tag(state=True)

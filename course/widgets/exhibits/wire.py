@@ -11,3 +11,10 @@ class Wire(anywidget.AnyWidget):
 
     _esm = script("wire.js") + "\nexport default { initialize: ({ model }) => wire(model) };\n"
     key = traitlets.Unicode("").tag(sync=True)
+
+    def listen_while_a_cell_runs(self) -> None:
+        """Have what the page sends arrive while a cell runs, in a thread of the kernel's (a subshell), if it has any.
+
+        Without it ipykernel keeps answers for the thread that spoke last, which is the cell's.
+        """
+        self.comm._reply_subshell_for = lambda data, asked_for: asked_for

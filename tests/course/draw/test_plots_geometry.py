@@ -168,31 +168,6 @@ def test_both_ways_to_join_slices_are_levels_at_their_numbers():
 
 # --- time ------------------------------------------------------------------------------------------------------------
 
-# worker 0 computes 10 ms and waits 30; worker 1 computes 40 and waits none; then both once more
-HISTORY = np.array(
-    [(1, 0, 0, 9.0, 0.01, 0.04), (1, 1, 0, 8.0, 0.04, 0.04), (2, 0, 1, 3.0, 0.05, 0.08), (2, 1, 1, 2.0, 0.08, 0.08)],
-    dtype=RECORD,
-)
-
-
-def test_the_timeline_is_in_milliseconds():
-    axes = axes_of(draw.timeline, {"sync": HISTORY}, "Who waits", milliseconds=60.0)
-    assert flat_bars(axes) == near(
-        [(0, 0.0, 10.0), (0, 10.0, 30.0), (1, 0.0, 40.0), (1, 40.0, 0.0)]
-        + [(0, 40.0, 10.0), (0, 50.0, 30.0), (1, 40.0, 40.0), (1, 80.0, 0.0)]
-    )
-    assert {height for *_, height in bars(axes)} == {0.7}, "bars of neighbours don't touch"
-    assert lines(axes) == near([[(40.0, 2.0), (80.0, 2.0)]])
-    assert axes.get_xlim() == (0, 60) and axes.get_xlabel() == "milliseconds since the start"
-    assert ticks(axes.yaxis) == {"● worker 0": 0, "● worker 1": 1, "◆ updates": 2} and axes.yaxis_inverted()
-
-
-def test_stacked_timelines_share_their_time():
-    one, other = axes_of(draw.timeline, {"sync": HISTORY, "later": HISTORY[:2]}, "Two", milliseconds=100.0)
-    assert one.get_xlim() == other.get_xlim() == (0, 100)
-    assert len(bars(one)) == 8 and flat_bars(other) == flat_bars(one)[:4]
-    assert (one.get_title(loc="left"), other.get_xlabel()) == ("sync", "milliseconds since the start")
-
 
 @pytest.mark.parametrize(("second", "unit", "shown"), [(1.0, "s", 1.0), (1e-3, "ms", 1.0), (1e-6, "µs", 1.0)])
 def test_lanes_are_in_the_unit_that_their_axis_names(second, unit, shown):

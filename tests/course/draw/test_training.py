@@ -7,7 +7,7 @@ from click.testing import CliRunner
 
 from course.__main__ import main
 from course.commands.train import report
-from course.draw import distance, timeline, training
+from course.draw import distance, training
 from course.draw.timeline import spans, waiting_share
 from course.draw.training import _apart as apart
 from course.training.problems.named import named_problem
@@ -29,18 +29,12 @@ def test_the_share_of_waiting_is_by_worker():
     assert waiting_share(SYNCHRONOUS) == {0: 0.75, 1: 0.0}
 
 
-def test_the_timeline_says_in_words_who_waits():
-    shown = timeline({"synchronous": SYNCHRONOUS}, "The quick one waits", milliseconds=9000)
-    assert "worker 0 waits 75%" in shown.alt and "worker 1" in shown.html
-
-
 def test_pictures_can_be_drawn_of_a_training_that_diverged_or_never_began():
     wild = SYNCHRONOUS.copy()
     wild["loss"][2:] = numpy.inf
     points = (torch.linspace(-1, 1, 5).numpy(), torch.linspace(1, 2, 5).numpy())
     for history in (wild, SYNCHRONOUS[:0]):
         assert "<svg" in training(history, "A title", points=points, line=None, best=(1, 2)).html
-    assert "<svg" in timeline({"nothing": SYNCHRONOUS[:0]}, "Nothing").html
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ import pytest
 import traitlets
 
 from course import draw
+from course.progress_line import STATIC_TWINS
 from course.widgets.exhibits.exhibit import Exhibit
-from course.widgets.exhibits.page import STATIC_TWINS
 from tests.course.widgets.exhibits.line import Line
 
 

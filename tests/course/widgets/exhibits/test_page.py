@@ -7,8 +7,9 @@ import re
 import nbformat
 import pytest
 
+from course.progress_line import STATIC_TWINS
 from course.widgets import RequestDots
-from course.widgets.exhibits.page import STATIC_TWINS, script
+from course.widgets.exhibits.page import script
 from notebooks.build import HERE
 
 

@@ -1,0 +1,108 @@
+"""Progress on a line: one that renews itself in a terminal or a notebook, and one that comes only when work is long."""
+
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable
+from typing import Protocol
+
+#: Set in the environment of a kernel whose outputs will be stored.
+STATIC_TWINS = "COURSE_STATIC_TWINS"
+#: Set where outputs are compared: a line that comes only on a slow machine would be a difference.
+NO_PROGRESS = "COURSE_NO_PROGRESS"
+_LATE, _RENEW = 2.0, 0.25  # seconds until work is long, and between two renewals of its line
+
+
+class Line(Protocol):
+    """A line that `show` writes anew; `last`: nothing comes after it."""
+
+    def show(self, text: str, last: bool = False) -> None:
+        """Write `text`."""
+
+
+def progress_line() -> Line | None:
+    """Return the line to write on, or None where output is no screen."""
+    if "IPython" in sys.modules:
+        from IPython import get_ipython
+
+        if getattr(get_ipython(), "kernel", None) is not None:
+            return _NotebookLine()
+    return _TerminalLine(sys.stdout) if sys.stdout is not None and sys.stdout.isatty() else None
+
+
+class _TerminalLine:
+    def __init__(self, stream):
+        self._stream, self._width = stream, 0
+
+    def show(self, text, last=False):
+        self._stream.write("\r" + text.ljust(self._width) + ("\n" if last and text else "\r" * last))
+        self._stream.flush()
+        self._width = len(text)
+
+
+class SaidLine:
+    """A line that is said to a function each time."""
+
+    def __init__(self, say: Callable[[str], None]):
+        self._say = say
+
+    def show(self, text: str, last: bool = False) -> None:
+        """Say `text`."""
+        self._say(text)
+
+
+class _NotebookLine:
+    def __init__(self):
+        self._handle = None
+
+    def show(self, text, last=False):
+        from IPython.display import display
+
+        data = {"text/plain": text}
+        if self._handle is None:
+            self._handle = display(data, raw=True, display_id=True)
+        else:
+            self._handle.update(data, raw=True)
+
+
+class LateLine:
+    """A line on work that takes longer than two seconds; it goes when the work is done, and nothing of it is stored.
+
+    `with LateLine("darts") as line:`, and inside `line.look(done, of)` now and then, which is cheap. Where output is no
+    screen, outside the main thread, and while outputs are made to be stored or compared, it says nothing.
+    """
+
+    def __init__(self, unit: str):
+        self._unit, self._began, self._due = unit, 0.0, 0.0
+        self._line: Line | None = None
+        self._first: float | None = None  # what was done at the first look: work may go on from there
+
+    def look(self, done: float, of: float) -> None:
+        """Show, if it is time to, that `done` of `of` is done, and how many seconds are left."""
+        if self._first is None:
+            self._first = done
+        now = time.monotonic()
+        if now < self._due:
+            return
+        self._due = now + _RENEW
+        if self._line is None:
+            self._line = progress_line()
+            if self._line is None:
+                self._due = float("inf")
+                return
+        made = done - self._first
+        left = f" · {(of - done) * (now - self._began) / made:,.0f} s left" if made > 0 else ""
+        self._line.show(f"{done:,} of {of:,} {self._unit}{left}")
+
+    def __enter__(self) -> "LateLine":
+        silent = threading.current_thread() is not threading.main_thread()
+        silent = silent or any(os.environ.get(name) for name in (STATIC_TWINS, NO_PROGRESS))
+        self._began = time.monotonic()
+        self._due = float("inf") if silent else self._began + _LATE
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._line is not None:
+            self._line.show("", last=True)
+            self._line = None

@@ -1,0 +1,119 @@
+"""Exhibits of a training in Chromium: the store is Python's, keys and deaths move it, old results are dimmed."""
+
+import json
+from functools import partial
+
+import numpy
+import pytest
+import torch
+
+from course.scale.parameter_store import parameter_store
+from course.training import train_in_turns
+from course.training.records import RECORD
+from course.widgets import ParameterStore, RegressionLab
+from tests.browser.test_exhibits_in_chromium import evaluated, kernel, opened, says, shown  # noqa: F401 - a fixture
+
+pytestmark = pytest.mark.browser
+TIMES = {"message": 40_000, "update": 5_000, "horizon": 6_000_000}
+RUNS = [  # mode, paces (microseconds), faults, seed
+    ("async", [200_000, 200_000, 600_000], [], 0),
+    ("sync", [200_000, 200_000, 600_000], [], 3),
+    ("async", [50_000], [], 2**31 - 1),
+    ("sync", [50_000, 75_000, 1_200_000, 60_000], [(900_000, "kill", 2), (2_000_000, "revive", 2)], 5),
+    ("sync", [100_000, 100_000], [(1_000_000, "kill", 0), (1_000_001, "revive", 0), (3_000_000, "kill", 1)], 7),
+    ("async", [100_000, 300_000], [(500_000, "kill", 0), (500_000, "revive", 0), (700_000, "kill", 0)], 8),
+    ("sync", [300_000, 100_000], [(0, "kill", 0), (0, "kill", 1)], 1),
+    ("async", [7, 5_000_000, 123_457], [(1_234_567, "kill", 2), (2_345_678, "revive", 2)], 11),
+]
+
+
+def test_the_page_and_python_simulate_the_same_store(opened):  # noqa: F811
+    page = opened(ParameterStore())
+    run = """(module, [mode, paces, faults, seed, times, now]) => {
+        const run = module.storeRun(mode, paces, faults, seed, times);
+        const late = paces.map((_, worker) => module.lateness(run, worker));
+        return [run.gradients, module.counts(run), module.counts(run, now), late];
+    }"""
+    asked = [[mode, paces, faults, seed, TIMES, 2_500_000] for mode, paces, faults, seed in RUNS]
+    found = evaluated(page, ["chance.js", "store_run.js"], run, asked)
+    for (mode, paces, faults, seed), (gradients, whole, half, late) in zip(RUNS, found, strict=True):
+        expected = parameter_store(mode, paces, faults, seed)
+        assert [tuple(one) for one in gradients] == list(expected.gradients)
+        for said, counts in ((whole, expected.counts()), (half, expected.counts(2_500_000))):
+            assert said == counts._asdict() | {"waited": list(counts.waited)}
+        assert late == [expected.lateness(worker) for worker in range(len(paces))]
+
+
+def told(exhibit):
+    found = exhibit.result.counts()
+    return found._asdict() | {"waited": list(found.waited), "rows": len(exhibit.result.gradients)}
+
+
+def test_keys_buttons_and_the_scrubber_move_the_store(opened):  # noqa: F811
+    page = opened(ParameterStore())
+    assert shown(page) == told(ParameterStore())
+    page.locator("select.mode").select_option("sync")
+    page.locator(".sliders .c").press("ArrowRight")
+    assert shown(page) == told(ParameterStore(mode="sync", c=800))
+    assert "Every update waits for the slowest" in page.locator(".sentence").inner_text()
+    page.locator(".moment").press("End")
+    page.locator(".moment").press("Home")
+    assert page.locator(".sofar").inner_text().startswith("After 0.0 ms: 0 updates")
+    page.get_by_role("button", name="Next event").press("Enter")
+    assert "version 0" in page.locator(".rail svg").get_attribute("aria-label")
+    page.get_by_role("button", name="Kill C").press("Enter")
+    moment = float(page.locator(".moment").input_value()) / 1000
+    assert shown(page) == told(ParameterStore(mode="sync", c=800, faults=[[moment, "kill", 2]]))
+    assert "C is killed" in page.locator(".rail svg").get_attribute("aria-label")
+    assert page.get_by_role("button", name="Revive C").is_visible()
+    page.get_by_role("button", name="Nobody dies").press("Enter")
+    assert shown(page) == told(ParameterStore(mode="sync", c=800))
+
+
+def test_a_recorded_run_replays_and_the_simulated_one_lies_beside_it(opened):  # noqa: F811
+    rows = [(at + 1, at % 2, max(0, at - 1), 1.0, 0.01 * at + 0.009, 0.01 * at + 0.01) for at in range(50)]
+    page = opened(ParameterStore({"two workers": numpy.array(rows, RECORD)}))
+    assert shown(page)["updates"] == 50 and not page.locator("select.mode").is_visible()
+    assert "recorded" in page.locator(".figure").inner_text() and page.locator(".rail .letter").count() == 2
+    page.locator("select.run").select_option("simulated")
+    assert shown(page) == told(ParameterStore()) and page.get_by_role("button", name="Kill A").is_visible()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_phone_shows_the_store_whole_with_legible_text_and_names(opened, scheme):  # noqa: F811
+    page = opened(ParameterStore(), viewport={"width": 390, "height": 900}, color_scheme=scheme)
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    texts = "[...document.querySelectorAll('.stage *')].filter(e => e.textContent)"
+    assert min(page.evaluate(f"{texts}.map(e => parseFloat(getComputedStyle(e).fontSize))")) >= 12
+    controls = page.locator(".stage input, .stage button, .stage select")
+    named = "e => (e.ariaLabel || e.textContent).trim()"
+    assert all(controls.nth(place).evaluate(named) for place in range(controls.count()))
+
+
+class InTurns(RegressionLab):
+    """A lab without processes."""
+
+    def engine(self, workers, mode, learning_rate, steps, slow):
+        """Train in this process, the workers in turns."""
+        optimizer = partial(torch.optim.SGD, lr=learning_rate)
+        return train_in_turns(self.problem, optimizer=optimizer, mode=mode, workers=workers, total_steps=steps)
+
+
+def test_a_line_that_was_found_is_dimmed_while_another_learning_rate_trains(opened):  # noqa: F811
+    lab = InTurns(steps=600).wait()
+    page = opened(lab)
+    kernel(page)
+    says(page, pong=True, settings=lab.state(), answer=lab.answer(lab.result))
+    assert "the line is found" in page.locator(".stage .figure").inner_text()
+    page.locator(".sliders .learning_rate").press("ArrowRight")
+    asked = page.evaluate("window.asked").pop()["settings"]
+    assert asked["learning_rate"] > lab.learning_rate
+    says(page, number=1, settings=asked, busy=0.3)
+    assert "old" in page.locator(".stage").get_attribute("class")
+    faint = "e => getComputedStyle(e).opacity"
+    assert all(float(page.locator(f".stage {part}").evaluate(faint)) < 0.5 for part in (".figure", ".picture"))
+    assert page.locator(".who").inner_text().startswith("Shown: learning rate 0.02. The kernel is at work")
+    other = InTurns(**asked).wait()
+    says(page, number=1, settings=asked, answer=other.answer(other.result))
+    assert "old" not in page.locator(".stage").get_attribute("class")
+    assert json.loads(page.locator(".stage").get_attribute("data-shown")) == asked

@@ -48,6 +48,14 @@ def bits_of(board: torch.Tensor) -> bytes:
     return np.packbits(board.numpy()).tobytes()
 
 
+def board_of(bits: bytes, height: int, width: int) -> torch.Tensor:
+    """Return the board of `height` × `width` of which these are the `bits_of`; ValueError for another number of them."""
+    if len(bits) != -(-height * width // 8):
+        raise ValueError(f"LifePlayer: {len(bits)} bytes for a board of {height} × {width} cells, eight a byte.")
+    cells = np.unpackbits(np.frombuffer(bits, np.uint8), count=height * width)
+    return torch.from_numpy(cells.reshape(height, width))
+
+
 def in_base64(binary: bytes) -> str:
     """Return bytes as text, for the data of a page."""
     return base64.b64encode(binary).decode()

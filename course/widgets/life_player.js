@@ -101,7 +101,7 @@ export function draw(root, data) {
   }
   function frame(time) {
     ticking = false;
-    if (!root.isConnected) return;
+    if (!root.isConnected || !runs() || !visible) return;
     tick();
     if (hand.drawing() || time < due - 4) return;
     const moved = kernelsFrame() ?? pagesFrame();

@@ -7,14 +7,13 @@ import time
 from collections.abc import Iterator
 from typing import Any, Self
 
-import numpy as np
 import torch
 import traitlets
 
 from course import life
 from course.draw import Picture, film, html
 from course.widgets.exhibits.exhibit import Exhibit, headline
-from course.widgets.life_boards import bits_of, checked, in_base64, in_the_middle, resized, still_of
+from course.widgets.life_boards import bits_of, board_of, checked, in_base64, in_the_middle, resized, still_of
 
 _ENGINES = ("auto", *life.ENGINES, "page")
 _BUSY = 0.05  # seconds that the kernel computes for one request at most, one generation apart: others want it too
@@ -233,8 +232,7 @@ class LifePlayer(Exhibit):
             self._tell({"said": str(wrong)})
 
     def _from_page(self, edition, edited, bits, height, width, generation, pattern):
-        cells = np.unpackbits(np.frombuffer(bits, np.uint8), count=height * width).reshape(height, width)
-        board = checked(torch.from_numpy(cells))
+        board = checked(board_of(bits, height, width))
         self._take(board, int(generation), str(pattern), edition, board if edited else self._origin)
 
     def _frames(self, edition, rule, wrap, engine_name, by, count):

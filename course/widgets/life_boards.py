@@ -49,7 +49,7 @@ def bits_of(board: torch.Tensor) -> bytes:
 
 
 def board_of(bits: bytes, height: int, width: int) -> torch.Tensor:
-    """Return the board of `height` × `width` of which these are the `bits_of`; ValueError for another number of them."""
+    """Return the board of `height` × `width` whose `bits_of` these are; ValueError for another number of them."""
     if len(bits) != -(-height * width // 8):
         raise ValueError(f"LifePlayer: {len(bits)} bytes for a board of {height} × {width} cells, eight a byte.")
     cells = np.unpackbits(np.frombuffer(bits, np.uint8), count=height * width)

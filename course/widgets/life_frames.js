@@ -2,7 +2,8 @@
 // back is waited for once. A board of a generation is the same whoever computes it: what comes too late is left out.
 
 const IN_FLIGHT = 3; // requests
-const AHEAD = 18; // boards that wait to be shown
+const BATCH = 6; // boards in one answer, when it plays fast
+const AHEAD = 24; // boards that are asked for or wait to be shown
 
 function framesAhead(state, world) {
   let [queue, flying, heard, reached] = [[], [], 0, 0];
@@ -12,8 +13,8 @@ function framesAhead(state, world) {
     clear,
     // Keeps requests in flight; `settings` are those of the board that is played, `by` the generations of a frame.
     ask(settings, by, speed) {
-      const batch = speed >= 30 ? 4 : 1; // when it plays slowly, the kernel is not to run far ahead of what is seen
-      while (flying.length < IN_FLIGHT && waiting() + batch <= Math.min(AHEAD, 4 * batch)) {
+      const [batch, most] = speed >= 30 ? [BATCH, AHEAD] : [1, 4]; // slowly played, the kernel needs no long lead
+      while (flying.length < IN_FLIGHT && waiting() + batch <= most) {
         const { rule, wrap, engine_name } = settings;
         if (!state.post({ frames: { edition: world.edition, rule, wrap, engine_name, by, count: batch } })) return (flying = []);
         if (!flying.length) heard = performance.now();

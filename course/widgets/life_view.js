@@ -59,7 +59,7 @@ function lifeView(place, world) {
     const [cell, ink] = [style.getPropertyValue("--cpu").trim(), style.color];
     const [red, green, blue] = [1, 3, 5].map((at) => parseInt(cell.slice(at, at + 2), 16));
     const on = (255 << 24) | (blue << 16) | (green << 8) | red;
-    for (let at = 0; at < pixels.length; at++) pixels[at] = world.cells[at] ? on : 0;
+    for (let at = 0; at < pixels.length; at++) pixels[at] = -world.cells[at] & on;
     sheet.getContext("2d").putImageData(image, 0, 0);
     const [pen, size, dense] = [canvas.getContext("2d"), view.size, canvas.width / view.wide];
     pen.setTransform(1, 0, 0, 1, 0, 0);

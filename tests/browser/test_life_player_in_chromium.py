@@ -275,7 +275,7 @@ def test_boards_are_asked_for_ahead_and_pythons_board_is_the_pages_when_it_pause
     page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
     kernel.serve()
     asked = [one["frames"] for one in kernel.heard if "frames" in one]
-    assert len(asked) > 1 and {one["count"] for one in asked} == {4}, "several, before the first is answered"
+    assert len(asked) > 1 and {one["count"] for one in asked} == {6}, "several, before the first is answered"
     play_until(page, kernel, 20)
     page.get_by_role("button", name="Pause").press("Enter")
     kernel.serve()

@@ -1,14 +1,12 @@
 """Boards as the Life player takes and sends them: checked, a pattern in the middle, bits for the page, a still."""
 
 import base64
-import io
 
 import numpy as np
 import torch
 
 from course import life
-from course.draw.colours import ROLES
-from course.signals import held_back
+from course.draw.film import png_of
 
 _LARGEST = 1024  # rows or columns that a page shows 60 times a second
 
@@ -63,14 +61,6 @@ def in_base64(binary: bytes) -> str:
 
 def still_of(board: torch.Tensor) -> bytes:
     """Return a PNG of `board` on white, at most 640 × 400 pixels where the cells are fewer, each of whole pixels."""
-    with held_back():
-        from matplotlib.colors import ListedColormap
-        from matplotlib.image import imsave
-
     cells = board.numpy()
     scale = max(1, min(640 // cells.shape[1], 400 // cells.shape[0], 16))
-    large = np.kron(cells, np.ones((scale, scale), np.uint8))
-    stream = io.BytesIO()
-    colours = ListedColormap(["#FFFFFF", ROLES["cpu"].colour])
-    imsave(stream, large, cmap=colours, vmin=0, vmax=1, format="png", metadata={"Software": None})
-    return stream.getvalue()
+    return png_of(np.kron(cells, np.ones((scale, scale), np.uint8)), paper="#FFFFFF")

@@ -153,7 +153,7 @@ export function draw(root, data) {
   }
   function words() {
     const [found, speed] = [world.cycle(), speeds.told()];
-    const exactly = found?.exact ? `period ${inWords(found.period)} from generation ${inWords(found.start)} on` : `as ${inWords(found?.period ?? 0)} generations before`;
+    const exactly = found?.exact ? `period ${inWords(found.period)} from generation ${inWords(found.start)} on` : `the same as ${inWords(found?.period ?? 0)} generations before`;
     const small = `${inWords(world.population)} of ${inWords(world.cells.length)} cells live${found ? ` · ${exactly}` : ""}`;
     const fast = speed && `${Math.round(speed.frames)} frames a second; ${speed.by} decides ${short(speed.cells)} cells a second, measured without the drawing.`;
     const paused = `Click or drag to draw cells; then Step, or Play.${state.live() ? "" : " This page computes by itself."}`;

@@ -4,7 +4,6 @@ The page has an engine of its own, for when no kernel answers; where one does, i
 """
 
 import time
-from collections.abc import Iterator
 from typing import Any, Self
 
 import torch
@@ -246,7 +245,8 @@ class LifePlayer(Exhibit):
             cells.append(bits_of(board))
         return self._tell({"frames": {"edition": edition, "frames": told}}, *cells)
 
-    def _ahead(self, rule, wrap, engine_name, by, count) -> Iterator[tuple[dict[str, Any], torch.Tensor]]:
+    def _ahead(self, rule, wrap, engine_name, by, count):
+        """Yield what a page is told of each board to come, and the board."""
         left, end = max(1, int(by)), time.perf_counter() + _BUSY
         for _ in range(min(int(count), _MOST_FRAMES)):
             done, began = 0, time.perf_counter()

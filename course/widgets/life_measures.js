@@ -42,16 +42,18 @@ function populationCurve(place, world) {
   });
 }
 
-// Each engine's speed on the board that is there: this page's, then the kernel's, one by one.
-function engineRace(place, world, { engines, post, said }) {
+// Each engine's speed on the board that is there: this page's, then the kernel's, one by one. `by()` says how many
+// generations it is asked for at a time.
+function engineRace(place, world, { engines, by, post, said }) {
   let rates = [];
   const arrived = ({ engine, rate }) => {
     rates.push([engine, rate]);
     const best = Math.max(...rates.map((one) => one[1]));
-    bars(place, rates.map(([name, cells]) => ({ name, role: "cpu", real: true, share: cells / best, words: `${short(cells)} cells a second`, bold: cells === best })));
+    const row = ([name, cells]) => ({ name, words: `${short(cells)} cells a second`, share: cells / best, bold: cells === best });
+    bars(place, rates.map((one) => ({ ...row(one), role: "cpu", real: true })));
     const next = engines[rates.length - 1];
-    if (next && !post({ measure: next })) said("The other engines are the kernel's, and none answers: run the notebook.");
-    else said(next ? `${next} is being measured …` : "");
+    if (next && !post({ measure: next, by: by() })) said("The other engines are the kernel's, and none answers: run the notebook.");
+    else said(next ? `${next} is being measured …` : `Measured by ${by() > 1 ? `${by()} generations` : "one generation"} at a time, as it plays.`);
   };
   const start = () => {
     const [trial, into, began] = [world.cells.slice(), boardOf(world.height, world.width), performance.now()];

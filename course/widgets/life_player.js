@@ -30,7 +30,7 @@ export function draw(root, data) {
   const hand = lifeHand(view, world, { edited: () => edited(""), others: { " ": () => step(), p: () => toggle() }, tell });
   const curve = populationCurve(find(".curve"), world);
   const racing = document.createElement("div");
-  const race = engineRace(racing, world, { engines: data.engines, post: state.post, said });
+  const race = engineRace(racing, world, { engines: data.engines, by, post: state.post, said });
   const { play, choose, size } = controls();
 
   // --- whose board it is ---
@@ -153,12 +153,15 @@ export function draw(root, data) {
   }
   function words() {
     const [found, speed] = [world.cycle(), speeds.told()];
-    const exactly = found?.exact ? `period ${inWords(found.period)} from generation ${inWords(found.start)} on` : `the same as ${inWords(found?.period ?? 0)} generations before`;
-    const small = `${inWords(world.population)} of ${inWords(world.cells.length)} cells live${found ? ` · ${exactly}` : ""}`;
+    const small = `${inWords(world.population)} of ${inWords(world.cells.length)} cells live${found ? ` · ${again(found)}` : ""}`;
     const fast = speed && `${Math.round(speed.frames)} frames a second; ${speed.by} decides ${short(speed.cells)} cells a second, measured without the drawing.`;
     const paused = `Click or drag to draw cells; then Step, or Play.${state.live() ? "" : " This page computes by itself."}`;
     const sentence = runs() ? (fast ?? "") : paused;
     return { figure: `generation ${inWords(world.generation)}`, small, sentence, alt: `Living cells by generation. Now ${small}.` };
+  }
+  function again({ start, period, exact }) {
+    if (!exact) return `the same as ${inWords(period)} generations before`; // not each generation was seen
+    return `period ${inWords(period)} from generation ${inWords(start)} on`;
   }
   function tell(text, aloud) {
     find(".cell").setAttribute("aria-live", aloud && !runs() ? "polite" : "off");

@@ -17,6 +17,7 @@ from course.widgets.life_boards import bits_of, board_of, checked, in_base64, in
 _ENGINES = ("auto", *life.ENGINES, "page")
 _BUSY = 0.05  # seconds that the kernel computes for one request at most, one generation apart: others want it too
 _MOST_FRAMES = 16
+_MOST_AT_ONCE = 100  # generations in a call that is measured
 _TRIAL = 0.03  # seconds in which an engine's speed shows
 
 
@@ -59,12 +60,7 @@ class LifePlayer(Exhibit):
         self.controls = controls
         self._editions = 0
         self._board = checked(in_the_middle(pattern, height, width) if board is None else board)
-        self._origin, self.pattern, self.generation, self._edition = (
-            self._board,
-            "" if board is not None else pattern,
-            0,
-            "k-0",
-        )
+        self._take(self._board, 0, "" if board is not None else pattern, "k-0", (self._board, 0))
         super().__init__(**state)
 
     @property
@@ -99,8 +95,9 @@ class LifePlayer(Exhibit):
         return self
 
     def restart(self) -> Self:
-        """Go back to the board as it was loaded, drawn or set, at generation 0; returns the player."""
-        self._set(self._origin, 0, self.pattern)
+        """Go back to the board and the generation at which it was last loaded, drawn on or set; returns the player."""
+        with self._lock:
+            self._set(*self._origin, self.pattern)
         return self
 
     def play(self) -> Self:
@@ -145,19 +142,19 @@ class LifePlayer(Exhibit):
             self._set(checked(resized(self._board, height, width)), 0, self.pattern)
         return self
 
-    def measure(self, engine_name: str = "auto") -> float:
+    def measure(self, engine_name: str = "auto", generations: int = 1) -> float:
         """Return how many cells a second an engine of `course.life` decides on this board, with its rule and edges.
 
-        Two runs at least, of which the last counts: what an engine does once, such as compiling, is left out.
+        It is called for `generations` at a time, as when that many are played in a frame; what it does in its first
+        call only, such as compiling, is left out.
         """
-        generations, seconds = 1, 0.0
+        calls, seconds = 0, 0.0
+        self._advance(self._board, generations, self.rule, self.wrap, engine_name)
+        began = time.perf_counter()
         while seconds < _TRIAL:
-            began = time.perf_counter()
-            life.run(self._board, generations, engine_name, self.rule, self.wrap)
-            seconds, generations = time.perf_counter() - began, 2 * generations
-            if generations == 2:  # the first
-                seconds = 0.0
-        return self._board.numel() * generations / 2 / seconds
+            self._advance(self._board, generations, self.rule, self.wrap, engine_name)
+            calls, seconds = calls + 1, time.perf_counter() - began
+        return calls * generations * self._board.numel() / seconds
 
     def engine(self, **_: object) -> dict[str, int]:
         """Return what the headline says: settings change what comes next, not the board."""
@@ -198,7 +195,7 @@ class LifePlayer(Exhibit):
         """Take `board`, and tell the page: it shows this one from now on."""
         with self._lock:
             self._editions += 1
-            self._take(board, generation, pattern, f"k-{self._editions}", board if origin is None else origin)
+            self._take(board, generation, pattern, f"k-{self._editions}", origin or (board, generation))
             self._tell_board()
 
     def _take(self, board, generation, pattern, edition, origin):
@@ -221,8 +218,9 @@ class LifePlayer(Exhibit):
                         self._frames(**wanted)
                     case {"board": {"edition": str(edition), "edited": bool(edited), **told}}:
                         self._from_page(edition, edited, bytes(buffers[0]), **told)
-                    case {"measure": str(name)} if name in life.ENGINES:
-                        self._tell({"measured": {"engine": name, "rate": self.measure(name)}})
+                    case {"measure": str(name), "by": int(by)} if name in life.ENGINES:
+                        rate = self.measure(name, max(1, min(by, _MOST_AT_ONCE)))
+                        self._tell({"measured": {"engine": name, "rate": rate}})
                     case _:
                         super()._heard(wire, content, buffers)
                         if isinstance(content, dict) and "ping" in content:
@@ -232,7 +230,8 @@ class LifePlayer(Exhibit):
 
     def _from_page(self, edition, edited, bits, height, width, generation, pattern):
         board = checked(board_of(bits, height, width))
-        self._take(board, int(generation), str(pattern), edition, board if edited else self._origin)
+        now = int(generation)
+        self._take(board, now, str(pattern), edition, (board, now) if edited else self._origin)
 
     def _frames(self, edition, rule, wrap, engine_name, by, count):
         """Compute boards to come, `by` generations apart, and send them; fewer where they take long."""

@@ -97,7 +97,8 @@ class LifePlayer(Exhibit):
     def restart(self) -> Self:
         """Go back to the board and the generation at which it was last loaded, drawn on or set; returns the player."""
         with self._lock:
-            self._set(*self._origin, self.pattern)
+            board, generation = self._origin
+            self._set(board, generation, self.pattern)
         return self
 
     def play(self) -> Self:

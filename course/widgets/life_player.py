@@ -146,16 +146,21 @@ class LifePlayer(Exhibit):
     def measure(self, engine_name: str = "auto", generations: int = 1) -> float:
         """Return how many cells a second an engine of `course.life` decides on this board, with its rule and edges.
 
-        It is called for `generations` at a time, as when that many are played in a frame; what it does in its first
-        call only, such as compiling, is left out.
+        It is called for `generations` at a time, as when that many are played in a frame, or for as many as it computes
+        in 50 ms; what it does in its first call only, such as compiling, is left out.
         """
-        calls, seconds = 0, 0.0
-        self._advance(self._board, generations, self.rule, self.wrap, engine_name)
-        began = time.perf_counter()
-        while seconds < _TRIAL:
+
+        def seconds(generations):
+            began = time.perf_counter()
             self._advance(self._board, generations, self.rule, self.wrap, engine_name)
-            calls, seconds = calls + 1, time.perf_counter() - began
-        return calls * generations * self._board.numel() / seconds
+            return time.perf_counter() - began
+
+        seconds(1)
+        generations = min(generations, max(1, int(_BUSY / seconds(1))))
+        calls, took = 0, 0.0
+        while took < _TRIAL:
+            calls, took = calls + 1, took + seconds(generations)
+        return calls * generations * self._board.numel() / took
 
     def engine(self, **_: object) -> dict[str, int]:
         """Return what the headline says: settings change what comes next, not the board."""
@@ -233,6 +238,7 @@ class LifePlayer(Exhibit):
         board = checked(board_of(bits, height, width))
         now = int(generation)
         self._take(board, now, str(pattern), edition, (board, now) if edited else self._origin)
+        self._tell({"taken": edition})  # a page that is not answered takes the kernel for silent
 
     def _frames(self, edition, rule, wrap, engine_name, by, count):
         """Compute boards to come, `by` generations apart, and send them; fewer where they take long."""

@@ -87,6 +87,8 @@ def test_python_and_the_page_draw_on_one_board(beside):
     page.keyboard.press("Enter")
     kernel.serve()
     assert kernel.player.board[0, 0] == 1 and kernel.player.population == 6
+    page.evaluate("new Promise((done) => setTimeout(done, 1700))")  # longer than the page's patience
+    assert page.locator(".who").inner_text() == "The kernel answers."
     kernel.player.load("blinker").step(3)
     assert board(page) == {"generation": 3, "population": 3, "height": 32, "width": 48}
     page.get_by_role("button", name="Step").press("Enter")

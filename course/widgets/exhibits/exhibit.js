@@ -16,8 +16,8 @@
 // value })` does what a control does: the stored answer at once, then the kernel's. As a fourth argument `{ local }`,
 // settings -> answer, computes all in the page, and needs no kernel; `{ derive }`, settings -> answer or null, replaces the
 // grid; `{ told }` is called with whether the kernel is at work; `{ own }`, called with a message and its buffers, says
-// whether it was one of the exhibit's own; `state.post(message, buffers)` sends such. What is for other settings than the
-// present ones is dimmed, and says so.
+// whether it was one of the exhibit's own; `state.post(message, buffers)` sends such, each of which must be answered. What
+// is for other settings than the present ones is dimmed, and says so.
 
 const FRAME = `
   <div class="figure" role="status"><span class="says"></span> <small></small></div>

@@ -135,7 +135,7 @@ def test_a_page_with_another_board_gets_pythons_and_a_page_that_draws_gives_its_
     assert told[0]["frames"]["frames"] == [] and told[1]["board"]["edition"] == player._edition != old
     assert torch.equal(unpacked(player._wire.buffers[1][0], player.board), player.board)
     drawn = life.random_board(5, 9, 0.5, torch.Generator().manual_seed(3))
-    assert heard(player, *given(drawn)) == []
+    assert heard(player, *given(drawn)) == [{"taken": "page-1"}]
     assert torch.equal(player.board, drawn) and player._edition == "page-1"
     later = life.run(drawn, 4)
     heard(player, *given(later, edited=False, generation=4))

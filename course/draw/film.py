@@ -52,17 +52,23 @@ style="width:{columns * settings["right"]:g}px;height:{rows * settings["down"]:g
 
 
 def _sheet(stack, columns):
-    """Return a PNG, one pixel a cell, of all frames in rows of `columns`, drawn by matplotlib's colour map."""
-    with held_back():
-        from matplotlib.colors import ListedColormap
-        from matplotlib.image import imsave
-
+    """Return a PNG, one pixel a cell, of all frames in rows of `columns`."""
     count, height, width = stack.shape
     rows = math.ceil(count / columns)
     grid = np.zeros((rows * columns, height + _GAP, width + _GAP), dtype=np.uint8)
     grid[:count, :height, :width] = stack
-    sheet = grid.reshape(rows, columns, height + _GAP, width + _GAP).swapaxes(1, 2).reshape(rows * (height + _GAP), -1)
+    sheet = grid.reshape(rows, columns, height + _GAP, width + _GAP).swapaxes(1, 2)
+    return png_of(sheet.reshape(rows * (height + _GAP), -1))
+
+
+def png_of(cells: Any, paper: str = "#00000000") -> bytes:
+    """Return a PNG of `cells`, an array (H, W) of 0 and 1, a pixel each; `paper` is the colour of a 0."""
+    with held_back():
+        from matplotlib.colors import ListedColormap
+        from matplotlib.image import imsave
+
     stream = io.BytesIO()
-    colours = ListedColormap(["#00000000", ROLES["cpu"].colour])
-    imsave(stream, sheet, cmap=colours, vmin=0, vmax=1, format="png", metadata={"Software": None})
+    colours = ListedColormap([paper, ROLES["cpu"].colour])
+    metadata: dict[str, Any] = {"Software": None}
+    imsave(stream, cells, cmap=colours, vmin=0, vmax=1, format="png", metadata=metadata)
     return stream.getvalue()

@@ -3,6 +3,18 @@
 #
 # **How many cells a second is a three-line rule, and how many could it be?**
 #
+# Five cells walk across a board below, though nothing in their rule says "walk". What is alive here? Stop it, draw cells
+# of your own, and step. The course's long task is like this one: a small rule that must be carried out very often.
+
+# %%
+from course.widgets import LifePlayer
+
+LifePlayer(pattern="glider", height=12, width=36, controls="few", playing=True)
+
+# %% [markdown]
+# *Show who is next* marks the cells that will be born and those that will die. Move the pointer over a cell: how many
+# living neighbours does it take?
+#
 # | | |
 # |---|---|
 # | You will | write a rule in three lines and check it; register it as a PyTorch op; read patterns from files; find a repeated state; climb from three lines to 64 cells a word on all cores |
@@ -229,21 +241,22 @@ for name in ["block", "blinker", "pulsar", "pentadecathlon", "glider"]:
 #
 # ## Play
 #
-# Draw cells with the mouse, or with the arrow keys and Enter; Space steps, P plays. Every generation is computed in
-# Python by `life.run`; the page only draws.
+# Five cells again, the *R-pentomino*, and they don't walk. How long until nothing new happens? Play it: the player notes
+# each board, and says the period once one comes back. Draw with the mouse, or with the arrow keys and Enter; Space steps,
+# P plays, plus and minus zoom.
 
 # %%
-from course.widgets import LifePlayer
-
-player = LifePlayer(pattern="r_pentomino", height=32, width=48)
+player = LifePlayer(pattern="r_pentomino", height=64, width=96, speed=60)
 player
 
 # %% [markdown]
-# Everything that the mouse does, Python does too. Five cells, a hundred generations:
+# Everything that the mouse does, Python does too: `player.toggle(3, 4)`, `player.load("acorn")`, `player.rule = "B36/S23"`,
+# `player.step(100)`, `player.play()`. Another player, so that the five cells above stay yours, a hundred generations on:
 
 # %% tags=["nbval-check-output"]
-player.step(100)
-print(player)
+hundred = LifePlayer(pattern="r_pentomino", height=64, width=96).step(100)
+print(hundred)
+print(life.find_cycle(player.board, rule=player.rule))
 
 # %% [markdown]
 # ## How fast can it go?
@@ -546,6 +559,25 @@ draw.ladder(ladder, limit, "26 operations a word, on all cores")
 # neighbour. What changed is what a cell *is* (eight bytes, a byte, a bit), how many of them one instruction takes, and
 # how far its bits travel. The limit has no loads and no stores in it, and each word needs some of both, so nobody gets
 # there; a program in C with the vector instructions written by hand came to seven tenths of it.
+#
+# ## See it run
+#
+# A quarter of a million cells, 60 generations a second. The kernel computes the boards, some of them before they are
+# shown; without a kernel the page does it. Choose a board and press *Measure each engine*: it says how many cells a second
+# each reaches, asked for one generation at a time, or for as many as a frame takes at the chosen speed.
+#
+# On 16 × 28 cells, is the fastest of the ladder the fastest here, too? And at 6,000 generations a second?
+
+# %%
+LifePlayer(pattern="random", height=512, width=512, speed=60)
+
+# %% [markdown]
+# <details><summary>Why?</summary>
+#
+# A call takes some microseconds, whatever the board; 448 cells take less. The page's plain loop over bytes needs no call to
+# Python, and wins there. Asked for 100 generations at a time, an engine pays for its start once.
+#
+# </details>
 #
 # ## Exercises
 #

@@ -54,21 +54,27 @@ def assert_nothing_went_wrong(lab):
     assert shown.count() == 0 and lab.errors == [] and lab.foreign == []
 
 
-def test_chapter_03_runs_and_the_life_player_answers_button_key_and_click(lab):
+def test_chapter_03_runs_and_the_life_players_share_their_boards_with_the_kernel(lab):
     run_chapter(lab, "03_game_of_life")
-    player = lab.page.locator(".life-player").first
-    player.scroll_into_view_if_needed()
-    board = player.locator("canvas")
-    start = int(lab.until("document.querySelector('.life-player .generation').textContent"))  # '0' is true, '' is not
-    before = board.evaluate("c => c.toDataURL()")
-    player.locator("button.step").click()
-    lab.until(f"document.querySelector('.life-player .generation').textContent == '{start + 1}'")
-    assert board.evaluate("c => c.toDataURL()") != before
-    living = int(lab.until("document.querySelector('.life-player .population').textContent"))
-    board.click(position={"x": 3, "y": 3})  # the corner: a dead cell comes alive
-    lab.until(f"document.querySelector('.life-player .population').textContent == '{living + 1}'")
-    board.press("Space")
-    lab.until(f"document.querySelector('.life-player .generation').textContent == '{start + 2}'")
+    stages = "[...document.querySelectorAll('.stage:has(canvas.board)')]"
+    lab.until(f"{stages}.length === 3 && {stages}.every((one) => one.dataset.live === 'kernel')")
+    told = f"{stages}.map((one) => JSON.parse(one.dataset.board))"
+    assert lab.page.evaluate(told)[1] == {"generation": 0, "population": 5, "height": 64, "width": 96}  # yours, still
+    first, five, large = (lab.page.locator(".stage:has(canvas.board)").nth(place) for place in range(3))
+    five.scroll_into_view_if_needed()
+    five.locator("button.step").click()
+    assert lab.page.evaluate(told)[1] == {"generation": 1, "population": 6, "height": 64, "width": 96}
+    five.locator("canvas.board").click(position={"x": 3, "y": 3})  # the corner: a dead cell comes alive
+    assert lab.page.evaluate(told)[1]["population"] == 7
+    five.locator("canvas.board").press("p")
+    lab.until(f"{told}[1].generation > 40")
+    five.locator(".sentence:text('in the kernel')").wait_for()
+    large.scroll_into_view_if_needed()
+    large.locator("select.engine_name").select_option("packed")
+    large.locator("button.play").press("Enter")
+    large.locator("canvas.board").scroll_into_view_if_needed()  # out of sight it waits
+    lab.until(f"{told}[2].generation > 100")
+    assert "packed, in the kernel," in large.locator(".sentence").inner_text()
     assert_nothing_went_wrong(lab)
 
 

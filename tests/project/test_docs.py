@@ -59,7 +59,7 @@ def test_the_chapter_table_lists_the_chapters_in_order():
 @pytest.mark.parametrize("row", ROW.findall(README), ids=lambda row: row[2])
 def test_the_chapter_table_has_each_chapters_minutes_and_question(row):
     _, _, name, minutes, question = row
-    head = "\n".join(line.lstrip("# ") for line in CHAPTERS[name].split("\n# %%")[0].splitlines())
+    head = "\n".join(line.lstrip("# ") for line in re.split(r"\n# ## ", CHAPTERS[name])[0].splitlines())
     assert re.search(rf"\b{minutes}\b", re.search(r"\|\s*(?:Minutes|Time)\s*\|\s*([^|]*)\|", head)[1])
     assert f"**{question}**" in head
 

@@ -69,6 +69,28 @@ function numberBox(box, { name, label, least, most, value, changed }) {
   return { set, words: String, label, row, input };
 }
 
+// A line of text: `legal(text)` gives the value that it means, or null; then the last one stays, and `refused(text)` is
+// called, with "" once what is typed is legal again. `offered` are values to choose from.
+function textBox(box, { name, label, value, legal, refused, offered = [], changed }) {
+  const { row, input } = labelled(box, "input", { name, label });
+  const list = document.createElement("datalist");
+  list.id = `offered-${Math.random().toString(36).slice(2, 8)}`;
+  list.append(...offered.map((one) => new Option(one, one)));
+  row.append(list);
+  Object.assign(input, { type: "text", spellcheck: false });
+  input.setAttribute("list", list.id);
+  let last = value;
+  const set = (wanted) => ([last, input.value] = [wanted, document.activeElement === input ? input.value : wanted]);
+  input.onchange = () => {
+    const [typed, meant] = [input.value, legal(input.value)];
+    refused(meant === null ? typed || "nothing" : "");
+    input.value = meant ?? last;
+    if (meant !== null) changed(meant);
+  };
+  set(value);
+  return { set, words: String, label, row, input };
+}
+
 function button(box, words, pressed) {
   const made = document.createElement("button");
   [made.type, made.textContent, made.onclick] = ["button", words, pressed];

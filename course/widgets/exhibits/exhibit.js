@@ -15,7 +15,9 @@
 // returns replaces these. `data.views` names settings that change only what is shown of an answer. `state.set({ name:
 // value })` does what a control does: the stored answer at once, then the kernel's. As a fourth argument `{ local }`,
 // settings -> answer, computes all in the page, and needs no kernel; `{ derive }`, settings -> answer or null, replaces the
-// grid; `{ told }` is called with whether the kernel is at work. What is for other settings than the present ones is dimmed, and says so.
+// grid; `{ told }` is called with whether the kernel is at work; `{ own }`, called with a message and its buffers, says
+// whether it was one of the exhibit's own; `state.post(message, buffers)` sends such, each of which must be answered. What
+// is for other settings than the present ones is dimmed, and says so.
 
 const FRAME = `
   <div class="figure" role="status"><span class="says"></span> <small></small></div>
@@ -36,7 +38,7 @@ const WHO = {
 
 const same = (one, other) => one === other || JSON.stringify(one) === JSON.stringify(other);
 
-function exhibit(root, data, paint, { local = null, derive = null, told = () => {} } = {}) {
+function exhibit(root, data, paint, { local = null, derive = null, told = () => {}, own = () => false } = {}) {
   root.innerHTML = FRAME;
   const find = (what) => root.querySelector(what);
   const settings = structuredClone(data.settings);
@@ -105,9 +107,11 @@ function exhibit(root, data, paint, { local = null, derive = null, told = () => 
     send({ number, settings: agreed });
     expect();
   };
-  const heard = (message) => {
+  const heard = (message, buffers) => {
     clearTimeout(timer);
+    const before = mode;
     mode = "live";
+    if (own(message, buffers)) return before === "live" ? undefined : tell();
     if (message.number === number) pending = false;
     if (message.said) [find(".said").textContent, find(".said").hidden] = [message.said, false];
     busy = "busy" in message ? message.busy : "settings" in message ? null : busy;
@@ -148,6 +152,12 @@ function exhibit(root, data, paint, { local = null, derive = null, told = () => 
       wrong = "Nothing answers: this needs a kernel. Run the notebook.";
       tell();
       return false;
+    },
+    live: () => mode === "live",
+    post(message, buffers) {
+      if (mode !== "live") return false;
+      expect();
+      return send(message, buffers);
     },
     tie(name, make, options) {
       const changed = (value) => state.set({ [name]: value });

@@ -28,8 +28,8 @@ class Exhibit(traitlets.HasTraits):
     A subclass declares traits tagged `state=True` (values that JSON has) and defines
 
     - `module`: its own file for the page, beside its Python; it exports `draw(root, data)`. Before it in the page stand
-      `shared`, files of this room or of one beside it ("bets/kept.js"), `scales.js`, and `exhibit.js`, whose head says
-      how to use it all; `styles` are its own;
+      `parts`, more files of its own, `shared`, files of this room or of one beside it ("bets/kept.js"), `scales.js`, and
+      `exhibit.js`, whose head says how to use it all; `styles` are its own;
     - `engine(**state)` -> result: one engine call. In a thread when `background`: long ones look at `self.stopped`
       between pieces and return None then, and call `self.progress(fraction)`;
     - `answer(result)` -> dict of plain values, which the page draws;
@@ -41,6 +41,7 @@ class Exhibit(traitlets.HasTraits):
     """
 
     module = ""
+    parts: Sequence[str] = ()
     shared: Sequence[str] = ("axes.js", "controls.js")
     styles: Sequence[str] = ()
     actions: Sequence[str] = ()
@@ -213,9 +214,9 @@ class Exhibit(traitlets.HasTraits):
             if not self.background:
                 raise
 
-    def _tell(self, message):
+    def _tell(self, message, *buffers):
         if (wire := self._wire) is not None:
-            wire.send(message)
+            wire.send(message, *([buffers] if buffers else []))
 
     def _heard(self, _, content, buffers):
         """Do what the page asks. An error has nobody above it here, and is said in the page."""
@@ -270,7 +271,7 @@ class Exhibit(traitlets.HasTraits):
             self._connect(key)
         home = next(kind for kind in type(self).__mro__ if "module" in vars(kind))
         room = home.__module__.rpartition(".")[0]
-        files = script("wire.js", "exhibit.js", "scales.js", *self.shared), script(self.module, room=room)
+        files = script("wire.js", "exhibit.js", "scales.js", *self.shared), script(*self.parts, self.module, room=room)
         shown = page(key, data, "\n".join(files), still, script(*self.styles, room=room))
         return {"text/plain": repr(self), "text/html": shown.html}
 

@@ -15,8 +15,8 @@ function wire(model) {
   };
 }
 
-// `heard(message)` is called for whatever the kernel says under `key`, `changed(there)` when a line comes or goes.
-// Returns a function that sends; it gives false where nobody is there. A line alone is no kernel: one that was restored
+// `heard(message, buffers)` is called for whatever the kernel says under `key`, `changed(there)` when a line comes or goes.
+// Returns a function that sends a message, and buffers; it gives false where nobody is there. A line alone is no kernel: one that was restored
 // from a file, or left by a restart, is deaf.
 function connect(key, heard, changed) {
   let model = null;
@@ -36,8 +36,8 @@ function connect(key, heard, changed) {
   };
   lines.news.addEventListener("line", (event) => event.detail === key && attach());
   attach();
-  return (content) => {
-    model?.send(content);
+  return (content, buffers) => {
+    model?.send(content, undefined, buffers);
     return model !== null;
   };
 }

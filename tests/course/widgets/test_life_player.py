@@ -1,25 +1,74 @@
-"""The Life player: everything without a mouse, what a page may ask, its static twin, closing."""
+"""The Life player: everything without a mouse, what a page may ask, boards ahead of time, its still, bad arguments."""
 
+import base64
+import json
+import re
 import threading
 
+import numpy as np
 import pytest
 import torch
+import traitlets
 
 from course import life
 from course.widgets import LifePlayer
+from course.widgets.life_boards import resized
+
+
+class Line:
+    """The kernel's end of a line whose page is this test: what was said, with its buffers."""
+
+    def __init__(self):
+        self.said, self.buffers = [], []
+
+    def send(self, message, buffers=()):
+        """Keep what is said."""
+        self.said.append(message)
+        self.buffers.append(buffers)
+
+    def close(self):
+        """Nothing is open."""
 
 
 @pytest.fixture
 def player():
     made = LifePlayer(pattern="glider", height=12, width=16)
+    made._wire = Line()
     yield made
     made.close()
+
+
+def heard(player, content, *buffers):
+    """Let the player hear what a page says; returns what it answers."""
+    line = player._wire
+    line.said.clear()
+    line.buffers.clear()
+    player._heard(line, content, list(buffers))
+    return line.said
+
+
+def given(board, edition="page-1", edited=True, generation=0, pattern=""):
+    """Return a page's message with its board, and the bits that come with it."""
+    height, width = board.shape
+    told = {"height": height, "width": width, "generation": generation, "pattern": pattern}
+    return {"board": {"edition": edition, "edited": edited, **told}}, np.packbits(board.numpy()).tobytes()
+
+
+def wanted(player, **changes):
+    settings = {"rule": player.rule, "wrap": player.wrap, "engine_name": "roll", "by": 1, "count": 4}
+    return {"frames": {"edition": player._edition, **settings, **changes}}
+
+
+def unpacked(bits, board):
+    cells = np.unpackbits(np.frombuffer(bits, np.uint8), count=board.numel())
+    return torch.from_numpy(cells.reshape(board.shape))
 
 
 def test_stepping_equals_the_engine(player):
     before = player.board
     assert torch.equal(player.step(5).board, life.run(before, 5))
     assert (player.generation, player.population) == (5, int(player.board.sum()))
+    assert torch.equal(player.restart().board, before) and player.generation == 0
 
 
 def test_toggling_a_cell_changes_it_alone_and_twice_changes_nothing(player):
@@ -33,8 +82,17 @@ def test_loading_clearing_and_setting_a_board_start_again_at_generation_0(player
     player.step(3).load("blinker")
     assert (player.generation, player.population, player.pattern) == (0, 3, "blinker")
     assert player.clear().population == 0
+    assert 0.2 < player.load("random").population / (12 * 16) < 0.5
     player.board = life.random_board(9, 7, 0.5, torch.Generator().manual_seed(1))
     assert (player.height, player.width, player.generation) == (9, 7, 0)
+
+
+def test_another_size_keeps_what_fits_in_the_middle(player):
+    cells = life.pattern("glider")
+    assert torch.equal(resized(cells, 5, 6)[1:4, 1:4], cells) and int(resized(cells, 5, 6).sum()) == 5
+    assert torch.equal(resized(cells, 1, 1), cells[1:2, 1:2])
+    assert torch.equal(resized(resized(cells, 13, 5), 3, 3), cells)
+    assert player.resize(20, 30).board.shape == (20, 30) and player.population == 5
 
 
 def test_a_rule_is_followed_and_a_malformed_one_refused(player):
@@ -42,47 +100,80 @@ def test_a_rule_is_followed_and_a_malformed_one_refused(player):
     assert player.rule == "B36/S23"
     before = player.board
     assert torch.equal(player.step().board, life.run(before, 1, rule="B36/S23"))
-    with pytest.raises(ValueError, match="B3/S23"):
+    with pytest.raises(traitlets.TraitError, match="B3/S23"):
         player.rule = "Conway"
+    assert player.rule == "B36/S23"
 
 
 def test_a_board_that_does_not_wrap_does_not(player):
     flat = LifePlayer(player.board, wrap=False)
     assert torch.equal(flat.step(60).board, life.run(player.board, 60, wrap=False))
-    flat.close()
 
 
-def test_the_page_may_ask_for_what_its_controls_do(player):
-    sent = lambda content: player._handle_custom_msg(content, [])  # noqa: E731 - as the page's message arrives
-    sent({"do": "step", "from": 0})
-    sent({"do": "step", "from": 0})  # a second view asked for the same step
-    assert player.generation == 1
-    sent({"do": "toggle", "row": 0, "column": 0})
-    assert player.board[0, 0] == 1
-    sent({"do": "load", "pattern": "pulsar"})
-    assert "13 × 13" in player.message  # it doesn't fit on 12 rows: the sentence says so, nothing else happens
-    assert player.pattern == "glider"
-    sent({"do": "rule", "rule": "B9"})
-    assert "B3/S23" in player.message and player.rule == "B3/S23"
-    sent({"do": "clear"})
-    assert player.population == 0
-    for nonsense in ({}, {"do": "toggle", "row": "0"}, {"do": "quit"}, "step", None):
-        sent(nonsense)
+@pytest.mark.parametrize(("rule", "wrap", "by"), [("B3/S23", True, 1), ("B36/S23", False, 7)])
+def test_boards_to_come_are_the_engines_some_generations_apart(player, rule, wrap, by):
+    start = player.board
+    (told,) = heard(player, wanted(player, rule=rule, wrap=wrap, by=by))
+    boards = [unpacked(bits, start) for bits in player._wire.buffers[0]]
+    assert told["frames"]["edition"] == "k-0" and 1 <= len(boards) <= 4
+    for frame, board in zip(told["frames"]["frames"], boards, strict=True):
+        assert torch.equal(board, life.run(start, frame["generation"], rule=rule, wrap=wrap))
+        assert frame["population"] == int(board.sum()) and frame["cells"] > 0 < frame["seconds"]
+    assert torch.equal(player.board, boards[-1]) and player.generation == told["frames"]["frames"][-1]["generation"]
+
+
+def test_a_request_that_would_take_long_is_answered_with_less(player, monkeypatch):
+    monkeypatch.setattr("course.widgets.life_player._BUSY", 0.0)
+    (told,) = heard(player, wanted(player, by=1000, count=16))
+    assert [frame["generation"] for frame in told["frames"]["frames"]] == [1]
+
+
+def test_a_page_with_another_board_gets_pythons_and_a_page_that_draws_gives_its_own(player):
+    old = player._edition
+    player.step(2)
+    told = heard(player, wanted(player, edition=old))
+    assert told[0]["frames"]["frames"] == [] and told[1]["board"]["edition"] == player._edition != old
+    assert torch.equal(unpacked(player._wire.buffers[1][0], player.board), player.board)
+    drawn = life.random_board(5, 9, 0.5, torch.Generator().manual_seed(3))
+    assert heard(player, *given(drawn)) == [{"taken": "page-1"}]
+    assert torch.equal(player.board, drawn) and player._edition == "page-1"
+    later = life.run(drawn, 4)
+    heard(player, *given(later, edited=False, generation=4))
+    assert player.generation == 4 and torch.equal(player.restart().board, drawn)
+
+
+def test_nonsense_is_said_or_ignored_and_changes_nothing(player):
+    before = player.board
+    for nonsense in ({}, {"do": "quit"}, "step", None, {"measure": "abacus"}, {"frames": 3}):
+        assert heard(player, nonsense) == []
+    for wrong in ({"rule": "B9"}, {"engine_name": "abacus"}, {"by": "x"}, {"hurry": 1}):
+        assert "said" in heard(player, wanted(player, **wrong))[-1]
+    message, _ = given(torch.zeros(3, 3, dtype=torch.uint8))
+    assert "said" in heard(player, message, b"")[0] and "said" in heard(player, message)[0]
+    message["board"]["height"] = 5000
+    assert "said" in heard(player, message, bytes(1875))[0]
+    assert player.board.shape == before.shape
+    (told,) = heard(player, {"number": 1, "settings": {"rule": "B9"}})
+    assert "B3/S23" in told["wrong"] and player.rule == "B3/S23"
+
+
+def test_an_engines_speed_is_measured_when_the_page_asks(player):
+    (told,) = heard(player, {"measure": "roll", "by": 2})
+    assert told["measured"]["engine"] == "roll" and 1e3 < told["measured"]["rate"] < 1e13
 
 
 def test_playing_is_a_trait_and_runs_nothing_here(player):
     threads = threading.active_count()
     player.play()
     assert player.playing and threading.active_count() == threads and player.generation == 0
-    player.pause()
-    assert not player.playing
+    assert player._wire.said[-1]["settings"]["playing"] is True
+    assert not player.pause().playing
 
 
-def test_closing_stops_and_may_happen_twice():
+def test_closing_may_happen_twice():
     player = LifePlayer().play()
     player.close()
     player.close()
-    assert not player.playing and player.comm is None
 
 
 def test_callbacks_from_many_threads_lose_no_step(player):
@@ -95,18 +186,25 @@ def test_callbacks_from_many_threads_lose_no_step(player):
     assert torch.equal(player.board, LifePlayer(pattern="glider", height=12, width=16).step(40).board)
 
 
-def test_what_a_page_without_a_kernel_shows_is_the_same_board(player):
-    data, _ = player._repr_mimebundle_()
-    assert data["text/plain"] == "LifePlayer(12 × 16, B3/S23, generation 0, 5 living cells)"
-    assert data["text/html"] == player.static().html and "5 living at first" in data["text/html"]
-    again = LifePlayer(pattern="glider", height=12, width=16)
-    assert again.static().html == player.static().html
-    again.close()
+def test_what_is_stored_has_the_board_the_patterns_and_a_still_that_says_the_same(player):
+    shown = player.step(4)._repr_mimebundle_()
+    assert shown["text/plain"] == "LifePlayer(12 × 16, B3/S23, generation 4, 5 living cells)"
+    data = json.loads(re.search(r'<script type="application/json">(.*?)</script>', shown["text/html"], re.S)[1])
+    assert torch.equal(unpacked(base64.b64decode(data["cells"]), player.board), player.board)
+    assert list(data["patterns"]) == life.pattern_names() and data["board"]["generation"] == 4
+    still = player.static()
+    assert "generation 4 of B3/S23: 5 of 192 cells live" in still.alt and still.alt in shown["text/html"]
 
 
-def test_neither_script_nor_style_names_another_host(player):
-    for text in (player._esm, player._css, player.static().html):
-        assert "http" not in text and "import " not in text
+def test_the_still_is_the_board_in_whole_pixels(player):
+    import io
+
+    from matplotlib.image import imread
+
+    image = imread(io.BytesIO(base64.b64decode(re.search(r"base64,([^\"]+)", player.static().html)[1])))
+    assert image.shape[:2] == (12 * 16, 16 * 16)
+    dark = torch.from_numpy((image[::16, ::16, 0] < 0.5).astype(np.uint8))
+    assert torch.equal(dark, player.board)
 
 
 @pytest.mark.parametrize(
@@ -114,19 +212,14 @@ def test_neither_script_nor_style_names_another_host(player):
     [
         (lambda: LifePlayer(pattern="glidr"), "Nearest: pattern"),
         (lambda: LifePlayer(torch.zeros(3, 3)), "float32"),
-        (lambda: LifePlayer(torch.zeros(1000, 3, dtype=torch.uint8)), "up to 512"),
+        (lambda: LifePlayer(torch.zeros(2000, 3, dtype=torch.uint8)), "up to 1024"),
         (lambda: LifePlayer().toggle(99, 0), "rows are 0 to 31"),
         (lambda: LifePlayer(speed=0), "speed"),
+        (lambda: LifePlayer(engine_name="abacus"), "engine_name"),
+        (lambda: LifePlayer(controls="none"), "'all' or 'few'"),
+        (lambda: LifePlayer().step(-1), "generations=-1"),
     ],
 )
 def test_bad_arguments_are_named(make, words):
     with pytest.raises(Exception, match=words):
         make()
-
-
-def test_a_step_reaches_the_page_as_one_message(player, monkeypatch):
-    sent = []
-    monkeypatch.setattr(player, "_send", lambda message, buffers=None: sent.append(message))
-    player.step()
-    changed = [set(message["state"]) for message in sent if message.get("method") == "update"]
-    assert len(changed) == 1 and {"generation", "message"} <= changed[0]

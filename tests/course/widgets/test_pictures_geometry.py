@@ -1,6 +1,5 @@
 """The pictures drawn in widgets, by their own data: bars as long as their numbers, in the unit of their axis."""
 
-import re
 from contextlib import closing
 from math import pi
 from types import SimpleNamespace
@@ -17,7 +16,6 @@ from course.training.records import RECORD, Event
 from course.widgets import (
     CourseMap,
     FailureLab,
-    LifePlayer,
     MatmulSlider,
     PiDarts,
     PlacementExplorer,
@@ -164,13 +162,3 @@ def test_a_failures_picture_has_its_events_at_their_seconds():
     assert all(uprights(lane) == [1.0, 1.5] for lane in lanes)
     assert lanes[-1].get_xlim() == near((0, 8.08)) and lanes[-1].get_xlabel() == "seconds"
     assert lines(lanes[1])[0] == near([(0.1 * n, n + 1) for n in range(50)])
-
-
-def test_a_players_static_film_begins_at_its_own_generation_and_board():
-    with closing(LifePlayer(height=10, width=20)) as player:
-        player.step(5)
-        shown = player.static().html
-        alive = player.population
-    assert 'class="now">5<' in shown and f'class="living">{alive}<' in shown
-    (wide, tall), _ = re.findall(r'style="width:([\d.]+)px;height:([\d.]+)px"', shown)
-    assert (float(wide) / 20, float(tall) / 10) == (16.0, 16.0)

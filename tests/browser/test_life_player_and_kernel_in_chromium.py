@@ -1,0 +1,129 @@
+"""The Life player in Chromium beside a kernel: it asks ahead, shares its board with Python, and outlives the kernel."""
+
+import pytest
+import torch
+
+from course import life
+from course.widgets import LifePlayer
+from tests.browser import test_exhibits_in_chromium as exhibits
+from tests.browser.test_life_player_in_chromium import board
+
+pytestmark = pytest.mark.browser
+opened = exhibits.opened
+
+
+class Kernel:
+    """A kernel with a real player, whose line is this test: `serve()` takes what the page has sent, and answers."""
+
+    def __init__(self, page, player):
+        page.evaluate(
+            """() => {
+                const key = document.querySelector("[data-exhibit]").dataset.exhibit;
+                const [heard, bytes] = [{}, (one) => [...new Uint8Array(one)]];
+                const view = (one) => new DataView(Uint8Array.from(one).buffer);
+                window.asked = [];
+                window.heard = (message, buffers) => heard["msg:custom"](message, buffers.map(view));
+                window.gone = () => heard["comm_live_update"]();
+                const send = (what, _, buffers) => window.asked.push([what, (buffers ?? []).map(bytes)]);
+                window.model = { get: () => key, on: (what, call) => (heard[what] = call), off: () => {}, send };
+                courseLines.models.set(key, window.model);
+                courseLines.news.dispatchEvent(new CustomEvent("line", { detail: key }));
+            }"""
+        )
+        self.page, self.player, self.heard = page, player, []
+        player._wire = self
+
+    def send(self, message, buffers=()):
+        """Say `message` to the page."""
+        self.page.evaluate(
+            "([message, buffers]) => window.heard(message, buffers)",
+            [message, [list(one) for one in buffers]],
+        )
+
+    def close(self):
+        """Nothing is open."""
+
+    def serve(self):
+        """Answer all that the page has asked until now."""
+        for content, buffers in self.page.evaluate("window.asked.splice(0)"):
+            self.heard.append(content)
+            self.player._heard(self, content, [bytes(one) for one in buffers])
+
+
+@pytest.fixture
+def beside(opened):
+    """A page and a kernel with the same player."""
+    player = LifePlayer(pattern="r_pentomino", height=32, width=48, speed=60.0, engine_name="roll")
+    page = opened(player)
+    return page, Kernel(page, player)
+
+
+def play_until(page, kernel, generation):
+    """Serve what is asked until the page shows a `generation`."""
+    while board(page)["generation"] < generation:
+        kernel.serve()
+
+
+def test_boards_are_asked_for_ahead_and_pythons_board_is_the_pages_when_it_pauses(beside):
+    page, kernel = beside
+    kernel.serve()
+    start = kernel.player.board
+    page.get_by_role("button", name="Play").press("Enter")
+    page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    kernel.serve()
+    asked = [one["frames"] for one in kernel.heard if "frames" in one]
+    assert len(asked) > 1 and {one["count"] for one in asked} == {6}, "several, before the first is answered"
+    play_until(page, kernel, 20)
+    page.get_by_role("button", name="Pause").press("Enter")
+    kernel.serve()
+    assert kernel.player.generation == board(page)["generation"] and not kernel.player.playing
+    assert torch.equal(kernel.player.board, life.run(start, kernel.player.generation))
+
+
+def test_python_and_the_page_draw_on_one_board(beside):
+    page, kernel = beside
+    kernel.serve()
+    page.locator("canvas.board").focus()
+    page.keyboard.press("Enter")
+    kernel.serve()
+    assert kernel.player.board[0, 0] == 1 and kernel.player.population == 6
+    page.evaluate("new Promise((done) => setTimeout(done, 1700))")  # longer than the page's patience
+    assert page.locator(".who").inner_text() == "The kernel answers."
+    kernel.player.load("blinker").step(3)
+    assert board(page) == {"generation": 3, "population": 3, "height": 32, "width": 48}
+    page.get_by_role("button", name="Step").press("Enter")
+    kernel.serve()
+    assert kernel.player.generation == 4
+    kernel.player.board = life.random_board(100, 70, 0.4, torch.Generator().manual_seed(1))
+    assert (board(page)["height"], board(page)["width"]) == (100, 70)
+    kernel.player.rule = "B2/S"
+    page.get_by_role("button", name="Step").press("Enter")
+    kernel.serve()
+    assert board(page)["population"] == kernel.player.population
+    assert torch.equal(
+        kernel.player.board, life.run(life.random_board(100, 70, 0.4, torch.Generator().manual_seed(1)), 1, rule="B2/S")
+    )
+    page.get_by_role("button", name="Measure each engine").press("Enter")
+    for _ in life.ENGINES:
+        kernel.serve()
+    assert page.locator(".measure").count() == 1 + len(life.ENGINES)
+
+
+def test_a_kernel_that_falls_silent_or_dies_stops_nothing(beside):
+    page, kernel = beside
+    kernel.serve()
+    page.get_by_role("button", name="Play").press("Enter")
+    play_until(page, kernel, 8)
+    now = board(page)["generation"]
+    page.wait_for_function(f"JSON.parse(document.querySelector('.stage').dataset.board).generation > {now + 60}")
+    page.locator(".who:text('does not answer')").wait_for(timeout=20_000)
+    kernel.serve()  # late: it is told where the page is
+    assert page.locator(".who").inner_text() == "The kernel answers."
+    play_until(page, kernel, now + 200)
+    page.evaluate("window.gone()")
+    assert "no kernel" in page.locator(".who").inner_text()
+    now = board(page)["generation"]
+    page.wait_for_function(f"JSON.parse(document.querySelector('.stage').dataset.board).generation > {now + 10}")
+    page.get_by_role("button", name="Pause").press("Enter")
+    start = LifePlayer(pattern="r_pentomino", height=32, width=48).board
+    assert board(page)["population"] == int(life.run(start, board(page)["generation"]).sum())

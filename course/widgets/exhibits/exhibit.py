@@ -28,8 +28,8 @@ class Exhibit(traitlets.HasTraits):
     A subclass declares traits tagged `state=True` (values that JSON has) and defines
 
     - `module`: its own file for the page, beside its Python; it exports `draw(root, data)`. Before it in the page stand
-      `parts`, more files of its own, `shared`, files of this room or of one beside it ("bets/kept.js"), `scales.js`, and
-      `exhibit.js`, whose head says how to use it all; `styles` are its own;
+      `parts`, more files of its own; `shared`, files of this room or of one beside it ("bets/kept.js"); `scales.js`;
+      and `exhibit.js`, whose head says how to use it all. `styles` are its own;
     - `engine(**state)` -> result: one engine call. In a thread when `background`: long ones look at `self.stopped`
       between pieces and return None then, and call `self.progress(fraction)`;
     - `answer(result)` -> dict of plain values, which the page draws;

@@ -174,7 +174,7 @@ class Run:
 
 def _follow(client, session, history, pool, line):
     """Read steps and tell the hooks until training ends. Raises ShardLost, or what the end calls for (see `train`)."""
-    workers, shown = pool.plan.workers, any(hook.shows_progress for hook in session.hooks)
+    workers, shown = pool.plan.workers, any(getattr(hook, "shows_progress", False) for hook in session.hooks)
     while True:
         pool.check()
         if not shown:

@@ -109,6 +109,17 @@ def test_python_and_the_page_draw_on_one_board(beside):
     assert page.locator(".measure").count() == 1 + len(life.ENGINES)
 
 
+def test_a_kernel_that_is_late_is_not_waited_for(opened):
+    player = LifePlayer(pattern="r_pentomino", height=32, width=48, speed=60.0)
+    player.patience = 600  # seconds until the page says that it is silent
+    page = opened(player)
+    kernel = Kernel(page, player)
+    kernel.serve()
+    page.get_by_role("button", name="Play").press("Enter")
+    page.wait_for_function("JSON.parse(document.querySelector('.stage').dataset.board).generation > 30")
+    assert page.locator(".who").inner_text() == "The kernel answers."
+
+
 def test_a_kernel_that_falls_silent_or_dies_stops_nothing(beside):
     page, kernel = beside
     kernel.serve()

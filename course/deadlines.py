@@ -158,8 +158,6 @@ WIRE_SILENCE = 3.0
 WIRE_STOOD_STILL = 1.0
 #: For TLS and the handshake of a connection to a shard together, however slowly the bytes come.
 SHARD_HANDSHAKE = 5.0
-#: Between two times that a shard's reader of pushes leaves its core.
-CORE_LEFT_EVERY = 0.01
 #: Between two looks of a shard's listener whether it is closed, or a driver is overdue; its pause where the system has
 #: no file or thread for another connection.
 LISTENER_LOOKS_EVERY = 0.2

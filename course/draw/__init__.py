@@ -57,5 +57,5 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     if name == "animate":  # chapters read it as `draw.…`, but it needs an engine: it lives above
-        return import_module("course.widgets.life_player").animate
+        return import_module("course.widgets.life.player").animate
     raise AttributeError(f"module 'course.draw' has no {name!r}; its names are {', '.join(__all__)}")

@@ -10,7 +10,7 @@ _HOME = {
     "PlacementExplorer": "placement_explorer",
     "RooflineExplorer": "roofline_explorer",
     "StopwatchComparison": "stopwatch_comparison",
-    "LifePlayer": "life_player",
+    "LifePlayer": "life.player",
     "SliceMean": "slice_mean",
     "PiDarts": "pi_darts",
     "Dashboard": "dashboard",

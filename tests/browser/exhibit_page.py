@@ -1,5 +1,7 @@
 """What tests say to an exhibit's page in Chromium, in its modules' words and in a kernel's."""
 
+import json
+
 from course.widgets.exhibits.page import ROOM, script
 
 
@@ -35,3 +37,7 @@ def says(page, **message):
 
 def asked(page):
     return page.evaluate("window.asked")
+
+
+def shown(page):
+    return json.loads(page.locator(".stage").get_attribute("data-result"))

@@ -27,7 +27,7 @@ from course.widgets import (
     StopwatchComparison,
 )
 from course.widgets.matmul_slider import Duel
-from tests.browser.exhibit_page import asked, evaluated, kernel, says
+from tests.browser.exhibit_page import asked, evaluated, kernel, says, shown
 
 pytestmark = pytest.mark.browser
 SETTINGS = [  # rate, seed, first, more, largest, queue, deadline
@@ -46,10 +46,6 @@ def numbers(out):
     """Return an outcome as the page's script tells it."""
     found = {"came": len(out.arrives) + len(out.refused), "answered": len(out.stays), "refused": len(out.refused)}
     return found | {"late": out.late, "batches": len(out.batches), "p50": out.within(50), "p99": out.within(99)}
-
-
-def shown(page):
-    return json.loads(page.locator(".stage").get_attribute("data-result"))
 
 
 def test_the_page_and_python_simulate_the_same(opened):

@@ -5,11 +5,9 @@ import torch
 
 from course import life
 from course.widgets import LifePlayer
-from tests.browser import test_exhibits_in_chromium as exhibits
 from tests.browser.test_life_player_in_chromium import board
 
 pytestmark = pytest.mark.browser
-opened = exhibits.opened
 
 
 class Kernel:

@@ -8,25 +8,17 @@ import pytest
 import torch
 
 from course import life
-from course.draw.picture import text_of
 from course.widgets import LifePlayer
 from course.widgets.exhibits.page import script
-from tests.browser import test_exhibits_in_chromium as exhibits
+from tests.browser.exhibit_page import evaluated
 
 pytestmark = pytest.mark.browser
-opened = exhibits.opened
 RULES = ["B3/S23", "B36/S23", "B2/S", "B3678/S34678", "B/S012345678", "B012345678/S", "B0/S8", "B1357/S02468"]
 
 
 def in_page(page, function, arguments):
     """Return what `function`, in JavaScript, gives for each of `arguments`; it gets the player's engine first."""
-    return page.evaluate(
-        """async ([text, body, given]) => {
-            const url = URL.createObjectURL(new Blob([text], { type: "text/javascript" }));
-            return given.map(eval(body).bind(null, await import(url)));
-        }""",
-        [text_of("course.widgets", "life_engine.js"), function, arguments],
-    )
+    return evaluated(page, ["engine.js"], function, arguments, room="course.widgets.life")
 
 
 def board(page):

@@ -11,7 +11,7 @@ from course.scale.parameter_store import parameter_store
 from course.training import train_in_turns
 from course.training.records import RECORD
 from course.widgets import ParameterStore, RegressionLab
-from tests.browser.test_exhibits_in_chromium import evaluated, kernel, opened, says, shown  # noqa: F401 - a fixture
+from tests.browser.exhibit_page import evaluated, kernel, says, shown
 
 pytestmark = pytest.mark.browser
 TIMES = {"message": 40_000, "update": 5_000, "horizon": 6_000_000}
@@ -27,7 +27,7 @@ RUNS = [  # mode, paces (microseconds), faults, seed
 ]
 
 
-def test_the_page_and_python_simulate_the_same_store(opened):  # noqa: F811
+def test_the_page_and_python_simulate_the_same_store(opened):
     page = opened(ParameterStore())
     run = """(module, [mode, paces, faults, seed, times, now]) => {
         const run = module.storeRun(mode, paces, faults, seed, times);
@@ -49,7 +49,7 @@ def told(exhibit):
     return found._asdict() | {"waited": list(found.waited), "rows": len(exhibit.result.gradients)}
 
 
-def test_keys_buttons_and_the_scrubber_move_the_store(opened):  # noqa: F811
+def test_keys_buttons_and_the_scrubber_move_the_store(opened):
     page = opened(ParameterStore())
     assert shown(page) == told(ParameterStore())
     page.locator("select.mode").select_option("sync")
@@ -70,7 +70,7 @@ def test_keys_buttons_and_the_scrubber_move_the_store(opened):  # noqa: F811
     assert shown(page) == told(ParameterStore(mode="sync", c=800))
 
 
-def test_a_recorded_run_replays_and_the_simulated_one_lies_beside_it(opened):  # noqa: F811
+def test_a_recorded_run_replays_and_the_simulated_one_lies_beside_it(opened):
     rows = [(at + 1, at % 2, max(0, at - 1), 1.0, 0.01 * at + 0.009, 0.01 * at + 0.01) for at in range(50)]
     page = opened(ParameterStore({"two workers": numpy.array(rows, RECORD)}))
     assert shown(page)["updates"] == 50 and not page.locator("select.mode").is_visible()
@@ -80,7 +80,7 @@ def test_a_recorded_run_replays_and_the_simulated_one_lies_beside_it(opened):  #
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_phone_shows_the_store_whole_with_legible_text_and_names(opened, scheme):  # noqa: F811
+def test_a_phone_shows_the_store_whole_with_legible_text_and_names(opened, scheme):
     page = opened(ParameterStore(), viewport={"width": 390, "height": 900}, color_scheme=scheme)
     assert page.evaluate("document.documentElement.scrollWidth") == 390
     texts = "[...document.querySelectorAll('.stage *')].filter(e => e.textContent)"
@@ -99,7 +99,7 @@ class InTurns(RegressionLab):
         return train_in_turns(self.problem, optimizer=optimizer, mode=mode, workers=workers, total_steps=steps)
 
 
-def test_a_line_that_was_found_is_dimmed_while_another_learning_rate_trains(opened):  # noqa: F811
+def test_a_line_that_was_found_is_dimmed_while_another_learning_rate_trains(opened):
     lab = InTurns(steps=600).wait()
     page = opened(lab)
     kernel(page)

@@ -14,7 +14,6 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from course.deadlines import WIRE_HEARTBEAT_EVERY, WIRE_SILENCE, WIRE_STOOD_STILL
-from course.training.server.another_core import Core
 from course.training.server.reply_slots import ReplySlot, ReplySlots
 from course.training.transport.wire import HANDSHAKE_LIMIT, Channel, Frame
 
@@ -49,7 +48,7 @@ class PushReader:
         for end in (self._mine, self._wakes):
             end.setblocking(False)
         self._selector.register(self._mine, selectors.EVENT_READ)
-        self._closed, self._core = False, Core()
+        self._closed = False
         slots.on_over = self.wake
 
     def read(self, channel: Channel, slot: ReplySlot) -> Frame | None:
@@ -101,7 +100,6 @@ class PushReader:
             while time.perf_counter() < until:
                 if found := self._selector.select(0):
                     return found
-            self._core.leave()  # it may be the last one's, too
         return self._selector.select(_LOOK_EVERY)
 
     def _readings(self):

@@ -12,7 +12,7 @@ import traitlets
 
 from course import life
 from course.widgets import LifePlayer
-from course.widgets.life_boards import resized
+from course.widgets.life.boards import resized
 
 
 class Line:
@@ -123,7 +123,7 @@ def test_boards_to_come_are_the_engines_some_generations_apart(player, rule, wra
 
 
 def test_a_request_that_would_take_long_is_answered_with_less(player, monkeypatch):
-    monkeypatch.setattr("course.widgets.life_player._BUSY", 0.0)
+    monkeypatch.setattr("course.widgets.life.player._BUSY", 0.0)
     (told,) = heard(player, wanted(player, by=1000, count=16))
     assert [frame["generation"] for frame in told["frames"]["frames"]] == [1]
 

@@ -12,7 +12,7 @@ import traitlets
 from course import life
 from course.draw import Picture, film, html
 from course.widgets.exhibits.exhibit import Exhibit, headline
-from course.widgets.life_boards import bits_of, board_of, checked, in_base64, in_the_middle, resized, still_of
+from course.widgets.life.boards import bits_of, board_of, checked, in_base64, in_the_middle, resized, still_of
 
 _ENGINES = ("auto", *life.ENGINES, "page")
 _BUSY = 0.05  # seconds that the kernel computes for one request at most, one generation apart: others want it too
@@ -32,9 +32,9 @@ class LifePlayer(Exhibit):
     arrive in any thread.
     """
 
-    module = "life_player.js"
-    parts = ("life_engine.js", "life_world.js", "life_frames.js", "life_measures.js", "life_view.js", "life_hand.js")
-    styles = ("life_player.css",)
+    module = "player.js"
+    parts = ("engine.js", "world.js", "frames.js", "measures.js", "view.js", "hand.js")
+    styles = ("player.css",)
     rule = traitlets.Unicode("B3/S23").tag(state=True)
     wrap = traitlets.Bool(True).tag(state=True)
     speed = traitlets.Float(8.0, min=0.5, max=6000.0).tag(state=True)

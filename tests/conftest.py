@@ -1,6 +1,7 @@
 """What every test shares: a test that leaves a process, a listening port or a thread behind fails, by name."""
 
 import contextlib
+import random
 import socket
 
 import pytest
@@ -57,13 +58,20 @@ def no_leaks(no_leaks_from_this_file):
 
 @pytest.fixture
 def free_ports():
-    """A function that returns `count` ports of 127.0.0.1 on which nobody listens now."""
+    """A function that returns `count` ports of 127.0.0.1 on which nobody listens now, nor on those 1000 above them.
+
+    The system gives none of them to a connection that begins meanwhile: those have higher numbers.
+    """
 
     def find(count):
+        found = []
         with contextlib.ExitStack() as held:
-            sockets = [held.enter_context(socket.socket()) for _ in range(count)]
-            for one in sockets:
-                one.bind(("127.0.0.1", 0))
-            return [one.getsockname()[1] for one in sockets]
+            while len(found) < count:
+                port = random.SystemRandom().randrange(10_000, 31_000)
+                with contextlib.suppress(OSError):
+                    for one in (port, port + 1000):
+                        held.enter_context(socket.socket()).bind(("127.0.0.1", one))
+                    found.append(port)
+        return found
 
     return find

@@ -82,7 +82,7 @@ def test_chapter_05_runs_and_a_slider_changes_the_darts(lab):
     run_chapter(lab, "05_distributed_pi")
     stage = "document.querySelector('.exhibit:has(.samples) .stage')"
     shown = f"JSON.parse({stage}.dataset.shown).samples"
-    exhibit = lab.page.locator(".exhibit:has(.samples)")
+    exhibit = lab.page.locator(".exhibit:has(.samples)").first
     exhibit.scroll_into_view_if_needed()
     lab.until(f"{stage}.dataset.live === 'kernel'")
     before = lab.page.evaluate(shown)

@@ -60,7 +60,7 @@ async def _scheduler(me, say):
         protocol = me.session_target.partition("://")[0]
         listening = {"host": host, "port": int(port), "protocol": protocol, "security": security(me.certificate)}
         scheduler = await TaskScheduler(me.spec, say, routes=me.routes, **listening)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RuntimeError) as error:  # the last is Dask's, around one of the others
         raise OSError(f"the scheduler cannot listen at {host}:{port}: {root(error)}") from error
     say(f"the scheduler listens; session target {scheduler.address}", flush=True)
     try:

@@ -113,10 +113,10 @@ export function draw(root, data) {
   function kernelsFrame() {
     if (settings.engine_name === "page" || !state.live()) return null;
     feed.ask(settings, by(), settings.speed);
+    world.ahead = true; // of this page: its board has to be given back when it pauses
     const ready = feed.next();
     if (!ready) return feed.late(LATE) ? null : false;
     world.become({ ...world, ...ready }, ready.bits);
-    world.ahead = true;
     return [`${ready.engine}, in the kernel,`, ready.cells, ready.seconds];
   }
   function pagesFrame() {

@@ -116,14 +116,6 @@ def test_a_worker_that_has_gone_when_it_is_to_be_answered_does_not_keep_the_answ
         assert isinstance(one.given[0], ConnectionError)
 
 
-def test_a_reader_that_awaits_the_last_push_for_long_leaves_the_core_that_it_may_share_with_it(monkeypatch):
-    left = threading.Event()
-    monkeypatch.setattr(module.Core, "leave", lambda self: left.set())
-    with shard(2) as one:
-        one.ends[0].send_tensors("PUSH", sequence=1)
-        assert left.wait(PATIENCE)
-
-
 @pytest.mark.parametrize("end", ["the worker's", "the shard's"])
 @pytest.mark.parametrize("piped", [False, True])
 def test_a_connection_that_ends_is_given_back(piped, end):

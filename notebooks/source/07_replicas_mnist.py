@@ -419,11 +419,11 @@ RingAllReduce(ranks=4, size=318_040, gigabits=1.0, latency=100)
 
 # %% tags=["nbval-check-output"]
 print("simulated, on links of 1 Gbit/s with a latency of 0.1 ms")
-for size in (318_040, 1_000):
-    for ranks in (4, 5, 12):
-        found = RingAllReduce(ranks=ranks, size=size).result
-        took = f"ring {1e3 * found.ring_seconds:6.3f} ms, server {1e3 * found.server_seconds:6.3f} ms"
-        print(f"{size:>7,} bytes, {ranks:>2} ranks: {took}; each rank sends {found.sent:>9,.0f} bytes")
+for nbytes in (318_040, 1_000):
+    for members in (4, 5, 12):
+        added = RingAllReduce(ranks=members, size=nbytes).result
+        seconds = f"ring {1e3 * added.ring_seconds:6.3f} ms, server {1e3 * added.server_seconds:6.3f} ms"
+        print(f"{nbytes:>7,} bytes, {members:>2} ranks: {seconds}; each rank sends {added.sent:>9,.0f} bytes")
 
 # %% [markdown]
 # One more rank costs the ring two more messages, which follow the others: little more than twice the latency. It costs

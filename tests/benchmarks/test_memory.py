@@ -36,4 +36,7 @@ def test_pages_that_two_processes_share_count_once():
 
 
 def test_without_a_number_the_tree_is_this_process_and_all_below_it():
-    assert tree()[0] == psutil.Process() and proportional(tree()) >= proportional([psutil.Process()]) > 0
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
+        found = tree()
+        assert found[0] == psutil.Process() and child.pid in {one.pid for one in found}
+        assert proportional(found[:1]) > 0

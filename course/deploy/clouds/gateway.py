@@ -75,7 +75,20 @@ class GatewayDeployer:
                 except (AttributeError, KeyError, TypeError, ValueError) as error:
                     known = ", ".join(options) or "none"
                     raise DeployError(f"options={{{name!r}: {value!r}}}: {error}. This gateway's are {known}") from None
-            self._name = await self._gateway.submit(options)
+            await self._submit(options)
+
+    async def _submit(self, options):
+        """Ask for the cluster. Whoever is interrupted meanwhile waits for its name: without it nobody could stop it."""
+        asked = asyncio.ensure_future(self._gateway.submit(options))
+        try:
+            self._name = await asyncio.shield(asked)
+        except asyncio.CancelledError:
+            await asyncio.wait([asked], timeout=CLOUD_ANSWERS)
+            if not asked.done():
+                asked.cancel()
+            elif not asked.cancelled() and asked.exception() is None:
+                self._name = asked.result()
+            raise
 
     def leftover(self) -> dict[str, Any] | None:
         """Return where the cluster is; None where `auth` is an object, which no other process can have."""

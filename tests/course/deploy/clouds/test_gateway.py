@@ -1,5 +1,6 @@
 """A cluster of a real Dask Gateway: the executor's work, what it can't do, its ends; and who gets none hears why."""
 
+import asyncio
 import operator
 import os
 import signal
@@ -109,6 +110,22 @@ def test_a_start_that_fails_leaves_nothing_on_the_gateway(gateway):
     assert "starts fewer workers: " in refused(gateway, worker=4)
     assert gateway.clusters == before
     with pytest.raises(TimeoutError, match=r"deploy\(timeout=0.2\): its scheduler is not there yet"):
+        deploy("gateway", worker=1, address=gateway.address, auth="basic", timeout=0.2)
+    assert gateway.clusters == before
+
+
+def test_a_start_that_is_over_before_the_gateway_has_named_the_cluster_leaves_nothing(gateway, monkeypatch):
+    from dask_gateway import Gateway
+
+    before, submit = gateway.clusters, Gateway.submit
+
+    async def late(self, *given):
+        name = await submit(self, *given)
+        await asyncio.sleep(1)
+        return name
+
+    monkeypatch.setattr(Gateway, "submit", late)
+    with pytest.raises(TimeoutError, match=r"deploy\(timeout=0.2\)"):
         deploy("gateway", worker=1, address=gateway.address, auth="basic", timeout=0.2)
     assert gateway.clusters == before
 

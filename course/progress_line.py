@@ -11,7 +11,9 @@ from typing import Protocol
 STATIC_TWINS = "COURSE_STATIC_TWINS"
 #: Set where outputs are compared: a line that comes only on a slow machine would be a difference.
 NO_PROGRESS = "COURSE_NO_PROGRESS"
-_LATE, _RENEW = 2.0, 0.25  # seconds until work is long, and between two renewals of its line
+_LATE = 2.0  # seconds until work is long
+_RENEW = 0.2  # seconds between two renewals of a line: an eye reads no faster
+_SAY = 2.0  # seconds between two lines that stay
 
 
 class Line(Protocol):
@@ -19,6 +21,9 @@ class Line(Protocol):
 
     def show(self, text: str, last: bool = False) -> None:
         """Write `text`."""
+
+    def pause(self, running: float) -> float:
+        """Return the seconds until it is to be written next, of work that has been `running` so many."""
 
 
 def progress_line() -> Line | None:
@@ -31,7 +36,12 @@ def progress_line() -> Line | None:
     return _TerminalLine(sys.stdout) if sys.stdout is not None and sys.stdout.isatty() else None
 
 
-class _TerminalLine:
+class _Renewed:
+    def pause(self, running):
+        return _RENEW
+
+
+class _TerminalLine(_Renewed):
     def __init__(self, stream):
         self._stream, self._width = stream, 0
 
@@ -51,8 +61,12 @@ class SaidLine:
         """Say `text`."""
         self._say(text)
 
+    def pause(self, running: float) -> float:
+        """Return two seconds, later on more: of a day's work there are some hundred lines."""
+        return max(_SAY, running / 20)
 
-class _NotebookLine:
+
+class _NotebookLine(_Renewed):
     def __init__(self):
         self._handle = None
 
@@ -85,12 +99,12 @@ class LateLine:
         now = time.monotonic()
         if now < self._due:
             return
-        self._due = now + _RENEW
         if self._line is None:
             self._line = progress_line()
             if self._line is None:
                 self._due = float("inf")
                 return
+        self._due = now + self._line.pause(now - self._began)
         made = done - self._first
         left = f" · {(of - done) * (now - self._began) / made:,.0f} s left" if made > 0 else ""
         self._line.show(f"{done:,} of {of:,} {self._unit}{left}")

@@ -5,8 +5,6 @@ from collections.abc import Callable
 
 from course.progress_line import Line, SaidLine, progress_line
 
-_RENEW, _SAY = 0.2, 2.0  # seconds between two renewals of a line, and between two lines that stay
-
 
 class Remaining:
     """Shows how many of `budget` trials have ended, where `progress` says: a line here, or a function that gets lines.
@@ -16,7 +14,6 @@ class Remaining:
 
     def __init__(self, progress: bool | Callable[[str], None], budget: int, before: int):
         self._line: Line | None = SaidLine(progress) if callable(progress) else progress_line() if progress else None
-        self._stays = callable(progress)
         self._budget, self._before, self._ended = budget, before, 0
         self._began = time.monotonic()
         self._due = 0.0
@@ -29,8 +26,7 @@ class Remaining:
         """Renew the line, now and then; `running`: trials on their way."""
         now = time.monotonic()
         if self._line is not None and now >= self._due:
-            # of a day's tuning, some hundred lines
-            self._due = now + (max(_SAY, (now - self._began) / 20) if self._stays else _RENEW)
+            self._due = now + self._line.pause(now - self._began)
             self._line.show(self.text(running, now - self._began))
 
     def text(self, running: int, seconds: float) -> str:

@@ -18,6 +18,7 @@ from course.widgets import (
     CourseMap,
     DigitPad,
     MatmulSlider,
+    ParameterStore,
     PiDarts,
     PlacementExplorer,
     RequestDots,
@@ -225,6 +226,7 @@ MADE = {
     "placement": lambda: PlacementExplorer(["/gpu:0", "/gpu:1", "/gpu:1", *["/gpu:0"] * 3], model="T4", reveal=True),
     "map": CourseMap,
     "ring": lambda: RingAllReduce(ranks=12, step=5, follow=2),
+    "store": ParameterStore,
 }
 
 
@@ -235,7 +237,7 @@ def test_a_phone_shows_it_whole_with_legible_text_and_names(opened, made, scheme
     assert page.evaluate("document.documentElement.scrollWidth") == 390
     texts = "[...document.querySelectorAll('.stage *')].filter(e => e.textContent)"
     assert min(page.evaluate(f"{texts}.map(e => parseFloat(getComputedStyle(e).fontSize))")) >= 12
-    controls = page.locator(".stage input, .stage button")
+    controls = page.locator(".stage input, .stage button, .stage select")
     named = "e => (e.ariaLabel || e.textContent).trim()"
     assert all(controls.nth(place).evaluate(named) for place in range(controls.count()))
 

@@ -79,17 +79,6 @@ def test_a_recorded_run_replays_and_the_simulated_one_lies_beside_it(opened):
     assert shown(page) == told(ParameterStore()) and page.get_by_role("button", name="Kill A").is_visible()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_phone_shows_the_store_whole_with_legible_text_and_names(opened, scheme):
-    page = opened(ParameterStore(), viewport={"width": 390, "height": 900}, color_scheme=scheme)
-    assert page.evaluate("document.documentElement.scrollWidth") == 390
-    texts = "[...document.querySelectorAll('.stage *')].filter(e => e.textContent)"
-    assert min(page.evaluate(f"{texts}.map(e => parseFloat(getComputedStyle(e).fontSize))")) >= 12
-    controls = page.locator(".stage input, .stage button, .stage select")
-    named = "e => (e.ariaLabel || e.textContent).trim()"
-    assert all(controls.nth(place).evaluate(named) for place in range(controls.count()))
-
-
 class InTurns(RegressionLab):
     """A lab without processes."""
 

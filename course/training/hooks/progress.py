@@ -10,8 +10,7 @@ from course.progress_line import SaidLine, progress_line
 from course.training.hooks.base import Hook, Session
 from course.training.records import Event, Step
 
-_RENEW = 0.2  # seconds between two renewals of the line: an eye reads no faster
-_SAY = 2.0  # seconds between two lines that stay
+_LATEST = 4.0  # seconds over which the present rate is measured
 
 
 class StepRate(Hook):
@@ -57,18 +56,18 @@ class ShowProgress(Hook):
     shows_progress = True
 
     def __init__(self):
-        self._line, self._due, self._seen = None, 0.0, []
+        self._line, self._due, self._began, self._seen = None, 0.0, 0.0, []
 
     def begin(self, session: Session) -> None:
         """Find out where the line can be shown."""
-        self._line, self._due, self._seen = progress_line(), 0.0, []
+        self._line, self._due, self._began, self._seen = self._shown_on(), 0.0, time.monotonic(), []
 
     def after_run(self, session: Session, step: Step) -> None:
         """Renew the line now and then."""
         now = time.monotonic()
         if self._line is None or now < self._due:
             return
-        self._due = now + self._pause(now)
+        self._due = now + self._line.pause(now - self._began)
         self._line.show(_text(session, step, self._rate(step.step, now)))
 
     def end(self, session: Session) -> None:
@@ -78,13 +77,13 @@ class ShowProgress(Hook):
             self._line.show(f"{session.step:,} of {session.limit:,} updates{stopped}", last=True)
             self._line = None
 
-    def _pause(self, now):
-        return _RENEW
+    def _shown_on(self):
+        return progress_line()
 
     def _rate(self, step, now):
         """Return updates a second over about the last four seconds, None before there are two looks."""
         before = [(s, t) for s, t in self._seen if s <= step]
-        self._seen = ([(s, t) for s, t in before if now - t < 2 * _SAY] or before[-1:]) + [(step, now)]
+        self._seen = ([(s, t) for s, t in before if now - t < _LATEST] or before[-1:]) + [(step, now)]
         first, since = self._seen[0]
         return (step - first) / (now - since) if now > since else None
 
@@ -97,12 +96,12 @@ class SayProgress(ShowProgress):
 
     def __init__(self, say: Callable[[str], None]):
         super().__init__()
-        self._say, self._joined, self._began = say, set(), 0.0
+        self._say, self._joined = say, set()
 
     def begin(self, session: Session) -> None:
         """Start anew."""
         super().begin(session)
-        self._line, self._joined, self._began = SaidLine(self._say), set(), time.monotonic()
+        self._joined = set()
 
     def after_run(self, session: Session, step: Step) -> None:
         """Say whose first gradient this is, and now and then how training gets on."""
@@ -111,8 +110,8 @@ class SayProgress(ShowProgress):
             self._say(f"/job:worker/task:{step.worker} has joined: its first gradient is in step {step.step}")
         super().after_run(session, step)
 
-    def _pause(self, now):
-        return max(_SAY, (now - self._began) / 20)  # of a day's training, some hundred lines
+    def _shown_on(self):
+        return SaidLine(self._say)
 
     def event(self, session: Session, event: Event) -> None:
         """Say it."""

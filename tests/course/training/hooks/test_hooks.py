@@ -300,7 +300,7 @@ class Screen(io.StringIO):
 def test_progress_is_one_line_that_renews_itself_on_a_screen(monkeypatch):
     screen = Screen()
     monkeypatch.setattr(sys, "stdout", screen)
-    monkeypatch.setattr("course.training.hooks.progress._RENEW", 0.0)
+    monkeypatch.setattr("course.progress_line._RENEW", 0.0)
     TURNS(total_steps=30, hooks=[ShowProgress()])
     shown = screen.getvalue()
     assert shown.count("\n") == 1 and shown.count("\r") == 31

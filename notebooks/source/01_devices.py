@@ -7,8 +7,8 @@
 # right place; leave the network's parameters on the CPU, and it is two hours (modelled, from a data sheet). So the first
 # thing to know of a program is where each op runs, and what has to move there.
 #
-# Here is a small program, one line an op, and all is on the CPU. Drag one of its ops to a GPU, or choose it with Tab and
-# move it with the arrow keys. Can you make the program quicker?
+# Here is a small program, one line an op, and all is on the CPU. With matrices of 64 × 64 that is the quickest way. Move
+# one of its ops to a GPU: how much slower does it get, and what has to travel?
 
 # %%
 from course.widgets import PlacementExplorer
@@ -16,8 +16,7 @@ from course.widgets import PlacementExplorer
 PlacementExplorer(width=64)
 
 # %% [markdown]
-# With matrices as small as these you can't: the way there costs more than the work. Near the end of the chapter you get
-# larger ones, and a bet.
+# The way there costs more than the work. Near the end of the chapter you get larger matrices, and a bet.
 #
 # | | |
 # |---|---|

@@ -15,7 +15,7 @@ from course import simulated_gpus
 with simulated_gpus(1) as gpus:
     a, b = torch.ones(1500, 1500), torch.ones(1500, 1500)
     product = (a.to("cuda:0") @ b.to("cuda:0")).cpu()
-gpus.clock.picture("One product of 1500 × 1500: most of the time something is copied")
+gpus.clock.picture("One product of 1500: copies take most of the time")
 
 # %% [markdown]
 # Each lane is a part of the machine, and the orange bar is the product. All the rest was spent on bringing two matrices

@@ -19,7 +19,7 @@ PiDarts(samples=500, seed=3)
 #
 # | | |
 # |---|---|
-# | You will | estimate pi by chance and say how wrong it may be; measure the n^−1/2 law; share darts among servers so that the answer doesn't depend on how many there are; throw them on four GPUs of two tasks; find out when more processes stop helping |
+# | You will | estimate pi by chance and say how wrong it may be; measure how the error falls with their number; share darts among servers so that the answer doesn't depend on how many there are; throw them on four GPUs of two tasks; find out when more processes stop helping |
 # | Minutes | 45 |
 # | You need | chapter 04 (tasks, map and reduce); what a standard deviation is |
 # | Resources | 2 cores, 2 GB, under 30 s; no GPU needed; nothing is downloaded |
@@ -172,9 +172,9 @@ def darts_for(wish):
 check(darts_for)
 
 # %% [markdown]
-# Here are the darts of the beginning again. Move their number, the seed and the method. On the right the estimate walks into the band of two standard
-# errors around π; change the seed, and it takes another way into the same band. The small dots are twenty other seeds'
-# estimates, and the dashed line is what as many darts give that are spread out evenly: the end of this chapter has them.
+# Here are the darts of the beginning again, and more of them. Move their number, the seed and the method. On the right
+# the estimate walks into the band of two standard errors around π; change the seed, and it takes another way into the
+# same band. The small dots are twenty other seeds' estimates, and the dashed line is what as many darts give that are spread out evenly: the end of this chapter has them.
 
 # %%
 PiDarts(samples=20_000, seed=3)

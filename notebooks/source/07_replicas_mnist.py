@@ -21,9 +21,9 @@ def network(parameters):
 
 digits, TUNED = training.mnist(), training.mnist.TUNED
 examples = [(digits.test_labels == digit).nonzero()[1].item() for digit in range(10)]
-shown = digits.test_images[examples].numpy() / 255, digits.test_labels[examples].tolist()
+ten_digits = digits.test_images[examples].numpy() / 255, digits.test_labels[examples].tolist()
 learned = training.train_in_turns(digits, optimizer=TUNED.made(), total_steps=400).parameters
-DigitPad({"first weights": network(digits.initial()), "400 steps later": network(learned)}, *shown)
+DigitPad({"first weights": network(digits.initial()), "400 steps later": network(learned)}, *ten_digits)
 
 # %% [markdown]
 # Draw a digit, or choose one. The network has ten answers, and 79,510 parameters; the 400 steps took one process about a
@@ -31,7 +31,7 @@ DigitPad({"first weights": network(digits.initial()), "400 steps later": network
 #
 # | | |
 # |---|---|
-# | You will | split a product three ways and count the bytes; show that averaged gradients are one big batch; train digits to over 90 %; give each worker a GPU; write a ring that adds up without a server; compare three ways to train in one plot |
+# | You will | split a product three ways and count the bytes; show that averaged gradients are one big batch; train digits on a server and three workers; give each worker a GPU; write a ring that adds up without a server; compare three ways to train in one plot |
 # | Time | 60 minutes |
 # | You need | chapters 01 (devices, simulated GPUs) and 06 (parameter server, staleness) |
 # | The machine | 2 cores, 2 GB, under 30 s for *Run All*; no GPU needed; nothing is downloaded |
@@ -547,7 +547,7 @@ draw.table(headings, rows, "Three ways to train the digits on three workers.")
 networks = {f"all-reduce, rank {rank}": network(parameters) for rank, parameters in enumerate(last)}
 networks |= {"server, synchronous": network(synchronous.parameters)}
 networks |= {"server, asynchronous": network(asynchronous.parameters), "classic settings": network(slow.parameters)}
-DigitPad(networks, *shown)
+DigitPad(networks, *ten_digits)
 
 # %% [markdown]
 # The first three are replicas: equal bits, equal shares. The synchronous server's network differs from them by less

@@ -174,7 +174,8 @@ check(darts_for)
 # %% [markdown]
 # Here are the darts of the beginning again, and more of them. Move their number, the seed and the method. On the right
 # the estimate walks into the band of two standard errors around π; change the seed, and it takes another way into the
-# same band. The small dots are twenty other seeds' estimates, and the dashed line is what as many darts give that are spread out evenly: the end of this chapter has them.
+# same band. The small dots are twenty other seeds' estimates, and the dashed line is what as many darts give that are
+# spread out evenly: the end of this chapter has them.
 
 # %%
 PiDarts(samples=20_000, seed=3)

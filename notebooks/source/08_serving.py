@@ -3,9 +3,9 @@
 #
 # **A server takes 1 ms for a request, and 800 come every second: how long do the unluckiest 1 in 100 wait?**
 #
-# The nine hours are over, and the network knows something. Had it the best settings? To try 36 of them, nine hours each,
-# would be two weeks of one machine. And who wants its answers doesn't have your notebook, and doesn't take turns. So you
-# tune, put a server in front of the network, and see what happens when many ask at once.
+# The nine hours are over, and the network has learned. Were its settings the best? To try 36 of them, nine hours each, would
+# keep one machine busy for two weeks. And whoever wants its answers doesn't have your notebook, and doesn't take turns. So
+# you tune, put a server in front of the network, and see what happens when many ask at once.
 
 # %%
 from course.widgets import RequestDots

@@ -3,7 +3,7 @@
 #
 # **Two workers wait for each other, one of them far away: from which distance is one alone quicker?**
 #
-# Four minutes of nine hours take a thousand machines, and they aren't yours. The same code runs on a batch system, over
+# A thousand machines make four minutes of nine hours, and they aren't yours. The same code runs on a batch system, over
 # SSH or in a cloud, by one changed line. What changes is the distance: whatever moves takes longer, whoever waits waits
 # longer, and all of it is paid for by the hour. Here are three workers on three continents; look who waits:
 
@@ -497,9 +497,9 @@ cluster.close()
 from course.scale.nine_hours import ways
 
 all_ways = ways()
-rows = [[way.chapter, way.what, f"{60 * way.hours:,.0f} min", f"${way.dollars:,.2f}"] for way in all_ways]
+rows = [[way.chapter, way.what, round(60 * way.hours), round(way.dollars, 2)] for way in all_ways]
 title = f"A GPU is the cheapest way, far workers are the dearest ({all_ways[0].label}; GPU {all_ways[1].label})"
-draw.table(["chapter", "six million gradients by", "time", "list price"], rows, title, title)
+draw.table(["chapter", "six million gradients by", "minutes", "list price, $"], rows, title, title)
 
 # %% [markdown]
 # Read it with the three questions of chapter 00.

@@ -39,7 +39,12 @@ SAID = [
     ("03_game_of_life", 5, r"^\w+ +(\d+) cells differ", zero),
     ("03_game_of_life", 1, r"in row 1, column 3: +([01]{64})\nevery second cell of column 3: +([01]{64})", alike),
     ("04_mapreduce_mean", 4, r"part\(s\): off by (\S+)", zero),
-    ("04_mapreduce_mean", 1, r"(?s)^(\[\('the', 6\).*?\])\n.*?^(\[\('the', 6\).*?\])\n", alike),
+    (
+        "04_mapreduce_mean",
+        3,
+        r"^(\[\('the', .*\])$",
+        lambda words: words == "[('the', 6), ('on', 3), ('cat', 2), ('sat', 2)]",
+    ),
     ("05_distributed_pi", 1, r"([\d,]+) inside, though a server died\n([\d,]+) inside, in one process", alike),
     ("05_distributed_pi", 1, r"(\d+) bytes out, \d+ back", up_to(99)),
     ("06_async_regression", 6, r"off by (\S+) standard errors", up_to(2.9)),

@@ -81,7 +81,7 @@ SAID = {
         ("about four minutes by a tree", "1,000 workers, a tree", 4 / 60),
     ],
     "09_beyond_one_machine": [
-        ("Four minutes of nine hours", "1,000 workers, a tree", 4 / 60),
+        ("A thousand machines make four minutes of nine hours", "1,000 workers, a tree", 4 / 60),
         ("The same GPU with the parameters somewhere else takes four times as long", "GPU, times", 4),
         ("for three and a half days", "three that wait, on three continents", 3.5 * 24),
         ("need nine hours", "one worker and its server", 9),

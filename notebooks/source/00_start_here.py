@@ -24,9 +24,9 @@ CourseMap()
 # Click on a name to open its chapter. The questions beside it are explained below.
 #
 # One task goes through all of them: a network has to learn, in six million steps, and one machine takes **nine hours**
-# for that. Each chapter takes something away from the nine hours, or shows why it can't. Chapter 09 adds up what is
-# left, in minutes and in dollars. Nobody has waited for it: these hours are *simulated* with the costs of a real
-# machine, or *modelled* from data sheets.
+# for that, as long as you will read. Each chapter takes something away from the nine hours, or shows why it can't, and
+# chapter 09 adds up what is left, in minutes and in dollars. Nobody has waited for it: these hours are *simulated* with
+# the costs of a real machine, or *modelled* from data sheets.
 
 # %% tags=["nbval-check-output"]
 import sys

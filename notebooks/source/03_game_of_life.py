@@ -167,7 +167,7 @@ print("cells that differ from the first board, moved one down and one right:", i
 
 # %% tags=["nbval-check-output"]
 print(torch.ops.course.life_step.default._schema)
-yours, the_courses = torch.ops.chapter03.next_generation(glider), torch.ops.course.life_step(glider)
+yours, the_courses = torch.ops.chapter03.next_generation(glider), life.step(glider)
 print("living cells:", int(yours.sum()), "and", int(the_courses.sum()), end="; ")
 print("cells that differ:", int((yours != the_courses).sum()))
 

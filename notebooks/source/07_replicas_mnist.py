@@ -8,22 +8,13 @@
 # one server was enough for three. In this chapter you train digits with a server, and then do without it.
 
 # %%
-import torch
-
 from course import training
-from course.training.problems.mnist import scores
 from course.widgets import DigitPad
 
-
-def network(parameters):
-    return lambda images: scores(parameters, torch.from_numpy(images)).numpy()
-
-
 digits, TUNED = training.mnist(), training.mnist.TUNED
-examples = [(digits.test_labels == digit).nonzero()[1].item() for digit in range(10)]
-ten_digits = digits.test_images[examples].numpy() / 255, digits.test_labels[examples].tolist()
 learned = training.train_in_turns(digits, optimizer=TUNED.made(), total_steps=400).parameters
-DigitPad({"first weights": network(digits.initial()), "400 steps later": network(learned)}, *ten_digits)
+networks = {"first weights": digits.network(digits.initial()), "400 steps later": digits.network(learned)}
+DigitPad(networks, *digits.one_of_each())
 
 # %% [markdown]
 # Draw a digit, or choose one. The network has ten answers, and 79,510 parameters; the 400 steps took one process about a
@@ -44,6 +35,7 @@ from queue import Queue
 from tempfile import TemporaryDirectory
 from unittest.mock import patch
 
+import torch
 from torch import distributed
 from torch.nn import functional
 
@@ -544,10 +536,10 @@ draw.table(headings, rows, "Three ways to train the digits on three workers.")
 
 
 # %% tags=["timing"]
-networks = {f"all-reduce, rank {rank}": network(parameters) for rank, parameters in enumerate(last)}
-networks |= {"server, synchronous": network(synchronous.parameters)}
-networks |= {"server, asynchronous": network(asynchronous.parameters), "classic settings": network(slow.parameters)}
-DigitPad(networks, *ten_digits)
+networks = {f"all-reduce, rank {rank}": digits.network(parameters) for rank, parameters in enumerate(last)}
+others = {"server, synchronous": synchronous, "server, asynchronous": asynchronous, "classic settings": slow}
+networks |= {name: digits.network(run.parameters) for name, run in others.items()}
+DigitPad(networks, *digits.one_of_each())
 
 # %% [markdown]
 # The first three are replicas: equal bits, equal shares. The synchronous server's network differs from them by less

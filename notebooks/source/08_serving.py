@@ -294,8 +294,7 @@ with Client(server.url) as client:
 # data set were: the network has never seen one in a corner. While *Run All* goes on, the kernel has no time for you.
 
 # %%
-some = [(held_out[1] == digit).nonzero()[1].item() for digit in range(10)]
-DigitPad(server.url, held_out[0][some], held_out[1][some])
+DigitPad(server.url, *digits.one_of_each())
 
 # %% [markdown]
 # Try a 7 with a bar, a very thin 8, a letter. The network knows ten answers, and has to give them shares that add up to
@@ -490,7 +489,7 @@ with torch.inference_mode(), Client(server.url) as client, httpx.Client() as htt
         "asked and answered, over HTTP, JSON": each(lambda: http.post(address, json=asked)),
     }
 rows = [(what, round(micro)) for what, micro in took.items()]
-draw.table(["of one request", "µs"], rows, "Where a request's time goes")
+draw.table(["of one request", "µs"], rows, "The network is the small part of a request")
 
 # %% [markdown]
 # The network is the small part; reading text is several times as much, and the way there and back most of all. A faster
@@ -507,7 +506,7 @@ with torch.inference_mode():
         saved = micro[1] - micro[64]
         rows.append((name, *(round(m, 1) for m in micro.values()), f"{micro[1] / micro[64]:.1f}", round(saved)))
 headings = ["network", "1", "8", "64", "times as many", "µs saved an image"]
-draw.table(headings, rows, "Microseconds an image, alone and in batches")
+draw.table(headings, rows, "In batches an image takes fewer microseconds")
 
 # %% [markdown]
 # The small one gains by a large factor, of next to nothing: the microseconds saved are lost in those above. The heavy
@@ -530,7 +529,11 @@ for name, url in (("one at a time", single.url), ("in batches", server.url)):
     size = numpy.divide(*(batches_of(url) - before))
     rows.append((name, *(round(len(found) / max(end for _, end in found)) for found in (lone, many)), round(size, 1)))
 single.close()
-draw.table(["heavy, answered a second", "1 caller", "24 callers", "images a batch"], rows, "Batches under load")
+draw.table(
+    ["heavy, answered a second", "1 caller", "24 callers", "images a batch"],
+    rows,
+    "A lone caller loses nothing by batches, many gain",
+)
 
 # %% [markdown]
 # A lone caller pays nothing for batches: a batch is not waited for, it is what came while the worker was busy. So it
@@ -539,11 +542,11 @@ draw.table(["heavy, answered a second", "1 caller", "24 callers", "images a batc
 #
 # ## Turn it yourself
 #
-# The server of the beginning, simulated, with all of it at once: requests come as in `at_random`, one worker computes the heavy network, and all that
-# wait, up to the largest batch, are taken together. A dot is a request. Callers may also leave after a while. This
-# simulated server doesn't notice, as many don't: what they asked stays in the queue and is computed, for nobody. (The
-# course's server sees the connection close, and forgets the request.) And the queue has a limit: a request that finds it
-# full gets 429 at once, as from the real one.
+# The server of the beginning, with all of it at once: requests come as in `at_random`, one worker computes the heavy
+# network, and all that wait, up to the largest batch, are taken together. A dot is a request. Callers may also leave after
+# a while. This simulated server doesn't notice, as many don't: what they asked stays in the queue and is computed,
+# for nobody. (The course's server sees the connection close, and forgets the request.) And the queue has a limit: a
+# request that finds it full gets 429 at once, as from the real one.
 #
 # 800 a second come, nearly twice as many as can be done one at a time, and callers leave after 100 ms. The queue has room
 # for 32, or for 256. Which answers more?

@@ -67,7 +67,7 @@ SAID = [
     ("07_replicas_mnist", 1, r"^at most (\S+)$", zero),
     ("07_replicas_mnist", 1, r"after 50 updates at most (\S+)", zero),
     ("07_replicas_mnist", 1, r"on the CPU are at most (\S+) away", zero),
-    ("07_replicas_mnist", 2, r"held out: (\d+)% right", at_least(90)),
+    ("07_replicas_mnist", 2, r"^held out: (\d+)% right", at_least(90)),
     ("07_replicas_mnist", 1, r"two ranks' parameters are apart by (\S+)", zero),
     ("07_replicas_mnist", 1, r"at most (\S+) from the synchronous server's", zero),
     ("08_serving", 1, r"(\d+) of 1,000 held-out digits", at_least(800)),

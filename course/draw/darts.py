@@ -33,11 +33,20 @@ def darts(x: np.ndarray, y: np.ndarray, running: Sequence[Any]) -> Picture:
         path.axhline(pi, color=ROLES["waiting"].colour, linewidth=1)
         path.plot(samples, [e.value for e in running], "o-", color=ROLES["worker"].colour, markersize=4, linewidth=1)
         path.set(xscale="log", xlabel="darts", ylabel="estimate")
+        ticks = _ticks(samples[0], samples[-1])
+        path.set_xticks(ticks, labels=[f"{tick:,}" for tick in ticks], minor=False)
+        path.minorticks_off()
         path.set_title(f"{off:.1f} standard errors from π, band: ±2")
         path.title.set_fontsize(10.5)
     alt = f"Darts at a quarter disc; {finding}"
     body = picture(fig, alt).html + f'<div class="figure">{last.value:.6g} ± {last.standard_error:.1g}</div>'
     return html(f'{body}<p class="note">{finding}</p>', alt)
+
+
+def _ticks(least, most):
+    """Return 1, 2, 5, 10, … from `least` to `most`; over two powers of ten, and more, the powers alone."""
+    steps = (1,) if most >= 100 * least else (1, 2, 5)
+    return [step * 10**power for power in range(len(str(most))) for step in steps if least <= step * 10**power <= most]
 
 
 def error_law(samples: Sequence[float], errors: Mapping[str, Sequence[float]], title: str) -> Picture:

@@ -193,8 +193,8 @@ class ShardLost(TrainingError):
 
     def __init__(self, task: str, reason: str):
         super().__init__(
-            f"{task}, the parameter server, is lost: {reason}. The parameters were only there; call train again to "
-            "start over (the cluster replaces a task that died), or give a checkpoint_dir to go on by itself."
+            f"{task}, the parameter server, is lost: {reason.rstrip('.')}. The parameters were only there; call train "
+            "again to start over (the cluster replaces a task that died), or give a checkpoint_dir to go on by itself."
         )
         self.task, self.reason = task, reason
 

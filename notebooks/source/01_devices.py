@@ -3,6 +3,21 @@
 #
 # **Which of these six ops ran on the GPU?**
 #
+# The course's long task takes nine hours on one core. A small GPU would do it in half an hour, if all of it is in the
+# right place; leave the network's parameters on the CPU, and it is two hours (modelled, from a data sheet). So the first
+# thing to know of a program is where each op runs, and what has to move there.
+#
+# Here is a small program, one line an op, and all is on the CPU. With matrices of 64 × 64 that is the quickest way. Move
+# one of its ops to a GPU: how much slower does it get, and what has to travel?
+
+# %%
+from course.widgets import PlacementExplorer
+
+PlacementExplorer(width=64)
+
+# %% [markdown]
+# The way there costs more than the work. Near the end of the chapter you get larger matrices, and a bet.
+#
 # | | |
 # |---|---|
 # | You will | list devices and name them; start GPUs that this machine lacks; log every op with its device; place ops by block, by function and by rule; count the bytes that move; see what a wrong placement costs; run a program on four GPUs |
@@ -11,8 +26,8 @@
 # | Resources | 2 cores, 2 GB, under 30 s; no GPU needed; nothing is downloaded |
 
 # %% [markdown]
-# Here are the six. The block says `/gpu:0`; how many of them obey? You will commit to a number once you know what a
-# log shows, and then run them.
+# And here are the six ops of the question. The block says `/gpu:0`; how many of them obey? You will commit to a number
+# once you know what a log shows, and then run them.
 #
 # ```python
 # with place("/gpu:0"):
@@ -444,16 +459,14 @@ except RuntimeError as error:
 # %% [markdown]
 # ## Explore
 #
-# A small network, one line an op. Its inputs lie on the CPU, where the loss is read in the end; all six ops are on the
-# CPU, too. Now one of them goes to `/gpu:0`, and the other five stay.
+# The program of the beginning, with factors of 1024 × 1024. Its inputs lie on the CPU, where the loss is read in the
+# end; all six ops are on the CPU, too. Now one of them goes to `/gpu:0`, and the other five stay.
 
 # %%
 bet_alone = Predict("For how many of the six ops is the program quicker then?", 0, 6, unit="ops", name="01 alone")
 bet_alone
 
 # %% tags=["nbval-check-output"]
-from course.widgets import PlacementExplorer
-
 explorer = PlacementExplorer(width=1024)
 ops = ["a", "b", "r", "h", "y", "loss"]
 times = {op: PlacementExplorer(width=1024).move(op, "/gpu:0").result.run.seconds for op in ops}

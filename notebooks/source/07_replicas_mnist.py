@@ -3,13 +3,26 @@
 #
 # **A thousand processes average 318 kB of gradients with no server: how many kB does each of them send?**
 #
-# One network too slow? Make copies, give each a share of every batch, and average what they learn. The parameter server
-# of chapter 06 is one way to average. In this chapter you split a product over two devices, train digits on one server
-# and three workers, and then do without the server.
+# Three workers made three hours of nine (simulated). A thousand could make half a minute: copies of one network, each with
+# a share of every batch, that average what they learn. But all of them must have the average before the next step, and
+# one server was enough for three. In this chapter you train digits with a server, and then do without it.
+
+# %%
+from course import training
+from course.widgets import DigitPad
+
+digits, TUNED = training.mnist(), training.mnist.TUNED
+learned = training.train_in_turns(digits, optimizer=TUNED.made(), total_steps=400).parameters
+networks = {"first weights": digits.network(digits.initial()), "400 steps later": digits.network(learned)}
+DigitPad(networks, *digits.one_of_each())
+
+# %% [markdown]
+# Draw a digit, or choose one. The network has ten answers, and 79,510 parameters; the 400 steps took one process about a
+# second. It is the small relative of the one that takes nine hours.
 #
 # | | |
 # |---|---|
-# | You will | split a product three ways and count the bytes; show that averaged gradients are one big batch; train digits to over 90 %; give each worker a GPU; write a ring that adds up without a server; compare three ways to train in one plot |
+# | You will | split a product three ways and count the bytes; show that averaged gradients are one big batch; train digits on a server and three workers; give each worker a GPU; write a ring that adds up without a server; compare three ways to train in one plot |
 # | Time | 60 minutes |
 # | You need | chapters 01 (devices, simulated GPUs) and 06 (parameter server, staleness) |
 # | The machine | 2 cores, 2 GB, under 30 s for *Run All*; no GPU needed; nothing is downloaded |
@@ -26,10 +39,9 @@ import torch
 from torch import distributed
 from torch.nn import functional
 
-from course import draw, local_cluster, log_placement, replicas, scale, simulated_gpus, training
+from course import draw, local_cluster, log_placement, replicas, scale, simulated_gpus
 from course.checks import check
-from course.training.problems.mnist import scores
-from course.widgets import DigitPad, Predict, RingAllReduce, Scorecard
+from course.widgets import Predict, RingAllReduce, Scorecard
 
 # %% [markdown]
 # There are 79,510 parameters of 4 bytes, 318 kB, and a thousand processes. Each has gradients for all of them; at the end
@@ -55,7 +67,7 @@ top = a[:750].to("cuda:0") @ b.to("cuda:0")
 bottom = a[750:].to("cuda:1") @ b.to("cuda:1")
 joined = torch.cat([top.to("cpu"), bottom.to("cpu")])
 print(top.device, bottom.device, joined.device)
-print("the same product:", torch.equal(joined, a @ b))
+print("entries that differ from a @ b:", int((joined != a @ b).sum()))
 
 # %% [markdown]
 # The pieces went to the devices, the results came back and were joined on the CPU. That is the *in-graph replication*
@@ -123,7 +135,6 @@ for count in (1, 2):
 
 
 # %% tags=["nbval-check-output"]
-digits = training.mnist()
 images, labels = digits.batch(0, 0, training.batch_generator(seed=0, worker=0, version=0))
 torch.manual_seed(7)
 model = torch.nn.Sequential(torch.nn.Linear(784, 100), torch.nn.Sigmoid(), torch.nn.Linear(100, 10))
@@ -138,7 +149,7 @@ def gradient(rows):
 whole, first, second = gradient(slice(0, 100)), gradient(slice(0, 70)), gradient(slice(70, 100))
 means = {"(first + second) / 2": (first + second) / 2, "by share": 0.7 * first + 0.3 * second}
 for name, mean in means.items():
-    print(f"{name:<21} the whole batch's, to rounding: {torch.allclose(mean, whole, atol=1e-7)}")
+    print(f"{name:<21} off by {(mean - whole).abs().max():.5f} at most")
 
 # %% [markdown]
 # Chapter 04 again: means of unequal parts need weights. Weighted, two shares *are* the big batch. That is all there is
@@ -155,12 +166,12 @@ with log_placement() as log:
 ran = [(record.device, record.shapes[1][0]) for record in log.forward if record.op == "addmm"]
 print(both, "loss", round(loss, 1))
 print("rows of the first layer:", ran[0::2])
-equal = [torch.equal(twin[0].weight.cpu(), model[0].weight) for twin in both.copies]
-print("copies equal the master:", equal)
+differ = [int((twin[0].weight.cpu() != model[0].weight).sum()) for twin in both.copies]
+print("weights of each copy that differ from the master's:", differ)
 
 # %% [markdown]
-# Is training on two devices the same as on one? Not to the last bit: sums are added up in another order. Three steps of
-# both, side by side:
+# Is training on two devices the same as on one? Not to the last bit: sums are added up in another order. How far apart
+# are the parameters after three steps of both?
 
 # %% tags=["nbval-check-output"]
 alone = deepcopy(model)
@@ -170,8 +181,8 @@ for _ in range(3):
     on_one.zero_grad()
     functional.cross_entropy(alone(images), labels).backward()
     on_one.step()
-pairs = list(zip(alone.parameters(), model.parameters(), strict=True))
-print("to rounding:", all(torch.allclose(one, two, atol=1e-6) for one, two in pairs))
+pairs = zip(alone.parameters(), model.parameters(), strict=True)
+print(f"at most {max((one - two).abs().max().item() for one, two in pairs):.5f}")
 gpus.close()
 
 # %% [markdown]
@@ -215,7 +226,6 @@ print(CLASSIC)
 # The tuned settings, on the same processes. The hook `Validate` looks at the held-out digits on the way.
 
 # %% tags=["nbval-check-output"]
-TUNED = training.mnist.TUNED
 looks = {"async": training.Validate(every=120)}
 hooks = [looks["async"]]
 asynchronous = training.train(digits, cluster, optimizer=TUNED.made(), total_steps=1200, hooks=hooks)
@@ -233,10 +243,6 @@ shown = "\n".join([*speeds, f"staleness → gradients: {asynchronous.staleness_c
 why = "The same processes and as many updates: how far each step goes decides, and where the weights begin."
 bet_digits.reveal(right, why, shows=shown, stored=[14.8, 92])
 
-# %% tags=["nbval-check-output"]
-print("classic: at least half right:", classic.validate(slow.parameters)["accuracy"] >= 0.5)
-print("tuned: at least 90 % right:", digits.validate(asynchronous.parameters)["accuracy"] >= 0.90)
-
 # %% [markdown]
 # With the classic settings the program runs, prints and is distributed, and has learned next to nothing after 1,200
 # updates; its author let it run for 11,000 a worker. How many machines took part is not how well they learned.
@@ -251,7 +257,7 @@ hooks = [looks["sync"], training.WriteSummaries(folder.name, every=50, histogram
 settings = dict(optimizer=TUNED.made(), mode="sync", hooks=hooks)
 synchronous = training.train(digits, cluster, total_steps=400, **settings)
 print(synchronous, "gradients:", len(synchronous.history))
-print("at least 90 % right:", digits.validate(synchronous.parameters)["accuracy"] >= 0.90)
+print(f"held out: {digits.validate(synchronous.parameters)['accuracy']:.0%} right")
 
 # %% [markdown]
 # To look at them, `print(folder.name)` and run `tensorboard --logdir` with that folder in a terminal; it prints an
@@ -267,8 +273,8 @@ print(summaries.Tags()["histograms"])
 print("losses of worker 0 at updates", [point.step for point in summaries.Scalars("loss/worker_0")])
 
 # %% [markdown]
-# Gradients of three workers averaged are one batch of 300. Check it against a single process that draws the same 300
-# images and knows nothing of workers.
+# Gradients of three workers averaged are one batch of 300. Compare with a single process that draws the same 300 images
+# and knows nothing of workers: how far apart are the parameters?
 
 
 # %% tags=["nbval-check-output"]
@@ -288,7 +294,7 @@ def apart(one, other):
 
 
 short = training.train(digits, cluster, optimizer=TUNED.made(), mode="sync", total_steps=50)
-print("50 updates, parameters apart by less than 0.00001:", apart(one_big_batch(50), short.parameters) < 1e-5)
+print(f"after 50 updates at most {apart(one_big_batch(50), short.parameters):.4f}")
 
 # %% [markdown]
 # ## A worker a GPU
@@ -324,7 +330,7 @@ settings = dict(optimizer=TUNED.made(), mode="sync", total_steps=20)
 there = training.train(digits, pair, device="/gpu:0", **settings)
 here = training.train(digits, pair, **settings)
 print(there.devices)
-print("as on the CPU, to 0.00001:", apart(there.parameters, here.parameters) < 1e-5)
+print(f"parameters that were trained on the CPU are at most {apart(there.parameters, here.parameters):.4f} away")
 pair.close()
 
 # %% [markdown]
@@ -396,8 +402,8 @@ lines = []
 for size in (2, 3, 10, 30):
     values = [torch.ones(79_510) for _ in range(size)]
     sent = max(on_threads(bytes_sent, values))
-    right = all(torch.equal(value, torch.full_like(value, size)) for value in values)
-    lines.append(f"{size:>4} ranks: each sends {sent / 1000:5.1f} kB; sums right: {right}")
+    sums = sorted({one for value in values for one in value.unique().tolist()})
+    lines.append(f"{size:>4} ranks: each sends {sent / 1000:5.1f} kB; sums of as many ones: {sums}")
 thousand = round(2 * 999 / 1000 * 4 * 79_510 / 1000, 1)
 why = "A rank sends 2·(n − 1)/n times the 318 kB: less than twice, however many ranks there are."
 bet_sent.reveal(thousand, why, shows="\n".join(lines))
@@ -466,9 +472,9 @@ def learn_together(rank, size, problem, learning_rate, steps, every=40):
 found = replicas.run_ranks(learn_together, cluster, digits, TUNED.learning_rate, 400)
 last = [kept[-1][2] for kept in found]
 print("ranks:", len(found), "updates:", found[0][-1][0])
-print("all ranks have the same bits:", all(apart(last[0], other) == 0 for other in last))
-print("at least 90 % right:", digits.validate(last[0])["accuracy"] >= 0.90)
-print("the synchronous server's, to 0.001:", apart(last[0], synchronous.parameters) < 1e-3)
+print("two ranks' parameters are apart by", max(apart(last[0], other) for other in last))
+print(f"and by at most {apart(last[0], synchronous.parameters):.2f} from the synchronous server's")
+print(f"held out: {digits.validate(last[0])['accuracy']:.0%} right")
 
 # %% [markdown]
 # Same batches, same averages, same network: nobody can tell from the parameters whether there was a server. So the
@@ -530,15 +536,10 @@ draw.table(headings, rows, "Three ways to train the digits on three workers.")
 
 
 # %% tags=["timing"]
-def network(parameters):
-    return lambda images: scores(parameters, torch.from_numpy(images)).numpy()
-
-
-networks = {f"all-reduce, rank {rank}": network(parameters) for rank, parameters in enumerate(last)}
-networks |= {"server, synchronous": network(synchronous.parameters)}
-networks |= {"server, asynchronous": network(asynchronous.parameters), "classic settings": network(slow.parameters)}
-some = [(digits.test_labels == digit).nonzero()[1].item() for digit in range(10)]
-DigitPad(networks, digits.test_images[some].numpy() / 255, digits.test_labels[some].tolist())
+networks = {f"all-reduce, rank {rank}": digits.network(parameters) for rank, parameters in enumerate(last)}
+others = {"server, synchronous": synchronous, "server, asynchronous": asynchronous, "classic settings": slow}
+networks |= {name: digits.network(run.parameters) for name, run in others.items()}
+DigitPad(networks, *digits.one_of_each())
 
 # %% [markdown]
 # The first three are replicas: equal bits, equal shares. The synchronous server's network differs from them by less
@@ -642,6 +643,9 @@ draw.scale(rates, "Servers break first, a ring later, a tree bends", f"simulated
 # - **The tree** has about 2·log₂ *n* steps, and sends all bytes in each. With ten workers that is the slowest way of all;
 #   with a hundred it is the quickest. It bends, and doesn't break. But a worker of ten thousand computes for 4 ms of
 #   56.
+#
+# The nine hours, with a thousand workers: an hour and a half by one server, about four minutes by a tree, where half a
+# minute would be a thousandth (simulated, like the picture).
 #
 # So libraries choose by size: NCCL has rings for large gradients, and trees for many ranks. What the simulation leaves
 # out: networks slower than this machine's memory, and workers that fail. Nor does it know how far it holds: nothing with

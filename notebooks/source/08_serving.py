@@ -3,9 +3,18 @@
 #
 # **A server takes 1 ms for a request, and 800 come every second: how long do the unluckiest 1 in 100 wait?**
 #
-# A trained network is of use to others when they can ask it. They don't have your notebook, and they don't take turns.
-# In this chapter you look for the network's best settings, write it to a folder, put a server in front of it, and see
-# what happens when many ask at once, when a better version comes, and when somebody asks for nonsense.
+# The nine hours are over, and the network has learned. Were its settings the best? To try 36 of them, nine hours each, would
+# keep one machine busy for two weeks. And whoever wants its answers doesn't have your notebook, and doesn't take turns. So
+# you tune, put a server in front of the network, and see what happens when many ask at once.
+
+# %%
+from course.widgets import RequestDots
+
+RequestDots(rate=100)
+
+# %% [markdown]
+# A dot is a request, in a simulated server that computes one at a time. Here a hundred come every second, and it could do
+# four times as many. Press *Play*: do some wait all the same?
 #
 # | | |
 # |---|---|
@@ -33,7 +42,7 @@ from course import draw, local_cluster, tune, tuning
 from course.checks import check
 from course.serving import Client, export, local_server, pin
 from course.training import batch_generator, mnist
-from course.widgets import DigitPad, Predict, RequestDots, Scorecard
+from course.widgets import DigitPad, Predict, Scorecard
 
 torch.set_num_threads(1)  # the server gets the other core
 
@@ -144,7 +153,7 @@ tuning.importance(searched["random"], "By the random trials, momentum matters mo
 # `image`.
 
 
-# %% tags=["nbval-check-output"]
+# %%
 class Digits(torch.nn.Module):
     def __init__(self):
         super().__init__()
@@ -154,6 +163,11 @@ class Digits(torch.nn.Module):
         return self.output(torch.sigmoid(self.hidden(image)))
 
 
+# %% [markdown]
+# As many updates as in a trial, with the rate that was best alone:
+
+
+# %% tags=["timing"]
 def trained(steps, learning_rate=best[0]):
     torch.manual_seed(0)
     network = Digits()
@@ -168,8 +182,8 @@ def trained(steps, learning_rate=best[0]):
 
 held_out = digits.test_images.float() / 255, digits.test_labels
 network = trained(100)
-accuracy = (network(held_out[0]).argmax(1) == held_out[1]).float().mean().item()
-print("at least 80 % of the held-out digits right:", accuracy >= 0.8)
+right = int((network(held_out[0]).argmax(1) == held_out[1]).sum())
+print(f"{right} of 1,000 held-out digits are right")
 
 # %% [markdown]
 # `export` writes what others need to run it without your notebook. The network's operations are recorded by
@@ -280,8 +294,7 @@ with Client(server.url) as client:
 # data set were: the network has never seen one in a corner. While *Run All* goes on, the kernel has no time for you.
 
 # %%
-some = [(held_out[1] == digit).nonzero()[1].item() for digit in range(10)]
-DigitPad(server.url, held_out[0][some], held_out[1][some])
+DigitPad(server.url, *digits.one_of_each())
 
 # %% [markdown]
 # Try a 7 with a bar, a very thin 8, a letter. The network knows ten answers, and has to give them shares that add up to
@@ -294,7 +307,7 @@ DigitPad(server.url, held_out[0][some], held_out[1][some])
 # when the one before is done; the later of the two counts.
 
 
-# %% tags=["nbval-check-output"]
+# %%
 def stays(times, seconds):
     """Return how long each request stays, from its arrival to its answer."""
     free, found = 0.0, []
@@ -304,6 +317,11 @@ def stays(times, seconds):
     return found
 
 
+# %% [markdown]
+# Callers come by themselves: nobody's time depends on another's, so the gaps between them are long and short by chance.
+
+
+# %%
 def at_random(rate, seconds, seed=0):
     """Return times from 0 to `seconds` at which callers come by themselves, `rate` a second on average."""
     generator, times = random.Random(seed), [0.0]
@@ -312,6 +330,11 @@ def at_random(rate, seconds, seed=0):
     return times[1:]
 
 
+# %% [markdown]
+# A hundred simulated seconds of each rate:
+
+
+# %% tags=["nbval-check-output"]
 def within(found, percent=99):
     return sorted(found)[int(len(found) * percent / 100)]
 
@@ -437,10 +460,10 @@ print(f"{len(due) / end.max() * (end - due).mean():.1f}")
 # ## Where the time goes
 #
 # The digits' network multiplies 79,400 numbers for an image. Of a request in JSON, which takes longest: reading the JSON,
-# the network, or writing the answer?
+# the network, or writing the answer? Each is done again and again for a tenth of a second; the least time counts.
 
 
-# %% tags=["timing"]
+# %%
 def each(work, seconds=0.1):
     """Return the least microseconds of one call."""
     least, until = float("inf"), time.perf_counter() + seconds
@@ -451,6 +474,10 @@ def each(work, seconds=0.1):
     return 1e6 * least
 
 
+# %% [markdown]
+# First the parts, then all of a request, in bytes and in text:
+
+# %% tags=["timing"]
 body, raw, row = json.dumps(asked), bytearray(images[:1]), torch.from_numpy(images[:1])
 with torch.inference_mode(), Client(server.url) as client, httpx.Client() as http:
     took = {
@@ -462,7 +489,7 @@ with torch.inference_mode(), Client(server.url) as client, httpx.Client() as htt
         "asked and answered, over HTTP, JSON": each(lambda: http.post(address, json=asked)),
     }
 rows = [(what, round(micro)) for what, micro in took.items()]
-draw.table(["of one request", "µs"], rows, "Where a request's time goes")
+draw.table(["of one request", "µs"], rows, "The network is the small part of a request")
 
 # %% [markdown]
 # The network is the small part; reading text is several times as much, and the way there and back most of all. A faster
@@ -479,7 +506,7 @@ with torch.inference_mode():
         saved = micro[1] - micro[64]
         rows.append((name, *(round(m, 1) for m in micro.values()), f"{micro[1] / micro[64]:.1f}", round(saved)))
 headings = ["network", "1", "8", "64", "times as many", "µs saved an image"]
-draw.table(headings, rows, "Microseconds an image, alone and in batches")
+draw.table(headings, rows, "In batches an image takes fewer microseconds")
 
 # %% [markdown]
 # The small one gains by a large factor, of next to nothing: the microseconds saved are lost in those above. The heavy
@@ -502,7 +529,11 @@ for name, url in (("one at a time", single.url), ("in batches", server.url)):
     size = numpy.divide(*(batches_of(url) - before))
     rows.append((name, *(round(len(found) / max(end for _, end in found)) for found in (lone, many)), round(size, 1)))
 single.close()
-draw.table(["heavy, answered a second", "1 caller", "24 callers", "images a batch"], rows, "Batches under load")
+draw.table(
+    ["heavy, answered a second", "1 caller", "24 callers", "images a batch"],
+    rows,
+    "A lone caller loses nothing by batches, many gain",
+)
 
 # %% [markdown]
 # A lone caller pays nothing for batches: a batch is not waited for, it is what came while the worker was busy. So it
@@ -511,11 +542,11 @@ draw.table(["heavy, answered a second", "1 caller", "24 callers", "images a batc
 #
 # ## Turn it yourself
 #
-# Now all of it at once, simulated: requests come as in `at_random`, one worker computes the heavy network, and all that
-# wait, up to the largest batch, are taken together. A dot is a request. Callers may also leave after a while. This
-# simulated server doesn't notice, as many don't: what they asked stays in the queue and is computed, for nobody. (The
-# course's server sees the connection close, and forgets the request.) And the queue has a limit: a request that finds it
-# full gets 429 at once, as from the real one.
+# The server of the beginning, with all of it at once: requests come as in `at_random`, one worker computes the heavy
+# network, and all that wait, up to the largest batch, are taken together. A dot is a request. Callers may also leave after
+# a while. This simulated server doesn't notice, as many don't: what they asked stays in the queue and is computed,
+# for nobody. (The course's server sees the connection close, and forgets the request.) And the queue has a limit: a
+# request that finds it full gets 429 at once, as from the real one.
 #
 # 800 a second come, nearly twice as many as can be done one at a time, and callers leave after 100 ms. The queue has room
 # for 32, or for 256. Which answers more?

@@ -3,21 +3,9 @@
 #
 # **Two workers wait for each other, one of them far away: from which distance is one alone quicker?**
 #
-# They train one set of parameters. One sits beside the server; what the other sends is on its way for some milliseconds.
-# How many may that be, until the one beside the server would be quicker without it?
-#
-# All clusters so far were processes of your own machine. The same code runs on a batch system, or over SSH, by one changed
-# line. What changes is the distance: everything that moves takes longer, and whoever waits waits longer. And a machine
-# that is not yours is paid for by the hour.
-#
-# | | |
-# |---|---|
-# | You will | run one cell on three systems; put a slow line of your own between real processes, cut it, and lose who is behind it; find out what distance does to each design; count what it costs |
-# | Time | 60 minutes |
-# | You need | chapter 06 (synchronous, asynchronous, staleness); 07 (the ring) |
-# | The machine | 2 cores, 2 GB, under 30 s for *Run All*; no GPU, no network, no account anywhere; nothing is downloaded |
-#
-# Here are three workers on three continents; look who waits:
+# A thousand machines make four minutes of nine hours, and they aren't yours. The same code runs on a batch system, over
+# SSH or in a cloud, by one changed line. What changes is the distance: whatever moves takes longer, whoever waits waits
+# longer, and all of it is paid for by the hour. Here are three workers on three continents; look who waits:
 
 # %%
 from course.widgets import Continents
@@ -25,7 +13,14 @@ from course.widgets import Continents
 Continents()
 
 # %% [markdown]
-# You will come back to it. What this chapter needs:
+# You will come back to it, and at the end of the chapter to the nine hours.
+#
+# | | |
+# |---|---|
+# | You will | run one cell on three systems; put a slow line of your own between real processes, cut it, and lose who is behind it; find out what distance does to each design; count what it costs |
+# | Time | 60 minutes |
+# | You need | chapter 06 (synchronous, asynchronous, staleness); 07 (the ring) |
+# | The machine | 2 cores, 2 GB, under 30 s for *Run All*; no GPU, no network, no account anywhere; nothing is downloaded |
 
 # %%
 import socket
@@ -44,7 +39,9 @@ from course.scale.prices import cost
 from course.widgets import Predict, Scorecard
 
 # %% [markdown]
-# Back to the question above. A gradient takes 20 ms, wherever it is computed, and the two wait for each other.
+# Now the question. Two workers train one set of parameters, and wait for each other. A gradient takes 20 ms, wherever it
+# is computed. One worker sits beside the server; what the other sends is on its way for some milliseconds. How many may
+# that be, until the one beside the server would be quicker without it?
 
 # %%
 question = "At how many ms, one way, does the second worker stop paying?"
@@ -67,8 +64,10 @@ SGD = partial(torch.optim.SGD, lr=0.02)
 result = training.train(problem, cluster, optimizer=SGD, total_steps=1000)
 best = problem.least_squares()
 print(result)
-off = abs(result.parameters["slope"].item() - best.slope) / best.slope_error
-print("slope within 3 standard errors:", off < 3)
+print(f"the best slope is {best.slope:.2f} ± {best.slope_error:.2f}")
+
+# %% tags=["timing"]
+print(f"the trained one is {result.parameters['slope'].item():.2f}")
 
 # %% [markdown]
 # Have you a batch system? Then the first line of the first cell becomes
@@ -126,13 +125,13 @@ def repeat(listening):
 # %% [markdown]
 # Say hello to it through a link of 25 ms. How long until the answer is here?
 
-# %% tags=["nbval-check-output"]
+# %% tags=["timing"]
 with socket.create_server(("127.0.0.1", 0)) as listening, Link(delay=0.025) as link:
     threading.Thread(target=repeat, args=(listening,)).start()
     with socket.create_connection(link.to(listening.getsockname())) as line:
         began = time.perf_counter()
         line.sendall(b"hello")
-        print(line.recv(100), "after 50 ms or more:", time.perf_counter() - began >= 0.050)
+        print(line.recv(100), f"after {1e3 * (time.perf_counter() - began):.1f} ms")
 
 # %% [markdown]
 # 25 ms there, 25 ms back. In glass, light makes 200 km in a millisecond, and cables make detours: 25 ms are some 3,500 km.
@@ -175,14 +174,15 @@ bet_curve = Predict(question, 0, 100, over=over, across="ms, one way; worker 0 a
 bet_curve
 
 # %% [markdown]
-# A synchronous round can't be shorter than the far worker's gradient and its way there and back; is that so?
+# A synchronous round can't be shorter than the far worker's gradient and its way there and back. How near does the
+# quickest one come?
 
-# %% tags=["nbval-check-output"]
+# %% tags=["timing"]
 runs = {mode: {delay: far(mode, delay) for delay in delays} for mode in ("async", "sync")}
 for delay, run in runs["sync"].items():
     least = COMPUTE + 2 * delay
     quickest = numpy.diff(numpy.unique(run.history["applied"])).min()
-    print(f"{1e3 * delay:3.0f} ms: no round below {1e3 * least:.0f} ms:", quickest >= least)
+    print(f"{1e3 * delay:3.0f} ms away: at least {1e3 * least:.0f} ms, the quickest round took {1e3 * quickest:.1f} ms")
 
 # %% [markdown]
 # And in gradients a second? The thin line is worker 0 alone, beside the server, waiting for nobody.
@@ -336,10 +336,10 @@ def struck(act, total_steps, **more):
 # %% tags=["nbval-check-output"]
 lost, lost_at = struck(lambda link: cluster.kill("/job:worker/task:1"), total_steps=70)
 print(lost)
-known = next(event.seconds for event in lost.events if event.what == "worker lost")
-print("the server knew it long before a silence of 3 s:", known - lost_at < 2)
 
 # %% tags=["timing"]
+known = next(event.seconds for event in lost.events if event.what == "worker lost")
+print(f"the server knew it after {known - lost_at:.2f} s")
 mine = training.Event(lost_at, "killed", "/job:worker/task:1", 10)
 draw.faults(lost.history, [mine, *lost.events], "A dead process is noticed at once: nobody waits for it")
 
@@ -370,9 +370,11 @@ def cut(link):
 # %% tags=["nbval-check-output"]
 hit, hit_at = struck(cut, total_steps=90)
 print(hit)
-what = [event.what for event in hit.events]
-print("silence was noticed:", "worker counted out" in what or "worker lost" in what)
-print("joined again:", "worker joined" in what, "| some updates were degraded:", hit.degraded > 0)
+
+# %% tags=["timing"]
+for event in hit.events:
+    print(f"{event.seconds - hit_at:4.1f} s after the cut: {event.what} {event.task}")
+print("degraded updates:", hit.degraded)
 
 # %% [markdown]
 # Look at the version: it stands still, rises faster with worker 0 alone, and slower when two wait for each other again.
@@ -485,6 +487,34 @@ for design in ("asynchronous", "synchronous", "ring"):
 cluster.close()
 
 # %% [markdown]
+# ## The nine hours, added up
+#
+# The course began with six million gradients, for which one worker and its server need nine hours. These are the
+# chapters' ways to the same gradients, and what they would cost. A worker, or a server, has a core of its own, an
+# `m6i.large`; the GPU is a T4, in a `g4dn.xlarge`.
+
+# %%
+from course.scale.nine_hours import ways
+
+all_ways = ways()
+rows = [[way.chapter, way.what, round(60 * way.hours), round(way.dollars, 2)] for way in all_ways]
+title = f"A GPU is the cheapest way, far workers are the dearest ({all_ways[0].label}; GPU {all_ways[1].label})"
+draw.table(["chapter", "six million gradients by", "minutes", "list price, $"], rows, title, title)
+
+# %% [markdown]
+# Read it with the three questions of chapter 00.
+#
+# - **Where does it run?** On a GPU, all in its place: the least of all prices, and half an hour. The same GPU with the
+#   parameters somewhere else takes four times as long.
+# - **Who waits?** Three workers cost less than one, because its server had time for two more. A thousand with one server
+#   cost a hundred times that, because nearly all of them stand in line, and are paid. In a tree they have nine hours done
+#   in four minutes.
+# - **What moves?** Six million times 3.2 MB. On three continents everybody waits for Tokyo, for three and a half days; and
+#   nearly all of the bill is bytes that leave a region (at Virginia's price).
+#
+# Machines' starts aren't in it, nor that the answers differ: who doesn't wait learns with late gradients, and a thousand
+# together make few steps of large batches, which need another learning rate.
+#
 # ## Exercises
 #
 # **1. Gradients over a distance.** A gradient takes `compute` ms; worker *k* is `delays[k]` ms from the server, one way, which

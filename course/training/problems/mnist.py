@@ -100,6 +100,23 @@ class Digits:
             right = (found.argmax(1) == self.test_labels).double().mean()
             return {"accuracy": right.item(), "loss": functional.cross_entropy(found, self.test_labels).item()}
 
+    def network(self, parameters: dict[str, torch.Tensor]) -> Callable[[numpy.ndarray], numpy.ndarray]:
+        """Return the network as a function: from images, float32 `(n, 784)` from 0 to 1, to scores, float32 `(n, 10)`.
+
+        What it answers follows `parameters` when they change.
+        """
+
+        def answers(images):
+            with torch.no_grad():
+                return scores(parameters, torch.from_numpy(images)).numpy()
+
+        return answers
+
+    def one_of_each(self) -> tuple[numpy.ndarray, list[int]]:
+        """Return a held-out image of each digit, float32 `(10, 784)` from 0 to 1, and what they are: 0 to 9."""
+        chosen = [int((self.test_labels == digit).nonzero()[1]) for digit in range(_DIGITS)]
+        return _inputs(self.test_images[chosen]).numpy(), list(range(_DIGITS))
+
 
 def scores(parameters: dict[str, torch.Tensor], images: torch.Tensor) -> torch.Tensor:
     """Return the network's output before the softmax: float32 `(n, 10)` for images `(n, 784)`."""

@@ -136,6 +136,17 @@ def test_darts_lie_where_they_fell_and_the_band_is_two_standard_errors_wide():
     assert (path.get_xscale(), path.get_xlabel(), path.get_ylabel()) == ("log", "darts", "estimate")
 
 
+@pytest.mark.parametrize(
+    ("counts", "labels"),
+    [((32, 500), ["50", "100", "200", "500"]), ((32, 20_000), ["100", "1,000", "10,000"]), ((32, 40), [])],
+)
+def test_the_darts_axis_has_as_many_labels_as_have_room(counts, labels):
+    running = [SimpleNamespace(samples=n, value=3.2, standard_error=0.5) for n in counts]
+    path = axes_of(draw.darts, np.array([0.1]), np.array([0.2]), running)[1]
+    assert [label.get_text() for label in path.get_xticklabels()] == labels
+    assert not path.get_xticklabels(minor=True)
+
+
 def test_the_law_of_errors_is_drawn_as_it_is():
     axes = axes_of(draw.error_law, [100, 10_000], {"chance": [0.1, 0.01], "sobol": [0.05, 0.0005]}, "It falls")
     assert lines(axes) == near([[(100.0, 0.1), (10_000.0, 0.01)], [(100.0, 0.05), (10_000.0, 0.0005)]])

@@ -18,6 +18,7 @@ from course.training import (
     slowed,
     train_in_turns,
 )
+from course.training.records import ShardLost
 
 SGD = partial(torch.optim.SGD, lr=0.02)
 PROBLEM = linear_regression()
@@ -224,3 +225,9 @@ def test_without_the_hook_a_gradient_that_is_not_finite_is_an_error():
 def test_stop_at_a_negative_step_is_refused():
     with pytest.raises(ValueError, match="StopAtStep"):
         StopAtStep(-1)
+
+
+def test_the_message_of_a_lost_server_has_one_full_stop_behind_the_reason():
+    for reason in ("silent for 3 s", "the other side closed the connection."):
+        said = str(ShardLost("/job:ps/task:0", reason))
+        assert f"is lost: {reason.rstrip('.')}. The parameters" in said and ".." not in said

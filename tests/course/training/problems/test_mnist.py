@@ -281,3 +281,24 @@ def test_real_processes_train_the_digits_as_one_process_in_turns_does():
         found = train(problem, cluster, **rule).parameters
     wanted = train_in_turns(problem, **rule).parameters
     assert all(torch.allclose(found[name], wanted[name], rtol=1e-5, atol=1e-6) for name in wanted)
+
+
+def test_the_network_as_a_function_gives_the_scores_that_the_accuracy_is_counted_from():
+    digits = mnist()
+    parameters = digits.initial()
+    answers = digits.network(parameters)
+    images = digits.test_images.float().div(255).numpy()
+    right = (answers(images).argmax(1) == digits.test_labels.numpy()).mean()
+    assert right == pytest.approx(digits.validate(parameters)["accuracy"], abs=1e-9)
+    parameters["output_bias"][3] = 1e6  # it follows them
+    assert set(answers(images).argmax(1)) == {3}
+
+
+def test_one_of_each_digit_is_a_held_out_image_of_that_digit():
+    digits = mnist()
+    images, labels = digits.one_of_each()
+    assert labels == [*range(10)] and images.shape == (10, 784) and images.dtype == numpy.float32
+    held_out = digits.test_images.float().div(255).numpy()
+    for image, label in zip(images, labels, strict=True):
+        (place,) = (held_out == image).all(1).nonzero()[0]
+        assert digits.test_labels[place] == label and image.max() <= 1

@@ -11,7 +11,7 @@ function strikes(state, root) {
   let [rows, running] = [[], false];
   const press = (one, act, task) => {
     if (state.live() && !running) return state.note("Nothing trains now: press Train again, and then strike.");
-    if (one.getAttribute("aria-disabled") === "true") return;
+    if (state.live() && one.getAttribute("aria-disabled") === "true") return; // without a kernel `act` says so
     if (state.act("press", act(), task)) one.setAttribute("aria-disabled", "true"); // until the next look shows what came of it
   };
   const rowOf = (task) => {

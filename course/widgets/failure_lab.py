@@ -154,7 +154,7 @@ class FailureLab(TrainingExhibit):
         threading.Thread(target=self._act_and_say, args=(action, task), name=action, daemon=True).start()
 
     def _act_and_say(self, action, task):
-        """Act; a click has no caller, so what is wrong is said below the buttons, and the rest is told by the picture."""
+        """Act; a click has no caller, so what is wrong is said below the buttons. The picture tells the rest."""
         rehearsal, of = self._rehearsal, self.state()
         try:
             self.act(action, task)
@@ -178,7 +178,8 @@ class FailureLab(TrainingExhibit):
             return
         about = {"settings": of, "busy": min(1.0, rehearsal.seconds / of["seconds"])}
         record = rehearsal.record
-        self._tell({**about, "answer": self.answer(record, rehearsal.seconds if record.rows else None)})
+        known = {"answer": self.answer(record, rehearsal.seconds)} if record.rows or record.events else {}
+        self._tell({**about, **known})
 
 
 def _pairs(rows, values):

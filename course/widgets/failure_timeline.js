@@ -24,14 +24,14 @@ function standing(answer, now) {
   if (!answer.versions.length) return STARTS;
   if (answer.ended && now >= answer.until) return answer.finding;
   const those = (what) => Object.keys(answer.lives).filter((task) => doing(answer, task, now) === what);
-  const told = (what, one, many) => {
-    const names = those(what).map((task) => named(task).who);
+  const told = (what, one, many, kind = "") => {
+    const names = those(what).map(named).flatMap((own) => (own.kind === kind ? [] : [own.who]));
     return names.length ? [`${listed(names)} ${names.length > 1 ? many : one}`] : [];
   };
   const slow = those("works").filter((task) => isSlow(answer, task, now)).map((task) => named(task).who);
   const parts = [...told("dead", "is dead", "are dead"), ...told("frozen", "is frozen", "are frozen"), ...told("waits", "waits", "wait"), ...(slow.length ? [`${listed(slow)} ${slow.length > 1 ? "are" : "is"} slow`] : [])];
   if (!parts.length) return "Everybody works";
-  const words = [...parts, ...told("works", "goes on", "go on")].join("; ");
+  const words = [...parts, ...told("works", "goes on", "go on", "ps")].join("; ");
   return words[0].toUpperCase() + words.slice(1);
 }
 

@@ -21,7 +21,7 @@ def contests(quick, places):
         Contest(title, unit, (Contestant("cluster.record()", kind=OURS),), "less", targets=(_most(most),))
         for title, unit, most in units
     )
-    work = Contestant("a tape", f"{__name__}:figures", {"tasks": 500 if quick else 2000}, OURS, ("dask", "distributed"))
+    work = Contestant("a tape", f"{__name__}:figures", {"tasks": 500 if quick else 2000}, OURS)
     yield Together((work,), named, rounds=1 if quick else 3)
 
 

@@ -111,7 +111,7 @@ export function draw(root, data) {
     if (!answer) return;
     const x = at()(Math.min(now, answer.until));
     picture.image.querySelector(".until")?.setAttribute("width", x);
-    line.setAttribute("d", `M${x},16V${tall(answer) - 62}`);
+    line.setAttribute("d", `M${x},16V${tall(answer) - 46}`);
     told_events.follow(now);
     state.say(headline());
   };

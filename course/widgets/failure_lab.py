@@ -124,7 +124,7 @@ class FailureLab(TrainingExhibit):
             "losses": {who: _pairs(rows, rows["loss"]) for who, rows in own.items()},
             "late": {who: _pairs(rows, rows["step"] - 1 - rows["version"]) for who, rows in own.items()},
             "versions": _pairs(history, history["step"]),
-            "saved": [[round(event.seconds, 3), event.step] for event in events if "saved" in event.what],
+            "saved": [[round(event.seconds, 3), event.step] for event in events if event not in said and event[0] <= last],
             "events": [
                 [round(event.seconds, 3), event.what, event.task, event.step, words_of(event), about.get(id(event), "")]
                 for event in said

@@ -115,6 +115,7 @@ class FailureLab(TrainingExhibit):
         struck = sorted((event for event in events if event.what in HITS), key=lambda event: event.seconds)
         about = {id(event): _after(hit) for event, hit in zip(struck, hits, strict=True)}
         said = [event for event in events if "saved" not in event.what]
+        saved = [event for event in events if "saved" in event.what and event.seconds <= last]
         return {
             "finding": _title(hits),
             "ended": result.ended,
@@ -124,7 +125,7 @@ class FailureLab(TrainingExhibit):
             "losses": {who: _pairs(rows, rows["loss"]) for who, rows in own.items()},
             "late": {who: _pairs(rows, rows["step"] - 1 - rows["version"]) for who, rows in own.items()},
             "versions": _pairs(history, history["step"]),
-            "saved": [[round(event.seconds, 3), event.step] for event in events if event not in said and event[0] <= last],
+            "saved": [[round(event.seconds, 3), event.step] for event in saved],
             "events": [
                 [round(event.seconds, 3), event.what, event.task, event.step, words_of(event), about.get(id(event), "")]
                 for event in said

@@ -22,7 +22,7 @@ DRAWN = (
     *("RegressionLab", "FailureLab"),
 )
 #: Those that ask the kernel for what is not stored; the others compute in the page, or train for seconds.
-ASKED = ("SliceMean", "MatmulSlider", "StopwatchComparison")
+ASKED = ("SliceMean", "StopwatchComparison")
 #: Moves each range and each choice to some places, thrice; gives the slowest place's best time: others' work only adds.
 _MOVED = """() => {
   const picture = document.querySelector(".stage [role=application]"); // of a timeline: a key chooses a bar

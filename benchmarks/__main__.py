@@ -17,13 +17,18 @@ from benchmarks.page import page
 from benchmarks.places import ROOT, Places
 from course.signals import held_back
 
-TOPICS = sorted(path.stem for path in (Path(__file__).parent / "topics").glob("[a-z]*.py"))
+_TOPICS = Path(__file__).parent / "topics"
+#: Topic -> its module; topics of one kind may have a room of their own.
+TOPICS = {
+    path.stem: ".".join(("benchmarks", "topics", *path.relative_to(_TOPICS).with_suffix("").parts))
+    for path in sorted(_TOPICS.rglob("[a-z]*.py"), key=lambda path: path.stem)
+}
 #: Whole programs, trainings and faults take as long as they take: a quick run has these topics where they are named.
 LONG = ("checkpoint", "grading", "recovery", "tuning")
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
-@click.argument("topics", nargs=-1, metavar="[TOPIC]…", type=click.Choice(TOPICS))
+@click.argument("topics", nargs=-1, metavar="[TOPIC]…", type=click.Choice(list(TOPICS)))
 @click.option(
     "--quick", is_flag=True, help="Smaller sizes, fewer rounds, without the topics that take long: three minutes."
 )
@@ -90,7 +95,7 @@ def _head(about, quick):
 
 
 def _topic(topic, quick, places):
-    module, began, found = importlib.import_module(f"benchmarks.topics.{topic}"), time.monotonic(), []
+    module, began, found = importlib.import_module(TOPICS[topic]), time.monotonic(), []
     click.echo(f"\n{topic}: {module.__doc__.splitlines()[0]}")
     for contest in module.contests(quick, places):
         for result in held(topic, contest, places, click.echo, quick):

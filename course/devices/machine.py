@@ -80,7 +80,7 @@ def list_devices(job: str | None = None, task: int | None = None) -> DeviceList:
 def _cpu():
     count = cores()
     plural = "" if count == 1 else "s"
-    return Device("/cpu:0", "cpu", _cpu_memory(), f"{_cpu_model()}, {count} core{plural}")
+    return Device("/cpu:0", "cpu", _cpu_memory(), f"{cpu_model()}, {count} core{plural}")
 
 
 def _gpus():
@@ -121,8 +121,8 @@ def _cpu_memory():
 
 
 @cache
-def _cpu_model():
-    """Return the processor's name as the system gives it, or its architecture where it gives none."""
+def cpu_model():
+    """Return the processor's name as the system gives it, or its architecture where it gives none: a string."""
     if platform.system() == "Linux":
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
         models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]

@@ -1,11 +1,11 @@
 """A training that was hit: loss, version and staleness against time, and what happened when, written where it was."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from course.draw.colours import ROLES
+from course.draw.colours import ROLES, worker_colour
 from course.draw.picture import Picture, figure, picture
 from course.draw.training import draw_losses, look_of
 
@@ -17,25 +17,38 @@ _QUIET = "saved"  # a checkpoint is a tick on the version's lane: there are many
 _GOOD = ("joined", "restored", "thawed", "again")
 
 
-def faults(history: np.ndarray, events: Sequence[Any], title: str, until: float | None = None) -> Picture:
+def faults(
+    history: np.ndarray,
+    events: Sequence[Any],
+    title: str,
+    until: float | None = None,
+    lives: Mapping[str, Sequence[tuple[float, float, str]]] | None = None,
+) -> Picture:
     """Return a `Picture` of a training in three lanes (loss, version, staleness), with `events` as marks across them.
 
     - `history`: rows with `step`, `worker`, `version`, `loss`, `applied` (seconds), such as `TrainingResult.history`.
     - `events`: each with `seconds`, `what`, `task` ("" for none) and `step`, such as `TrainingResult.events`; a mark
       has its words at the top, "checkpoint saved" is only a tick on the version's lane.
     - `until`: seconds at which the picture ends; by default after the last row or event.
+    - `lives`: task -> (begin, end, "works", "waits", "frozen" or "dead"), in seconds: a lane above for each process.
     """
     said = sorted((event for event in events if _QUIET not in event.what), key=lambda event: event.seconds)
     last = until or max([*history["applied"][-1:].tolist(), *(event.seconds for event in said), 1e-3])
     placed = _places(said, last)
     rows = max(placed.values(), default=-1) + 1
-    with figure(nrows=3, sharex=True, figsize=(7.2, 3.9 + 0.2 * rows), height_ratios=[1.3, 1, 1]) as (fig, axes):
+    own = lives or {}
+    ratios = [*([0.32 * len(own)] if own else []), 1.3, 1, 1]
+    tall = 3.9 + 0.2 * rows + 0.4 * len(own)
+    with figure(nrows=len(ratios), sharex=True, figsize=(7.2, tall), height_ratios=ratios) as (fig, whole):
+        if own:
+            _lives(whole[0], own)
+        axes = whole[-3:]
         draw_losses(axes[0], history, over="applied", points=_POINTS)
         axes[0].set_ylabel("loss")
         _versions(axes[1], history, [event for event in events if _QUIET in event.what])
         _staleness(axes[2], history, last)
         for event in said:
-            _mark(axes, event, placed.get(id(event)), last)
+            _mark(whole, event, placed.get(id(event)), last)
         axes[2].set(xlabel="seconds", xlim=(0, 1.01 * last))
         fig.align_ylabels(axes)
         fig.suptitle(title, x=0.01, ha="left", fontsize=12, fontweight="bold")
@@ -93,6 +106,26 @@ def _mark(axes, event, row, last):
     text, side = (f"{words} {role.sign}", "right") if is_left else (f"{role.sign} {words}", "left")
     look = {"ha": side, "color": role.colour, "fontsize": 9, "annotation_clip": False}
     axes[0].annotate(text, (event.seconds, 1.03 + 0.145 * row), xycoords=("data", "axes fraction"), **look)
+
+
+def _lives(ax, lives):
+    """Draw a lane a process: working as a bar, waiting as dots, frozen as an outline, dead as a cross and a line."""
+    names = []
+    for row, (task, stretches) in enumerate(lives.items()):
+        job, _, index = task.removeprefix("/job:").partition("/task:")
+        names.append(f"{ROLES['ps' if job == 'ps' else 'worker'].sign} {job} {index}")
+        colour = ROLES["ps"].colour if job == "ps" else worker_colour(int(index))
+        for begin, end, what in stretches:
+            if what in ("works", "frozen"):
+                look = {"color": colour} if what == "works" else {"fill": False, "edgecolor": colour, "linestyle": "--"}
+                ax.barh(row, end - begin, left=begin, height=0.5, **look)
+            elif what == "waits":
+                ax.plot([begin, end], [row, row], ":", color=ROLES["waiting"].colour, linewidth=3)
+            else:
+                ax.plot([begin, end], [row, row], "--", color=ROLES["error"].colour, linewidth=1.2)
+                ax.plot([begin], [row], "x", color=ROLES["error"].colour, markersize=9)
+    ax.set_yticks(range(len(names)), names)
+    ax.set_ylim(len(names) - 0.4, -0.6)
 
 
 def _versions(ax, history, saved):

@@ -1,77 +1,135 @@
-// A training that is hit while it runs: loss, version and staleness against time, and what happened when.
+// A training that is hit while it runs: buttons for each process, the picture of failure_timeline.js, a scrubber through
+// it, and what happened in order.
 
-const LETTERS = "ABC";
-const HITS = [["kill", "✕ Kill"], ["freeze", "Freeze"], ["thaw", "Thaw"], ["slow", "Slow"], ["quick", "Quick again"]];
-const PANELS = [["loss", 96], ["version", 70], ["staleness", 70]];
-const [ROW, BETWEEN] = [16, 26];
+const KEY = "Upright lines of the notebook's lane: checkpoints that it saved; dashed: where training went on from one. Dots: waits. ✕: killed. Faint: still to come.";
 
-// Each event in the lowest row in which its words touch no other's.
-function placed(events, x, right) {
-  const taken = [];
-  return events.map(([seconds, words, good]) => {
-    const long = 7 * (words.length + 3);
-    const flips = x(seconds) + long > right;
-    const [from, to] = flips ? [x(seconds) - long, x(seconds)] : [x(seconds), x(seconds) + long];
-    let row = taken.findIndex((end) => end <= from);
-    if (row < 0) row = taken.length;
-    taken[row] = to;
-    return { seconds, words, good, flips, row };
-  });
+// A row of buttons for each process; `update(answer, works)` names them by what they would do now.
+function strikes(state, root) {
+  const box = document.createElement("div");
+  box.className = "strikes";
+  root.querySelector(".buttons").before(box);
+  let [rows, running] = [[], false];
+  const press = (one, act, task) => {
+    if (state.live() && !running) return state.note("Nothing trains now: press Train again, and then strike.");
+    if (state.live() && one.getAttribute("aria-disabled") === "true") return; // without a kernel `act` says so
+    if (state.act("press", act(), task)) one.setAttribute("aria-disabled", "true"); // until the next look shows what came of it
+  };
+  const rowOf = (task) => {
+    const [row, words] = [document.createElement("div"), document.createElement("span")];
+    words.textContent = named(task).lane;
+    row.append(words);
+    box.append(row);
+    const [does, made] = [{}, {}];
+    for (const what of named(task).kind === "ps" ? ["kill"] : ["kill", "freeze", "slow"]) made[what] = button(row, "", () => press(made[what], () => does[what], task));
+    return { task, row, does, made };
+  };
+  const update = (answer, works) => {
+    running = works;
+    const tasks = Object.keys(answer.lives);
+    if (tasks.join() !== rows.map((one) => one.task).join()) {
+      box.replaceChildren();
+      rows = tasks.map(rowOf);
+      undisturbed(box);
+    }
+    for (const { task, does, made } of rows) {
+      const [what, own] = [works ? doing(answer, task, answer.until) : "works", named(task).button];
+      const [frozen, slow] = [what === "frozen", works && isSlow(answer, task, answer.until)];
+      Object.assign(does, { kill: "kill", freeze: frozen ? "thaw" : "freeze", slow: slow ? "quick" : "slow" });
+      const words = { kill: `✕ Kill ${own}`, freeze: `${frozen ? "Thaw" : "Freeze"} ${own}`, slow: `${slow ? "Quicken" : "Slow"} ${own}` };
+      for (const [one, press] of Object.entries(made)) {
+        press.textContent = words[one];
+        press.setAttribute("aria-disabled", String(!works || what === "dead"));
+      }
+    }
+  };
+  return { update };
 }
 
-function timeline(wide, answer) {
-  const [left, right] = [54, wide - 8];
-  const x = linear(0, answer.until, left, right);
-  const marks = placed(answer.events, x, right);
-  let top = 8 + ROW * Math.max(0, ...marks.map((mark) => mark.row + 1));
-  const first = top;
-  const parts = [];
-  const letters = (series, y) => Object.entries(series).flatMap(([who, pairs]) => pairs.filter(([, value]) => value !== null && y(value) !== null).map(([at, value]) => svg("circle", { cx: x(at), cy: y(value), r: 1.8, class: `w${who}` })));
-  for (const [name, tall] of PANELS) {
-    const bottom = top + tall;
-    const series = name === "version" ? { ps: answer.versions } : name === "loss" ? answer.losses : answer.late;
-    const values = Object.values(series).flat().map(([, value]) => value).filter((value) => value !== null && (name !== "loss" || value > 0));
-    const y = name === "loss" ? logarithmic(Math.min(...values, 1), Math.max(...values, 2), bottom, top) : linear(0, Math.max(1, ...values), bottom, top);
-    parts.push(...axisLeft(y, { x: left, top, bottom, right, most: 3, words: (value) => short(value) }), svg("path", { d: `M${left},${bottom}H${right}`, class: "rule" }));
-    parts.push(svg("text", { x: left + 4, y: top - 4, class: "name bold" }, name));
-    if (name === "version") {
-      parts.push(svg("path", { d: answer.versions.map(([at, step], place) => (place ? `H${x(at)}V${y(step)}` : `M${x(at)},${y(step)}`)).join(""), class: "version" }));
-      parts.push(...answer.saved.map(([at, step]) => svg("path", { d: `M${x(at)},${y(step) - 6}v12`, class: "saved" })));
-    } else parts.push(...letters(series, name === "loss" ? (value) => (value > 0 ? y(value) : null) : y));
-    top = bottom + BETWEEN;
-  }
-  const end = top - BETWEEN;
-  for (const { seconds, words, good, flips, row } of marks) {
-    const kind = good ? "good" : "bad";
-    parts.push(svg("path", { d: `M${x(seconds)},${first - 6 - ROW * row}V${end}`, class: `event ${kind}` }));
-    parts.push(svg("text", { x: x(seconds) + (flips ? -4 : 4), y: first - 10 - ROW * row, "text-anchor": flips ? "end" : "start", class: `name said-${kind}` }, `${good ? "◆" : "✕"} ${words}`));
-  }
-  return [...parts, ...axisBelow(x, { y: end, left, right, label: "seconds; a short upright line: a checkpoint", most: wide < 500 ? 5 : 10, words: String })];
+// What happened, in order, with the numbers of the picture; a press goes to that moment.
+function story(place, go) {
+  const list = document.createElement("ol");
+  list.className = "story";
+  place.after(list);
+  let events = [];
+  const update = (answer) => {
+    events = answer.events;
+    while (list.children.length > events.length) list.lastChild.remove();
+    while (list.children.length < events.length) {
+      const place = list.children.length;
+      const line = document.createElement("li");
+      button(line, "", () => go(events[place][0]));
+      line.append(document.createElement("span"));
+      undisturbed(line);
+      list.append(line);
+    }
+    events.forEach(([at, , , , words, after], place) => {
+      const [press, more] = list.children[place].children;
+      const texts = [`${clock(at)}: ${words}`, after && ` ${after}`];
+      [press, more].forEach((one, part) => one.textContent === texts[part] || (one.textContent = texts[part]));
+    });
+  };
+  const follow = (now) => [...list.children].forEach((line, place) => line.classList.toggle("later", events[place][0] > now));
+  return { update, follow };
 }
-
-const tall = (wide, answer) => {
-  const rows = Math.max(0, ...placed(answer.events, linear(0, answer.until, 54, wide - 8), wide - 8).map((mark) => mark.row + 1));
-  return 8 + ROW * rows + PANELS.reduce((sum, [, high]) => sum + high + BETWEEN, 0) + 16;
-};
 
 export function draw(root, data) {
-  const hits = [];
-  const told = (works) => {
-    for (const one of hits) one.disabled = !works;
-    if (again) again.disabled = works;
+  const own = `${data.key}-${Math.random().toString(36).slice(2, 8)}`;
+  let [answer, now, works, again] = [null, Infinity, false, null];
+  const told = (busy) => {
+    works = busy;
+    if (again) again.hidden = busy;
+    if (answer) hits.update(answer, works);
   };
-  let again = null;
-  const state = exhibit(root, data, (answer) => picture.paint(answer), { told });
-  const picture = chart(state.picture, { high: tall }, timeline);
+  const headline = () => ({ figure: standing(answer, now), sentence: answer.versions.length ? numbers(answer, now) : "", alt: now < answer.until ? `${standing(answer, now)}. ${numbers(answer, now)}` : answer.alt });
+  const paint = (found) => {
+    const atEnd = !answer || now >= answer.until || found.until < now;
+    answer = found;
+    picture.paint(answer);
+    moment.reach(answer.until);
+    told_events.update(answer);
+    hits.update(answer, works);
+    moment.set(atEnd ? answer.until : now);
+    root.dataset.result = JSON.stringify({ version: answer.versions.at(-1)?.[1] ?? 0, events: answer.events.length });
+    return headline();
+  };
+  const state = exhibit(root, data, paint, { told });
+  const hits = strikes(state, root);
+  const picture = chart(state.picture, { high: (wide, found) => tall(found) }, (wide, found) => timeline(wide, found, picture.fill, own));
+  const line = svg("path", { d: "M0,14V0", class: "now" });
   picture.image.classList.add("faults");
+  picture.handles.append(line);
+  const key = document.createElement("p");
+  [key.className, key.textContent] = ["note", KEY];
+  state.picture.append(key);
+  const at = () => {
+    const wide = picture.image.viewBox.baseVal.width;
+    const left = wide < 500 ? 84 : 116;
+    return linear(0, answer.until, left, wide - 8);
+  };
+  const show = (to) => {
+    now = to;
+    if (!answer) return;
+    const x = at()(Math.min(now, answer.until));
+    picture.image.querySelector(".until")?.setAttribute("width", x);
+    line.setAttribute("d", `M${x},16V${tall(answer) - 46}`);
+    told_events.follow(now);
+    state.say(headline());
+  };
+  const moments = () => answer.events.map(([second]) => second);
+  const moment = scrubber(state.picture, {
+    end: 1,
+    words: clock,
+    speed: () => Math.max(1, answer.until / 12),
+    later: (from) => moments().find((second) => second > from) ?? answer.until,
+    earlier: (from) => moments().findLast((second) => second < from) ?? 0,
+    moved: show,
+  });
+  const told_events = story(root.querySelector(".sentence"), (second) => moment.set(second));
   state.choice("mode", { label: "rule", options: [["async", "asynchronous: nobody waits"], ["sync", "synchronous: everybody waits"]] });
   state.slider("workers", { label: "workers", stops: [2, 3], settled: true });
   state.slider("seconds", { label: "it trains for", stops: data.lengths, words: (seconds) => `${seconds} s`, settled: true });
-  const workers = [0, 1, 2].map((worker) => [`/job:worker/task:${worker}`, `● worker ${LETTERS[worker]} (${worker})`]);
-  let target = workers[1][0];
-  choice(root.querySelector(".sliders"), { name: "target", label: "worker to hit", options: workers, value: target, changed: (task) => (target = task) });
-  for (const [action, words] of HITS) hits.push(state.button(words, () => state.act("press", action, target)));
-  hits.push(state.button("✕ Kill parameter server", () => state.act("press", "kill", data.server)));
   again = state.button("Train again", () => state.act("refresh"));
   state.start();
+  dragged(picture.image, (x) => moment.set(at().invert(x)));
+  new ResizeObserver(() => answer && !moment.playing() && show(now)).observe(state.picture);
 }

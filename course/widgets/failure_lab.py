@@ -1,4 +1,4 @@
-"""Chapter 06's failure lab: a training that runs slowly enough to be hit, and a timeline of what that did to it."""
+"""Chapter 06's failure lab: a training that runs slowly enough to be hit, and who worked, waited and was dead in it."""
 
 import threading
 import weakref
@@ -12,9 +12,10 @@ import torch
 import traitlets
 
 from course import draw
-from course.draw.faults import is_good, words_of
+from course.draw.faults import words_of
 from course.draw.picture import Picture
-from course.training.driver.aftermath import aftermath
+from course.training.driver.aftermath import HITS, aftermath
+from course.training.driver.lives import lives
 from course.training.driver.rehearsal import ACTIONS, Rehearsal, RehearsalRecord
 from course.widgets.regression_lab import TrainingExhibit
 
@@ -35,8 +36,9 @@ class FailureLab(TrainingExhibit):
     `close()`, or until there is another lab, as when a cell is run again.
     """
 
-    module = "failure_lab.js"
+    module, parts = "failure_lab.js", ("failure_timeline.js",)
     styles = ("failure_lab.css",)
+    shared = ("axes.js", "controls.js", "scrubber.js")
     actions = ("press", "refresh")
     workers = traitlets.Int(3, min=2, max=3).tag(state=True)
     seconds = traitlets.Float(20.0, min=1.0, max=120.0).tag(state=True)
@@ -77,10 +79,12 @@ class FailureLab(TrainingExhibit):
 
     def engine(self, workers: int, mode: str, seconds: float, plan: list) -> RehearsalRecord:
         """Train for `seconds` on the processes, telling the page now and then; return the `RehearsalRecord`."""
+        of = {"workers": workers, "mode": mode, "seconds": seconds, "plan": plan}
+        self._tell({"settings": of, "busy": 0, "said": "", "answer": self.answer(RehearsalRecord())})
         settings = {"optimizer": partial(torch.optim.SGD, lr=_RATE), "mode": mode, "workers": workers}
         rehearsal = Rehearsal(self.cluster(), self.problem, seconds, plan, **settings)
         over = threading.Event()
-        telling = threading.Thread(target=self._tell_now_and_then, args=(rehearsal, over), daemon=True)
+        telling = threading.Thread(target=self._tell_now_and_then, args=(rehearsal, of, over), daemon=True)
         self._rehearsal = rehearsal
         telling.start()
         try:
@@ -99,63 +103,83 @@ class FailureLab(TrainingExhibit):
         return [{"mode": "async"}, {"mode": "sync"}]
 
     def answer(self, result: RehearsalRecord, until: float | None = None) -> dict[str, Any]:
-        """Return the timeline of a record as numbers, seconds first; it ends at `until`, or after the last event."""
+        """Return a record as numbers, seconds first: lanes, versions, losses, events; it ends at `until`.
+
+        By default after the last event. `ended`: whether the training has, so that the last moment has a finding.
+        """
         history, events = result.history, list(result.events)
         hits = aftermath(history, events)
-        said = [event for event in events if "saved" not in event.what]
-        last = until or max([*history["applied"][-1:].tolist(), *(event.seconds for event in said), 1e-3])
+        last = until or _last(history, events)
         own = {int(who): history[history["worker"] == who] for who in sorted(set(history["worker"].tolist()))}
-        title = _title(hits)
         lines = _lines(result, hits)
+        struck = sorted((event for event in events if event.what in HITS), key=lambda event: event.seconds)
+        about = {id(event): _after(hit) for event, hit in zip(struck, hits, strict=True)}
+        said = [event for event in events if "saved" not in event.what]
+        saved = [event for event in events if "saved" in event.what and event.seconds <= last]
         return {
-            "figure": title,
-            "sentence": " ".join(lines) or "Every worker works, and the version climbs.",
-            "alt": " ".join([f"{title}.", *lines]),
-            "until": round(last, 2),
+            "finding": _title(hits),
+            "ended": result.ended,
+            "alt": " ".join([f"{_title(hits)}.", *lines]),
+            "until": round(last, 3),
+            "lives": {task: _rounded(stretches) for task, stretches in self._lives(result, last).items()},
             "losses": {who: _pairs(rows, rows["loss"]) for who, rows in own.items()},
             "late": {who: _pairs(rows, rows["step"] - 1 - rows["version"]) for who, rows in own.items()},
             "versions": _pairs(history, history["step"]),
-            "saved": [[round(event.seconds, 3), event.step] for event in events if "saved" in event.what],
-            "events": [[round(event.seconds, 3), words_of(event), is_good(event)] for event in said],
+            "saved": [[round(event.seconds, 3), event.step] for event in saved],
+            "events": [
+                [round(event.seconds, 3), event.what, event.task, event.step, words_of(event), about.get(id(event), "")]
+                for event in said
+            ],
         }
 
     def draw(self, result: Any, until: float | None = None) -> Picture:
-        """Return the timeline of a `RehearsalRecord`, and below it a line for each hit: noticed, back, paused.
+        """Return the still of a `RehearsalRecord`, and below it a line for each hit: noticed, back, paused.
 
-        `until`: seconds at which the timeline ends, by default after the last event.
+        `until`: seconds at which it ends, as the page's scrubber says; by default after the last event.
         """
         hits = aftermath(result.history, result.events)
-        shown = draw.faults(result.history, result.events, _title(hits), until)
+        lived = FailureLab._lives(self, result, until or _last(result.history, result.events))
+        shown = draw.faults(result.history, result.events, _title(hits), until, lived)
         lines = _lines(result, hits)
         notes = "".join(f'<p class="note">{escape(line)}</p>' for line in lines)
         return draw.html(shown.html + notes, " ".join([shown.alt, *lines]))
+
+    def _lives(self, result, until):
+        """Return the stretches of each process; of a training without a gradient, of as many as are set."""
+        history, events = result.history, result.events
+        workers = int(history["worker"].max()) + 1 if len(history) else self.workers
+        return lives(workers, history, events, aftermath(history, events), until)
 
     def press(self, action: str, task: str) -> None:
         """Do what a button says, without holding up the kernel: a frozen task may take seconds not to answer."""
         threading.Thread(target=self._act_and_say, args=(action, task), name=action, daemon=True).start()
 
     def _act_and_say(self, action, task):
-        """Act; a click has no caller, so what is wrong is said below the buttons."""
-        rehearsal = self._rehearsal
+        """Act; a click has no caller, so what is wrong is said below the buttons. The picture tells the rest."""
+        rehearsal, of = self._rehearsal, self.state()
         try:
             self.act(action, task)
-            said = f"{task}: {ACTIONS[action]}"
+            said = ""
         except (OSError, RuntimeError, ValueError) as error:
             said = str(error)
         self._tell({"said": said})
         if rehearsal is not None:
-            self._tell_progress(rehearsal)
+            self._tell_progress(rehearsal, of)
 
-    def _tell_now_and_then(self, rehearsal, over):
+    def _tell_now_and_then(self, rehearsal, of, over):
         """Tell while it runs, in a thread of its own: when nothing happens, the gap on the timeline still grows."""
         while not over.wait(_REDRAW):
             if self.stopped.is_set():
                 rehearsal.stop("by its button, or by a new setting")
-            self._tell_progress(rehearsal)
+            self._tell_progress(rehearsal, of)
 
-    def _tell_progress(self, rehearsal):
-        about = {"settings": self.state(), "busy": min(1.0, rehearsal.seconds / self.seconds)}
-        known = {"answer": self.answer(rehearsal.record, rehearsal.seconds)} if rehearsal.record.rows else {}
+    def _tell_progress(self, rehearsal, of):
+        """Tell how far the training of the settings `of` is, if these are still what is set."""
+        if self.state() != of:
+            return
+        about = {"settings": of, "busy": min(1.0, rehearsal.seconds / of["seconds"])}
+        record = rehearsal.record
+        known = {"answer": self.answer(record, rehearsal.seconds)} if record.rows or record.events else {}
         self._tell({**about, **known})
 
 
@@ -166,10 +190,20 @@ def _pairs(rows, values):
     return [[round(at, 3), float(f"{value:.4g}") if isfinite(value) else None] for at, value in pairs]
 
 
+def _rounded(stretches):
+    return [[round(begin, 3), round(end, 3), what] for begin, end, what in stretches]
+
+
+def _last(history, events):
+    """Return the second after which nothing is known; a checkpoint at the end is nothing to look at."""
+    said = [event.seconds for event in events if "saved" not in event.what]
+    return max([*history["applied"][-1:].tolist(), *said, 1e-3])
+
+
 def _lines(result, hits):
     """Return a sentence for each hit, and how it ended."""
     ended = [f"Ended at {len(result.rows):,} gradients: {result.ended.rstrip('.')}."] if result.ended else []
-    return [_line(hit) for hit in hits] + ended
+    return [f"{_short(hit.task)} {hit.what} at {hit.at:.1f} s: {_after(hit)}." for hit in hits] + ended
 
 
 def _title(hits):
@@ -182,12 +216,12 @@ def _title(hits):
     return f"{_short(worst.task)} was {worst.what}: {worst.pause:.1f} s without an update"
 
 
-def _line(hit):
+def _after(hit):
+    """Return what followed a hit."""
     noticed = "not noticed" if hit.noticed is None else f"noticed after {hit.noticed:.2f} s"
     back = "not back yet" if hit.back is None else f"back after {hit.back:.2f} s"
     undone = f", {hit.undone:,} updates undone" if hit.undone else ""
-    pause = f"longest time without an update {hit.pause:.2f} s"
-    return f"{_short(hit.task)} {hit.what} at {hit.at:.1f} s: {noticed}, {back}; {pause}{undone}."
+    return f"{noticed}, {back}; longest time without an update {hit.pause:.2f} s{undone}"
 
 
 def _short(task):

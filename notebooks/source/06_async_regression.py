@@ -661,9 +661,9 @@ RegressionLab(workers=3, mode="async", learning_rate=0.02, steps=1000)
 # %% [markdown]
 # ## The failure lab
 #
-# Now hit a training with your own hand. It runs slowly, for as many seconds as you say. Press a button and watch what
-# moves on, what waits and what steps back. This one also has a plan: it kills worker 1 and, later, the parameter
-# server.
+# Now hit a training with your own hand. It runs slowly, for as many seconds as you say. Each process has a lane: a bar
+# while it works, dots while it waits, a cross where it dies. Press a button and watch who goes on, who waits, and what
+# steps back. This one also has a plan: it kills worker 1 (B) and, later, the parameter server.
 
 # %% tags=["timing"]
 from course.widgets import FailureLab
@@ -671,10 +671,13 @@ from course.widgets import FailureLab
 FailureLab(seconds=9, plan=[(2, "kill", "/job:worker/task:1"), (5, "kill", "/job:ps/task:0")])
 
 # %% [markdown]
-# Without a kernel you see how the plan went once. The version's line steps back where the checkpoint was older than
-# the loss. Then try these: freeze a worker and look at how long it takes until that is noticed, with either rule; slow
-# a worker and compare the staleness of the others; kill two workers at once. The same works from Python:
-# `lab = FailureLab()`, then `lab.act("freeze", "/job:worker/task:0")`.
+# Step with ◀ ▶ from event to event; without a kernel you see how the plan went once. While B is dead, A and C go on. While
+# the parameter server is dead, all three wait, though nothing happened to them. Training then goes on from the last
+# checkpoint, along the dashed line, and the versions since are made a second time.
+#
+# Then try these: freeze a worker and look at how long it takes until that is noticed, with either rule; slow a worker
+# and compare the staleness of the others; kill two workers at once. The same works from Python: `lab = FailureLab()`,
+# then `lab.act("freeze", "/job:worker/task:0")`; `lab.draw(lab.result, until=3.0)` is the picture at a moment.
 
 # %% [markdown]
 # ## Exercises

@@ -150,7 +150,7 @@ def test_a_topic_that_is_not_there_is_refused_with_those_that_are():
 @pytest.mark.parametrize("quick", [True, False])
 @pytest.mark.parametrize("topic", command.TOPICS)
 def test_every_topic_names_its_contests_apart_and_its_targets_and_work_exist(topic, quick, tmp_path, monkeypatch):
-    module = importlib.import_module(f"benchmarks.topics.{topic}")
+    module = importlib.import_module(command.TOPICS[topic])
     monkeypatch.setattr("benchmarks.boards.save", lambda folder, height, width: folder / f"{height}x{width}.bits")
     monkeypatch.setattr("benchmarks.topics.mean.COUNT", 1000)
     titles = []

@@ -28,6 +28,7 @@ from course.widgets import (
     StopwatchComparison,
 )
 from course.widgets.matmul_slider import Duel
+from tests.browser.canned_labs import Canned, InTurns
 from tests.browser.exhibit_page import asked, evaluated, kernel, says, shown
 
 pytestmark = pytest.mark.browser
@@ -227,6 +228,8 @@ MADE = {
     "map": CourseMap,
     "ring": lambda: RingAllReduce(ranks=12, step=5, follow=2),
     "store": ParameterStore,
+    "regression": lambda: InTurns(steps=300).wait(),
+    "failure": lambda: Canned(seconds=9).wait(),
 }
 
 
@@ -240,6 +243,12 @@ def test_a_phone_shows_it_whole_with_legible_text_and_names(opened, made, scheme
     controls = page.locator(".stage input, .stage button, .stage select")
     named = "e => (e.ariaLabel || e.textContent).trim()"
     assert all(controls.nth(place).evaluate(named) for place in range(controls.count()))
+    rows = "[...document.querySelectorAll('.stage .sliders :is(input, select)')].filter(e => e.offsetParent)"
+    assert len(set(page.evaluate(f"{rows}.map(e => Math.round(e.getBoundingClientRect().left))"))) <= 1, "one column"
+    breaks = (
+        "(e => [getComputedStyle(e).wordBreak, getComputedStyle(e).overflowWrap, getComputedStyle(e).hyphens].join())"
+    )
+    assert set(page.evaluate(f"{texts}.map{breaks}")) == {"normal,normal,manual"}, "no word breaks inside"
 
 
 @pytest.mark.parametrize("made", MADE.values(), ids=MADE)

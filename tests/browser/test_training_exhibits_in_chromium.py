@@ -1,17 +1,16 @@
 """Exhibits of a training in Chromium: the store is Python's, keys and deaths move it, old results are dimmed."""
 
 import json
-from functools import partial
 
 import numpy
 import pytest
-import torch
 
 from course.scale.parameter_store import parameter_store
-from course.training import train_in_turns
-from course.training.records import RECORD
-from course.widgets import ParameterStore, RegressionLab
-from tests.browser.exhibit_page import evaluated, kernel, says, shown
+from course.training.driver.rehearsal import RehearsalRecord
+from course.training.records import RECORD, Event
+from course.widgets import ParameterStore
+from tests.browser.canned_labs import B, C, Canned, InTurns, record
+from tests.browser.exhibit_page import asked, evaluated, kernel, says, shown
 
 pytestmark = pytest.mark.browser
 TIMES = {"message": 40_000, "update": 5_000, "horizon": 6_000_000}
@@ -79,15 +78,6 @@ def test_a_recorded_run_replays_and_the_simulated_one_lies_beside_it(opened):
     assert shown(page) == told(ParameterStore()) and page.get_by_role("button", name="Kill A").is_visible()
 
 
-class InTurns(RegressionLab):
-    """A lab without processes."""
-
-    def engine(self, workers, mode, learning_rate, steps, slow):
-        """Train in this process, the workers in turns."""
-        optimizer = partial(torch.optim.SGD, lr=learning_rate)
-        return train_in_turns(self.problem, optimizer=optimizer, mode=mode, workers=workers, total_steps=steps)
-
-
 def test_a_line_that_was_found_is_dimmed_while_another_learning_rate_trains(opened):
     lab = InTurns(steps=600).wait()
     page = opened(lab)
@@ -106,3 +96,89 @@ def test_a_line_that_was_found_is_dimmed_while_another_learning_rate_trains(open
     says(page, number=1, settings=asked, answer=other.answer(other.result))
     assert "old" not in page.locator(".stage").get_attribute("class")
     assert json.loads(page.locator(".stage").get_attribute("data-shown")) == asked
+
+
+def test_a_lab_without_its_kernel_says_of_a_moved_slider_which_setting_is_shown(opened):
+    lab = InTurns(steps=300).wait()
+    page = opened(lab)
+    kernel(page)
+    says(page, pong=True, settings=lab.state(), answer=lab.answer(lab.result))
+    page.evaluate("window.gone()")  # as when it is restarted
+    before = page.locator(".stage .figure").inner_text()
+    page.locator(".sliders .learning_rate").press("ArrowRight")
+    who = page.locator(".who").inner_text()
+    assert who == "Shown: learning rate 0.02. No answer to the new setting is stored: run the notebook for it."
+    assert "old" in page.locator(".stage").get_attribute("class")
+    assert page.locator(".stage .figure").inner_text() == before
+    page.locator(".sliders .learning_rate").press("ArrowLeft")
+    assert (
+        "old" not in page.locator(".stage").get_attribute("class") and "no kernel" in page.locator(".who").inner_text()
+    )
+
+
+def test_each_moment_of_a_failure_lab_says_who_is_dead_who_waits_and_who_goes_on(opened):
+    page = opened(Canned(seconds=9).wait())
+    says_now = page.locator(".stage .says")
+    assert says_now.inner_text() == "Parameter server was killed: 1.7 s without an update"
+    page.locator(".moment").press("Home")
+    assert says_now.inner_text() == "Everybody works"
+    page.get_by_role("button", name="Next event").press("Enter")
+    assert says_now.inner_text() == "B is dead; A and C go on"
+    page.get_by_role("button", name="5.00 s: ps 0 killed").press("Enter")
+    assert says_now.inner_text() == "The parameter server is dead; A, B and C wait"
+    assert "At 5.00 s: version 94" in page.locator(".sentence").inner_text()
+    assert page.locator(".faults").get_attribute("aria-label").startswith("The parameter server is dead; A, B and C")
+    told = page.locator(".story li button").all_inner_texts()
+    assert [words.split(": ")[1] for words in told] == [
+        "worker 1 killed", "worker 1 lost", "worker 1 joined", "ps 0 killed", "ps 0 lost", "restored from step 75",
+    ]  # fmt: skip
+    assert "later" not in page.locator(".story li").nth(3).get_attribute("class")
+    assert page.locator(".story li").nth(4).get_attribute("class") == "later"
+    box = page.locator(".faults").bounding_box()
+    page.mouse.click(box["x"] + box["width"] - 30, box["y"] + 60)
+    assert says_now.inner_text() == "Everybody works" and float(page.locator(".moment").input_value()) > 8
+
+
+def test_a_failure_labs_buttons_strike_what_they_name_and_the_headline_is_of_what_has_happened(opened):
+    lab = Canned(seconds=9).wait()
+    page = opened(lab)
+    kill = page.get_by_role("button", name="✕ Kill B")
+    kill.press("Enter")
+    assert "needs a kernel" in page.locator(".who").inner_text()
+    kernel(page)
+    says(page, pong=True, settings=lab.state(), answer=lab.answer(lab.result))
+    kill.press("Enter")
+    assert "press Train again" in page.locator(".said").inner_text() and asked(page) == [{"ping": 1}]
+    page.get_by_role("button", name="Train again").press("Enter")
+    assert asked(page)[1:] == [{"do": "refresh", "with": []}]
+    at_work = {"settings": lab.state(), "busy": 0.1}
+    says(page, **at_work, said="", answer=lab.answer(RehearsalRecord()))
+    words = page.locator(".stage .says")
+    assert words.inner_text() == "The processes start: no update yet" and not page.locator(".said").is_visible()
+    says(page, **at_work, answer=lab.answer(record(1.9, ""), 1.9))
+    assert words.inner_text() == "Everybody works" and kill.get_attribute("aria-disabled") == "false"
+    kill.press("Enter")
+    assert asked(page)[-1] == {"do": "press", "with": ["kill", B]} and kill.get_attribute("aria-disabled") == "true"
+    kill.press("Enter")
+    assert len(asked(page)) == 3, "a second press waits for what came of the first"
+    says(page, **at_work, answer=lab.answer(record(2.5, ""), 2.5))
+    assert words.inner_text() == "B is dead; A and C go on" and kill.get_attribute("aria-disabled") == "true"
+    says(page, **at_work, answer=lab.answer(record(4.5, ""), 4.5))
+    assert words.inner_text() == "Everybody works" and kill.get_attribute("aria-disabled") == "false"
+    assert float(page.locator(".moment").input_value()) == 4.5, "who looks at the end stays at it"
+    page.locator(".moment").press("Home")
+    says(page, **at_work, answer=lab.answer(record(6.0, ""), 6.0))
+    assert float(page.locator(".moment").input_value()) == 0, "who looks back stays there"
+
+
+def test_a_frozen_worker_may_be_thawed_and_a_slow_one_made_quick(opened):
+    lab = Canned(seconds=9).wait()
+    page = opened(lab)
+    kernel(page)
+    seen = record(1.9, "")
+    seen.events += [Event(1.0, "slowed", C, 20), Event(1.2, "frozen", B, 24)]
+    says(page, settings=lab.state(), busy=0.1, answer=lab.answer(seen, 1.9))
+    assert page.locator(".stage .says").inner_text() == "B is frozen; C is slow; A and C go on"
+    for name, action, task in (("Thaw B", "thaw", B), ("Quicken C", "quick", C)):
+        page.get_by_role("button", name=name).press("Enter")
+        assert asked(page)[-1] == {"do": "press", "with": [action, task]}

@@ -17,6 +17,7 @@ from course.cluster.tape.on_scheduler import TapeOnScheduler
 from course.cluster.tape.on_worker import TapeOnWorker, flush
 from course.cluster.tape.record import Record
 from course.deadlines import TAPE_ENDS, TAPE_STARTS
+from course.devices.machine import cpu_model
 
 _LIMIT = 5000
 _PINGS = 5
@@ -79,7 +80,7 @@ class Recorder:
         ]
         events = [(tick(at), what, task) for at, what, task in self._events]
         record = joined(told, sent, events, self._trainings, tick, self._limit)
-        machine = f"{platform.system()} {platform.machine()}, Python {platform.python_version()}"
+        machine = f"{cpu_model()}, {platform.system()} {platform.machine()}, Python {platform.python_version()}"
         clocks = dict.fromkeys(record.lanes, self._how)
         return Record(**{**vars(record), "machine": machine, "date": self._date, "clocks": clocks})
 

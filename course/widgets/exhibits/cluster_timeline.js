@@ -57,6 +57,9 @@ function gaps(bars, lane, begin, end, x) {
   return x(end) - reached >= 1 ? [...found, [reached, x(end)]] : found;
 }
 
+// A box as a part of a path: many boxes are one node, which the page lays out sooner.
+const boxed = (left, right, top, high) => `M${left},${top}H${right}v${high}H${left}z`;
+
 // Everything of one run that doesn't change while it plays, in layers: what is still to come faint, what was full.
 function scene(run, bars, { x, top, from, to, chosen, changed, dots, clip, inside }) {
   const rows = cast(run);
@@ -70,7 +73,10 @@ function scene(run, bars, { x, top, from, to, chosen, changed, dots, clip, insid
       if (right <= left) continue;
       const at = { x: left, y: y(lane), width: right - left, height: HIGH };
       if (kind !== "worker" || run.thinned) back.push(svg("path", { d: `M${left},${at.y + HIGH / 2}H${right}`, class: "rule" }));
-      else for (const [x1, x2] of gaps(bars, lane, begin, end, x)) if (x2 > left && x1 < right) back.push(svg("rect", { ...at, x: Math.max(left, x1), width: Math.min(right, x2) - Math.max(left, x1), class: "waits", fill: `url(#${dots})` }));
+      else {
+        const within = gaps(bars, lane, begin, end, x).flatMap(([x1, x2]) => (x2 > left && x1 < right ? [boxed(Math.max(left, x1), Math.min(right, x2), at.y, HIGH)] : []));
+        back.push(svg("path", { d: within.join(""), class: "waits", fill: `url(#${dots})` }));
+      }
     }
   }
   const look = (bar, place) => {
@@ -92,10 +98,12 @@ function scene(run, bars, { x, top, from, to, chosen, changed, dots, clip, insid
     const d = what === "gone" ? "M-6,-6L6,6M-6,6L6,-6" : "M0,-11V11";
     marks.push(svg("path", { d, transform: `translate(${x(tick)},${y(lane) + HIGH / 2})`, class: what === "gone" ? "death" : "join" }));
   }
-  const before = !changed ? [] : run.bars.flatMap((bar, place) => (bars[place][2] !== bar[2] || bars[place][3] !== bar[3] ? [svg("rect", { x: x(bar[2]), width: Math.max(1.2, x(bar[2] + bar[3]) - x(bar[2])), y: y(bar[0]) - 3, height: HIGH + 6, class: "before" })] : []));
+  const shifted = !changed ? [] : run.bars.filter((bar, place) => bars[place][2] !== bar[2] || bars[place][3] !== bar[3]);
+  const outlines = shifted.map((bar) => boxed(x(bar[2]), Math.max(x(bar[2]) + 1.2, x(bar[2] + bar[3])), y(bar[0]) - 3, HIGH + 6));
+  const before = svg("path", { d: outlines.join(""), class: "before" });
   const names = rows.map(({ sign, lane }) => svg("text", { x: 0, y: y(lane) + 14, class: "name" }, sign));
   const all = [...marks, ...shown];
-  const nodes = [svg("text", { x: 0, y: top + 12, class: "head" }, run.title), ...names, ...back, svg("g", { class: "ghost", "clip-path": `url(#${inside})` }, all), svg("g", { "clip-path": `url(#${clip})` }, all.map((one) => one.cloneNode())), svg("g", { "clip-path": `url(#${inside})` }, before)];
+  const nodes = [svg("text", { x: 0, y: top + 12, class: "head" }, run.title), ...names, ...back, svg("g", { class: "ghost", "clip-path": `url(#${inside})` }, all), svg("g", { "clip-path": `url(#${clip})` }, all.map((one) => one.cloneNode())), svg("g", { "clip-path": `url(#${inside})` }, [before])];
   return { nodes, y: (lane) => y(lane) + HIGH / 2, high: TOP + rows.length * STEP };
 }
 

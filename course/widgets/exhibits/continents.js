@@ -14,8 +14,9 @@ export function continents({ roundTrips, update }, design, workers, server, comp
 }
 
 const inOrder = (one, other) => {
-  const at = one.findIndex((value, place) => value !== other[place]);
-  return at < 0 ? 0 : one[at] - other[at];
+  let at = 0;
+  while (at < one.length - 1 && one[at] === other[at]) at += 1;
+  return one[at] - other[at];
 };
 
 function served(run, away, compute, update, horizon, together) {
@@ -114,12 +115,16 @@ function timeline(wide, { run, settings }, fill) {
   const top = (who) => rows.top(order.indexOf(who));
   const lane = (who) => ({ x: rows.left, width: rows.right - rows.left, y: top(who), height: BAR });
   const parts = order.map((who) => svg("rect", who === SERVER ? { ...lane(who), class: "line" } : { ...lane(who), ...fill("dots") }));
-  for (const [who, begins, stops] of run.computing) {
-    if (begins >= window) continue;
-    const width = Math.max(1, x(Math.min(stops, window)) - x(begins));
-    parts.push(svg("rect", { x: x(begins), width, y: top(who), height: BAR, class: `computes w${who % 3}` }));
-  }
-  for (const message of run.messages) if (message[2] < window) parts.push(...arrow(message, window, x, top));
+  settings.workers.forEach((_, worker) => {
+    const bars = run.computing.filter(([who, begins]) => who === worker && begins < window).map(([who, begins, stops]) => {
+      const width = Math.max(1, x(Math.min(stops, window)) - x(begins));
+      return `M${x(begins)},${top(who)}h${width}v${BAR}h${-width}z`;
+    });
+    parts.push(svg("path", { d: bars.join(""), class: `computes w${worker % 3}` })); // one shape: a node each takes long
+  });
+  const arrows = run.messages.filter((message) => message[2] < window).map((message) => arrow(message, window, x, top));
+  parts.push(svg("path", { d: arrows.map(([line]) => line).join(""), class: "message" }));
+  parts.push(svg("path", { d: arrows.map(([, head]) => head).join(""), class: "head" }));
   for (const [time, who] of run.updates) {
     if (time >= window) continue;
     const where = `translate(${x(time)},${top(settings.design === "ring" ? who : SERVER) + BAR / 2})`;
@@ -133,16 +138,18 @@ function timeline(wide, { run, settings }, fill) {
   return [...rows.nodes, ...parts];
 }
 
-// A message's line from lane to lane, with its head where it arrives within the window.
+// A message's line from lane to lane, and its head where it arrives within the window: what paths are made of.
 function arrow([source, target, sent, arrives], window, x, top) {
   const down = top(target) > top(source);
   const [from, to] = [top(source) + (down ? BAR : 0), top(target) + (down ? 0 : BAR)];
   const part = arrives > window ? (window - sent) / (arrives - sent) : 1;
   const [x1, x2, y2] = [x(sent), x(Math.min(arrives, window)), from + part * (to - from)];
-  const line = svg("line", { x1, x2, y1: from, y2, class: "message" });
-  if (part < 1) return [line];
-  const turn = (Math.atan2(y2 - from, x2 - x1) * 180) / Math.PI;
-  return [line, svg("path", { d: "M0,0L-6,-2.6L-6,2.6Z", transform: `translate(${x2},${y2}) rotate(${turn})`, class: "head" })];
+  const line = `M${x1},${from}L${x2},${y2}`;
+  if (part < 1) return [line, ""];
+  const turn = Math.atan2(y2 - from, x2 - x1);
+  const [along, across] = [Math.cos(turn), Math.sin(turn)];
+  const corner = (side) => `L${x2 - 6 * along - side * across},${y2 - 6 * across + side * along}`;
+  return [line, `M${x2},${y2}${corner(-2.6)}${corner(2.6)}Z`];
 }
 
 export function draw(root, data) {

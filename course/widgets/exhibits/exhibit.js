@@ -86,6 +86,7 @@ function exhibit(root, data, paint, { local = null, derive = null, told = () => 
     find(".sentence").className = `note sentence${right === undefined ? "" : right ? " ok" : " wrong"}`;
     if (alt) find(".picture svg").setAttribute("aria-label", alt);
   };
+  const note = (words) => ([find(".said").textContent, find(".said").hidden] = [words, !words]);
   const move = () => {
     const found = known();
     if (found) take(found, settings);
@@ -113,7 +114,7 @@ function exhibit(root, data, paint, { local = null, derive = null, told = () => 
     mode = "live";
     if (own(message, buffers)) return before === "live" ? undefined : tell();
     if (message.number === number) pending = false;
-    if (message.said) [find(".said").textContent, find(".said").hidden] = [message.said, false];
+    if ("said" in message) note(message.said);
     busy = "busy" in message ? message.busy : "settings" in message ? null : busy;
     if (differing(settings, agreed, Object.keys(settings)).length) {
       tell();
@@ -153,6 +154,8 @@ function exhibit(root, data, paint, { local = null, derive = null, told = () => 
       tell();
       return false;
     },
+    say,
+    note,
     live: () => mode === "live",
     post(message, buffers) {
       if (mode !== "live") return false;

@@ -25,8 +25,8 @@ export function standInLine(comes, { first, more, largest, queue, deadline }) {
     (arrives.length - begins.length < queue ? arrives : refused).push(now);
   }
   while (begins.length < arrives.length) begin();
-  const stays = ends.map((end, one) => end - arrives[one]).filter((stay) => deadline === null || stay <= deadline);
-  stays.sort((one, other) => one - other);
+  const stays = Float64Array.from(ends, (end, one) => end - arrives[one]).filter((stay) => deadline === null || stay <= deadline);
+  stays.sort();
   const within = (percent) => stays[Math.min(stays.length - 1, Math.floor((stays.length * percent) / 100))] ?? null;
   return { arrives, begins, ends, refused, batches, deadline, answered: stays.length, p50: within(50), p99: within(99) };
 }
@@ -45,9 +45,12 @@ function upTo(list, value) {
 const waiting = (run, now) => [upTo(run.begins, now), upTo(run.arrives, now)];
 
 function fullest(run) {
-  let [most, at] = [-1, 0];
-  for (const now of run.arrives) {
-    const [from, to] = waiting(run, now);
+  const { arrives, begins } = run;
+  let [most, at, from] = [-1, 0, 0];
+  for (let to = 1; to <= arrives.length; to++) {
+    const now = arrives[to - 1];
+    if (arrives[to] === now) continue; // the last of those who come together sees them all
+    while (begins[from] <= now) from += 1;
     if (to - from > most) [most, at] = [to - from, now];
   }
   return at;

@@ -186,7 +186,7 @@ export function draw(root, data) {
     const { height: tall, width: wide, cells, pattern } = world;
     world.become({ height, width, generation: 0 }, new Uint8Array(Math.ceil((height * width) / 8)));
     world.put({ height: tall, width: wide, cells });
-    view.whole();
+    view.fit(); // what is put on it is painted below
     if (pattern === "random") put(pattern);
     else edited(pattern);
   }

@@ -42,9 +42,12 @@ function lifeView(place, world) {
     go(view.x + x / view.size - x / size, view.y + y / view.size - y / size, size);
     paint();
   };
-  const whole = () => {
+  const fit = () => {
     layout();
     go(0, 0, view.fit);
+  };
+  const whole = () => {
+    fit();
     paint();
   };
   // Moves the view as far as the cursor's cell needs to be seen.
@@ -99,5 +102,5 @@ function lifeView(place, world) {
 
   whole();
   new ResizeObserver(() => place.clientWidth !== before && whole()).observe(place);
-  return { canvas, cursor, view, paint, whole, zoom, pan, follow, cellAt };
+  return { canvas, cursor, view, paint, fit, whole, zoom, pan, follow, cellAt };
 }

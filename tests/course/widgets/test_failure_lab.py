@@ -10,6 +10,7 @@ import traitlets
 from course.widgets import FailureLab
 
 WORKER, PS = "/job:worker/task:1", "/job:ps/task:0"
+WORKERS = [f"/job:worker/task:{worker}" for worker in range(3)]
 
 
 @pytest.fixture(scope="module")
@@ -72,6 +73,8 @@ def test_a_plan_kills_a_worker_and_the_others_go_on(lab):
     after = lab.result.history[lab.result.history["applied"] > lost.seconds]
     assert {0, 2} <= set(after["worker"].tolist())
     assert "worker 1 killed" in lab.static().alt and "noticed after" in lab.static().alt
+    lives = lab.answer(lab.result)["lives"]
+    assert "dead" in [what for *_, what in lives[WORKER]] and "dead" not in [what for *_, what in lives[WORKERS[0]]]
 
 
 def test_a_killed_parameter_server_costs_what_came_since_the_checkpoint_and_training_goes_on(lab):
@@ -80,6 +83,7 @@ def test_a_killed_parameter_server_costs_what_came_since_the_checkpoint_and_trai
     lab.wait()
     told = [event.what for event in lab.result.events]
     assert "ps lost" in told and told.index("restored") > told.index("ps lost")
+    assert [what for *_, what in lab.answer(lab.result)["lives"][PS]] == ["works", "dead", "works"]
     restored = next(event for event in lab.result.events if event.what == "restored")
     assert (lab.result.history["applied"] > restored.seconds).any()
     assert f"restored from step {restored.step}" in lab.static().html and "updates undone" in lab.static().alt
@@ -90,7 +94,7 @@ def test_buttons_do_what_they_say_to_the_worker_that_they_name(lab):
     lab.wait()  # each setting begins a training: the first must not be there to be hit instead of the second
     lab.seconds = 60.0
     until(lab, lambda record: len(record.rows) > 30)
-    assert press(lab, "freeze", "/job:worker/task:2") == "/job:worker/task:2: frozen"
+    assert press(lab, "freeze", "/job:worker/task:2") == ""  # the picture tells it
     until(lab, lambda record: any(event.what == "frozen" for event in record.events))
     press(lab, "thaw", "/job:worker/task:2")
     press(lab, "slow", WORKER)
@@ -107,8 +111,9 @@ def test_buttons_do_what_they_say_to_the_worker_that_they_name(lab):
 def test_the_picture_grows_while_the_training_runs(lab):
     lab._wire = line = Line()
     lab.seconds = 61.0
-    until(lab, lambda record: len([message for message in line.said if "answer" in message]) >= 3)
-    told = [message for message in line.said if "answer" in message]
+    until(lab, lambda record: len([one for one in line.said if one.get("answer", {}).get("versions")]) >= 3)
+    begun, *told = [message for message in line.said if "answer" in message]
+    assert begun["answer"]["versions"] == [] and list(begun["answer"]["lives"]) == [PS, *WORKERS]
     assert all(message["settings"] == lab.state() and 0 < message["busy"] < 1 for message in told)
     assert told[0]["answer"]["until"] < told[-1]["answer"]["until"]
     assert told[-1]["answer"]["versions"][-1][1] > 0 and set(told[-1]["answer"]["losses"]) <= {0, 1, 2}

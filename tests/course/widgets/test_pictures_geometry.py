@@ -158,7 +158,10 @@ def test_a_failures_picture_has_its_events_at_their_seconds():
     history = np.array([(n + 1, n % 3, n, 5.0, 0.1 * n, 0.1 * n) for n in range(50)], dtype=RECORD)
     events = [Event(1.0, "killed", "/job:worker/task:1", 10), Event(1.5, "worker lost", "/job:worker/task:1", 15)]
     record = SimpleNamespace(history=history, events=events, rows=history, ended="")
-    lanes = axes_of(FailureLab.draw, None, record, until=8.0)
-    assert all(uprights(lane) == [1.0, 1.5] for lane in lanes)
+    processes, *lanes = axes_of(FailureLab.draw, None, record, until=8.0)
+    assert ticks(processes.yaxis) == {"◆ ps 0": 0, "● worker 0": 1, "● worker 1": 2, "● worker 2": 3}
+    # worker 1 was hit, and its next gradient came at 1.6 s; the last ones of all come before 4.9 s
+    assert flat_bars(processes) == near([(0, 0, 8), (1, 0, 4.8), (2, 0, 1), (2, 1.6, 3.3), (3, 0, 4.7)])
+    assert all(uprights(lane) == [1.0, 1.5] for lane in (processes, *lanes))
     assert lanes[-1].get_xlim() == near((0, 8.08)) and lanes[-1].get_xlabel() == "seconds"
     assert lines(lanes[1])[0] == near([(0.1 * n, n + 1) for n in range(50)])

@@ -171,7 +171,7 @@ function exhibit(root, data, paint, { local = null, derive = null, told = () => 
     start() {
       button(find(".work"), "Stop", () => state.act("stop"));
       move();
-      send = connect(data.key, heard, lined);
+      send = connect(root, data.key, heard, lined);
       tell();
       undisturbed(root);
     },

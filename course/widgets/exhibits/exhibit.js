@@ -35,6 +35,7 @@ const WHO = {
   live: "The kernel answers.",
   silent: "Stored answers: the kernel does not answer. It is busy, or gone.",
 };
+const UNHEARD = "The kernel has not heard it yet: it runs a cell, or is gone. It hears it when the cell has ended; Interrupt, in the notebook's menu, ends the cell now.";
 
 const same = (one, other) => one === other || JSON.stringify(one) === JSON.stringify(other);
 
@@ -45,7 +46,7 @@ function exhibit(root, data, paint, { local = null, derive = null, told = () => 
   const rows = {}; // name of a setting -> its control
   let [shown, of] = [null, null]; // the answer that is shown, and the settings that it is an answer to
   let agreed = { ...settings }; // the settings that the kernel knows
-  let [mode, number, pending, timer, busy, wrong] = ["alone", 0, false, null, null, ""];
+  let [mode, number, pending, timer, unheard, busy, wrong] = ["alone", 0, false, null, null, null, ""];
 
   const depends = Object.keys(settings).filter((name) => !data.views?.includes(name));
   const differing = (one, other, names = depends) => names.filter((name) => !same(one[name], other[name]));
@@ -107,13 +108,18 @@ function exhibit(root, data, paint, { local = null, derive = null, told = () => 
     send({ number, settings: agreed });
     expect();
   };
+  const saying = (text) => ([find(".said").textContent, find(".said").hidden] = [text, text === ""]);
   const heard = (message, buffers) => {
+    if (message.heard) {
+      clearTimeout(unheard);
+      if (find(".said").textContent === UNHEARD) saying("");
+    }
     clearTimeout(timer);
     const before = mode;
     mode = "live";
     if (own(message, buffers)) return before === "live" ? undefined : tell();
     if (message.number === number) pending = false;
-    if (message.said) [find(".said").textContent, find(".said").hidden] = [message.said, false];
+    if (message.said) saying(message.said);
     busy = "busy" in message ? message.busy : "settings" in message ? null : busy;
     if (differing(settings, agreed, Object.keys(settings)).length) {
       tell();
@@ -130,6 +136,7 @@ function exhibit(root, data, paint, { local = null, derive = null, told = () => 
   const lined = (there) => {
     [mode, pending, busy, wrong] = [there ? "asked" : "alone", false, null, ""];
     clearTimeout(timer);
+    clearTimeout(unheard);
     if (there) {
       queueMicrotask(() => send({ ping: 1 })); // `send` is there once `connect` has returned
       expect();
@@ -148,7 +155,11 @@ function exhibit(root, data, paint, { local = null, derive = null, told = () => 
       ask();
     },
     act(name, ...given) {
-      if (mode === "live" && send({ do: name, with: given })) return true;
+      if (mode === "live" && send({ do: name, with: given })) {
+        clearTimeout(unheard);
+        unheard = setTimeout(() => saying(UNHEARD), data.patience);
+        return true;
+      }
       wrong = "Nothing answers: this needs a kernel. Run the notebook.";
       tell();
       return false;

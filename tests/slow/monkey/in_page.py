@@ -85,11 +85,12 @@ class Notebook:
         self.told, self.names = queue.SimpleQueue(), {}
         self.exhibits = dict.fromkeys(self.sources)
         self.lines = {}  # key -> exhibit
-        self.silent = False
+        self.silent, self.runs = False, 0  # runs: of cells
 
     def run(self, name):
         """Run a cell, as again in a notebook: the exhibit before is closed, and its drawing replaced."""
         self._end(name)
+        self.runs += 1
         try:
             exhibit = made(self.sources[name], self.names)
             html = shown(exhibit)
@@ -165,7 +166,7 @@ class Notebook:
             self.serve()
 
     def memory(self):
-        """Return what the page keeps, with every exhibit as it is when its cell has just been run."""
+        """Return (bytes, nodes) of the page, with every exhibit as it is when its cell has just been run."""
         self.restart()
         self.run_all()
         return self.hand.memory()

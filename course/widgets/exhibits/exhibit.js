@@ -87,6 +87,7 @@ function exhibit(root, data, paint, { local = null, derive = null, told = () => 
     find(".sentence").className = `note sentence${right === undefined ? "" : right ? " ok" : " wrong"}`;
     if (alt) find(".picture svg").setAttribute("aria-label", alt);
   };
+  const note = (words) => ([find(".said").textContent, find(".said").hidden] = [words, !words]);
   const move = () => {
     const found = known();
     if (found) take(found, settings);
@@ -108,18 +109,17 @@ function exhibit(root, data, paint, { local = null, derive = null, told = () => 
     send({ number, settings: agreed });
     expect();
   };
-  const saying = (text) => ([find(".said").textContent, find(".said").hidden] = [text, text === ""]);
   const heard = (message, buffers) => {
     if (message.heard) {
       clearTimeout(unheard);
-      if (find(".said").textContent === UNHEARD) saying("");
+      if (find(".said").textContent === UNHEARD) note("");
     }
     clearTimeout(timer);
     const before = mode;
     mode = "live";
     if (own(message, buffers)) return before === "live" ? undefined : tell();
     if (message.number === number) pending = false;
-    if (message.said) saying(message.said);
+    if ("said" in message) note(message.said);
     busy = "busy" in message ? message.busy : "settings" in message ? null : busy;
     if (differing(settings, agreed, Object.keys(settings)).length) {
       tell();
@@ -157,7 +157,7 @@ function exhibit(root, data, paint, { local = null, derive = null, told = () => 
     act(name, ...given) {
       if (mode === "live" && send({ do: name, with: given })) {
         clearTimeout(unheard);
-        unheard = setTimeout(() => saying(UNHEARD), data.patience);
+        unheard = setTimeout(() => note(UNHEARD), data.patience);
         return true;
       }
       wrong = "Nothing answers: this needs a kernel. Run the notebook.";

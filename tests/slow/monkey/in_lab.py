@@ -1,14 +1,15 @@
 """All exhibits in one notebook of a real JupyterLab, beside a real kernel that is restarted now and then."""
 
-import json
 import os
 import re
+import time
 import uuid
 from contextlib import contextmanager
 
 import nbformat
 import psutil
 
+from course.deadlines import NOTHING_LEFT
 from tests.browser.lab_page import LabPage, running_lab, sessions, shut_kernels
 from tests.slow.monkey.exhibits import cells
 from tests.slow.monkey.hand import LEASH, Hand
@@ -155,17 +156,19 @@ def lab_notebook(browser, folder):
                 context.close()
     finally:
         del os.environ[MARK]
-    left = [json.dumps(process.cmdline()) for process in marked(mark)]
-    assert not left, f"processes are left: {left}"
+    end = time.monotonic() + NOTHING_LEFT
+    while left := marked(mark):
+        assert time.monotonic() < end, f"processes are left: {left}"
+        time.sleep(0.1)
 
 
 def marked(mark):
-    """Return the processes that a server with this `mark` in its environment has left."""
+    """Return the command lines of the processes that a server with this `mark` in its environment has left."""
     found = []
     for process in psutil.process_iter():
         try:
             if process.environ().get(MARK) == mark and process.status() != psutil.STATUS_ZOMBIE:
-                found.append(process)
+                found.append(" ".join(process.cmdline())[:300])
         except (psutil.NoSuchProcess, psutil.AccessDenied):
             continue
     return found

@@ -14,7 +14,7 @@ from tests.browser.exhibit_page import asked, kernel, says
 from tests.slow.monkey.in_page import Notebook, noted
 
 pytestmark = pytest.mark.browser
-NONE = ["-1", "2147483648", "1e999", "3.7", "-", "", "1,5"]
+NONE = ["-1", "2147483648", "1e999", "3.7", "-", ""]
 LAB = "from course.widgets import RegressionLab\nRegressionLab(steps=100).wait()"
 LATER = 1000 * EXHIBIT_PATIENCE + 2000  # milliseconds: longer than the page waits for a word
 

@@ -63,6 +63,7 @@ function exhibit(root, data, paint, { local = null, derive = null, told = () => 
     if (!root.classList.contains("old")) return WHO[mode];
     const shownFor = `Shown: ${inWords(of).join(", ")}.`;
     if (busy !== null) return `${shownFor} The kernel is at work on the new setting.`;
+    if (mode === "silent") return `${shownFor} The kernel does not answer: it is busy, or gone. If it is gone, run the notebook.`;
     return mode === "live" ? shownFor : `${shownFor} No answer to the new setting is stored: run the notebook for it.`;
   };
   const tell = () => {

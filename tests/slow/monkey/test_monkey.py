@@ -1,11 +1,14 @@
 """The short form of `make monkey`; and that it finds what is planted: an error in the page, one in Python, a leak."""
 
+from contextlib import closing
+
 import pytest
 
 from course import widgets
 from tests.browser.lab_page import need_chromium, running_chromium
 from tests.slow.monkey.actions import draw
 from tests.slow.monkey.exhibits import cells
+from tests.slow.monkey.in_page import Notebook
 from tests.slow.monkey.run import LOOK, Found, Memory, growth, in_order, monkey
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(900)]
@@ -42,6 +45,14 @@ def test_a_planted_fault_is_found_and_said_with_how_to_do_it_again(browser, tmp_
 
 def test_nothing_is_found_where_nothing_is_planted(browser, tmp_path):
     assert planted(browser, tmp_path, "", LOOK).wrong == []
+
+
+def test_a_cell_that_is_run_again_leaves_nothing_of_its_drawing(browser):
+    notebook = Notebook(browser.new_context())
+    with closing(notebook):
+        (_, first), *_, (_, last) = [notebook.memory() for _ in range(4)]
+    notebook.page.context.close()
+    assert first > 5000 and abs(last - first) < 500 and notebook.wrong == []
 
 
 def test_a_seed_draws_the_same_actions_every_kind_of_them_and_a_restart_and_a_reload_in_the_lab():

@@ -13,7 +13,7 @@ INSTALL = @command -v "$(PYTHON)" >/dev/null 2>&1 || { \
 	echo "There is no $(PYTHON) here. Install Python 3.11 or newer, or name yours: make lab PYTHON=python3.12"; exit 1; }; \
 	"$(PYTHON)" install.py $(CHOSEN) $(if $(TORCH),--torch "$(TORCH)") $(if $(CUDA),--cuda)
 
-.PHONY: help lab test explore mutants faults crowd serving distance storm sites containers binder attacks bench notebooks labs architecture picture publish env clean
+.PHONY: help lab test explore mutants faults crowd serving distance storm monkey sites containers binder attacks bench notebooks labs architecture picture publish env clean
 
 help:  ## these lines
 	@sed -n 's/^\([a-z]*\):.*## /\1|/p' Makefile | awk -F'|' '{ printf "make %-10s %s\n", $$1, $$2 }'
@@ -56,6 +56,10 @@ distance:  ## set up, then train over lines of 0 to 100 ms, each design, on one 
 storm:  ## set up, then break a real Slurm at random under a training; walltimes end, clients are killed (COUNT=5 SEED=2; 8 minutes)
 	$(INSTALL) --test
 	@$(VENV) -m tests.slow.deploy --count $(or $(COUNT),20) --seed $(or $(SEED),1)
+
+monkey:  ## set up, then do random things to every exhibit, in a page and in JupyterLab (COUNT=200 SEED=7; 10 minutes)
+	$(INSTALL) --test
+	@$(VENV) -m tests.slow.monkey --count $(or $(COUNT),2000) --seed $(or $(SEED),1)
 
 sites:  ## set up, then deploy on Slurms as other sites have them, one with accounts if slurmdbd and MariaDB are there (10 minutes)
 	$(INSTALL) --test

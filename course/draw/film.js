@@ -1,5 +1,11 @@
 // Plays the film called NAME: moves the sheet of frames behind its window. No motion until asked; none where the
 // reader's system asks for less of it.
+// As in scales.js of the exhibits: what outlives a film does not keep it.
+globalThis.courseKeptBy ??= (root, call) => {
+  (root.courseCalls ??= []).push(call);
+  const kept = new WeakRef(call);
+  return (...given) => kept.deref()?.(...given);
+};
 {
   const film = document.querySelector("#NAME:not([data-ready])");
   if (film) {
@@ -48,7 +54,7 @@
       play.hidden = still.matches;
       if (still.matches) pause();
     };
-    still.addEventListener("change", calm);
+    still.addEventListener("change", globalThis.courseKeptBy(film, calm)); // the query outlives a film whose cell is run again
     calm();
     find(".bar").hidden = false; // controls appear only where a script can answer them
     show(first);

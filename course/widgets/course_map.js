@@ -116,8 +116,8 @@ export function draw(root, data) {
   const again = state.button("As it was", () => state.set(data.settings));
   const refresh = () => state.set({});
   listen(root, refresh);
-  addEventListener("course.done", refresh);
-  addEventListener("storage", (event) => event.key?.startsWith("course.done.") && refresh());
+  addEventListener("course.done", keptBy(root, refresh));
+  addEventListener("storage", keptBy(root, (event) => event.key?.startsWith("course.done.") && refresh()));
   state.start();
 }
 

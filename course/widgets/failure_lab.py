@@ -1,8 +1,6 @@
 """Chapter 06's failure lab: a training that runs slowly enough to be hit, and who worked, waited and was dead in it."""
 
 import threading
-import weakref
-from collections.abc import Callable
 from functools import partial
 from html import escape
 from math import isfinite
@@ -43,15 +41,10 @@ class FailureLab(TrainingExhibit):
     workers = traitlets.Int(3, min=2, max=3).tag(state=True)
     seconds = traitlets.Float(20.0, min=1.0, max=120.0).tag(state=True)
     plan: traitlets.List = traitlets.List().tag(state=True)
-    _open: Callable[[], "FailureLab | None"] = staticmethod(lambda: None)  # a weak reference to the lab that is open
 
     def __init__(self, **state: object) -> None:
         self._rehearsal: Rehearsal | None = None  # the training that runs, to be hit
         super().__init__(**state)
-        before, FailureLab._open = FailureLab._open, weakref.ref(self)
-        if (lab := before()) is not None:
-            lab.stop()
-            threading.Thread(target=lab.close, name="closing the lab before").start()  # it may take seconds
 
     @traitlets.validate("plan")
     def _checked_plan(self, proposal):

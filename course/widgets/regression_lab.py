@@ -5,8 +5,9 @@ The processes start with the first training and end with the widget; the failure
 
 import os
 import threading
+import weakref
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -26,9 +27,13 @@ _SLOW = 0.005  # seconds added to each batch of the slowed worker: several quick
 
 
 class TrainingExhibit(Exhibit):
-    """Trains a line, the `problem`, on a parameter server and three workers, in processes of the exhibit's own."""
+    """Trains a line, the `problem`, on a parameter server and three workers, in processes of the exhibit's own.
+
+    They live until `close()`, or until there is another lab of the class, as when a cell is run again.
+    """
 
     background = True
+    _open: ClassVar[dict[type, "weakref.ref[TrainingExhibit]"]] = {}  # the lab of each class that is open
     mode = traitlets.Enum(["async", "sync"], "async").tag(state=True)
 
     def __init__(self, **state: object) -> None:
@@ -36,6 +41,10 @@ class TrainingExhibit(Exhibit):
         self._closed, self._starting = False, threading.Lock()
         self._cluster: Cluster | None = None
         super().__init__(**state)
+        before, self._open[type(self)] = self._open.get(type(self)), weakref.ref(self)
+        if before is not None and (lab := before()) is not None:
+            lab.stop()
+            threading.Thread(target=lab.close, name="closing the lab before").start()  # it may take seconds
 
     def stored(self) -> list:
         """Return the last training, if there is one; while outputs are made to be stored, also those of the grid."""
@@ -67,7 +76,7 @@ class RegressionLab(TrainingExhibit):
 
     State: `workers` (1 to 3), `mode` ("async" or "sync"), `learning_rate`, `steps` (updates), `slow` (the last worker
     takes 5 ms longer a batch). `result` is the `TrainingResult`. The processes start with the first training and live
-    until `close()`.
+    until `close()`, or until there is another lab, as when a cell is run again.
     """
 
     module = "regression_lab.js"

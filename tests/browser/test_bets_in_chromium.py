@@ -105,6 +105,21 @@ def test_a_committed_number_is_locked_and_its_answer_opens_with_both_in_one_pict
     assert page.locator('input[type="range"]').is_disabled() and page.locator(".box").get_attribute("readonly") == ""
 
 
+def test_a_guess_that_is_none_is_not_locked_and_it_says_what_is(opened):
+    page = opened(number())
+    box = page.locator(".box")
+    for text in ("7", "-1", "1e999", "six", ""):
+        box.click(click_count=3)
+        page.keyboard.press("Delete")
+        page.keyboard.insert_text(text)
+        page.keyboard.press("Enter")
+        assert "Set a number first, from 0 to 6 ops" in page.locator(".state").inner_text(), text
+        assert guesses(page) == [None]
+    box.fill("6")
+    box.press("Enter")
+    assert guesses(page) == [[6]]
+
+
 def test_guesses_outlast_a_reload_until_they_are_forgotten(opened):
     bets = [number(), where()]
     shown = [*bets, bets[0].reveal(3, "so"), bets[1].reveal("cpu", "so"), Scorecard(*bets, challenge="beat 7.27×")]

@@ -36,6 +36,16 @@ exhibit
 STAGE = "document.querySelector('.jp-NotebookPanel:not(.lm-mod-hidden) .stage')"
 CUT = f"JSON.parse({STAGE}.dataset.shown).cut"
 LIVE = f"{STAGE}.dataset.live === 'kernel'"
+#: Every connection of the page's is one of `open`; while it is `cut`, new ones find nobody.
+SOCKETS = """
+[globalThis.open, globalThis.cut] = [[], false];
+globalThis.WebSocket = class extends WebSocket {
+  constructor(address, ...more) {
+    super(cut ? "ws://127.0.0.1:9/" : address, ...more);
+    open.push(this);
+  }
+};
+"""
 FRESH = f"!{STAGE}.classList.contains('old')"
 
 
@@ -168,6 +178,27 @@ def restarted(lab):
     assert "is stored: run the notebook" in who(lab)
     lab.run_all("80_one")
     lab.until(f"{LIVE} && {CUT} === 15")
+
+
+def test_without_its_websocket_it_says_so_draws_what_is_stored_and_is_live_again_with_it(browser, address):
+    with lab_page(browser.new_context(viewport={"width": 1280, "height": 900}), *address) as lab:
+        lab.page.add_init_script(SOCKETS)
+        try:
+            lab.open("80_one")
+            lab.run_all("80_one")
+            lab.until(f"{LIVE} && {CUT} === 15")
+            lab.page.evaluate("(cut = true, open.forEach((one) => one.close()))")
+            press(lab, "ArrowRight")
+            lab.until(f"{CUT} === 16 && {FRESH}")  # the stored one
+            press(lab, "ArrowLeft")
+            lab.page.locator(".who:text('The kernel does not answer')").first.wait_for(timeout=20_000)
+            assert "Shown: cut before number 16" in who(lab) and lab.page.evaluate(CUT) == 16
+            lab.page.evaluate("cut = false")
+            lab.until(f"{LIVE} && {CUT} === 15 && {FRESH}", 120)  # JupyterLab connects again, and what was asked is answered
+            press(lab, "ArrowLeft")
+            lab.until(f"{CUT} === 14 && {FRESH}")
+        finally:
+            shut_kernels(address[0])
 
 
 def test_a_page_that_is_not_trusted_shows_the_still_and_its_words(browser, address):

@@ -10,6 +10,7 @@ LONGEST = (
     "tests/notebooks/test_run_all.py",
     "tests/browser/test_lab_in_chromium.py",
     "tests/labs/test_every_lab.py",
+    "tests/slow/monkey/test_monkey.py",
     "tests/deploy/docker/test_compose.py",
     "tests/browser/test_hub_in_chromium.py",
     "tests/course/training/multihost/test_roles.py",

@@ -2,7 +2,7 @@
 
 const MARKUP = `
   <p class="question"></p>
-  <form><div class="controls"></div>
+  <form novalidate><div class="controls"></div>
   <div class="bar"><button>Commit</button> <span class="state" role="status"></span></div></form>`;
 
 export function draw(root, data) {

@@ -35,6 +35,7 @@ const WHO = {
   live: "The kernel answers.",
   silent: "Stored answers: the kernel does not answer. It is busy, or gone.",
 };
+const UNHEARD = "The kernel has not heard it yet: it runs a cell, or is gone. It hears it when the cell has ended; Interrupt, in the notebook's menu, ends the cell now.";
 
 const same = (one, other) => one === other || JSON.stringify(one) === JSON.stringify(other);
 
@@ -45,7 +46,7 @@ function exhibit(root, data, paint, { local = null, derive = null, told = () => 
   const rows = {}; // name of a setting -> its control
   let [shown, of] = [null, null]; // the answer that is shown, and the settings that it is an answer to
   let agreed = { ...settings }; // the settings that the kernel knows
-  let [mode, number, pending, timer, busy, wrong] = ["alone", 0, false, null, null, ""];
+  let [mode, number, pending, timer, unheard, busy, wrong] = ["alone", 0, false, null, null, null, ""];
 
   const depends = Object.keys(settings).filter((name) => !data.views?.includes(name));
   const differing = (one, other, names = depends) => names.filter((name) => !same(one[name], other[name]));
@@ -62,6 +63,7 @@ function exhibit(root, data, paint, { local = null, derive = null, told = () => 
     if (!root.classList.contains("old")) return WHO[mode];
     const shownFor = `Shown: ${inWords(of).join(", ")}.`;
     if (busy !== null) return `${shownFor} The kernel is at work on the new setting.`;
+    if (mode === "silent") return `${shownFor} The kernel does not answer: it is busy, or gone. If it is gone, run the notebook.`;
     return mode === "live" ? shownFor : `${shownFor} No answer to the new setting is stored: run the notebook for it.`;
   };
   const tell = () => {
@@ -109,6 +111,10 @@ function exhibit(root, data, paint, { local = null, derive = null, told = () => 
     expect();
   };
   const heard = (message, buffers) => {
+    if (message.heard) {
+      clearTimeout(unheard);
+      if (find(".said").textContent === UNHEARD) note("");
+    }
     clearTimeout(timer);
     const before = mode;
     mode = "live";
@@ -131,6 +137,7 @@ function exhibit(root, data, paint, { local = null, derive = null, told = () => 
   const lined = (there) => {
     [mode, pending, busy, wrong] = [there ? "asked" : "alone", false, null, ""];
     clearTimeout(timer);
+    clearTimeout(unheard);
     if (there) {
       queueMicrotask(() => send({ ping: 1 })); // `send` is there once `connect` has returned
       expect();
@@ -149,7 +156,11 @@ function exhibit(root, data, paint, { local = null, derive = null, told = () => 
       ask();
     },
     act(name, ...given) {
-      if (mode === "live" && send({ do: name, with: given })) return true;
+      if (mode === "live" && send({ do: name, with: given })) {
+        clearTimeout(unheard);
+        unheard = setTimeout(() => note(UNHEARD), data.patience);
+        return true;
+      }
       wrong = "Nothing answers: this needs a kernel. Run the notebook.";
       tell();
       return false;
@@ -174,7 +185,7 @@ function exhibit(root, data, paint, { local = null, derive = null, told = () => 
     start() {
       button(find(".work"), "Stop", () => state.act("stop"));
       move();
-      send = connect(data.key, heard, lined);
+      send = connect(root, data.key, heard, lined);
       tell();
       undisturbed(root);
     },

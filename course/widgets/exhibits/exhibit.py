@@ -229,6 +229,7 @@ class Exhibit(traitlets.HasTraits):
             case {"number": int(number), "settings": dict(settings)}:
                 self._move(number, settings)
             case {"do": str(name), "with": list(given)} if name in (*self.actions, "stop"):
+                self._tell({"heard": name})  # before it is done, which may take long
                 try:
                     getattr(self, name)(*given)
                 except Exception as wrong:

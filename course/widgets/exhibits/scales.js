@@ -46,6 +46,15 @@ function short(value) {
   return `${+(value / unit).toPrecision(3)}${letter && ` ${letter}`}`;
 }
 
+// keptBy(root, call) gives `call` to what outlives an exhibit (the window, a media query, a kernel's model): only `root` keeps
+// it, so that a drawing whose cell has been run again is let go, and one that is out of the page for a while is not. One
+// function for the whole page: what it makes would keep the script that it is of.
+const keptBy = (globalThis.courseKeptBy ??= (root, call) => {
+  (root.courseCalls ??= []).push(call);
+  const kept = new WeakRef(call);
+  return (...given) => kept.deref()?.(...given);
+});
+
 // Give a picture its size in pixels of the page.
 function sized(image, wide, tall) {
   for (const [name, value] of Object.entries({ width: wide, height: tall, viewBox: `0 0 ${wide} ${tall}` })) image.setAttribute(name, value);

@@ -66,7 +66,7 @@ function scrubber(box, { end, moved, words = (moment) => moment.toFixed(2), spee
     play.hidden = still.matches;
     if (still.matches) pause();
   };
-  still.addEventListener("change", calm);
+  still.addEventListener("change", keptBy(bar, calm));
   calm();
   show();
   const reach = (last) => {

@@ -15,15 +15,16 @@ function wire(model) {
   };
 }
 
-// `heard(message, buffers)` is called for whatever the kernel says under `key`, `changed(there)` when a line comes or goes.
-// Returns a function that sends a message, and buffers; it gives false where nobody is there. A line alone is no kernel: one that was restored
-// from a file, or left by a restart, is deaf.
-function connect(key, heard, changed) {
+// While `root` is kept, `message(content, buffers)` is called for whatever the kernel says under `key`, `changed(there)` when
+// a line comes or goes. Returns a function that sends a message, and buffers; it gives false where nobody is there. A line
+// alone is no kernel: one that was restored from a file, or left by a restart, is deaf.
+function connect(root, key, message, changed) {
   let model = null;
-  const gone = () => {
+  const heard = keptBy(root, message);
+  const gone = keptBy(root, () => {
     if (lines.models.get(key) === model) lines.models.delete(key); // the kernel restarted: the model stays in the page
     attach();
-  };
+  });
   const attach = () => {
     const found = lines.models.get(key) ?? null;
     if (found === model) return;
@@ -34,7 +35,7 @@ function connect(key, heard, changed) {
     model?.on("comm_live_update", gone);
     changed(model !== null);
   };
-  lines.news.addEventListener("line", (event) => event.detail === key && attach());
+  lines.news.addEventListener("line", keptBy(root, (event) => event.detail === key && attach()));
   attach();
   return (content, buffers) => {
     model?.send(content, undefined, buffers);

@@ -215,7 +215,7 @@ export function draw(root, data) {
       visible = entry.isIntersecting;
       tick();
     }).observe(view.canvas);
-    calm.addEventListener("change", tick);
+    calm.addEventListener("change", keptBy(root, tick));
     state.tie("playing", () => ({ label: "playing", words: String, set: tick }));
     return { play, choose, size };
   }

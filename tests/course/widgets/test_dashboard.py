@@ -22,6 +22,7 @@ class Page:
         """Take what the kernel tells."""
         self.sent.append(message)
         if self.presses_at is not None and self.dashboard.watch.step >= self.presses_at:
+            self.presses_at = None  # once: a press is answered, too
             self.dashboard._heard(self, {"do": "stop", "with": []}, [])
 
     def close(self):

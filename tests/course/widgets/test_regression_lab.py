@@ -83,6 +83,20 @@ def test_a_state_that_does_not_exist_is_refused(lab, state):
         RegressionLab(**state)
 
 
+def test_a_cell_that_is_run_again_ends_the_processes_of_the_lab_before():
+    others = {child.pid for child in psutil.Process().children(recursive=True)}
+    first = RegressionLab(steps=50).wait()  # whose name a cell that is run again would take
+    own = {child.pid for child in psutil.Process().children(recursive=True)} - others
+    second = RegressionLab(steps=50).wait()
+    assert second.result.version == 50
+    deadline = time.monotonic() + 60
+    while sum(map(psutil.pid_exists, own)) > 1:  # the fork server stays
+        assert time.monotonic() < deadline, "the lab before still has its processes"
+        time.sleep(0.05)
+    assert len(own) >= 4 and first.result.version == 50
+    second.close()
+
+
 def test_closing_ends_its_processes_and_can_be_done_twice():
     before = {child.pid for child in psutil.Process().children(recursive=True)}
     widget = RegressionLab(steps=100).wait()

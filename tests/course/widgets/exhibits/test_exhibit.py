@@ -179,6 +179,15 @@ def test_only_the_newest_request_is_answered(go):
     exhibit.close()
 
 
+def test_a_press_is_said_to_be_heard_before_it_is_done(go):
+    exhibit = Doubler(n=3)
+    exhibit._wire = line = Line()
+    exhibit._heard(line, {"do": "reset", "with": []}, [])
+    assert line.said[0] == {"heard": "reset"} and line.said[-1]["answer"] == {"twice": 2}
+    exhibit._heard(line, {"do": "erase", "with": []}, [])
+    assert {"heard": "erase"} not in line.said
+
+
 def test_work_in_the_background_stops_when_asked_and_the_last_result_stays(go):
     exhibit = SlowDoubler(n=1).wait()
     exhibit._wire = line = Line()
@@ -188,6 +197,7 @@ def test_work_in_the_background_stops_when_asked_and_the_last_result_stays(go):
     assert exhibit.wait().result == 2
     assert [sorted(message) for message in line.said] == [
         ["busy", "number", "settings"],
+        ["heard"],
         ["number", "settings", "stopped"],
     ]
     exhibit.close()

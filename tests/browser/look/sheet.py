@@ -48,6 +48,23 @@ def settle(page):
     )
 
 
+STATES = ("light", "dark", "phone", "focus")
+#: What has the focus in an exhibit's fourth picture: what is special to it, else its first control.
+_FOCUS = "[role=slider], svg [tabindex], svg[tabindex], canvas[tabindex]"
+
+
+def pictures(page, state):
+    """Yield (name, PNG as bytes) of each exhibit in a state: light or dark, on a phone, or with the focus on a control."""
+    look(page, "dark" if state == "dark" else "light", PHONE if state == "phone" else WIDE)
+    for section in page.locator("main > section").all():
+        if state == "focus":
+            page.keyboard.press("Shift")  # the keyboard is in use: a focus by script shows its ring
+            special = section.locator(_FOCUS)
+            (special if special.count() else section.locator("input, select, button, a").first).first.focus()
+        yield section.get_attribute("id"), section.screenshot()
+    page.evaluate("document.activeElement.blur()")
+
+
 def look(page, scheme="light", width=WIDE):
     """Show the page in a theme and at a width."""
     page.emulate_media(color_scheme=scheme, reduced_motion="reduce")

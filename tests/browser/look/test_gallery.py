@@ -2,8 +2,10 @@
 
 import pytest
 
+from tests.browser.look.__main__ import FOLDER, stored
 from tests.browser.look.accessibility import findings, measured
-from tests.browser.look.sheet import GROUNDS, PHONE, WIDE, look, sheet
+from tests.browser.look.alike import alike
+from tests.browser.look.sheet import GROUNDS, PHONE, STATES, WIDE, look, pictures, settle, sheet
 
 pytestmark = pytest.mark.browser
 
@@ -78,3 +80,50 @@ def test_all_is_whole_and_no_text_is_cut_off_or_smaller_than_ten_pixels(page, wi
     look(page, "light", width)
     assert measured(page, "tooWide") == [] == measured(page, "smallWords", "main", 10)
     assert measured(page, "cutWords", "main") == []
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_each_exhibit_looks_as_its_stored_picture_does(page, state):
+    shown = {stored(name, state): png for name, png in pictures(page, state)}
+    assert {path.name for path in shown} == {path.name for path in FOLDER.glob(f"*-{state}.webp")}, "make look"
+    others = [path.name for path, png in shown.items() if not alike(path.read_bytes(), png)]
+    assert others == [], "look at them, and if they are as they should be: make look"
+
+
+def restyled(page, name, style):
+    """Tell whether an exhibit still looks as its stored picture does once the page has this `style`, too."""
+    look(page, "light")
+    page.evaluate(
+        "(style) => document.head.insertAdjacentHTML('beforeend', `<style id=planted>${style}</style>`)", style
+    )
+    try:
+        settle(page)
+        png = page.locator(f"#{name}").screenshot()
+    finally:
+        page.evaluate("document.querySelector('#planted').remove()")
+    return alike(stored(name, "light").read_bytes(), png)
+
+
+WRONG = {
+    "a lost legend": ("timeline", ".exhibit .key { visibility: hidden; }"),
+    "a lost key of servers": ("darts", ".throw .server { visibility: hidden; }"),
+    "a wrong colour": ("slices", ".exhibit .slices .w0, .exhibit .tasks .w0 { fill: #0072B2 !important; }"),
+    "lines without a colour": ("matmul", ".exhibit .sizes .line { stroke: currentColor !important; }"),
+    "an empty picture": ("store", ".exhibit .picture { visibility: hidden; }"),
+    "one of two panels empty": ("ring", ".exhibit .duel > div:last-child { visibility: hidden; }"),
+    "a missing headline and its text": ("dots", ".exhibit .figure, .exhibit .sliders { visibility: hidden; }"),
+    "controls without a column": ("continents", ".exhibit .sliders label { display: inline-block !important; }"),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_what_is_wrong_with_a_picture_is_seen(page, wrong):
+    name, style = WRONG[wrong]
+    assert restyled(page, name, "") and not restyled(page, name, style)
+
+
+@pytest.mark.parametrize("font", ["font-family: serif", "letter-spacing: -0.02em", "letter-spacing: 0.03em"])
+def test_another_font_makes_no_other_picture(page, font):
+    style = f".course.course, .course.course *, .course.course svg text {{ {font} !important; }}"
+    for name in ("timeline", "slices", "store", "continents", "course_map", "bets"):
+        assert restyled(page, name, style), name

@@ -1,17 +1,15 @@
 """Exhibits of a training in Chromium: the store is Python's, keys and deaths move it, old results are dimmed."""
 
 import json
-from functools import partial
 
 import numpy
 import pytest
-import torch
 
 from course.scale.parameter_store import parameter_store
-from course.training import train_in_turns
 from course.training.records import RECORD
-from course.widgets import ParameterStore, RegressionLab
+from course.widgets import ParameterStore
 from tests.browser.exhibit_page import evaluated, kernel, says, shown
+from tests.browser.look.gallery import InTurns
 
 pytestmark = pytest.mark.browser
 TIMES = {"message": 40_000, "update": 5_000, "horizon": 6_000_000}
@@ -77,15 +75,6 @@ def test_a_recorded_run_replays_and_the_simulated_one_lies_beside_it(opened):
     assert "recorded" in page.locator(".figure").inner_text() and page.locator(".rail .letter").count() == 2
     page.locator("select.run").select_option("simulated")
     assert shown(page) == told(ParameterStore()) and page.get_by_role("button", name="Kill A").is_visible()
-
-
-class InTurns(RegressionLab):
-    """A lab without processes."""
-
-    def engine(self, workers, mode, learning_rate, steps, slow):
-        """Train in this process, the workers in turns."""
-        optimizer = partial(torch.optim.SGD, lr=learning_rate)
-        return train_in_turns(self.problem, optimizer=optimizer, mode=mode, workers=workers, total_steps=steps)
 
 
 def test_a_line_that_was_found_is_dimmed_while_another_learning_rate_trains(opened):

@@ -4,8 +4,13 @@
 
 // [rule, impact, html, why] of each thing that axe finds in `inside`, every fold open, but for elements that aren't ours.
 async function axeFinds(inside, notOurs) {
-  for (const fold of document.querySelectorAll("details")) fold.open = true;
+  const folds = [...document.querySelectorAll("details:not([open])")];
+  for (const fold of folds) fold.open = true;
+  const painted = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+  await painted();
   const found = await axe.run({ include: [[inside]] }, { resultTypes: ["violations"] });
+  for (const fold of folds) fold.open = false;
+  await painted();
   const ours = (rule, target) => !notOurs[rule] || !document.querySelector(target)?.closest(notOurs[rule]);
   const lines = ({ id, impact, nodes }) => nodes.filter(({ target }) => ours(id, target.at(-1))).map((node) => [id, impact, node.html, node.failureSummary]);
   return found.violations.flatMap(lines);
@@ -129,8 +134,8 @@ function cutWords(inside) {
     const edge = image.getBoundingClientRect();
     for (const text of getComputedStyle(image).overflow === "hidden" ? image.querySelectorAll("text") : []) {
       const box = text.getBoundingClientRect();
-      const out = Math.max(edge.left - box.left, box.right - edge.right, edge.top - box.top - 2, box.bottom - edge.bottom - 2);
-      if (box.width && out > 0.6) found.push(`${text.closest("section, .jp-Cell")?.id}: "${text.textContent}" by ${out.toFixed(1)} px`);
+      const out = Math.max(edge.left - box.left, box.right - edge.right, edge.top - box.top, box.bottom - edge.bottom);
+      if (box.width && out > 1.8) /* of a letter's box, not of its ink */ found.push(`${text.closest("section, .jp-Cell")?.id}: "${text.textContent}" by ${out.toFixed(1)} px`);
     }
   }
   return found;

@@ -54,7 +54,7 @@ _FOCUS = "[role=slider], svg [tabindex], svg[tabindex], canvas[tabindex]"
 
 
 def pictures(page, state):
-    """Yield (name, PNG as bytes) of each exhibit in a state: light or dark, on a phone, or with the focus on a control."""
+    """Yield (name, PNG as bytes) of each exhibit in a state: light, dark, on a phone, with the focus on a control."""
     look(page, "dark" if state == "dark" else "light", PHONE if state == "phone" else WIDE)
     for section in page.locator("main > section").all():
         if state == "focus":

@@ -86,16 +86,14 @@ def test_all_is_whole_and_no_text_is_cut_off_or_smaller_than_ten_pixels(page, wi
 def test_each_exhibit_looks_as_its_stored_picture_does(page, state):
     shown = {stored(name, state): png for name, png in pictures(page, state)}
     assert {path.name for path in shown} == {path.name for path in FOLDER.glob(f"*-{state}.webp")}, "make look"
-    others = [path.name for path, png in shown.items() if not alike(path.read_bytes(), png)]
+    others = [path.name for path, png in shown.items() if not alike(path.read_bytes(), png, state == "phone")]
     assert others == [], "look at them, and if they are as they should be: make look"
 
 
 def restyled(page, name, style):
     """Tell whether an exhibit still looks as its stored picture does once the page has this `style`, too."""
     look(page, "light")
-    page.evaluate(
-        "(style) => document.head.insertAdjacentHTML('beforeend', `<style id=planted>${style}</style>`)", style
-    )
+    page.evaluate("(text) => document.head.insertAdjacentHTML('beforeend', text)", f"<style id=planted>{style}</style>")
     try:
         settle(page)
         png = page.locator(f"#{name}").screenshot()

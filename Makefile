@@ -13,7 +13,7 @@ INSTALL = @command -v "$(PYTHON)" >/dev/null 2>&1 || { \
 	echo "There is no $(PYTHON) here. Install Python 3.11 or newer, or name yours: make lab PYTHON=python3.12"; exit 1; }; \
 	"$(PYTHON)" install.py $(CHOSEN) $(if $(TORCH),--torch "$(TORCH)") $(if $(CUDA),--cuda)
 
-.PHONY: help lab test explore mutants faults crowd serving distance storm monkey sites containers binder attacks bench notebooks labs architecture picture publish env clean
+.PHONY: help lab test explore mutants faults crowd serving distance storm monkey sites containers binder attacks bench notebooks labs architecture picture look publish env clean
 
 help:  ## these lines
 	@sed -n 's/^\([a-z]*\):.*## /\1|/p' Makefile | awk -F'|' '{ printf "make %-10s %s\n", $$1, $$2 }'
@@ -96,6 +96,10 @@ architecture:  ## draw the pictures of who imports whom again, from the code
 picture:  ## draw the README's picture again
 	$(INSTALL)
 	@$(VENV) docs/picture.py
+
+look:  ## draw docs/look's pictures of all exhibits again, those that have changed (ALL=1: each)
+	$(INSTALL) --test
+	@$(VENV) -m tests.browser.look $(if $(ALL),--all)
 
 publish:  ## set the repository's address everywhere: REPOSITORY=https://github.com/OWNER/NAME
 	$(INSTALL)

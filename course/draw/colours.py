@@ -25,7 +25,12 @@ ROLES = {
 }
 
 #: Methods that are compared, in their order: colour (None: the text's), marker and line. The colours belong to no role.
-METHODS: tuple[tuple[str | None, str, str], ...] = (("#018571", "o", "-"), ("#A6611A", "s", "--"), (None, "^", ":"))
+METHODS: tuple[tuple[str | None, str, str], ...] = (
+    ("#018571", "o", "-"),
+    ("#A6611A", "s", "--"),
+    (None, "^", ":"),
+    ("#7D8A3C", "D", "-."),
+)
 
 
 def role_of(device: str) -> Role:

@@ -5,9 +5,6 @@ from collections.abc import Mapping
 from course.draw.colours import METHODS, ROLES
 from course.draw.picture import Picture, figure, picture
 
-#: How the curves differ, in their order: role of the colour, marker and line as second signs.
-_STYLES = [("ps", "D", "-"), ("cpu", "s", "--"), ("gpu", "^", "-."), ("worker", "o", ":")]
-
 
 def breaks_at(curve: Mapping[int, float]) -> int:
     """Return the least number of workers that makes nine tenths of what the curve ever reaches."""
@@ -22,16 +19,16 @@ def scale(rates: Mapping[str, Mapping[int, float]], title: str, label: str, alt:
     design makes nine tenths of its most. `label`: where the figures come from, such as `Figure.label`. Raises
     ValueError for more designs than can be told apart.
     """
-    if not 1 <= len(rates) <= len(_STYLES):
-        raise ValueError(f"draw.scale(rates): {len(rates)} curves; 1 to {len(_STYLES)} can be told apart.")
+    if not 1 <= len(rates) <= len(METHODS):
+        raise ValueError(f"draw.scale(rates): {len(rates)} curves; 1 to {len(METHODS)} can be told apart.")
     with figure(figsize=(7.2, 4.2)) as (fig, axes):
         counts = sorted({count for curve in rates.values() for count in curve})
         alone = max(curve[min(curve)] / min(curve) for curve in rates.values())
         axes.plot(counts, [alone * count for count in counts], color=ROLES["bytes"].colour, linewidth=1)
         middle = counts[len(counts) // 2]
         axes.annotate("nobody waits", (middle, alone * middle), xytext=(-6, 4), textcoords="offset points", ha="right")
-        for (name, curve), (role, marker, line) in zip(rates.items(), _STYLES, strict=False):
-            colour, last = ROLES[role].colour, max(curve)
+        for (name, curve), (chosen, marker, line) in zip(rates.items(), METHODS, strict=False):
+            colour, last = chosen or axes.xaxis.label.get_color(), max(curve)
             axes.plot(list(curve), list(curve.values()), line, marker=marker, markersize=4, color=colour)
             place = {"xytext": (8, 0), "textcoords": "offset points", "va": "center", "color": colour}
             axes.annotate(name, (last, curve[last]), annotation_clip=False, **place)
@@ -47,7 +44,7 @@ def scale(rates: Mapping[str, Mapping[int, float]], title: str, label: str, alt:
 
 
 def latency(curves: Mapping[str, Mapping[float, float]], title: str, alone: float, alt: str = "") -> Picture:
-    """Return a `Picture` of up to three curves: name -> requests a second -> seconds, on a log axis of milliseconds.
+    """Return a `Picture` of up to four curves: name -> requests a second -> seconds, on a log axis of milliseconds.
 
     `alone`: the seconds of a request that nobody else is in the way of, drawn as a thin line. Raises ValueError for
     more curves than can be told apart.

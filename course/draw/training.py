@@ -12,7 +12,6 @@ from course.draw.picture import Picture, figure, picture
 _OLDEST = 8  # gradients at least this stale share one bar
 _MARKS = ["o", "s", "^", "D", "v", "P"]  # the second sign of a worker's points, beside its shade
 #: How the curves of a plot differ, in their order: role of the colour, marker and line as second signs.
-_STYLES = [("ps", "D", "-"), ("waiting", "s", "--"), ("worker", "o", ":")]
 
 
 def training(
@@ -49,19 +48,20 @@ class Seen:
 
 
 def learning(runs: Mapping[str, Sequence[Seen]], title: str, aim: float | None = None, alt: str = "") -> Picture:
-    """Return a `Picture` of up to three trainings: accuracy by images seen at the left, by seconds at the right.
+    """Return a `Picture` of up to four trainings: accuracy by images seen at the left, by seconds at the right.
 
     `runs`: name -> list of `Seen`, in order. `aim`: an accuracy to draw as a line across.
     """
-    if not 1 <= len(runs) <= len(_STYLES):
-        raise ValueError(f"draw.learning(runs): {len(runs)} curves; 1 to {len(_STYLES)} can be told apart.")
+    if not 1 <= len(runs) <= len(METHODS):
+        raise ValueError(f"draw.learning(runs): {len(runs)} curves; 1 to {len(METHODS)} can be told apart.")
     with figure(ncols=2, sharey=True, figsize=(7.2, 3.5)) as (fig, axes):
         for ax, field, unit in zip(axes, ("images", "seconds"), (1000, 1), strict=True):
             if aim is not None:
                 ax.axhline(100 * aim, color=ROLES["bytes"].colour, linewidth=1)
-            for (name, looks), (role, marker, line) in zip(runs.items(), _STYLES, strict=False):
+            for (name, looks), (chosen, marker, line) in zip(runs.items(), METHODS, strict=False):
                 x, y = [getattr(look, field) / unit for look in looks], [100 * look.accuracy for look in looks]
-                ax.plot(x, y, line, marker=marker, markersize=4, color=ROLES[role].colour, label=name)
+                colour = chosen or ax.xaxis.label.get_color()
+                ax.plot(x, y, line, marker=marker, markersize=4, color=colour, label=name)
         axes[0].set(xlabel="thousand images seen", ylabel="% of held-out digits right")
         axes[1].set(xlabel="seconds")
         axes[1].legend(loc="lower right", fontsize=9)
@@ -111,7 +111,7 @@ def _staleness(ax, history):
 
 
 def distance(curves: Mapping[str, Mapping[float, float]], title: str, alone: float, label: str = "") -> Picture:
-    """Return a `Picture` of up to three curves: name -> seconds, one way -> gradients a second.
+    """Return a `Picture` of up to four curves: name -> seconds, one way -> gradients a second.
 
     `alone`: what one worker beside its server makes, drawn as a thin line. `label`: where the figures are from. Raises
     ValueError for more curves than can be told apart.

@@ -13,10 +13,10 @@ _DONE = {"color": METHODS[0][0]}
 
 
 def searches(results: Mapping[str, TuningResult], title: str, alt: str = "") -> Picture:
-    """Return a `Picture` of up to three searches: name -> result; each trial a point, the best so far a line.
+    """Return a `Picture` of up to four searches: name -> result; each trial a point, the best so far a line.
 
     Trials that have no value are left out of the points; a line begins with the first that has one. Raises ValueError
-    for more than three results, for none, or for results of different metrics.
+    for more than four results, for none, or for results of different metrics.
     """
     if not 1 <= len(results) <= len(METHODS):
         raise ValueError(f"searches(results): {len(results)} of them; 1 to {len(METHODS)} can be told apart.")

@@ -82,10 +82,13 @@ def _bars(result):
             axes.barh(row, item.seconds, **bar_style("error" if item.why else "cpu"))  # an estimate, not measured
             sign = f" {ROLES['error'].sign}" if item.why else ""
             axes.annotate(f" {item.seconds:.0f} s{sign}", (item.seconds, row), va="center", fontsize=9)
-        axes.axvline(LIMIT, color=ROLES["waiting"].colour, linewidth=1.5, linestyle=":")
-        axes.annotate(f" limit {LIMIT} s", (LIMIT, -0.75), color=ROLES["waiting"].colour, fontsize=9, va="center")
+        axes.axvline(LIMIT, color=axes.xaxis.label.get_color(), linewidth=1.5, linestyle=":")
+        axes.annotate(f" limit {LIMIT} s", (LIMIT, -0.75), fontsize=9, va="center")
         axes.set_yticks(range(len(result)), labels=[item.chapter.name for item in result])
         axes.set_ylim(len(result) - 0.5, -1.2)
         axes.set_xlim(0, max(LIMIT * 1.25, max(item.seconds for item in result) * 1.12))
         axes.set_xlabel("seconds to run all cells (estimated)")
-    return picture(drawn, "bars of estimated seconds, one a chapter")
+    longest = max(result, key=lambda item: item.seconds)
+    return picture(
+        drawn, f"Longest, estimated: {longest.chapter.name}, {longest.seconds:.0f} s; the limit is {LIMIT} s."
+    )

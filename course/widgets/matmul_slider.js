@@ -3,7 +3,7 @@
 export function draw(root, data) {
   const measured = new Map(); // size -> milliseconds, as the kernel has measured them since the page was opened
   const inWords = (ms) => (ms >= 1000 ? `${+(ms / 1000).toPrecision(3)} s` : ms >= 1 ? `${+ms.toPrecision(3)} ms` : `${+(ms * 1000).toPrecision(3)} µs`);
-  const gap = { left: 52, right: 20, top: 12, bottom: 214 };
+  const gap = { left: 60, right: 20, top: 12, bottom: 214 };
   const across = (wide) => logarithmic(data.sizes[0], data.sizes.at(-1), gap.left, wide - gap.right);
   const nodes = (wide, answer, sheet) => {
     const known = data.grid.filter(([{ gpu }]) => gpu === sheet).map(([, one]) => one);
@@ -15,13 +15,13 @@ export function draw(root, data) {
     const rule = [svg("path", { d: `M${gap.left},${gap.bottom}H${below.right}`, class: "rule" }), svg("text", { x: (gap.left + below.right) / 2, y: gap.bottom + 34, "text-anchor": "middle", class: "tick" }, "matrix size n")];
     const marks = sizes.map((size) => svg("text", { x: x(size), y: gap.bottom + 17, "text-anchor": "middle", class: "tick" }, size));
     const line = (device) => svg("path", { d: known.map((one, place) => `${place ? "L" : "M"}${x(one.size)},${y(one[device].total)}`).join(""), class: `line ${device}` });
-    const [first, last] = [known[0], known.at(-1)];
+    const last = known.at(-1);
     const atEnd = svg("text", { x: x(last.size), y: y(last.cpu.total) - 8, "text-anchor": "end", class: "name bold cpu" }, "■ CPU, recorded");
-    const atStart = svg("text", { x: x(first.size) + 8, y: y(first.gpu.total) - 12, class: "name bold gpu" }, "▲ GPU, modelled");
+    const atBelow = svg("text", { x: x(last.size), y: y(last.gpu.total) + 22, "text-anchor": "end", class: "name bold gpu" }, "▲ GPU, modelled");
     const dots = [...measured].map(([size, ms]) => svg("rect", { x: x(size) - 4, y: y(ms) - 4, width: 8, height: 8, class: "cpu dot" }));
     const here = svg("path", { d: `M${x(answer.size)},${gap.top}V${gap.bottom}`, class: "here" });
     const both = ["cpu", "gpu"].map((device) => svg("circle", { cx: x(answer.size), cy: y(answer[device].total), r: 7, class: `mark ${device}` }));
-    return [...rule, ...marks, ...axisLeft(y, { x: gap.left, top: gap.top, bottom: gap.bottom, right: below.right, words: inWords }), here, line("cpu"), line("gpu"), atEnd, atStart, ...dots, ...both];
+    return [...rule, ...marks, ...axisLeft(y, { x: gap.left, top: gap.top, bottom: gap.bottom, right: below.right, words: inWords }), here, line("cpu"), line("gpu"), atEnd, atBelow, ...dots, ...both];
   };
   const paint = (answer, { gpu }) => {
     if (answer.cpu.kind === "measured") measured.set(answer.size, answer.cpu.total);

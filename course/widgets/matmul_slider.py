@@ -137,4 +137,4 @@ def _bars(cpu, gpu):
         axes.set_xlabel("milliseconds a product (grey: copies)")
         axes.set_yticks([0, 1], labels=[f"CPU, {cpu.kind}", f"GPU, {gpu.kind}"])
         axes.set_ylim(1.6, -0.6)
-    return picture(drawn, "two bars: CPU, GPU with its copies")
+    return picture(drawn, f"CPU {in_words(cpu.compute)}, GPU {in_words(gpu.total)}, copies included.")

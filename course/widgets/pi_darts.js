@@ -69,7 +69,7 @@ const letters = (side, servers) => [..."ABCDEF".slice(0, servers)].flatMap((lett
 
 // [darts, value, standard error] against the number of darts, other seeds' values, and Sobol's of this seed.
 function walk(wide, running, others, sobol) {
-  const [left, right, top, bottom] = [48, wide - 8, 10, 222];
+  const [left, right, top, bottom] = [48, wide - 20, 10, 222];
   const last = running.at(-1)[0];
   const x = logarithmic(running[0][0], Math.max(last, 2 * running[0][0]), left, right);
   const away = (value) => Math.abs(value - Math.PI);
@@ -78,7 +78,7 @@ function walk(wide, running, others, sobol) {
   const y = linear(Math.PI - reach, Math.PI + reach, bottom, top);
   const edge = (sign) => running.map(([count, , error]) => `${x(count)},${y(Math.PI + sign * 2 * error)}`);
   const path = (list) => list.map(([count, value]) => `${x(count)},${y(value)}`);
-  const dots = others.map(([count, values]) => values.map((value) => `M${x(count).toFixed(1)},${y(value).toFixed(1)}h0`).join(""));
+  const dots = others.filter(([count]) => count >= running[0][0]).map(([count, values]) => values.map((value) => `M${x(count).toFixed(1)},${y(value).toFixed(1)}h0`).join(""));
   const end = sobol.length > 1 ? [svg("polyline", { points: path(sobol).join(" "), class: "sobol" }), svg("text", { x: left + 8, y: bottom - 8, class: "name sobol-name" }, "dashed: Sobol")] : [];
   return [
     ...axisLeft(y, { x: left, top, bottom, most: 9, words: (value) => value.toFixed(reach < 0.05 ? 4 : 2) }),

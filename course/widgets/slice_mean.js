@@ -40,7 +40,7 @@ function waiting(spans) {
 
 export function draw(root, data) {
   const nodes = (wide, answer, { values, cut }) => {
-    const [left, right, top, bottom] = [40, wide - 6, 46, 236];
+    const [left, right, top, bottom] = [40, wide - 12, wide < 480 ? 62 : 46, wide < 480 ? 252 : 236];
     const x = linear(0, values.length, left, right);
     const [least, most] = [Math.min(0, ...values), Math.max(0, ...values)];
     const y = linear(least, most === least ? least + 1 : most, bottom, top);
@@ -79,7 +79,7 @@ export function draw(root, data) {
     const averaged = answer.averaged === null ? "" : `; averaged ${+answer.averaged.toPrecision(4)}`;
     return { alt: `${answer.small}. ${values.length} numbers cut before number ${cut}: weighted ${+answer.weighted.toPrecision(4)}${averaged}.` };
   });
-  const picture = chart(state.picture, { high: 274 }, nodes);
+  const picture = chart(state.picture, { high: (wide) => (wide < 480 ? 290 : 274) }, nodes);
   picture.image.classList.add("slices");
   const below = document.createElement("div");
   state.picture.append(below);
@@ -88,7 +88,7 @@ export function draw(root, data) {
   const values = () => state.settings.values;
   dragged(picture.image, (across) => {
     const wide = picture.image.viewBox.baseVal.width;
-    const cut = Math.round(linear(0, values().length, 40, wide - 6).invert(across));
+    const cut = Math.round(linear(0, values().length, 40, wide - 12).invert(across));
     const legal = Math.max(0, Math.min(values().length, cut));
     if (legal !== state.settings.cut) state.set({ cut: legal });
   });

@@ -11,25 +11,9 @@ from course.cluster.tape.reflow import reflow
 from course.scale.all_reduce import AllReduce
 from course.scale.continents import DESIGNS, PLACES, ROUND_TRIPS, UPDATE, continents
 from course.scale.waiting import SimulatedServer, arrivals, stand_in_line
-from course.traces import load_trace
-from course.widgets import (
-    ClusterTimeline,
-    Continents,
-    CourseMap,
-    DigitPad,
-    MatmulSlider,
-    ParameterStore,
-    PiDarts,
-    PlacementExplorer,
-    RequestDots,
-    RingAllReduce,
-    RooflineExplorer,
-    SliceMean,
-    StopwatchComparison,
-)
-from course.widgets.matmul_slider import Duel
-from tests.browser.canned_labs import Canned, InTurns
+from course.widgets import ClusterTimeline, Continents, RequestDots, RingAllReduce, SliceMean
 from tests.browser.exhibit_page import asked, evaluated, kernel, says, shown
+from tests.browser.look.gallery import EXHIBITS, networks, pad
 
 pytestmark = pytest.mark.browser
 SETTINGS = [  # rate, seed, first, more, largest, queue, deadline
@@ -182,6 +166,7 @@ def test_the_page_and_python_agree_on_every_ring_and_its_server(opened):
 
 
 LINKS = [(1, 100), (0.1, 100_000), (400, 1)]  # Gbit/s, µs
+WITH_A_STILL = {name: made for name, made in EXHIBITS.items() if name != "film"}  # its first frame is in its page
 
 
 def test_the_ring_is_stepped_followed_and_played_beside_its_server(opened):
@@ -214,44 +199,7 @@ def test_the_ring_is_stepped_followed_and_played_beside_its_server(opened):
     page.get_by_role("button", name="Pause").press("Enter")
 
 
-MADE = {
-    "dots": RequestDots,
-    "pad": lambda: pad(),
-    "networks": lambda: networks(),
-    "continents": Continents,
-    "slices": lambda: SliceMean(cut=16, killed="A"),
-    "darts": lambda: PiDarts(samples=20_000, seed=3, servers=4).wait(),
-    "matmul": lambda: Recorded().wait(),
-    "stopwatches": StopwatchComparison,
-    "roofline": lambda: RooflineExplorer().wait(),
-    "placement": lambda: PlacementExplorer(["/gpu:0", "/gpu:1", "/gpu:1", *["/gpu:0"] * 3], model="T4", reveal=True),
-    "map": CourseMap,
-    "ring": lambda: RingAllReduce(ranks=12, step=5, follow=2),
-    "store": ParameterStore,
-    "regression": lambda: InTurns(steps=300).wait(),
-    "failure": lambda: Canned(seconds=9).wait(),
-}
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("made", MADE.values(), ids=MADE)
-def test_a_phone_shows_it_whole_with_legible_text_and_names(opened, made, scheme):
-    page = opened(made(), viewport={"width": 390, "height": 900}, color_scheme=scheme)
-    assert page.evaluate("document.documentElement.scrollWidth") == 390
-    texts = "[...document.querySelectorAll('.stage *')].filter(e => e.textContent)"
-    assert min(page.evaluate(f"{texts}.map(e => parseFloat(getComputedStyle(e).fontSize))")) >= 12
-    controls = page.locator(".stage input, .stage button, .stage select")
-    named = "e => (e.ariaLabel || e.textContent).trim()"
-    assert all(controls.nth(place).evaluate(named) for place in range(controls.count()))
-    rows = "[...document.querySelectorAll('.stage .sliders :is(input, select)')].filter(e => e.offsetParent)"
-    assert len(set(page.evaluate(f"{rows}.map(e => Math.round(e.getBoundingClientRect().left))"))) <= 1, "one column"
-    breaks = (
-        "(e => [getComputedStyle(e).wordBreak, getComputedStyle(e).overflowWrap, getComputedStyle(e).hyphens].join())"
-    )
-    assert set(page.evaluate(f"{texts}.map{breaks}")) == {"normal,normal,manual"}, "no word breaks inside"
-
-
-@pytest.mark.parametrize("made", MADE.values(), ids=MADE)
+@pytest.mark.parametrize("made", WITH_A_STILL.values(), ids=WITH_A_STILL)
 def test_without_scripts_there_is_a_still(opened, made):
     page = opened(made(), java_script_enabled=False)
     still = page.locator(".still img").first
@@ -259,28 +207,6 @@ def test_without_scripts_there_is_a_still(opened, made):
 
 
 # --- the digit pad ---------------------------------------------------------------------------------------------------
-
-
-class Recorded(MatmulSlider):
-    """One that measures nothing."""
-
-    def engine(self, size, gpu):
-        """Return what is recorded."""
-        return Duel(load_trace("epyc-2-cores").at(size), load_trace(f"{gpu}-data-sheet").matmul(size))
-
-
-class Stored(DigitPad):
-    """A pad that has asked its server once, which said that everything is a 1."""
-
-    def ask(self, images):
-        """Return the answer of version 2."""
-        return numpy.tile([0.02, 0.82, *[0.02] * 8], (len(images), 1)), 2
-
-
-def pad():
-    images = numpy.zeros((2, 28, 28))
-    images[:, 4:24, 13:15] = 1
-    return Stored("http://127.0.0.1:9", images, [1, 1])
 
 
 def answer(page):
@@ -299,18 +225,6 @@ def test_without_a_kernel_a_stored_digit_has_its_stored_answer_and_a_drawing_has
     assert "Shown: the answer to the drawing before. No answer to the new setting is stored" in said
     page.get_by_role("button", name="Clear").press("Enter")
     assert page.locator(".says").inner_text() == "draw a digit"
-
-
-def networks():
-    """Return a pad with two replicas that say the same, and one that takes the second stored digit for a 2."""
-
-    def of(digits):
-        return lambda images: 9.0 * numpy.eye(10)[[digits[int(image.sum() > 30)] for image in images]]
-
-    images = numpy.zeros((2, 28, 28))
-    images[0, 4:24, 14], images[1, 4:24, 10:18] = 1, 1
-    named = {"all-reduce, rank 0": of([1, 7]), "all-reduce, rank 1": of([1, 7]), "asynchronous": of([1, 2])}
-    return DigitPad(named, images, [1, 7])
 
 
 def test_several_networks_have_a_row_each_and_say_together_whether_they_agree(opened):

@@ -17,6 +17,7 @@ from tests.browser.lab_page import (
     sessions,
     shut_kernels,
 )
+from tests.browser.look.accessibility import findings
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(400)]
 
@@ -78,7 +79,7 @@ def test_chapter_03_runs_and_the_life_players_share_their_boards_with_the_kernel
     assert_nothing_went_wrong(lab)
 
 
-def test_chapter_05_runs_and_a_slider_changes_the_darts(lab):
+def test_chapter_05_runs_a_slider_changes_the_darts_and_axe_finds_nothing_serious_in_the_outputs(lab):
     run_chapter(lab, "05_distributed_pi")
     stage = "document.querySelector('.exhibit:has(.samples) .stage')"
     shown = f"JSON.parse({stage}.dataset.shown).samples"
@@ -88,6 +89,7 @@ def test_chapter_05_runs_and_a_slider_changes_the_darts(lab):
     before = lab.page.evaluate(shown)
     exhibit.locator("input.samples").press("ArrowRight")
     lab.until(f"{shown} > {before}")
+    assert findings(lab.page) == []
     assert_nothing_went_wrong(lab)
 
 

@@ -13,6 +13,8 @@ LONGEST = (
     "tests/slow/monkey/test_monkey.py",
     "tests/deploy/docker/test_compose.py",
     "tests/browser/test_hub_in_chromium.py",
+    "tests/browser/look/test_gallery.py",
+    "tests/browser/look/test_chapters.py",
     "tests/course/training/multihost/test_roles.py",
     "tests/course/widgets/test_failure_lab.py",
     "tests/course/cluster/multihost/test_scheduler_lost.py",

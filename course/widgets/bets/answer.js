@@ -23,7 +23,15 @@ export function draw(root, data) {
   };
   begin(root, [data], MARKUP, show);
   find(".why").textContent = data.why;
-  onWidth(find(".picture"), () => (show(), paint())); // it has none while it is folded
+  onWidth(find(".picture"), () => (show(), paint(), scrolled(fold))); // it has none while it is folded
+}
+
+// What is wider than the page is moved sideways, by keys too.
+function scrolled(fold) {
+  for (const shown of fold?.querySelectorAll(".shown") ?? []) {
+    if (shown.scrollWidth > shown.clientWidth) Object.assign(shown, { tabIndex: 0, role: "group", ariaLabel: "what was shown" });
+    else shown.removeAttribute("tabindex");
+  }
 }
 
 function headline(bet, guess) {

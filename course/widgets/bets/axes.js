@@ -25,7 +25,7 @@ function ticks(axis, most = 6) {
 
 // Text at x that stays between `least` and `most`: it leans to the other side near an end.
 function label(x, y, text, kind, least, most) {
-  const half = 3.6 * text.length;
+  const half = 3.9 * text.length;
   const anchor = x - half < least ? "start" : x + half > most ? "end" : "middle";
   return svg("text", { x: anchor === "start" ? Math.min(x, least + 6) : anchor === "end" ? Math.max(x, most - 6) : x, y, "text-anchor": anchor, class: kind }, text);
 }

@@ -171,7 +171,7 @@ function drawn(box, bet, changed) {
       handle.setAttribute("aria-valuetext", values[row] === null ? "not set" : withUnit(bet, values[row]));
       handle.setAttribute("aria-disabled", locked);
     });
-    for (const [key, value] of Object.entries({ x: wide / 2 + 20, y: 30 })) hint.setAttribute(key, value);
+    for (const [key, value] of Object.entries({ x: wide / 2 + 20, y: 50 })) hint.setAttribute(key, value);
     hint.textContent = values.some((one) => one !== null) || locked ? "" : "you draw it";
     for (const old of [...sheet.childNodes]) if (!handles.includes(old)) old.remove(); // a handle keeps its focus
     sheet.prepend(...area.frame, hint, line);

@@ -13,7 +13,7 @@ const TAPE_MARKUP = `
   <p class="note who"></p>
   <div class="tape graph"></div>
   <p class="note key tapekey"><i class="works"></i> works &nbsp; <i class="waits"></i> waits &nbsp; <b>●</b> bytes on their way &nbsp; <b class="updates">◆</b> a new version &nbsp; <b class="dies">✕</b> a process dies &nbsp; faint: still to come</p>
-  <details><summary>The run as a table</summary><div class="rows"></div></details>
+  <details><summary>The run as a table</summary><div class="rows" tabindex="0" role="group" aria-label="the run as a table"></div></details>
   <p class="note source"></p>`;
 
 const inWords = (ticks) => (Math.abs(ticks) >= 1e5 ? `${(ticks / 1e5).toFixed(2)} s` : `${(ticks / 100).toFixed(ticks < 1000 ? 2 : 1)} ms`);

@@ -180,7 +180,7 @@ export function draw(root, data) {
     if (live && paintEach) return `The networks answered in ${answer.milliseconds.toFixed(1)} ms, all in this kernel.`;
     if (live) return `The server answered in ${answer.milliseconds.toFixed(1)} ms, the way there and back included.`;
     const instead = stored?.probabilities || stored?.each ? "This is the answer stored when the cell ran." : "There is no stored answer to this: choose a stored digit, or run the notebook.";
-    return answer.wrong ? `${paintEach ? "A network failed" : "The kernel found no server"} (${answer.wrong}). ${instead}` : `${instead} Draw over it, or choose one below.`;
+    return answer.wrong ? `${paintEach ? "A network failed" : "The kernel found no server"} (${answer.wrong}). ${instead}` : `${instead} Draw over it, or choose a stored one.`;
   };
   const state = exhibit(root, data, paint);
   state.picture.innerHTML = DESK;
@@ -212,7 +212,7 @@ export function draw(root, data) {
     sheet.imageSmoothingEnabled = false;
     sheet.drawImage(small, 0, 0, 224, 224);
   };
-  find(".sheet").setAttribute("aria-label", "A sheet to draw a digit on with a mouse, a pen or a finger; the stored digits below are for the keyboard.");
+  find(".sheet").setAttribute("aria-label", "A sheet to draw a digit on with a mouse, a pen or a finger; the stored digits are for the keyboard.");
   find(".clear").onclick = () => state.set({ ink: "" });
   data.digits.forEach(({ ink: text, label }) => {
     const [choose, canvas] = [button(find(".stored"), "", () => state.set({ ink: text })), document.createElement("canvas")];

@@ -96,7 +96,7 @@ const HALL = `
     <div class="panel worker"><b>■ worker</b> <span></span></div>
     <div class="panel out">
       <div class="answered">◯ answered <span></span></div>
-      <div class="refused">✕ refused, 429 <span></span></div>
+      <div class="refused">✕ refused (429) <span></span></div>
       <div class="late">◌ for nobody <span></span></div>
     </div>
     <svg class="dots" role="img"></svg>

@@ -210,6 +210,8 @@ export function draw(root, data) {
     else repaint();
     const of = JSON.stringify(run);
     if (root.dataset.result !== of) curves.paint({ run, settings });
+    const most = allReduce({ ...settings, ranks: 1000 });
+    curves.image.setAttribute("aria-label", `With 1,000 ranks the ring takes ${inSeconds(most.ring)}, the server ${inSeconds(most.server)}.`);
     root.dataset.result = of;
     return told(run, settings);
   };
@@ -220,6 +222,7 @@ export function draw(root, data) {
     for (const name of ["ring", "server"]) state.picture.querySelector(`.clock.${name} span`).textContent = clock(name);
     const doing = run.steps <= stepAt(run, now) ? "has the sum" : `is in step ${stepAt(run, now) + 1} of ${run.steps}`;
     ring.image.setAttribute("aria-label", `${run.ranks} ranks in a circle. After ${inSeconds(now)} the ring ${doing}; each rank has sent ${inBytes(sentBy(run, now))}.`);
+    lane.image.setAttribute("aria-label", `The ring takes ${inSeconds(run.ring)}, the server ${inSeconds(run.server)}.`);
     const waits = [...Array(run.ranks).keys()].filter((worker) => served(run, worker, now)[0].startsWith("waits"));
     server.image.setAttribute("aria-label", `After ${inSeconds(now)} ${waits.length} of ${run.ranks} workers of the server wait.`);
     root.dataset.now = JSON.stringify({ now, step: stepAt(run, now), waits: waits.length });
@@ -261,7 +264,6 @@ export function draw(root, data) {
   below.className = "growth";
   state.picture.append(below);
   const curves = chart(below, { high: 200 }, growth);
-  curves.image.setAttribute("aria-label", "Seconds by the number of ranks, 2 to 1,000, both axes in powers of ten.");
   root.append(about);
   for (const [name, label, words] of CONTROLS) state.slider(name, { label, stops: data.stops[name], words });
   const follow = state.slider("follow", { label: "follow a piece", stops: [0], words: (piece) => (piece ? `piece ${piece}` : "none") });

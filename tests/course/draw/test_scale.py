@@ -35,12 +35,12 @@ def test_latency_has_each_curve_by_its_name_in_milliseconds_and_the_request_that
     for word in (*curves, "alone", "A closed loop hides the queue", "99 of 100 within, ms"):
         assert word in shown.html
     assert "open loop: 50.0 ms at 300 a second; closed loop: 4.0 ms at 400 a second." in shown.alt
-    with pytest.raises(ValueError, match="4 curves; 1 to 3"):
-        draw.latency(dict.fromkeys("abcd", {1.0: 1.0}), "too many", alone=1.0)
+    with pytest.raises(ValueError, match="5 curves; 1 to 4"):
+        draw.latency(dict.fromkeys("abcde", {1.0: 1.0}), "too many", alone=1.0)
 
 
 def test_latencies_are_compared_in_colours_that_belong_to_no_role():
-    shown = draw.latency(dict.fromkeys("abc", {1.0: 1.0, 2.0: 3.0}), "three", alone=1.0).html.lower()
+    shown = draw.latency(dict.fromkeys("abcd", {1.0: 1.0, 2.0: 3.0}), "four", alone=1.0).html.lower()
     drawing = shown[shown.index("<svg") :]
     roles = {name for name, role in draw.ROLES.items() if role.colour.lower() in drawing}
     assert roles == {"bytes"}  # the thin grey line

@@ -71,8 +71,8 @@ def test_a_distance_has_each_curve_by_its_name_and_the_one_alone():
     for words in (*curves, "one worker, beside the server", "recorded: here"):
         assert words in shown.html
     assert "ring: 120 near, 7 far" in shown.alt
-    with pytest.raises(ValueError, match="4 curves"):
-        distance(dict.fromkeys("abcd", {0.0: 1.0}), "too many", alone=1.0)
+    with pytest.raises(ValueError, match="5 curves"):
+        distance(dict.fromkeys("abcde", {0.0: 1.0}), "too many", alone=1.0)
 
 
 def test_names_of_curves_that_end_together_stand_apart():

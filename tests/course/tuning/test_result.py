@@ -84,7 +84,7 @@ def test_a_picture_says_in_words_what_it_shows_and_is_the_same_bytes_again(drawn
 
 
 def test_searches_that_cannot_be_compared_are_refused():
-    with pytest.raises(ValueError, match="0 of them; 1 to 3"):
+    with pytest.raises(ValueError, match="0 of them; 1 to 4"):
         searches({}, "")
     with pytest.raises(ValueError, match="of accuracy, loss; give results of one metric"):
         searches({"a": result(), "b": result(metric="accuracy")}, "")

@@ -111,10 +111,14 @@ def growth(looks: list[Memory]) -> list[str]:
     cells = last.cells - first.cells
     found = []
     if last.nodes - first.nodes > NODES:
-        found.append(f"the page keeps {last.nodes - first.nodes} nodes more than {last.number - first.number} actions ago")
+        found.append(
+            f"the page keeps {last.nodes - first.nodes} nodes more than {last.number - first.number} actions ago"
+        )
     if last.heap - first.heap > HEAP + A_CELL * cells:
         grown = (last.heap - first.heap) / 1e6
-        found.append(f"the page keeps {grown:.1f} MB more than {last.number - first.number} actions ago ({cells} cells)")
+        found.append(
+            f"the page keeps {grown:.1f} MB more than {last.number - first.number} actions ago ({cells} cells)"
+        )
     return found
 
 

@@ -1,0 +1,50 @@
+"""What the outputs of every chapter's page are to axe-core, as nbconvert makes it of the committed notebook."""
+
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from tests.browser.look.accessibility import OUTPUTS, findings, measured
+from tests.browser.look.sheet import GROUNDS
+
+pytestmark = pytest.mark.browser
+ADDRESS = "http://course.test/chapter.html"  # answered by the test itself; nbconvert's own page asks others for scripts
+CHAPTERS = sorted((Path(__file__).resolve().parents[3] / "notebooks").glob("[0-9]*.ipynb"))
+
+
+@pytest.fixture
+def rendered(chromium):
+    """A function that shows the page of a notebook, and returns it."""
+    from nbconvert import HTMLExporter
+
+    page = chromium.new_page(viewport={"width": 1200, "height": 900}, reduced_motion="reduce")
+
+    def show(notebook):
+        text, _ = HTMLExporter().from_notebook_node(notebook)
+        answer = {"body": text, "content_type": "text/html"}
+        page.route("**", lambda route: route.fulfill(**answer) if route.request.url == ADDRESS else route.abort())
+        page.goto(ADDRESS)
+        return page
+
+    yield show
+    page.close()
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda path: path.stem)
+def test_axe_finds_nothing_serious_in_a_chapters_outputs(rendered, chapter):
+    page = rendered(nbformat.read(chapter, as_version=4))
+    assert page.locator(OUTPUTS).count() > 5
+    assert findings(page) == []
+    assert measured(page, "paleWords", OUTPUTS, GROUNDS["light"]) == []
+
+
+def test_a_picture_without_words_and_a_control_without_a_name_are_found_in_an_output(rendered):
+    html = (
+        "<b role='img'></b><input type='range'><svg width='90' height='20'><text y='15' fill='#999'>pale</text></svg>"
+    )
+    output = nbformat.v4.new_output("display_data", {"text/html": html})
+    cell = nbformat.v4.new_code_cell("show()", outputs=[output])
+    page = rendered(nbformat.v4.new_notebook(cells=[cell]))
+    assert {line.partition(":")[0] for line in findings(page)} == {"role-img-alt", "label"}
+    assert len(measured(page, "paleWords", OUTPUTS, GROUNDS["light"])) == 1

@@ -28,8 +28,8 @@ from course.widgets import (
     StopwatchComparison,
 )
 from course.widgets.matmul_slider import Duel
-from tests.browser.canned_labs import Canned, InTurns
 from tests.browser.exhibit_page import asked, evaluated, kernel, says, shown
+from tests.course.widgets.canned_labs import Canned, InTurns
 
 pytestmark = pytest.mark.browser
 SETTINGS = [  # rate, seed, first, more, largest, queue, deadline

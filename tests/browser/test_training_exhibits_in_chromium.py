@@ -9,8 +9,8 @@ from course.scale.parameter_store import parameter_store
 from course.training.driver.rehearsal import RehearsalRecord
 from course.training.records import RECORD, Event
 from course.widgets import ParameterStore
-from tests.browser.canned_labs import B, C, Canned, InTurns, record
 from tests.browser.exhibit_page import asked, evaluated, kernel, says, shown
+from tests.course.widgets.canned_labs import B, C, Canned, InTurns, record
 
 pytestmark = pytest.mark.browser
 TIMES = {"message": 40_000, "update": 5_000, "horizon": 6_000_000}

@@ -139,7 +139,7 @@ def _slowest(browser, name):
 
 
 def _made(name):
-    from tests.browser.canned_labs import Canned, InTurns
+    from tests.course.widgets.canned_labs import Canned, InTurns
 
     kind = {"RegressionLab": InTurns, "FailureLab": Canned}.get(name) or getattr(widgets, name)
     if name == "ClusterTimeline":

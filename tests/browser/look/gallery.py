@@ -27,7 +27,7 @@ from course.widgets import (
     StopwatchComparison,
 )
 from course.widgets.matmul_slider import Duel
-from tests.browser.canned_labs import Canned, InTurns
+from tests.course.widgets.canned_labs import Canned, InTurns
 
 
 class Recorded(MatmulSlider):

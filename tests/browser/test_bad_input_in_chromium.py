@@ -98,7 +98,9 @@ def test_a_line_that_has_closed_unsaid_leaves_the_exhibit_with_what_is_stored(op
     page, made = opened(SliceMean(cut=16)), SliceMean(cut=16)
     kernel(page)
     says(page, pong=True, settings=made.state(), answer=made.answer(made.result))
-    page.evaluate("() => { model.send = () => { throw new Error('Cannot send'); }; }")  # as JupyterLab's does in a restart
+    page.evaluate(
+        "() => { model.send = () => { throw new Error('Cannot send'); }; }"
+    )  # as JupyterLab's does in a restart
     page.locator("input.cut").press("ArrowLeft")
     assert setting(page, "cut") == 15 and "no kernel" in page.locator(".who").inner_text()
     page.wait_for_timeout(LATER)

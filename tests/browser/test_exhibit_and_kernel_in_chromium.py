@@ -194,7 +194,9 @@ def test_without_its_websocket_it_says_so_draws_what_is_stored_and_is_live_again
             lab.page.locator(".who:text('The kernel does not answer')").first.wait_for(timeout=20_000)
             assert "Shown: cut before number 16" in who(lab) and lab.page.evaluate(CUT) == 16
             lab.page.evaluate("cut = false")
-            lab.until(f"{LIVE} && {CUT} === 15 && {FRESH}", 120)  # JupyterLab connects again, and what was asked is answered
+            lab.until(
+                f"{LIVE} && {CUT} === 15 && {FRESH}", 120
+            )  # JupyterLab connects again, and what was asked is answered
             press(lab, "ArrowLeft")
             lab.until(f"{CUT} === 14 && {FRESH}")
         finally:

@@ -1,4 +1,4 @@
-"""What the monkey does, drawn from a seed: places are shares of what is there, so that no page decides what is drawn."""
+"""What the monkey does, drawn from a seed: places are shares of what is there, so no page decides what is drawn."""
 
 import random
 from dataclasses import dataclass
@@ -27,7 +27,17 @@ KEYS = (
 )
 GARBAGE = (
     *("", " ", "0", "-1", "1e999", "NaN", "-0", "3.7", "٣", "999999999999999999999", "0x10", "1,5"),
-    *("B3/S23", "B/S", "B9/S", "<img src=x onerror=alert(1)>", "'; DROP TABLE", "\\u0000", "null", "🐒" * 40, "a" * 3000),
+    *(
+        "B3/S23",
+        "B/S",
+        "B9/S",
+        "<img src=x onerror=alert(1)>",
+        "'; DROP TABLE",
+        "\\u0000",
+        "null",
+        "🐒" * 40,
+        "a" * 3000,
+    ),
 )
 WIDTHS = (320, 390, 700, 900, 1280)  # pixels of the page
 
@@ -47,7 +57,9 @@ class Action:
     width: int
 
     def __str__(self) -> str:
-        more = {"press": " ".join(self.keys), "type": repr(self.text[:40]), "resize": f"{self.width} px"}.get(self.kind, "")
+        more = {"press": " ".join(self.keys), "type": repr(self.text[:40]), "resize": f"{self.width} px"}.get(
+            self.kind, ""
+        )
         place = f"exhibit {self.exhibit:.3f}, target {self.target:.3f}, at ({self.x:.2f}, {self.y:.2f})"
         return f"{self.number:>5} {self.kind:<8} {place} {more}".rstrip()
 

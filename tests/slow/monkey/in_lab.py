@@ -69,7 +69,9 @@ class LabNotebook:
         """What went wrong until now, in words."""
         said = [f"page: {error}" for error in self.lab.errors if not OTHERS_OWN.search(error)]
         kernels = self.notes.read_text().split("\f") if self.notes.exists() else []
-        return said + [f"kernel {text}" for text in kernels if text.strip()] + [f"asked {url}" for url in self.lab.foreign]
+        return (
+            said + [f"kernel {text}" for text in kernels if text.strip()] + [f"asked {url}" for url in self.lab.foreign]
+        )
 
     def run_all(self):
         """Choose *Run All Cells*, and wait until every cell has run."""
@@ -137,9 +139,7 @@ def _write(folder, notes):
     sources = {"notes": NOTES.format(path=str(notes)).strip(), **cells(processes=True)}
     kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}}
     made = [nbformat.v4.new_code_cell(source) for source in sources.values()]
-    nbformat.write(
-        nbformat.v4.new_notebook(cells=made, metadata=kernel), folder / "notebooks" / f"{NAME}.ipynb"
-    )
+    nbformat.write(nbformat.v4.new_notebook(cells=made, metadata=kernel), folder / "notebooks" / f"{NAME}.ipynb")
 
 
 @contextmanager

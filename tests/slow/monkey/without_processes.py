@@ -16,7 +16,9 @@ class Regression(RegressionLab):
     def engine(self, workers, mode, learning_rate, steps, slow):
         """Train in this thread."""
         optimizer = partial(torch.optim.SGD, lr=learning_rate)
-        return train_in_turns(self.problem, optimizer=optimizer, mode=mode, workers=workers, total_steps=min(steps, 300))
+        return train_in_turns(
+            self.problem, optimizer=optimizer, mode=mode, workers=workers, total_steps=min(steps, 300)
+        )
 
 
 class Failures(FailureLab):

@@ -94,6 +94,19 @@ def test_a_lab_whose_processes_were_killed_trains_on_new_ones_and_a_closed_one_s
     page.context.close()
 
 
+def test_a_line_that_has_closed_unsaid_leaves_the_exhibit_with_what_is_stored(opened):
+    page, made = opened(SliceMean(cut=16)), SliceMean(cut=16)
+    kernel(page)
+    says(page, pong=True, settings=made.state(), answer=made.answer(made.result))
+    page.evaluate(
+        "() => { model.send = () => { throw new Error('Cannot send'); }; }"
+    )  # as JupyterLab's does in a restart
+    page.locator("input.cut").press("ArrowLeft")
+    assert setting(page, "cut") == 15 and "no kernel" in page.locator(".who").inner_text()
+    page.wait_for_timeout(LATER)
+    assert "no kernel" in page.locator(".who").inner_text()
+
+
 def test_an_output_of_another_version_beside_it_does_not_disturb_the_line(opened):
     exhibit, older = SliceMean(cut=16), SliceMean(cut=4)
     stored = older._repr_mimebundle_()["text/html"]

@@ -107,8 +107,7 @@ function exhibit(root, data, paint, { local = null, derive = null, told = () => 
     if (mode !== "live" || pending) return; // one question at a time: its answer brings the next
     [pending, agreed] = [true, { ...settings }];
     number += 1;
-    send({ number, settings: agreed });
-    expect();
+    if (send({ number, settings: agreed })) expect();
   };
   const heard = (message, buffers) => {
     if (message.heard) {
@@ -170,8 +169,9 @@ function exhibit(root, data, paint, { local = null, derive = null, told = () => 
     live: () => mode === "live",
     post(message, buffers) {
       if (mode !== "live") return false;
-      expect();
-      return send(message, buffers);
+      const sent = send(message, buffers);
+      if (sent) expect();
+      return sent;
     },
     tie(name, make, options) {
       const changed = (value) => state.set({ [name]: value });

@@ -38,7 +38,11 @@ function connect(root, key, message, changed) {
   lines.news.addEventListener("line", keptBy(root, (event) => event.detail === key && attach()));
   attach();
   return (content, buffers) => {
-    model?.send(content, undefined, buffers);
+    try {
+      model?.send(content, undefined, buffers);
+    } catch {
+      gone(); // it has closed, and JupyterLab is about to say so
+    }
     return model !== null;
   };
 }

@@ -1,4 +1,4 @@
-"""What the monkey does, drawn from a seed: places are shares of what is there, so that no page decides what is drawn."""
+"""What the monkey does, drawn from a seed: places are shares of what is there, so no page decides what is drawn."""
 
 import random
 from dataclasses import dataclass

@@ -12,7 +12,8 @@ FOUND = """([exhibits, targets, exhibit, target]) => {
     one.scrollIntoView({ block: "center", behavior: "instant" });
     const { left, top, width, height } = one.getBoundingClientRect();
     const place = [...document.querySelectorAll(exhibits)].indexOf(root);
-    const name = `${one.tagName.toLowerCase()}.${one.getAttribute("class") ?? ""} ${(one.ariaLabel ?? one.textContent).slice(0, 30)}`;
+    const kind = `${one.tagName.toLowerCase()}.${one.getAttribute("class") ?? ""}`;
+    const name = `${kind} ${(one.ariaLabel ?? one.textContent).slice(0, 30).replaceAll("\\n", " ")}`;
     return [`${place}: ${name}`, left, top, width, height];
 }"""
 #: No link leads away: the monkey stays in its page.

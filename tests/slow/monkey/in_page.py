@@ -7,50 +7,15 @@ import queue
 import threading
 import traceback
 from contextlib import contextmanager
+from pathlib import Path
 
 from course import draw
-
 from tests.slow.monkey.exhibits import cells, made
 from tests.slow.monkey.hand import LEASH, Hand
 
 ADDRESS = "http://course.test/"
 HEAD = '<!doctype html><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>monkey</title>'
-#: The page's end of every line. A cell is run as JupyterLab shows it: its scripts are made anew, or they would not run.
-PAGE = """
-const monkey = (globalThis.monkey = { asked: [], models: new Map() });
-const view = (text) => new DataView(Uint8Array.from(atob(text), (one) => one.charCodeAt(0)).buffer);
-const text = (buffer) => btoa([...new Uint8Array(buffer.buffer ?? buffer)].map((one) => String.fromCharCode(one)).join(""));
-const news = (key) => globalThis.courseLines.news.dispatchEvent(new CustomEvent("line", { detail: key }));
-monkey.open = (key) => {
-  const heard = {};
-  const send = (what, _, buffers) => monkey.asked.push([key, what, (buffers ?? []).map(text)]);
-  const model = { get: () => key, on: (what, call) => (heard[what] = call), off: (what) => delete heard[what], send, heard };
-  monkey.models.set(key, model);
-  globalThis.courseLines.models.set(key, model);
-  news(key);
-};
-monkey.tell = (told) => told.forEach(([key, message, buffers]) => monkey.models.get(key)?.heard["msg:custom"]?.(message, buffers.map(view)));
-monkey.gone = (key) => {
-  const model = monkey.models.get(key);
-  monkey.models.delete(key);
-  if (model) model.heard["comm_live_update"]?.();
-};
-monkey.show = async (place, html, key) => {
-  const cell = document.querySelectorAll("section")[place];
-  cell.innerHTML = html;
-  for (const old of cell.querySelectorAll("script")) {
-    const one = document.createElement("script");
-    for (const { name, value } of old.attributes) one.setAttribute(name, value);
-    one.textContent = old.textContent;
-    old.replaceWith(one);
-  }
-  await new Promise((done) => setTimeout(done, 0));
-  if (key) {
-    for (let tries = 0; !globalThis.courseLines && tries < 200; tries += 1) await new Promise((done) => setTimeout(done, 10));
-    monkey.open(key);
-  }
-};
-"""
+PAGE = Path(__file__).with_name("in_page.js").read_text(encoding="utf-8")
 
 
 class Line:
@@ -69,7 +34,7 @@ class Line:
 
 
 class Notebook:
-    """The exhibits in a page, each in a cell that can be run again; `wrong` has every error of theirs and of the page."""
+    """The exhibits in a page, each in a cell that can be run again; `wrong` has every error, in words."""
 
     def __init__(self, context, sources=None):
         self.sources = sources or cells(processes=False)

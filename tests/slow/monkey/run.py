@@ -1,4 +1,4 @@
-"""A run of the monkey: most of its actions in a page of all exhibits, the rest in JupyterLab; what it found, in words."""
+"""A run of the monkey: most actions in a page of all exhibits, the rest in JupyterLab; what it found, in words."""
 
 import gc
 from dataclasses import dataclass, replace
@@ -9,10 +9,10 @@ from tests.slow.monkey.in_lab import lab_notebook
 from tests.slow.monkey.in_page import Notebook, noted
 
 IN_A_LAB = {kind: often for kind, often in IN_A_PAGE.items() if kind not in ("run", "restart", "silence")}
-#: The page is looked at so often, in actions; a browser keeps each script that it was given, so cells are counted, too.
+#: After so many actions the page is looked at.
 LOOK = 50
-#: What may be kept from the first look to the last. Seen in 2,000 actions, which ran 1,460 cells: 9,950 to 10,070 nodes at
-#: every look, and 84 kB of heap a cell, which is the code of its script: Chromium keeps that of every module in a page.
+#: What may be kept from the first look to the last. Seen in 2,000 actions, which ran 1,460 cells: 9,950 to 10,070 nodes
+#: at every look, and 84 kB of heap a cell, its script's code: Chromium keeps that of every module of a page.
 NODES, HEAP, A_CELL = 1000, 6_000_000, 100_000
 RSS = 150_000_000  # bytes that the kernel may grow by between two restarts; 20 MB were seen, 110 are MatmulSlider's
 
@@ -58,7 +58,7 @@ def monkey(browser, folder: Path, seed: int, count: int, say=print, sources=None
 
 
 def in_order(actions: list[Action]) -> list[Action]:
-    """Return the actions with a restart of the kernel at every twentieth, and between two of them a save and a reload."""
+    """Return the actions with a restart of the kernel at every twentieth, and a save and a reload between two."""
     kinds = {10: "reload", 0: "restart"}
     return [replace(one, kind=kinds.get(one.number % 20, one.kind)) for one in actions]
 

@@ -26,7 +26,7 @@ _TEXT = "#0a0b0c"  # replaced by currentColor below
 _MARKS = re.compile(r'(?:<use [^>]*style="([^"]*)"/>\s*)(?:<use [^>]*style="\1"/>\s*)+')  # of one look, in a row
 _HATCHING = re.compile(r"<pattern .*?</pattern>", re.S)
 _DOT = re.compile(r"M (\S+) (\S+) \n(?:C [^\n]*\n)+z\n")  # a circle, of eight curves
-_COLOURED = re.compile(r'(<text [^>]*fill: )(#[0-9a-f]{6})')  # words in a colour of their own
+_COLOURED = re.compile(r"(<text [^>]*fill: )(#[0-9a-f]{6})")  # words in a colour of their own
 _ID = re.compile(r'( id="|url\(#|href="#)([^")]+)')  # where an id is given, and where it is used
 _DRAWING = threading.RLock()  # rcParams are one per process; widget callbacks draw from several threads
 

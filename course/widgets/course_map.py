@@ -89,6 +89,5 @@ def _bars(result):
         axes.set_xlim(0, max(LIMIT * 1.25, max(item.seconds for item in result) * 1.12))
         axes.set_xlabel("seconds to run all cells (estimated)")
     longest = max(result, key=lambda item: item.seconds)
-    return picture(
-        drawn, f"Longest, estimated: {longest.chapter.name}, {longest.seconds:.0f} s; the limit is {LIMIT} s."
-    )
+    told = f"Longest, estimated: {longest.chapter.name}, {longest.seconds:.0f} s; the limit is {LIMIT} s."
+    return picture(drawn, told)

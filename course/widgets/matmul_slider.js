@@ -17,7 +17,7 @@ export function draw(root, data) {
     const line = (device) => svg("path", { d: known.map((one, place) => `${place ? "L" : "M"}${x(one.size)},${y(one[device].total)}`).join(""), class: `line ${device}` });
     const last = known.at(-1);
     const atEnd = svg("text", { x: x(last.size), y: y(last.cpu.total) - 8, "text-anchor": "end", class: "name bold cpu" }, "■ CPU, recorded");
-    const atBelow = svg("text", { x: x(last.size), y: y(last.gpu.total) + 22, "text-anchor": "end", class: "name bold gpu" }, "▲ GPU, modelled");
+    const atBelow = svg("text", { x: x(last.size), y: Math.min(gap.bottom - 8, y(last.gpu.total) + 62), "text-anchor": "end", class: "name bold gpu" }, "▲ GPU, modelled");
     const dots = [...measured].map(([size, ms]) => svg("rect", { x: x(size) - 4, y: y(ms) - 4, width: 8, height: 8, class: "cpu dot" }));
     const here = svg("path", { d: `M${x(answer.size)},${gap.top}V${gap.bottom}`, class: "here" });
     const both = ["cpu", "gpu"].map((device) => svg("circle", { cx: x(answer.size), cy: y(answer[device].total), r: 7, class: `mark ${device}` }));

@@ -28,8 +28,7 @@ def main():
                 path = stored(name, state)
                 known.add(path)
                 if "--all" in sys.argv or not path.exists() or not alike(path.read_bytes(), png, state == "phone"):
-                    few = Image.open(io.BytesIO(png)).convert("RGB").quantize(128)  # as many colours: a fifth smaller
-                    few.convert("RGB").save(path, lossless=True, method=6)
+                    Image.open(io.BytesIO(png)).convert("RGB").save(path, lossless=True, method=6)
                     print(path.name, flush=True)
     for path in set(FOLDER.glob("*.webp")) - known:
         path.unlink()

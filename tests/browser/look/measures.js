@@ -110,6 +110,12 @@ function focused() {
   return [listed.indexOf(one), ring(one), box.top + scrollY, box.bottom + scrollY];
 }
 
+// The text alternative of every picture in `inside` that has one; "" for one that should, and has none.
+function alternatives(inside) {
+  const pictures = [...document.querySelectorAll(`${inside} :is(svg[role="img"], img)`)];
+  return pictures.map((one) => (one.getAttribute("aria-label") ?? one.getAttribute("alt") ?? "").trim());
+}
+
 // --- sizes ---
 
 // A line for each text in `inside` that the page shows in letters smaller than `least` pixels.

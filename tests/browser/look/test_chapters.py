@@ -1,5 +1,6 @@
 """What the outputs of every chapter's page are to axe-core, as nbconvert makes it of the committed notebook."""
 
+import re
 from pathlib import Path
 
 import nbformat
@@ -37,6 +38,18 @@ def test_axe_finds_nothing_serious_in_a_chapters_outputs(rendered, chapter):
     assert page.locator(OUTPUTS).count() > 5
     assert findings(page) == []
     assert measured(page, "paleWords", OUTPUTS, GROUNDS["light"]) == []
+    assert [words for words in measured(page, "alternatives", OUTPUTS) if not says_a_finding(words)] == []
+
+
+def says_a_finding(words):
+    """Tell whether a text alternative says more than what is on the axes: a number, a question, an answer in words."""
+    told = words.startswith(("Predict: ", "It was: ")) or words == "The seven roles, each in its colour with its sign"
+    return told or re.search(r"\d", words) is not None and len(words) > 12
+
+
+def test_an_axis_is_no_finding():
+    assert not any(map(says_a_finding, ("", "seconds by ranks", "two bars: CPU, GPU with its copies", "n = 3")))
+    assert says_a_finding("With 1,000 ranks the ring takes 200 ms.")
 
 
 def test_a_picture_without_words_and_a_control_without_a_name_are_found_in_an_output(rendered):

@@ -1,11 +1,15 @@
 """The look: each colour is legible in both themes by WCAG's measure, and the style sheet repeats colours.py."""
 
 import re
+from pathlib import Path
 
 import pytest
 
+from course import draw
 from course.draw import ROLES, css, worker_colour
 from course.draw.colours import METHODS
+from course.draw.training import Seen, distance
+from tests.helpers.drawn import figures
 
 SHADES = 6
 COLOURS = {name: role.colour for name, role in ROLES.items()} | {f"worker {k}": worker_colour(k) for k in range(SHADES)}
@@ -43,3 +47,45 @@ def test_the_style_sheet_has_the_same_colours():
 def test_nothing_is_told_by_colour_alone():
     assert len({role.sign for role in ROLES.values()}) == len({role.marker for role in ROLES.values()}) == len(ROLES)
     assert len({worker_colour(k) for k in range(SHADES)}) == SHADES and worker_colour(SHADES) == worker_colour(0)
+
+
+ROOT = Path(__file__).resolve().parents[3] / "course"
+STYLES = [
+    path for room in ("draw", "widgets") for kind in ("css", "js") for path in sorted((ROOT / room).rglob(f"*.{kind}"))
+]
+PAPER = {"#FFF", "#FFFFFF", "#000", "#EEE", "#111"}
+
+
+def others(text):
+    """Return the colours in a style sheet or a script that are of no role, no worker and no method."""
+    found = {one.upper() for one in re.findall(r"#(?:[0-9A-Fa-f]{6}|[0-9A-Fa-f]{3})\b", text)}
+    return found - {colour.upper() for colour in COLOURS.values()} - PAPER
+
+
+def test_every_colour_of_an_exhibit_is_a_roles_a_workers_or_a_methods():
+    assert len(STYLES) > 30
+    assert {path.name: others(path.read_text(encoding="utf-8")) for path in STYLES} == {
+        path.name: set() for path in STYLES
+    }
+    assert others(".line { stroke: #ff00ee; fill: #0072b2 }") == {"#FF00EE"}
+
+
+CURVES = dict.fromkeys(("one", "two", "three", "four"), {1: 1.0, 10: 5.0})
+COMPARED = {
+    "error_law": lambda: draw.error_law([1, 10], dict.fromkeys(CURVES, [1.0, 0.1]), "It falls"),
+    "scale": lambda: draw.scale(CURVES, "It grows", "simulated"),
+    "latency": lambda: draw.latency(CURVES, "It waits", alone=1.0),
+    "learning": lambda: draw.learning(dict.fromkeys(CURVES, [Seen(1, 1.0, 0.5), Seen(2, 2.0, 0.7)]), "It learns"),
+    "distance": lambda: distance(CURVES, "It is far", alone=1.0),
+}
+
+
+@pytest.mark.parametrize("compared", COMPARED)
+def test_methods_that_are_compared_have_no_roles_colours_and_differ_in_a_second_sign(compared):
+    with figures() as seen:
+        COMPARED[compared]()
+    drawn = [line for axes in seen[0].axes[:1] for line in axes.lines if line.get_marker() not in ("None", None, "")]
+    looks = {(line.get_color(), line.get_marker(), line.get_linestyle()) for line in drawn if line.get_markersize() < 9}
+    roles = {role.colour for role in ROLES.values()} | {worker_colour(index) for index in range(SHADES)}
+    assert len(looks) == 4 and not {colour for colour, *_ in looks} & roles
+    assert [len(set(signs)) for signs in zip(*looks, strict=True)] == [4, 4, 4]

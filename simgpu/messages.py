@@ -28,6 +28,20 @@ def no_kernel(name: str) -> str:
     )
 
 
+def below_dispatch(name: str) -> str:
+    """Return the message for C++ that would make a tensor where it can't be a simulated one."""
+    return (
+        f"{name.removeprefix('aten::')} on a simulated GPU: torch's C++ would write to its memory directly. If the call "
+        "is torch.tensor, as_tensor or asarray, imported by name before simulated_gpus(…) started, write torch.tensor; "
+        "else make the tensor on the CPU and move it with .to()."
+    )
+
+
+def not_pinned() -> str:
+    """Return the message for `pin_memory=True` and a device."""
+    return "Only dense CPU tensors can be pinned"
+
+
 def not_dense(layout: object) -> str:
     """Return the message for a sparse tensor."""
     return f"Simulated GPUs have no {layout} tensors: use a dense one, or keep it on the CPU."

@@ -6,9 +6,10 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import torch
-from torch.overrides import TorchFunctionMode, _pop_mode, _push_mode
 
-from simgpu.calls.functions import Functions
+from simgpu.calls import functions  # noqa: F401
+from simgpu.calls.answers import answered
+from simgpu.calls.kernels import kernels
 from simgpu.clock.modelled_clock import ModelledClock
 from simgpu.cuda.generators import Randomness
 from simgpu.cuda.torch_cuda import patched, uncompiled
@@ -70,15 +71,14 @@ class SimulatedGPUs:
         self.memory = MemoryAccounts(self.model.memory, count, self.model.name, self.free_of_system)
         self.randomness = Randomness(count)
         self.places = [torch.device("cuda", index) for index in range(count)]
-        self.mode: TorchFunctionMode = Functions(self)
         self._undo = ExitStack()
         with ExitStack() as undo:
             undo.enter_context(_swapped_parameters())
             self.driver = undo.enter_context(patched(self))
             undo.enter_context(saving.restored(self))
             undo.enter_context(uncompiled())
-            undo.callback(_leave, self.mode)
-            _enter(self.mode)
+            undo.enter_context(kernels())
+            undo.enter_context(answered())
             self._undo = undo.pop_all()
         activate(self)
         atexit.register(self.close)
@@ -103,11 +103,7 @@ class SimulatedGPUs:
     @contextmanager
     def entered(self) -> "Iterator[SimulatedGPUs]":
         """Within the `with`, this thread sees the simulated GPUs as the one that started them does."""
-        _enter(self.mode)
-        try:
-            yield self
-        finally:
-            _leave(self.mode)
+        yield self
 
     def __enter__(self):
         return self
@@ -128,18 +124,3 @@ def _swapped_parameters():
         yield
     finally:
         torch.__future__.set_swap_module_params_on_conversion(before)
-
-
-def _enter(mode):
-    """Put `mode` below the modes that a program entered: their exits pop the topmost, whichever that is."""
-    above = [_pop_mode() for _ in range(torch._C._len_torch_function_stack())]
-    bottom = [above.pop()] if above and isinstance(above[-1], torch.utils._device.DeviceContext) else []
-    for other in [*bottom, mode, *reversed(above)]:
-        _push_mode(other)
-
-
-def _leave(mode):
-    above = [_pop_mode() for _ in range(torch._C._len_torch_function_stack())]
-    for other in reversed(above):
-        if other is not mode:
-            _push_mode(other)

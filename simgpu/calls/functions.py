@@ -8,7 +8,6 @@ from typing import Any
 import torch
 import torch.utils._device as default_device
 from torch import Tensor
-from torch.overrides import TorchFunctionMode, _pop_mode, _push_mode
 
 from simgpu import state
 from simgpu.calls import conversions, packed
@@ -28,18 +27,6 @@ _WRITES = re.compile(r"__i(add|sub|mul|truediv|div|pow|mod|floordiv)__|.*[^_]_")
 _autocast = torch.is_autocast_enabled
 
 
-class Functions(TorchFunctionMode):
-    """Sees every function of torch that a thread calls while its simulation is active."""
-
-    def __init__(self, simulation: state.Simulation):
-        self.simulation = simulation
-
-    def __torch_function__(self, func, types, args=(), kwargs=None):
-        if self.simulation.closed:
-            return func(*args, **(kwargs or {}))
-        return run(func, args, kwargs)
-
-
 @entrance
 def run(func: Callable, args: tuple, kwargs: dict | None) -> Any:
     """Run a function of torch as a machine with the simulated GPUs would."""
@@ -51,7 +38,7 @@ def run(func: Callable, args: tuple, kwargs: dict | None) -> Any:
     except KeyError:
         body = _BODIES[func] = body_of(func)
     if body is not None:
-        return _seen_again(body, args, kwargs or {})
+        return body(*args, **(kwargs or {}))
     simulation: Any = state.active()
     if kwargs:
         if simulation is not None and kwargs.get("pin_memory") and _is_host(kwargs.get("device")):
@@ -92,18 +79,6 @@ def _only_device(args):
     places = {tensor.device for tensor in tensors if tensor.dtype != torch.int64 or tensor.is_cuda}
     where = places.pop() if len(places) == 1 else None
     return where if where is not None and where.type == "cuda" else None
-
-
-def _seen_again(function, args, kwargs):
-    """Run a function that is written in Python with the functions that it calls seen again."""
-    simulation = state.active()
-    if simulation is None:
-        return function(*args, **kwargs)
-    _push_mode(simulation.mode)
-    try:
-        return function(*args, **kwargs)
-    finally:
-        _pop_mode()
 
 
 def _on_device(func, args, kwargs, device, simulation):
@@ -173,7 +148,7 @@ def _scalars_moved(func, args, kwargs):
 def _backward(tensor, gradient=None, *args, **kwargs):
     if gradient is not None and gradient.device != tensor.device:
         raise RuntimeError(invalid_gradient(gradient.device, tensor.device))
-    return _seen_again(_BACKWARD, (tensor, gradient, *args), kwargs)
+    return _BACKWARD(tensor, gradient, *args, **kwargs)
 
 
 def _of_class(cls, func, types, args=(), kwargs=None):
@@ -181,11 +156,13 @@ def _of_class(cls, func, types, args=(), kwargs=None):
 
 
 def _grad(outputs, inputs, *args, **kwargs):
-    return placed_all(_seen_again(_GRAD, (outputs, inputs, *args), kwargs), inputs)
+    return placed_all(_GRAD(outputs, inputs, *args, **kwargs), inputs)
 
 
 # Here and not in the class: these functions need the class, and a thread without the mode needs them.
 SimulatedTensor.__torch_function__ = classmethod(_of_class)
+SimulatedTensor.grad = property(get_grad, conversions.set_grad, Tensor.grad.__delete__)
+SimulatedTensor.data = property(Tensor.data.__get__, conversions.set_data)
 
 _BACKWARD = body_of(Tensor.backward)
 _GRAD = body_of(torch.autograd.grad)
@@ -202,9 +179,6 @@ _HANDLERS: dict[Any, Callable] = {
     Tensor.copy_: conversions.copy_,
     Tensor.set_: conversions.set_,
     Tensor.__setitem__: conversions.setitem,
-    Tensor.data.__set__: conversions.set_data,
-    Tensor.grad.__set__: conversions.set_grad,
-    Tensor.grad.__get__: get_grad,
     torch.autograd.grad: _grad,
     Tensor.backward: _backward,
     torch._VF._pack_padded_sequence: packed.pack_padded_sequence,

@@ -11,6 +11,7 @@ from simgpu.state import active, required
 
 _to_copy = torch.ops.aten._to_copy.default
 _quiet = torch._C.DisableTorchFunctionSubclass
+_get_grad, _set_grad = Tensor.grad.__get__, Tensor.grad.__set__  # torch's own
 
 
 def move(
@@ -56,16 +57,24 @@ def _copied(tensor, device, dtype, non_blocking, memory_format):
         return _to_copy(tensor, **options)
 
 
+def gathered(numbers: Tensor, device: torch.device) -> SimulatedTensor:
+    """Return Python's numbers, which torch has gathered in a CPU tensor of its own, on `device`: one copy's time."""
+    simulation: Any = active()
+    simulation.memory.check_room(device.index, numbers.nbytes)
+    simulation.clock.copy(None, device.index, numbers.nbytes)
+    return put(SimulatedTensor, numbers, device, simulation)
+
+
 def get_grad(tensor: Tensor) -> Tensor | None:
     """`tensor.grad`, which lies where the tensor does, unless a program moved the tensor away from it."""
     with _quiet():
-        gradient = tensor.grad
+        gradient = _get_grad(tensor)
         if gradient is None or gradient.device == tensor.device or hasattr(gradient, "left_behind"):
             return gradient
         if isinstance(tensor, SimulatedTensor):
             read(tensor)
-        tensor.grad = placed(gradient, tensor.device)
-        return tensor.grad
+        _set_grad(tensor, placed(gradient, tensor.device))
+        return _get_grad(tensor)
 
 
 def placed_all(gradients: Any, tensors: Any) -> Any:

@@ -1,0 +1,129 @@
+"""Functions that torch's C++ can't hand to the dispatcher for a simulated device: answered here for CPU tensors too.
+
+`.to("cuda")` of a CPU tensor would end in its CUDA libraries, and `device=1` is refused where no accelerator was
+compiled in. Each answer looks whether a call concerns a simulated device, and otherwise is the original's call.
+"""
+
+import functools
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+import torch.utils._device as default_device
+from torch import Tensor
+from torch.overrides import handle_torch_function
+
+from simgpu.calls import conversions
+from simgpu.cuda.generators import DeviceGenerator, check_generator
+from simgpu.memory.host import mark
+from simgpu.replaced import replaced
+
+_modes = torch._C._len_torch_function_stack
+_CPU = torch.device("cpu")
+_METHODS = {
+    "to": conversions.to,
+    "cuda": conversions.cuda,
+    "type": conversions.type_,
+    "new_tensor": conversions.new_tensor,
+}
+_MAKERS = ("tensor", "as_tensor", "asarray")
+
+
+@contextmanager
+def answered() -> Iterator[None]:
+    """Within the `with`, torch's functions that can't reach the dispatcher answer for simulated devices."""
+    constructors = default_device._device_constructors()  # kept by torch from its first call on: torch's own are in it
+    changes = list(_answers())
+    makers = {value for owner, name, value in changes if name in _MAKERS}
+    constructors |= makers
+    try:
+        with replaced(changes):
+            yield
+    finally:
+        constructors -= makers
+
+
+def _answers():
+    """Yield (owner, name, value) for every attribute of torch that is answered."""
+    for name, handler in _METHODS.items():
+        yield Tensor, name, _method(getattr(Tensor, name), handler)
+    for name in _MAKERS:
+        yield torch, name, _maker(getattr(torch, name))
+    for owner, name in _told():
+        yield owner, name, _factory(getattr(owner, name))
+    yield torch._C._nn, "_parse_to", _parse_to(torch._C._nn._parse_to)
+    yield Tensor, "data", property(Tensor.data.__get__, conversions.set_data)
+    yield Tensor, "grad", property(Tensor.grad.__get__, conversions.set_grad, Tensor.grad.__delete__)
+
+
+def _told():
+    """Yield (owner, name) of the functions and methods that take a `device` or a `generator`."""
+    for name in sorted(_taking("device", "generator")):
+        for owner, names in ((torch, torch._C._VariableFunctions), (Tensor, torch._C.TensorBase)):
+            if hasattr(names, name) and hasattr(owner, name) and name not in _MAKERS and name not in _METHODS:
+                yield owner, name
+
+
+@functools.cache
+def _taking(*arguments):
+    """Return the names of torch's ops that take one of the arguments."""
+    names = set()
+    for full_name in torch._C._dispatch_get_all_op_names():
+        space, _, name = full_name.partition("::")
+        packet, _, overload = name.partition(".")
+        if space == "aten" and packet not in names:
+            schema = torch._C._get_schema(f"aten::{packet}", overload)
+            if any(one.name in arguments for one in schema.arguments):
+                names.add(packet)
+    return names
+
+
+def _method(original, handler):
+    @functools.wraps(original)
+    def method(self, *args, **kwargs):
+        if _modes():
+            return handle_torch_function(method, (self,), self, *args, **kwargs)
+        return handler(self, *args, **kwargs)
+
+    return method
+
+
+def _maker(original):
+    @functools.wraps(original)
+    def maker(data, *args, **kwargs):
+        if _modes():
+            return handle_torch_function(maker, (data,) if isinstance(data, Tensor) else (), data, *args, **kwargs)
+        return conversions.as_tensor(original, data, *args, **kwargs)
+
+    return maker
+
+
+def _factory(original):
+    @functools.wraps(original)
+    def factory(*args, **kwargs):
+        if kwargs:
+            device = kwargs.get("device")
+            if type(device) is int:
+                device = kwargs["device"] = torch.device("cuda", device)
+            if isinstance(kwargs.get("generator"), DeviceGenerator) and _on_host(args, device):
+                check_generator(kwargs["generator"], _CPU)
+            if kwargs.get("pin_memory") and _on_host(args, device):
+                return mark(original(*args, **{name: value for name, value in kwargs.items() if name != "pin_memory"}))
+        return original(*args, **kwargs)
+
+    return factory
+
+
+def _on_host(args, device):
+    if device is None and args and isinstance(args[0], Tensor):
+        device = args[0].device
+    device = default_device.CURRENT_DEVICE if device is None else device
+    return device is None or torch.device(device).type == "cpu"
+
+
+def _parse_to(original):
+    def _parse_to(*args, **kwargs):
+        return original(*conversions.plain_form(args, kwargs), **kwargs)
+
+    return _parse_to

@@ -22,7 +22,6 @@ from simgpu.replaced import replaced
 _modes = torch._C._len_torch_function_stack
 _CPU = torch.device("cpu")
 _METHODS = {
-    "to": conversions.to,
     "cuda": conversions.cuda,
     "type": conversions.type_,
     "new_tensor": conversions.new_tensor,
@@ -46,6 +45,7 @@ def answered() -> Iterator[None]:
 
 def _answers():
     """Yield (owner, name, value) for every attribute of torch that is answered."""
+    yield Tensor, "to", _to(Tensor.to)
     for name, handler in _METHODS.items():
         yield Tensor, name, _method(getattr(Tensor, name), handler)
     for name in _MAKERS:
@@ -61,7 +61,7 @@ def _told():
     """Yield (owner, name) of the functions and methods that take a `device` or a `generator`."""
     for name in sorted(_taking("device", "generator")):
         for owner, names in ((torch, torch._C._VariableFunctions), (Tensor, torch._C.TensorBase)):
-            if hasattr(names, name) and hasattr(owner, name) and name not in _MAKERS and name not in _METHODS:
+            if hasattr(names, name) and hasattr(owner, name) and name not in ("to", *_MAKERS, *_METHODS):
                 yield owner, name
 
 
@@ -77,6 +77,18 @@ def _taking(*arguments):
             if any(one.name in arguments for one in schema.arguments):
                 names.add(packet)
     return names
+
+
+def _to(original):
+    @functools.wraps(original)
+    def to(self, *args, **kwargs):
+        if not kwargs and type(args[0] if args else None) is torch.dtype:  # the way of most calls, and the shortest
+            return original(self, *args)
+        if _modes():
+            return handle_torch_function(to, (self,), self, *args, **kwargs)
+        return conversions.to(self, *args, **kwargs)
+
+    return to
 
 
 def _method(original, handler):
@@ -102,14 +114,15 @@ def _maker(original):
 def _factory(original):
     @functools.wraps(original)
     def factory(*args, **kwargs):
-        if kwargs:
-            device = kwargs.get("device")
-            if type(device) is int:
-                device = kwargs["device"] = torch.device("cuda", device)
-            if isinstance(kwargs.get("generator"), DeviceGenerator) and _on_host(args, device):
-                check_generator(kwargs["generator"], _CPU)
-            if kwargs.get("pin_memory") and _on_host(args, device):
-                return mark(original(*args, **{name: value for name, value in kwargs.items() if name != "pin_memory"}))
+        if not kwargs:
+            return original(*args)
+        device = kwargs.get("device")
+        if type(device) is int:
+            device = kwargs["device"] = torch.device("cuda", device)
+        if isinstance(kwargs.get("generator"), DeviceGenerator) and _on_host(args, device):
+            check_generator(kwargs["generator"], _CPU)
+        if kwargs.get("pin_memory") and _on_host(args, device):
+            return mark(original(*args, **{name: value for name, value in kwargs.items() if name != "pin_memory"}))
         return original(*args, **kwargs)
 
     return factory

@@ -199,7 +199,7 @@ def set_data(tensor: Tensor, value: Tensor) -> None:
         with _quiet():
             _set_data(tensor, value)
         if isinstance(value, SimulatedTensor):
-            tensor.numbers, tensor.where = value.numbers, value.where
+            tensor.numbers, tensor.where, tensor.kind = value.numbers, value.where, value.kind
         return
     fresh = value.detach()
     if isinstance(tensor, torch.nn.Parameter):

@@ -1,8 +1,8 @@
 """What a program calls, before torch runs it: factories told `device="cuda:0"`, moves, and ops that mix devices."""
 
-import re
 from collections.abc import Callable
 from contextlib import contextmanager
+from types import FunctionType
 from typing import Any
 
 import torch
@@ -12,7 +12,7 @@ from torch import Tensor
 from simgpu import state
 from simgpu.calls import conversions, packed
 from simgpu.calls.factories import make, make_inside
-from simgpu.calls.moves import get_grad, move, placed_all
+from simgpu.calls.moves import get_grad, placed_all
 from simgpu.calls.python_functions import body_of
 from simgpu.cuda.generators import check_generator
 from simgpu.memory.host import mark
@@ -23,7 +23,8 @@ from simgpu.ops.tensor import SimulatedTensor
 
 _quiet = torch._C.DisableTorchFunctionSubclass
 _CPU = torch.device("cpu")
-_WRITES = re.compile(r"__i(add|sub|mul|truediv|div|pow|mod|floordiv)__|.*[^_]_").fullmatch  # names of functions
+_REFUSED = object()
+_disabled = torch._C._disabled_torch_function_impl  # calls a function, ours hidden from it; quicker than `_quiet`
 _autocast = torch.is_autocast_enabled
 
 
@@ -49,20 +50,26 @@ def run(func: Callable, args: tuple, kwargs: dict | None) -> Any:
         return _on_device(func, args, kwargs or {}, default_device.CURRENT_DEVICE, simulation)
     if kwargs and kwargs.get("generator") is not None:
         check_generator(kwargs["generator"], _first_device(args))
-    if torch.is_grad_enabled():
-        args, kwargs = _scalars_moved(func, args, kwargs)
     try:
         with _cast() if _autocast("cuda") and _any_simulated(args) else _quiet():
             made = func(*args, **kwargs) if kwargs else func(*args)
-        if type(made) is not Tensor:
-            return made
     except RuntimeError as error:
-        where = _only_device(args) if refused(error) else None
-        if where is None:
+        if not refused(error) or _only_device(args) is None:
             raise
-        return make_inside(func, args, kwargs or {}, where, simulation)
+        made = _REFUSED
+    return _checked(func, args, kwargs or {}, made)
+
+
+def _checked(func, args, kwargs, made):
+    """Return what a function has made of simulated tensors, on their device.
+
+    Where it is a plain tensor, or two were not let together, C++ has made a tensor of its own on the C++ device: the
+    function runs again, and what it makes is put where its arguments are.
+    """
+    if type(made) is not Tensor and made is not _REFUSED:
+        return made
     where = _only_device(args)
-    return made if where is None else make_inside(func, args, kwargs or {}, where, simulation)
+    return made if where is None else make_inside(func, args, kwargs, where, state.active())
 
 
 def _any_simulated(args):
@@ -121,38 +128,36 @@ def _cast():
         yield
 
 
-def _scalars_moved(func, args, kwargs):
-    """Return the arguments with each 0-dim CPU tensor that wants a gradient moved to the device of the others.
-
-    CUDA's kernels read such a tensor where it lies and the engine sends its gradient back; here the way back has to be
-    in the graph.
-    """
-    lonely = where = None
-    for value in (*args, *kwargs.values()) if kwargs else args:
-        if type(value) is SimulatedTensor:
-            where = value.where
-        elif isinstance(value, Tensor) and value.requires_grad and value.dim() == 0:
-            lonely = True
-    if lonely is None or where is None:
-        return args, kwargs
-    written = args[:1] if _WRITES(func.__name__) else ()
-
-    def moved(value):
-        lonely = isinstance(value, Tensor) and value.requires_grad and value.dim() == 0 and value.device.type == "cpu"
-        return move(value, where) if lonely else value
-
-    rest = map(moved, args[len(written) :])
-    return (*written, *rest), {name: moved(value) for name, value in kwargs.items()} if kwargs else kwargs
-
-
 def _backward(tensor, gradient=None, *args, **kwargs):
     if gradient is not None and gradient.device != tensor.device:
         raise RuntimeError(invalid_gradient(gradient.device, tensor.device))
     return _BACKWARD(tensor, gradient, *args, **kwargs)
 
 
+@entrance
 def _of_class(cls, func, types, args=(), kwargs=None):
+    if not kwargs and not _autocast("cuda"):
+        direct = _DIRECT.get(func)
+        if direct is None:
+            direct = _DIRECT[func] = _is_direct(func)
+        if direct:
+            try:
+                made = _disabled(func, types, args)
+                if type(made) is SimulatedTensor:
+                    return made
+            except RuntimeError as error:
+                if not refused(error) or _only_device(args) is None:
+                    raise
+                made = _REFUSED
+            return _checked(func, args, {}, made)
     return run(func, args, kwargs)
+
+
+def _is_direct(func):
+    """Return whether `func` is one of C++ that needs nothing but its arguments."""
+    if func in _HANDLERS or func in default_device._device_constructors():
+        return False
+    return type(func) is not FunctionType or body_of(func) is None
 
 
 def _grad(outputs, inputs, *args, **kwargs):
@@ -167,6 +172,7 @@ SimulatedTensor.data = property(Tensor.data.__get__, conversions.set_data)
 _BACKWARD = body_of(Tensor.backward)
 _GRAD = body_of(torch.autograd.grad)
 _CONVERTERS = (torch.tensor, torch.as_tensor, torch.asarray)
+_DIRECT: dict[Callable, bool] = {}  # function -> whether it needs nothing but its arguments
 _BODIES: dict[Callable, Callable | None] = {}  # function -> its body, None for one of C++; some hundred at most
 _HANDLERS: dict[Any, Callable] = {
     Tensor.to: conversions.to,

@@ -49,12 +49,20 @@ def _copied(tensor, device, dtype, non_blocking, memory_format):
         # Dressed as a simulated tensor whose device is the CPU, so that the op runs here and a log sees one copy.
         with torch._C._DisableTorchDispatch():  # what dresses it is no op of the program: a log must not see it
             inside = tensor.detach()
-        tensor = SimulatedTensor(inside, tensor.device, active())
+        tensor = _dressed(inside, tensor.device, active())
     elif device.type == "cpu":
-        tensor = SimulatedTensor(read(tensor), tensor.where, tensor.simulation)
+        tensor = _dressed(read(tensor), tensor.where, tensor.simulation)
         tensor.leaves = True
     with torch._C.DisableTorchFunction():  # else its `device=` reads as a factory's, and the copy as work of the device
         return _to_copy(tensor, **options)
+
+
+def _dressed(numbers, where, simulation):
+    """Return a simulated tensor for one op; lazily conjugated numbers don't show, or C++ would dress them anew."""
+    made = SimulatedTensor(numbers, where, simulation)
+    torch._C._set_conj(made, False)
+    torch._C._set_neg(made, False)
+    return made
 
 
 def gathered(numbers: Tensor, device: torch.device) -> SimulatedTensor:

@@ -16,7 +16,7 @@ _SCALARS = {"where", "masked_fill_", "masked_fill", "fill_", "fill", "index_fill
 #: Take lengths, which CUDA wants on the CPU.
 _LENGTHS = {*"_pack_padded_sequence _pack_padded_sequence_backward _ctc_loss _ctc_loss_backward tensor_split".split()}
 #: Run in ways of their own.
-_PARTICULAR = {"_to_copy", "_local_scalar_dense", "_pack_padded_sequence"}
+_PARTICULAR = {"_to_copy", "copy_", "set_", "_local_scalar_dense", "_pack_padded_sequence"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,7 +28,8 @@ class OpPlan:
     `scalars`, `indices`, `lengths`: 0-dim tensors, indices, int64 lengths may lie on the CPU. `reshapes`: it may change
     the shape of what it writes.
     `outside`: it is not one of torch's own ops. `device`: it takes a `device`.
-    `simple`: it reads numbers of one device and makes new ones, or a view, and nothing else.
+    `in_place`: it writes to its first argument, returns that, and leaves its shape. `simple`: it reads numbers of one
+    device and makes new ones, or a view, or is `in_place`, and nothing else.
     """
 
     name: str
@@ -44,6 +45,7 @@ class OpPlan:
     reshapes: bool
     outside: bool
     device: bool
+    in_place: bool
     simple: bool
 
 
@@ -57,21 +59,25 @@ def plan_of(func: OpOverload) -> OpPlan:
     random = torch.Tag.nondeterministic_seeded in tags
     waits = torch.Tag.data_dependent_output in tags or torch.Tag.dynamic_output_shape in tags
     outside = space not in ("aten", "prims")
+    returned = _returned(schema) if schema.is_mutable else None
+    reshapes = schema.is_mutable and (torch.Tag.inplace_view in tags or name == "resize_" or "out" in arguments)
+    in_place = returned == ((0, "self"),) and not reshapes and name.endswith("_")
     return OpPlan(
         name=name if space == "aten" else schema.name,
         view=view or torch.Tag.inplace_view in tags,
         sharing=view or schema.name in _SHARING,
-        returned=_returned(schema) if schema.is_mutable else None,
+        returned=returned,
         random=random,
         seeded="generator" in arguments,
         waits=waits,
         scalars=torch.Tag.pointwise in tags or name in _SCALARS or name.startswith("_foreach_"),
         lengths=name in _LENGTHS,
         indices=name in _INDEXING,
-        reshapes=schema.is_mutable and (torch.Tag.inplace_view in tags or name == "resize_" or "out" in arguments),
+        reshapes=reshapes,
         outside=outside,
         device="device" in arguments,
-        simple=not (schema.is_mutable or random or waits or outside or name in _PARTICULAR),
+        in_place=in_place,
+        simple=not (schema.is_mutable and not in_place or random or waits or outside or name in _PARTICULAR),
     )
 
 

@@ -49,7 +49,7 @@ def run_op(cls: type, func: OpOverload, types: Any, args: tuple = (), kwargs: di
     made = drawn(func, plan, inner, named, call) if plan.random else func(*inner, **named)
     if isinstance(made, Tensor) and made.layout is not torch.strided:
         raise NotImplementedError(not_dense(made.layout))
-    if plan.simple and not plan.view and small and not kwargs:
+    if plan.simple and small and not kwargs:
         remember(func, plan, inner, made)
     return _on_device(call, func, args, kwargs, inner, named, made)
 

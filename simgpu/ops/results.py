@@ -12,6 +12,7 @@ from simgpu.ops.call import Call
 from simgpu.ops.declarations import OpPlan
 from simgpu.state import Simulation
 
+_set_data = Tensor.data.__set__
 _LARGE = 2**28  # elements; below, a result is made without asking whether there is room for it
 
 
@@ -23,13 +24,8 @@ def put(cls: type, numbers: Tensor, where: torch.device, simulation: Simulation,
         return cls(numbers, where, simulation)
     if torch.is_inference_mode_enabled() and not numbers.is_inference():  # a view of a tensor made outside
         with torch.inference_mode(False):
-            made = cls(numbers, where, simulation)
-    else:
-        made = cls(numbers, where, simulation)
-    if numbers.is_conj() or numbers.is_neg():  # `x.conj()`, `x.conj().imag`: lazy, as their numbers are
-        torch._C._set_conj(made, numbers.is_conj())
-        torch._C._set_neg(made, numbers.is_neg())
-    return made
+            return cls(numbers, where, simulation)
+    return cls(numbers, where, simulation)
 
 
 def put_all(cls: type, plan: OpPlan, made: Any, where: torch.device, simulation: Simulation) -> Any:
@@ -67,7 +63,8 @@ def _reshape(tensor):
     if tensor.shape != numbers.shape or tensor.stride() != numbers.stride():
         fresh = put(type(tensor), numbers, tensor.where, tensor.simulation)
         with torch._C.DisableTorchFunctionSubclass():
-            Tensor.data.__set__(tensor, fresh)
+            _set_data(tensor, fresh)
+        tensor.kind = fresh.kind
 
 
 def make_room(

@@ -9,33 +9,28 @@ from torch import Tensor
 from simgpu.messages import no_interface, not_numpy
 from simgpu.ops import saving
 from simgpu.ops.dispatch import run_op
+from simgpu.ops.kinds import kind_of
 from simgpu.state import opened
 
-_wrap = Tensor._make_wrapper_subclass
-_CPU = torch.device("cpu")  # a wrapper whose C++ device is cuda aborts in autograd on a build without CUDA
-OWN = ("numbers", "where", "simulation")
+_wrap = Tensor._make_subclass  # its C++ device is the CPU: one of cuda aborts in autograd on a build without CUDA
+OWN = ("numbers", "where", "simulation", "kind")
 
 
 class SimulatedTensor(Tensor):
     """A tensor that says it is on `where`, a simulated `cuda:k`; `numbers`, a plain CPU tensor, has its values.
 
     Torch's own functions make it while `simulated_gpus` is active; `simulation` is the `SimulatedGPUs` it belongs to.
-    When that is closed, every use raises RuntimeError. Its views share the memory of its `numbers`.
+    When that is closed, every use raises RuntimeError. Its views share the memory of its `numbers`. `kind` stands for
+    shape and dtype.
     """
 
     @staticmethod
-    def __new__(cls, numbers, where, simulation):
-        made = _wrap(
-            cls,
-            numbers.shape,
-            strides=numbers.stride(),
-            storage_offset=numbers.storage_offset(),
-            dtype=numbers.dtype,
-            device=_CPU,
-        )
+    def __new__(cls, numbers, where, simulation, kind=None):
+        made = _wrap(cls, numbers)  # the same memory: C++ that looks at it directly finds the numbers, and no hole
         made.numbers = numbers
         made.where = where
         made.simulation = simulation
+        made.kind = kind_of(numbers) if kind is None else kind
         return made
 
     __torch_dispatch__: Any = classmethod(run_op)

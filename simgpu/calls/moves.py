@@ -106,7 +106,8 @@ def placed(gradient: Tensor, device: torch.device) -> Tensor:
     numbers = gradient.numbers if isinstance(gradient, SimulatedTensor) else gradient
     if device.type == "cpu":
         return numbers
-    return put(SimulatedTensor, numbers.detach(), device, required())
+    numbers = numbers.clone() if numbers._is_zerotensor() else numbers.detach()  # a formula's zeros without memory
+    return put(SimulatedTensor, numbers, device, required())
 
 
 class _Placed(torch.autograd.Function):

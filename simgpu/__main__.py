@@ -16,7 +16,8 @@ from simgpu.environment import MOST, bytes_of, count_of, model, visible
 def main(given: Sequence[str] | None = None) -> int:
     """Do what the command line `given` asks (the process's own by default) and return the exit status."""
     parser = argparse.ArgumentParser(
-        prog="simgpu", description="Simulated GPUs for PyTorch programs: values are the CPU's, devices and errors CUDA's."
+        prog="simgpu",
+        description="Simulated GPUs for PyTorch programs: values are the CPU's, devices and errors CUDA's.",
     )
     commands = parser.add_subparsers(dest="command", required=True)
     run = commands.add_parser("run", help="run a program, unchanged, on simulated GPUs", description=_run.__doc__)
@@ -45,8 +46,8 @@ def main(given: Sequence[str] | None = None) -> int:
 
 
 def _run(options):
-    """Run PROGRAM with its arguments; it, and every process that it starts, finds simulated GPUs when it imports torch."""
-    count = count_of(options.gpus)
+    """Run PROGRAM with its arguments; it and all that it starts find simulated GPUs when they import torch."""
+    count = count_of(options.gpus, "--gpus")
     model(options.model, options.memory)  # raises here, once, rather than in every process
     if not entry_points(group="torch.backends", name="simgpu"):
         raise ValueError(

@@ -17,11 +17,15 @@ if TYPE_CHECKING:
 MOST = 128
 LEAST_MEMORY = 2**20  # less holds not even what PyTorch takes at a time
 _UNITS = {"": 1, "B": 1}
-_UNITS |= {f"{letter}{unit}": base**power for power, letter in enumerate("KMGT", 1) for unit, base in (("iB", 1024), ("B", 1000))}
+_UNITS |= {
+    f"{letter}{unit}": base**power
+    for power, letter in enumerate("KMGT", 1)
+    for unit, base in (("iB", 1024), ("B", 1000))
+}
 
 
 def start(asked: str) -> "SimulatedGPUs | None":
-    """Start `asked` GPUs in this process, of the model and memory in its environment; None, and a line, if not possible."""
+    """Start `asked` GPUs, with the environment's model and memory; say why on the standard error where it can't be."""
     from simgpu.session import simulated_gpus
     from simgpu.state import active
 
@@ -40,14 +44,14 @@ def start(asked: str) -> "SimulatedGPUs | None":
     return gpus
 
 
-def count_of(text: str) -> int:
-    """Return the number of GPUs that `text` says, 1 to 128; raises ValueError otherwise.
+def count_of(text: str, name: str = GPUS) -> int:
+    """Return the number of GPUs that `text`, given as `name`, says, 1 to 128; raises ValueError otherwise.
 
     >>> count_of("4")
     4
     """
     if not (text.isascii() and text.isdigit() and 1 <= int(text) <= MOST):
-        raise ValueError(f"{GPUS}={text!r}: give a whole number from 1 to {MOST}, as in {GPUS}=4.")
+        raise ValueError(f"{name}={text!r}: give a whole number from 1 to {MOST}, as in {name}=4.")
     return int(text)
 
 
@@ -80,7 +84,7 @@ def model(name: str, memory: str | None = None) -> "DeviceModel":
 
 
 def visible(count: int, environment: Mapping[str, str]) -> int:
-    """Return how many of `count` GPUs `CUDA_VISIBLE_DEVICES` lets a process see: as CUDA reads it, up to the first that isn't there.
+    """Return how many of `count` GPUs `CUDA_VISIBLE_DEVICES` shows: as CUDA reads it, up to the first that isn't there.
 
     >>> visible(4, {}), visible(4, {"CUDA_VISIBLE_DEVICES": "2,3"}), visible(4, {"CUDA_VISIBLE_DEVICES": "0,9,1"})
     (4, 2, 1)
@@ -99,7 +103,7 @@ def visible(count: int, environment: Mapping[str, str]) -> int:
 
 
 def report(gpus: "SimulatedGPUs") -> None:
-    """Say on the standard error what the program would have needed: modelled seconds, peak memory; nothing if it used none."""
+    """Say on the standard error what the program used of `gpus`: modelled seconds, peak memory."""
     accounts = [gpus.memory.account(index) for index in range(gpus.count)]
     if not gpus.clock.spans:
         print(f"simgpu: {gpus!r}: the program ran nothing on them.", file=sys.stderr)

@@ -25,15 +25,19 @@ if TYPE_CHECKING:
     from simgpu.session import SimulatedGPUs
 
 _VARIABLES = (GPUS, MODEL, MEMORY)
-_STARTED = pytest.StashKey["tuple[SimulatedGPUs, dict[str, str | None]]"]()
+_STARTED = pytest.StashKey["tuple[SimulatedGPUs, dict[str, str | None] | None]"]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add this plugin's options."""
     group = parser.getgroup("simgpu", "simulated GPUs")
-    group.addoption("--simulate-gpus", action="store_true", help="run all tests on simulated GPUs, started before collection")
+    group.addoption(
+        "--simulate-gpus", action="store_true", help="run all tests on simulated GPUs, started before collection"
+    )
     group.addoption("--gpu-count", default="2", metavar="N", help="how many --simulate-gpus starts (2)")
-    group.addoption("--gpu-model", default="H200", metavar="NAME", help="the card whose speeds and memory they have (H200)")
+    group.addoption(
+        "--gpu-model", default="H200", metavar="NAME", help="the card whose speeds and memory they have (H200)"
+    )
     group.addoption("--gpu-memory", metavar="SIZE", help="bytes of each, as in 2GiB (the card's)")
 
 
@@ -46,10 +50,12 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     from simgpu import active, simulated_gpus
     from simgpu.environment import count_of, model
 
-    if active() is not None:  # the environment asked for some already: they are the ones
+    running = active()
+    if running is not None:  # the environment asked for some: that of the run, in a process that it started
+        early_config.stash[_STARTED] = running, None
         return
     try:
-        count = count_of(options.gpu_count)
+        count = count_of(options.gpu_count, "--gpu-count")
         gpus = simulated_gpus(count, model(options.gpu_model, options.gpu_memory))
     except ValueError as error:
         raise pytest.UsageError(f"--simulate-gpus: {error}") from None
@@ -61,7 +67,9 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Name the marker."""
-    config.addinivalue_line("markers", "gpus(count): run on `count` simulated GPUs (simgpu); the fixture `gpus` is theirs")
+    config.addinivalue_line(
+        "markers", "gpus(count): run on `count` simulated GPUs (simgpu); the fixture `gpus` is theirs"
+    )
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:
@@ -76,8 +84,9 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     if started is not None:
         gpus, before = started
         del config.stash[_STARTED]
-        gpus.close()
-        _set(before)
+        if before is not None:
+            gpus.close()
+            _set(before)
 
 
 @pytest.hookimpl(tryfirst=True)

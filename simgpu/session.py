@@ -92,7 +92,7 @@ class SimulatedGPUs:
         return self.places[self.driver.legal(index)]
 
     def reset(self) -> None:
-        """Begin anew, as a process that has just started would: devices idle, the clock at 0, peaks of memory forgotten.
+        """Begin anew, as a process that has just started: devices idle, the clock at 0, peaks of memory forgotten.
 
         This thread's current device is 0 and its streams are the default ones. Tensors stay, and so do generators.
         """

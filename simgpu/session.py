@@ -91,6 +91,19 @@ class SimulatedGPUs:
         index = self.driver.current() if device.index is None else device.index
         return self.places[self.driver.legal(index)]
 
+    def reset(self) -> None:
+        """Begin anew, as a process that has just started: devices idle, the clock at 0, peaks of memory forgotten.
+
+        This thread's current device is 0 and its streams are the default ones. Tensors stay, and so do generators.
+        """
+        torch.cuda.set_device(0)
+        for index in range(self.count):
+            self.clock.use_stream(self.clock.default_stream(index))
+            account = self.memory.account(index)
+            account.empty_cache()
+            account.reset_peak()
+        self.clock.reset()
+
     def close(self) -> None:
         """End the simulation; its tensors that still live refuse every use. Closing twice is closing once."""
         if self.closed:

@@ -11,6 +11,7 @@ from simgpu.calls import functions  # noqa: F401
 from simgpu.calls.answers import answered
 from simgpu.calls.kernels import kernels
 from simgpu.clock.modelled_clock import ModelledClock
+from simgpu.cuda import nccl
 from simgpu.cuda.generators import Randomness
 from simgpu.cuda.torch_cuda import patched, uncompiled
 from simgpu.memory.accounts import MemoryAccounts
@@ -18,6 +19,7 @@ from simgpu.memory.host import free_of_system
 from simgpu.models.catalogue import model_for
 from simgpu.models.device_model import DeviceModel
 from simgpu.ops import saving
+from simgpu.replaced import replaced
 from simgpu.state import activate, active
 
 
@@ -79,6 +81,7 @@ class SimulatedGPUs:
             undo.enter_context(uncompiled())
             undo.enter_context(kernels())
             undo.enter_context(answered())
+            undo.enter_context(replaced(nccl.answers()))
             self._undo = undo.pop_all()
         activate(self)
         atexit.register(self.close)

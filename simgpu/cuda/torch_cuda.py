@@ -63,6 +63,7 @@ def _replacements(driver, generators):
     cuda, answers = torch.cuda, c_functions(driver)
     for name, function in answers.items():
         yield torch._C, name, function
+    yield torch._C, "_get_accelerator", lambda check=None: torch.device("cuda")
     # torch.cuda took these from its C library when it was imported.
     yield cuda, "_exchange_device", driver.exchange
     yield cuda, "_maybe_exchange_device", driver.exchange

@@ -8,7 +8,7 @@ from torch._ops import OpOverload
 from torch.utils._pytree import tree_leaves
 
 from simgpu.messages import no_kernel, not_dense
-from simgpu.ops import copies, cost, mismatch
+from simgpu.ops import collectives, copies, cost, mismatch
 from simgpu.ops.call import Call
 from simgpu.ops.declarations import OpPlan, plan_of
 from simgpu.ops.repeated import remember, run_again
@@ -87,7 +87,10 @@ def _on_device(call, func, args, kwargs, inner, named, made):
 
 def _run_foreign(cls, func, args, kwargs):
     """Run an op that is not torch's own by the kernel it has for CUDA, on the simulated tensors themselves."""
-    simulation = opened(next(value.simulation for value in tree_leaves((args, kwargs)) if type(value) is cls))
+    first = next(value for value in tree_leaves((args, kwargs)) if type(value) is cls)
+    simulation = opened(first.simulation)
+    if func.namespace in collectives.SPACES:
+        return collectives.run(cls, func, args, kwargs, first)
     if not torch._C._dispatch_has_computed_kernel_for_dispatch_key(func.name(), "CUDA"):
         raise NotImplementedError(no_kernel(func._schema.name))
     # We are called with functions hidden, and the kernel is a program like any other.

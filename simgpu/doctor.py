@@ -52,9 +52,9 @@ def examine(files: Sequence[str]) -> int:
 def findings(source: str) -> list[Finding]:
     """Return the `Finding`s in a program's text, by line; raises SyntaxError where it is no Python.
 
-    >>> found = findings("from torch import nn\\nm = nn.DataParallel(m)")[0]
+    >>> found = findings("from torch import cuda\\ng = cuda.CUDAGraph()")[0]
     >>> found.line, found.name, found.row.verdict
-    (2, 'torch.nn.DataParallel', 'refused')
+    (2, 'torch.cuda.CUDAGraph', 'refused')
     """
     tree = ast.parse(source)
     known = dict(_imports(tree))

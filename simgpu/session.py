@@ -34,7 +34,7 @@ def simulated_gpus(count: int = 1, model: "str | Mapping | DeviceModel" = "H200"
     once for all devices.
 
     Another thread may use simulated tensors; to make new ones it enters `with gpus.entered():`. Compiled functions run
-    uncompiled. Refused plainly: sparse tensors, `nn.DataParallel`, `torch.export`. Random numbers are the CPU's of the
+    uncompiled. Refused plainly: sparse tensors, CUDA graphs, `torch.export`. Random numbers are the CPU's of the
     same seed, not a real GPU's. Raises ValueError for a count below 1 or above 128, RuntimeError while another is
     active.
 

@@ -73,6 +73,21 @@ def _files():
     assert torch.load(file, map_location="cuda:0")["x"].device == torch.device("cuda:0")
 
 
+def _several():
+    model = torch.nn.DataParallel(torch.nn.Linear(2, 2).cuda())
+    assert model(torch.ones(4, 2, device="cuda")).shape == (4, 2)
+
+
+def _nccl():  # more of it in tests/simgpu/cuda/test_nccl.py, by several processes
+    store = torch.distributed.HashStore()
+    torch.distributed.init_process_group("nccl", store=store, rank=0, world_size=1)
+    try:
+        torch.distributed.all_reduce(ones := torch.ones(2, device="cuda"))
+        assert torch.distributed.get_backend() == "nccl" and ones.tolist() == [1, 1]
+    finally:
+        torch.distributed.destroy_process_group()
+
+
 def _random():
     torch.manual_seed(1)
     first = torch.rand(3, device="cuda").cpu()
@@ -125,16 +140,14 @@ TRIED = {
     "autocast, `GradScaler`": [_autocast],
     "pinned memory, `non_blocking` copies, `DataLoader`": [_pinned],
     "`torch.save`, `torch.load`, pickles, `map_location`": [_files],
+    "`DataParallel`, `scatter`, `gather`, `broadcast`": [_several],
+    "`nccl`: collectives, DDP, FSDP2 by processes": [_nccl],
     "random numbers": [_random],
     "times": [_times],
     "`torch.compile`": [_compile],
     "the profiler": [_profiler],
     "NVTX marks": [_nvtx],
     "CUDA graphs": [_refused(lambda: torch.cuda.CUDAGraph()), _refused(lambda: torch.cuda.graph(None))],
-    "`DataParallel`, `scatter`, `gather`, `broadcast`": [
-        _refused(lambda: torch.nn.DataParallel(torch.nn.Linear(1, 1).cuda())),
-        _refused(lambda: torch.nn.parallel.comm.scatter(torch.ones(2, device="cuda"), [0, 1])),
-    ],
     "sparse tensors": [
         _refused(lambda: torch.eye(2, device="cuda").to_sparse()),
         _refused(lambda: torch.sparse_coo_tensor([[0], [0]], [1.0], device="cuda")),
@@ -167,7 +180,8 @@ def test_the_table_is_the_readmes_and_nothing_else_is_tried():
     "source, found",
     [
         ("import torch\ntorch.ones(1, device='cuda').cuda()", []),
-        ("import torch.nn as nn\nm = nn.DataParallel(m)", [(2, "torch.nn.DataParallel", REFUSED)]),
+        ("import torch.cuda as c\ng = c.CUDAGraph()", [(2, "torch.cuda.CUDAGraph", REFUSED)]),
+        ("import torch.nn as nn\nm = nn.DataParallel(m)", []),
         (
             "from torch.cuda import CUDAGraph as G\ng = G()",
             [(1, "torch.cuda.CUDAGraph", REFUSED), (2, "torch.cuda.CUDAGraph", REFUSED)],
@@ -176,7 +190,7 @@ def test_the_table_is_the_readmes_and_nothing_else_is_tried():
         ("x = y.to_sparse()", [(1, ".to_sparse", REFUSED)]),
         ("import triton.language as tl", [(1, "triton.language", UNSEEN)]),
         ("import numpy as np\nnp.cuda.graph", []),
-        ("compile('1')\nDataParallel = 1", []),
+        ("compile('1')\nCUDAGraph = 1", []),
     ],
 )
 def test_a_program_is_read_for_what_it_will_meet(source, found):

@@ -10,7 +10,7 @@ from torch._ops import OpOverload
 #: Results that lie in an input's memory although the declaration does not say so.
 _SHARING = {"aten::_unsafe_view", "aten::_reshape_alias", "aten::lift_fresh", "aten::lift"}
 #: Indices may lie on the CPU while what they index is on a GPU.
-_INDEXING = {"index", "index_put_", "index_put", "_index_put_impl_", "_unsafe_index", "_unsafe_index_put"}
+INDEXING = {"index", "index_put_", "index_put", "_index_put_impl_", "_unsafe_index", "_unsafe_index_put"}
 #: Take a 0-dim CPU tensor beside tensors of a GPU, as CUDA does, without being declared pointwise.
 _SCALARS = {"where", "masked_fill_", "masked_fill", "fill_", "fill", "index_fill_", "index_fill", "copy_", "lerp_"}
 #: Take lengths, which CUDA wants on the CPU.
@@ -57,7 +57,6 @@ def plan_of(func: OpOverload) -> OpPlan:
     arguments = {argument.name for argument in schema.arguments}
     view = makes_views(schema)
     random = torch.Tag.nondeterministic_seeded in tags
-    waits = torch.Tag.data_dependent_output in tags or torch.Tag.dynamic_output_shape in tags
     outside = space not in ("aten", "prims")
     returned = _returned(schema) if schema.is_mutable else None
     reshapes = schema.is_mutable and (torch.Tag.inplace_view in tags or name == "resize_" or "out" in arguments)
@@ -69,15 +68,17 @@ def plan_of(func: OpOverload) -> OpPlan:
         returned=returned,
         random=random,
         seeded="generator" in arguments,
-        waits=waits,
+        waits=waits_for_values(func),
         scalars=torch.Tag.pointwise in tags or name in _SCALARS or name.startswith("_foreach_"),
         lengths=name in _LENGTHS,
-        indices=name in _INDEXING,
+        indices=name in INDEXING,
         reshapes=reshapes,
         outside=outside,
         device="device" in arguments,
         in_place=in_place,
-        simple=not (schema.is_mutable and not in_place or random or waits or outside or name in _PARTICULAR),
+        simple=not (
+            schema.is_mutable and not in_place or random or waits_for_values(func) or outside or name in _PARTICULAR
+        ),
     )
 
 
@@ -92,6 +93,11 @@ def _returned(schema):
         next((written[a] for a in result.alias_info.before_set if a in written), None) if result.alias_info else None
         for result in schema.returns
     )
+
+
+def waits_for_values(func: OpOverload) -> bool:
+    """Return whether an op tells the host a number, or a size that depends on values: an index does for masks alone."""
+    return torch.Tag.data_dependent_output in func.tags or torch.Tag.dynamic_output_shape in func.tags
 
 
 def makes_views(schema: FunctionSchema) -> bool:

@@ -76,13 +76,17 @@ def _on_device(call, func, args, kwargs, inner, named, made):
     if not plan.view:
         index = call.where.index
         call.simulation.clock.run(index, cost.work_of(func, inner, named, made), plan.name)
-        if plan.waits:
+        if plan.waits and (not plan.indices or any(_is_mask(index) for index in inner[1])):
             call.simulation.clock.synchronize(index)
     if plan.name == "_pack_padded_sequence":  # the sizes of its batches stay on the CPU, as on CUDA
         return put(call.cls, made[0], call.where, call.simulation), made[1]
     if plan.returned is not None:
         return written(call, plan, args, kwargs, made)
     return put_all(call.cls, plan, made, call.where, call.simulation)
+
+
+def _is_mask(index):
+    return isinstance(index, Tensor) and index.dtype in (torch.bool, torch.uint8)
 
 
 def _run_foreign(cls, func, args, kwargs):

@@ -14,6 +14,7 @@ import torch.utils._device as default_device
 import torch.utils.dlpack
 from torch import Tensor
 from torch.jit._builtins import _get_builtin_table
+from torch.nn.parameter import UninitializedTensorMixin
 from torch.overrides import handle_torch_function
 
 from simgpu.calls import conversions
@@ -44,6 +45,8 @@ def answered() -> Iterator[None]:
     changes = [*_answers(), *lazily(), *own_functions(), *classes()]
     makers = {value for owner, name, value in changes if name in _MAKERS}
     constructors |= makers
+    moves = [value for owner, name, value in changes if owner is Tensor and name in ("to", "cuda")]
+    changes.append((UninitializedTensorMixin, "_allowed_methods", [*UninitializedTensorMixin._allowed_methods, *moves]))
     scripted = _get_builtin_table()  # torch's compiler of scripts knows its functions by their ids
     names = {id(value): f"aten::{name}" for owner, name, value in changes if owner is torch}
     scripted |= names

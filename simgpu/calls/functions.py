@@ -14,7 +14,7 @@ from simgpu.calls import conversions, packed
 from simgpu.calls.arguments import any_simulated, common_device, left_at_home, tensors_in
 from simgpu.calls.factories import make, make_inside
 from simgpu.calls.into_out import copied_out, is_composed
-from simgpu.calls.moves import get_grad, placed_all
+from simgpu.calls.moves import get_grad, placed_all, register_hook
 from simgpu.calls.python_functions import body_of
 from simgpu.cuda.generators import check_generator
 from simgpu.memory.host import mark
@@ -152,6 +152,7 @@ def _grad(outputs, inputs, *args, **kwargs):
 # Here and not in the class: these functions need the class, and a thread without the mode needs them.
 SimulatedTensor.__torch_function__ = classmethod(_of_class)
 SimulatedTensor.grad = property(get_grad, conversions.set_grad, Tensor.grad.__delete__)
+SimulatedTensor.register_hook = register_hook
 SimulatedTensor.data = property(Tensor.data.__get__, conversions.set_data)
 
 _BACKWARD = body_of(Tensor.backward)

@@ -1,5 +1,6 @@
 """Moving a tensor as autograd sees it, and gradients: each goes back to where its tensor lies, or came from."""
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -83,6 +84,17 @@ def get_grad(tensor: Tensor) -> Tensor | None:
             read(tensor)
         _set_grad(tensor, placed(gradient, tensor.device))
         return _get_grad(tensor)
+
+
+def register_hook(tensor: Tensor, hook: Callable) -> Any:
+    """`Tensor.register_hook`: `hook` is called with the tensor's gradient where the tensor lies."""
+    where = tensor.device
+
+    def on_device(gradient):
+        return hook(gradient if gradient.device == where else placed(gradient, where))
+
+    with _quiet():
+        return Tensor.register_hook(tensor, on_device)
 
 
 def placed_all(gradients: Any, tensors: Any) -> Any:

@@ -81,12 +81,6 @@ class SimulatedTensor(Tensor):
     def __cuda_array_interface__(self) -> Any:
         raise AttributeError(no_interface(self.where))
 
-    def register_hook(self, hook) -> Any:
-        """Have `hook` called with the tensor's gradient, on its device."""
-        where = self.where
-        with torch._C.DisableTorchFunctionSubclass():
-            return Tensor.register_hook(self, lambda gradient: hook(gradient.to(where)))
-
     def numpy(self, *, force: bool = False) -> Any:
         """Raise CUDA's TypeError; with `force`, return a NumPy array of a copy."""
         read(self)

@@ -24,7 +24,11 @@ CALLS = {
     "a list by name": lambda d: torch.stack(tensors=[torch.ones(1, device=d)] * 2),
     "einsum": lambda d: torch.einsum("ij,jk->ik", [torch.ones(2, 2, device=d)] * 2),
     "block_diag": lambda d: torch.block_diag(torch.ones(2, 2, device=d), torch.ones(1, 1, device=d)),
-    "istft": lambda d: torch.istft(torch.stft(torch.ones(64, device=d), 16, return_complex=True), 16),
+    "istft": lambda d: torch.istft(
+        torch.stft(torch.ones(64, device=d), 16, window=torch.hann_window(16, device=d), return_complex=True),
+        16,
+        window=torch.hann_window(16, device=d),
+    ),
     "fractional pool": lambda d: nn.functional.fractional_max_pool2d(
         torch.arange(36.0, device=d).view(1, 1, 6, 6), 2, 3, _random_samples=torch.full((1, 1, 2), 0.5, device=d)
     ),

@@ -30,7 +30,7 @@ class Two(torch.autograd.Function):
 
 
 def leaves(device, dtype=torch.float32):
-    return [torch.arange(1.0, 4.0, dtype=dtype).to(device).requires_grad_() for _ in range(2)]
+    return [torch.arange(1.0, 4.0).to(device, dtype).requires_grad_() for _ in range(2)]
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.complex64])

@@ -244,14 +244,15 @@ def set_(tensor: Tensor, source: Any = None, *args: Any, **kwargs: Any) -> Tenso
         simulation = state.required()
         simulation.memory.took(source.where.index, source.nbytes(), numbers)
         return SimulatedTensor(numbers, source.where, simulation)
-    stored = isinstance(source, (UntypedStorage, TypedStorage))
-    if stored and isinstance(tensor, SimulatedTensor) and source.device == tensor.device:
+    stored = source._untyped_storage if isinstance(source, TypedStorage) else source  # a typed one warns when asked
+    stored = stored if isinstance(stored, UntypedStorage) else None
+    if stored is not None and isinstance(tensor, SimulatedTensor) and stored.device == tensor.device:
         numbers = _set_(torch.empty(0, dtype=tensor.dtype, device="cpu"), source, *args, **kwargs)
         set_data(tensor, SimulatedTensor(numbers, tensor.where, tensor.simulation))
         return tensor
     if isinstance(tensor, SimulatedTensor) or isinstance(source, SimulatedTensor):
         raise NotImplementedError("Tensor.set_ of a simulated tensor: use .copy_(), or assign to .data.")
-    if stored and source.device.type == "cuda":
-        raise RuntimeError(other_storage(source.device, tensor.device))
+    if stored is not None and stored.device.type == "cuda":
+        raise RuntimeError(other_storage(stored.device, tensor.device))
     with _quiet():
         return _set_(tensor, *(() if source is None else (source,)), *args, **kwargs)

@@ -173,6 +173,9 @@ def lazy_modules(device):
     model = nn.Sequential(nn.LazyConv2d(3, 3), nn.LazyBatchNorm2d(), nn.Flatten(), nn.LazyLinear(2)).to(device)
     x = data(2, 1, 5, 5, device=device)
     model(x)
+    with torch.no_grad():
+        for p in model.parameters():  # they were drawn where they were made, and a GPU draws others
+            p.copy_(torch.linspace(-1, 1, p.numel()).view(p.shape))
     return steps(model, lambda m: m(x).square().mean())
 
 

@@ -31,9 +31,9 @@ def no_kernel(name: str) -> str:
 def below_dispatch(name: str) -> str:
     """Return the message for C++ that would make a tensor where it can't be a simulated one."""
     return (
-        f"{name.removeprefix('aten::')} on a simulated GPU: torch's C++ would write to its memory directly. If the call "
-        "is torch.tensor, as_tensor or asarray, imported by name before simulated_gpus(…) started, write torch.tensor; "
-        "else make the tensor on the CPU and move it with .to()."
+        f"{name.removeprefix('aten::')} on a simulated GPU: torch's C++ would write to its memory directly. If the "
+        "call is torch.tensor, as_tensor or asarray, imported by name before simulated_gpus(…) started, write "
+        "torch.tensor; else make the tensor on the CPU and move it with .to()."
     )
 
 
@@ -103,9 +103,9 @@ def invalid_gradient(given: object, wanted: object, name: str = "", index: int =
 def left_behind(name: str, device: object) -> str:
     """Return the message for a function whose result is not where its arguments are."""
     return (
-        f"{name} of tensors on {device} gave a tensor on the CPU: torch's C++ makes one there that simulated GPUs can't "
-        "see. Its numbers may be wrong, so they are not handed out. Do this step on the CPU: copy the tensors with "
-        ".cpu() first."
+        f"{name} of tensors on {device} gave a tensor on the CPU: torch's C++ makes one there that simulated GPUs "
+        "can't see. Its numbers may be wrong, so they are not handed out. Do this step on the CPU: copy the tensors "
+        "with .cpu() first."
     )
 
 
@@ -117,8 +117,8 @@ def only_on_cpu(name: str) -> str:
 def other_storage(storage: object, device: object) -> str:
     """Return the message for `set_` with a storage of another device."""
     return (
-        f"Attempted to set the storage of a tensor on device \"{device}\" to a storage on different device "
-        f"\"{storage}\".  This is no longer allowed; the devices must match."
+        f'Attempted to set the storage of a tensor on device "{device}" to a storage on different device '
+        f'"{storage}".  This is no longer allowed; the devices must match.'
     )
 
 

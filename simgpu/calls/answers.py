@@ -7,7 +7,6 @@ compiled in. Each answer looks whether a call concerns a simulated device, and o
 import functools
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import torch
 import torch.utils._device as default_device
@@ -17,7 +16,7 @@ from torch.jit._builtins import _get_builtin_table
 from torch.nn.parameter import UninitializedTensorMixin
 from torch.overrides import handle_torch_function
 
-from simgpu.calls import conversions
+from simgpu.calls import conversions, functions  # noqa: F401 - functions: gives the class of tensors its own
 from simgpu.calls.lazy import lazily
 from simgpu.calls.own_functions import own_functions
 from simgpu.cuda.classes import classes

@@ -30,7 +30,7 @@ def to(tensor: Tensor, *args: Any, copy: bool = False, **kwargs: Any) -> Tensor:
     if isinstance(tensor, SimulatedTensor):
         read(tensor)
     elif not _names_cuda(*args, **kwargs):
-        return _to(tensor, *args, copy=copy, **kwargs) if copy else _to(tensor, *args, **kwargs)
+        return _to(tensor, *args, **({**kwargs, "copy": True} if copy else kwargs))
     args, copy = _without_copy(plain_form(args, kwargs), copy)
     device, dtype, non_blocking, memory_format = torch._C._nn._parse_to(*args, **kwargs)
     dtype = tensor.dtype if dtype is None else dtype
@@ -119,7 +119,7 @@ def as_tensor(original: Callable, data: Any, *args: Any, **kwargs: Any) -> Tenso
     """`torch.tensor`, `torch.as_tensor` and `torch.asarray`, whichever is the `original`."""
     if args:  # of as_tensor alone
         kwargs |= dict(zip(("dtype", "device"), args, strict=False))
-    device = kwargs.get("device")
+    device: Any = kwargs.get("device")
     if isinstance(data, SimulatedTensor) or isinstance(data, Tensor) and _names_cuda(device):
         return _converted(original, data, **kwargs)
     if type(data) in (list, tuple):
@@ -130,7 +130,6 @@ def as_tensor(original: Callable, data: Any, *args: Any, **kwargs: Any) -> Tenso
         return original(data, **kwargs)
     if kwargs.pop("pin_memory", False):
         raise RuntimeError(not_pinned())
-    simulation = state.required()
     device, needs_gradient = state.device_of(device), kwargs.pop("requires_grad", False)
     with torch._C._DisableTorchDispatch(), torch._C.DisableTorchFunction():  # as on CUDA, no log sees these
         made = original(data, **{**kwargs, "device": _CPU})

@@ -66,7 +66,7 @@ def _dressed(numbers, where, simulation):
     return made
 
 
-def gathered(numbers: Tensor, device: torch.device) -> SimulatedTensor:
+def gathered(numbers: Tensor, device: torch.device) -> Tensor:
     """Return Python's numbers, which torch has gathered in a CPU tensor of its own, on `device`: one copy's time."""
     simulation: Any = active()
     simulation.memory.check_room(device.index, numbers.nbytes)

@@ -65,15 +65,15 @@ class SimulatedTensor(Tensor):
         storage.__class__, storage.where = saving.DeviceStorage, self.where
         return storage
 
-    def apply_(self, function) -> Any:
+    def apply_(self, function: Any) -> Any:
         """Raise CUDA's TypeError."""
         raise TypeError(only_on_cpu("apply_"))
 
-    def map_(self, tensor, function) -> Any:
+    def map_(self, tensor: Any, function: Any) -> Any:
         """Raise CUDA's TypeError."""
         raise TypeError(only_on_cpu("map_"))
 
-    def map2_(self, x, y, function) -> Any:
+    def map2_(self, x: Any, y: Any, function: Any) -> Any:
         """Raise CUDA's TypeError."""
         raise TypeError(only_on_cpu("map2_"))
 

@@ -69,7 +69,9 @@ def test_a_gradient_on_the_cpu_is_refused_in_cudas_words():
             return first, torch.ones(3)
 
     x, y = leaves(GPU)
-    with pytest.raises(RuntimeError, match="WrongBackward returned an invalid gradient at index 1 - expected device cud"):
+    with pytest.raises(
+        RuntimeError, match="WrongBackward returned an invalid gradient at index 1 - expected device cud"
+    ):
         Wrong.apply(x, y)[0].sum().backward()
 
 

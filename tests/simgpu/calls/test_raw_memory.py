@@ -11,7 +11,10 @@ HANDED_OUT = {
     "map_ of the CPU": ("torch.ones(3).map_(x, lambda a, b: a + b)", "RuntimeError: .map_ is not supported"),
     "from_dlpack": ("torch.from_dlpack(x)", "BufferError: cuda:0 is simulated"),
     "numpy's": ("import numpy; numpy.from_dlpack(x)", "BufferError: cuda:0 is simulated"),
-    "to_dlpack": ("torch.utils.dlpack.from_dlpack(torch.utils.dlpack.to_dlpack(x))", "BufferError: cuda:0 is simulated"),
+    "to_dlpack": (
+        "torch.utils.dlpack.from_dlpack(torch.utils.dlpack.to_dlpack(x))",
+        "BufferError: cuda:0 is simulated",
+    ),
     "_to_dlpack": ("torch._C._from_dlpack(torch._C._to_dlpack(x))", "BufferError: cuda:0 is simulated"),
     "interface": ("x.__cuda_array_interface__", "AttributeError: cuda:0 is simulated"),
     "memoryview": ("memoryview(x)", "TypeError"),
@@ -19,13 +22,22 @@ HANDED_OUT = {
     "asarray": ("import numpy; numpy.asarray(x)", "TypeError: can't convert cuda:0 device type tensor to numpy"),
     "numpy in C": ("torch._C.TensorBase.numpy(x)", "RuntimeError: .numpy() is not supported"),
     "set_": ("torch.empty(0).set_(x.untyped_storage())", "RuntimeError: Attempted to set the storage of a tensor"),
-    "tensor, early": ("tensor([1.0, 2.0], device='cuda:0')", "RuntimeError: empty_strided on a simulated GPU: torch's C"),
-    "cuda in C": ("torch._C.TensorBase.cuda(torch.ones(2))", "RuntimeError: PyTorch is not linked with support for cuda"),
+    "tensor, early": (
+        "tensor([1.0, 2.0], device='cuda:0')",
+        "RuntimeError: empty_strided on a simulated GPU: torch's C",
+    ),
+    "cuda in C": (
+        "torch._C.TensorBase.cuda(torch.ones(2))",
+        "RuntimeError: PyTorch is not linked with support for cuda",
+    ),
 }
 GIVEN = {
     "address": ("x.data_ptr() == x[:1].data_ptr() != x.clone().data_ptr()", "True"),
     "storage": ("x.untyped_storage().device, x.untyped_storage().is_cuda", "(device(type='cuda', index=0), True)"),
-    "its copy": ("x.untyped_storage().cpu().device, x.untyped_storage().cpu().tolist()[2:4]", "(device(type='cpu'), [128, 63])"),
+    "its copy": (
+        "x.untyped_storage().cpu().device, x.untyped_storage().cpu().tolist()[2:4]",
+        "(device(type='cpu'), [128, 63])",
+    ),
     "one of a type": ("x.storage().device, x.storage()[1]", "(device(type='cuda', index=0), 1.0)"),
     "bytes": ("bytes(x.byte())", r"b'\x01\x01\x01'"),
     "to in C": ("torch._C.TensorBase.to(torch.ones(1), 'cuda:1').device", "cuda:1"),

@@ -92,7 +92,10 @@ def flash_attention(device):
 
 @program
 def gan(device):
-    make, judge = nn.Sequential(nn.Linear(2, 8), nn.ReLU(), nn.Linear(8, 2)), nn.Sequential(nn.Linear(2, 8), nn.Linear(8, 1))
+    make, judge = (
+        nn.Sequential(nn.Linear(2, 8), nn.ReLU(), nn.Linear(8, 2)),
+        nn.Sequential(nn.Linear(2, 8), nn.Linear(8, 1)),
+    )
     make, judge, real, noise = make.to(device), judge.to(device), data(6, 2, device=device), data(6, 2, device=device)
     makes, judges = (torch.optim.Adam(m.parameters(), lr=0.01, betas=(0.5, 0.999)) for m in (make, judge))
     loss, yes, no = nn.BCEWithLogitsLoss(), torch.ones(6, 1, device=device), torch.zeros(6, 1, device=device)
@@ -131,7 +134,9 @@ def two_ranks_average_their_gradients(device):
 def a_model_over_two_devices(device):
     second = "cuda:0" if device == "cuda:1" else device
     below, above = nn.Linear(3, 4).to(device), nn.Linear(4, 1).to(second)
-    return steps(nn.ModuleList([below, above]), lambda m: m[1](m[0](torch.ones(2, 3, device=device)).to(second)).square().sum())
+    return steps(
+        nn.ModuleList([below, above]), lambda m: m[1](m[0](torch.ones(2, 3, device=device)).to(second)).square().sum()
+    )
 
 
 @program
@@ -210,7 +215,11 @@ def embedding_bag(device):
 @program
 def diffusion_step(device):
     net, kept = nn.Linear(4, 4).to(device), torch.linspace(1, 0.1, 10).cumprod(0).to(device)
-    clean, noise, when = data(5, 4, device=device), data(5, 4, device=device), torch.tensor([1, 3, 5, 7, 9], device=device)
+    clean, noise, when = (
+        data(5, 4, device=device),
+        data(5, 4, device=device),
+        torch.tensor([1, 3, 5, 7, 9], device=device),
+    )
     share = kept[when][:, None]
     return steps(net, lambda m: F.mse_loss(m(share.sqrt() * clean + (1 - share).sqrt() * noise), noise))
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import torch
 
-from simgpu.calls import functions  # noqa: F401
 from simgpu.calls.answers import answered
 from simgpu.calls.kernels import kernels
 from simgpu.clock.modelled_clock import ModelledClock
@@ -26,17 +25,19 @@ from simgpu.state import activate, active
 def simulated_gpus(count: int = 1, model: "str | Mapping | DeviceModel" = "H200") -> "SimulatedGPUs":
     """Start `count` simulated GPUs and return them as `SimulatedGPUs`.
 
-    From now on this thread's PyTorch programs find `cuda:0` to `cuda:{count-1}`, as on a machine that has them: values
-    are the CPU's, devices, errors and their words are CUDA's, and `.clock` keeps modelled seconds, never measured ones.
+    From now on this process's PyTorch programs find `cuda:0` to `cuda:{count-1}`, in every thread, as on a machine that
+    has them: values are the CPU's, devices, errors and their words are CUDA's, and `.clock` keeps modelled seconds,
+    never measured ones.
     `model` says what is modelled: a data sheet by name ("H200", "T4") or as a mapping, or a `DeviceModel`, such as
     `calibrate(trace)` gives. Use it in a `with`, or over several cells and then `.close()`; afterwards its tensors
     refuse every use. One at a time in a process. A real GPU is hidden meanwhile. Numbers lie in this computer's memory,
     once for all devices.
 
-    Another thread may use simulated tensors; to make new ones it enters `with gpus.entered():`. Compiled functions run
-    uncompiled. Refused plainly: sparse tensors, CUDA graphs, `torch.export`. Random numbers are the CPU's of the
-    same seed, not a real GPU's. Raises ValueError for a count below 1 or above 128, RuntimeError while another is
-    active.
+    No mode is entered: ops on CPU tensors cost what they cost without. Compiled functions run uncompiled. Refused
+    plainly: sparse tensors but for an embedding's gradient, CUDA graphs, `torch.export`. Not seen: a C++ function
+    that reads memory and that a program imported by name before. `from torch.utils.dlpack import to_dlpack` then gives
+    out the numbers as the CPU's. Random numbers are the CPU's of the same seed, not a real GPU's. Raises ValueError for
+    a count below 1 or above 128, RuntimeError while another is active.
 
     >>> import torch
     >>> with simulated_gpus(2) as gpus:
@@ -118,7 +119,7 @@ class SimulatedGPUs:
 
     @contextmanager
     def entered(self) -> "Iterator[SimulatedGPUs]":
-        """Within the `with`, this thread sees the simulated GPUs as the one that started them does."""
+        """Do nothing: every thread sees the simulated GPUs. For programs that say which of theirs uses them."""
         yield self
 
     def __enter__(self):

@@ -7,16 +7,23 @@ compiled in. Each answer looks whether a call concerns a simulated device, and o
 import functools
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import torch
 import torch.utils._device as default_device
+import torch.utils.dlpack
 from torch import Tensor
+from torch.jit._builtins import _get_builtin_table
+from torch.nn.parameter import UninitializedTensorMixin
 from torch.overrides import handle_torch_function
 
-from simgpu.calls import conversions
+from simgpu.calls import conversions, functions  # noqa: F401 - functions: gives the class of tensors its own
+from simgpu.calls.lazy import lazily
+from simgpu.calls.own_functions import own_functions
+from simgpu.cuda.classes import classes
 from simgpu.cuda.generators import DeviceGenerator, check_generator
 from simgpu.memory.host import mark
+from simgpu.messages import no_interface
+from simgpu.ops.tensor import SimulatedTensor
 from simgpu.replaced import replaced
 
 _modes = torch._C._len_torch_function_stack
@@ -25,6 +32,7 @@ _METHODS = {
     "cuda": conversions.cuda,
     "type": conversions.type_,
     "new_tensor": conversions.new_tensor,
+    "set_": conversions.set_,
 }
 _MAKERS = ("tensor", "as_tensor", "asarray")
 
@@ -33,14 +41,21 @@ _MAKERS = ("tensor", "as_tensor", "asarray")
 def answered() -> Iterator[None]:
     """Within the `with`, torch's functions that can't reach the dispatcher answer for simulated devices."""
     constructors = default_device._device_constructors()  # kept by torch from its first call on: torch's own are in it
-    changes = list(_answers())
+    changes = [*_answers(), *lazily(), *own_functions(), *classes()]
     makers = {value for owner, name, value in changes if name in _MAKERS}
     constructors |= makers
+    moves = [value for owner, name, value in changes if owner is Tensor and name in ("to", "cuda")]
+    changes.append((UninitializedTensorMixin, "_allowed_methods", [*UninitializedTensorMixin._allowed_methods, *moves]))
+    scripted = _get_builtin_table()  # torch's compiler of scripts knows its functions by their ids
+    names = {id(value): f"aten::{name}" for owner, name, value in changes if owner is torch}
+    scripted |= names
     try:
         with replaced(changes):
             yield
     finally:
         constructors -= makers
+        for one in names:
+            del scripted[one]
 
 
 def _answers():
@@ -52,6 +67,10 @@ def _answers():
         yield torch, name, _maker(getattr(torch, name))
     for owner, name in _told():
         yield owner, name, _factory(getattr(owner, name))
+    for name in ("_to_dlpack", "_to_dlpack_versioned", "to_dlpack"):
+        for owner in (torch._C, torch, torch.utils.dlpack):
+            if name in vars(owner):
+                yield owner, name, _exported(getattr(owner, name))
     yield torch._C._nn, "_parse_to", _parse_to(torch._C._nn._parse_to)
     yield Tensor, "data", property(Tensor.data.__get__, conversions.set_data)
     yield Tensor, "grad", property(Tensor.grad.__get__, conversions.set_grad, Tensor.grad.__delete__)
@@ -133,6 +152,16 @@ def _on_host(args, device):
         device = args[0].device
     device = default_device.CURRENT_DEVICE if device is None else device
     return device is None or torch.device(device).type == "cpu"
+
+
+def _exported(original):
+    @functools.wraps(original)
+    def to_dlpack(tensor, *args, **kwargs):
+        if isinstance(tensor, SimulatedTensor):
+            raise BufferError(no_interface(tensor.where))
+        return original(tensor, *args, **kwargs)
+
+    return to_dlpack
 
 
 def _parse_to(original):

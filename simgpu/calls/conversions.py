@@ -5,11 +5,13 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.storage import TypedStorage, UntypedStorage
 
 from simgpu import state
+from simgpu.calls.lazy import is_unmade, moved
 from simgpu.calls.moves import gathered, move
 from simgpu.memory.host import mark
-from simgpu.messages import assigned_gradient, not_pinned
+from simgpu.messages import assigned_gradient, not_pinned, other_storage
 from simgpu.ops.saving import RestoredStorage
 from simgpu.ops.tensor import SimulatedTensor, read
 
@@ -19,6 +21,7 @@ _PRESERVE = torch.preserve_format
 _CPU = torch.device("cpu")
 # Torch's own: while GPUs are simulated, these names say what is below.
 _to, _type, _asarray = Tensor.to, Tensor.type, torch.asarray
+_set_ = Tensor.set_
 _set_data, _set_grad = Tensor.data.__set__, Tensor.grad.__set__
 
 
@@ -27,7 +30,7 @@ def to(tensor: Tensor, *args: Any, copy: bool = False, **kwargs: Any) -> Tensor:
     if isinstance(tensor, SimulatedTensor):
         read(tensor)
     elif not _names_cuda(*args, **kwargs):
-        return _to(tensor, *args, copy=copy, **kwargs) if copy else _to(tensor, *args, **kwargs)
+        return _to(tensor, *args, **({**kwargs, "copy": True} if copy else kwargs))
     args, copy = _without_copy(plain_form(args, kwargs), copy)
     device, dtype, non_blocking, memory_format = torch._C._nn._parse_to(*args, **kwargs)
     dtype = tensor.dtype if dtype is None else dtype
@@ -38,6 +41,8 @@ def to(tensor: Tensor, *args: Any, copy: bool = False, **kwargs: Any) -> Tensor:
             if device.type == "cuda" or device.type == tensor.device.type:
                 return _to(tensor, dtype, non_blocking, copy, **options)
             return _to(tensor, device, dtype, non_blocking, copy, **options)
+    if is_unmade(tensor):
+        return moved(tensor, device)
     return move(tensor, device, None if dtype == tensor.dtype else dtype, non_blocking, memory_format)
 
 
@@ -114,22 +119,32 @@ def as_tensor(original: Callable, data: Any, *args: Any, **kwargs: Any) -> Tenso
     """`torch.tensor`, `torch.as_tensor` and `torch.asarray`, whichever is the `original`."""
     if args:  # of as_tensor alone
         kwargs |= dict(zip(("dtype", "device"), args, strict=False))
-    device = kwargs.get("device")
+    device: Any = kwargs.get("device")
     if isinstance(data, SimulatedTensor) or isinstance(data, Tensor) and _names_cuda(device):
         return _converted(original, data, **kwargs)
+    if type(data) in (list, tuple):
+        data = _told_numbers(data)
     if not _names_cuda(device):
         if kwargs.get("pin_memory"):
             return mark(original(data, **{name: value for name, value in kwargs.items() if name != "pin_memory"}))
         return original(data, **kwargs)
     if kwargs.pop("pin_memory", False):
         raise RuntimeError(not_pinned())
-    simulation = state.required()
     device, needs_gradient = state.device_of(device), kwargs.pop("requires_grad", False)
     with torch._C._DisableTorchDispatch(), torch._C.DisableTorchFunction():  # as on CUDA, no log sees these
         made = original(data, **{**kwargs, "device": _CPU})
     with _quiet():
         made = torch.ops.aten.lift_fresh(gathered(made.clone() if original is _asarray else made, device))
     return made.requires_grad_(needs_gradient)
+
+
+def _told_numbers(data):
+    """Return nested lists with numbers in place of simulated tensors of one element: each is waited for, as on CUDA."""
+    if type(data) in (list, tuple):
+        if data and type(data[0]) in (int, float):
+            return data if not any(type(one) is SimulatedTensor for one in data) else [*map(_told_numbers, data)]
+        return [*map(_told_numbers, data)]
+    return data.tolist() if type(data) is SimulatedTensor else data
 
 
 def _converted(original, data, device=None, dtype=None, copy=None, requires_grad=False, **options):
@@ -224,11 +239,19 @@ def set_grad(tensor: Tensor, gradient: Tensor | None) -> None:
 def set_(tensor: Tensor, source: Any = None, *args: Any, **kwargs: Any) -> Tensor:
     """`Tensor.set_`, as `torch.load` uses it to fill a tensor with what it has read."""
     if isinstance(source, RestoredStorage):
-        numbers = torch.empty(0, dtype=tensor.dtype).set_(source, *args, **kwargs)
+        numbers = _set_(torch.empty(0, dtype=tensor.dtype, device="cpu"), source, *args, **kwargs)
         simulation = state.required()
         simulation.memory.took(source.where.index, source.nbytes(), numbers)
         return SimulatedTensor(numbers, source.where, simulation)
+    stored = source._untyped_storage if isinstance(source, TypedStorage) else source  # a typed one warns when asked
+    stored = stored if isinstance(stored, UntypedStorage) else None
+    if stored is not None and isinstance(tensor, SimulatedTensor) and stored.device == tensor.device:
+        numbers = _set_(torch.empty(0, dtype=tensor.dtype, device="cpu"), source, *args, **kwargs)
+        set_data(tensor, SimulatedTensor(numbers, tensor.where, tensor.simulation))
+        return tensor
     if isinstance(tensor, SimulatedTensor) or isinstance(source, SimulatedTensor):
         raise NotImplementedError("Tensor.set_ of a simulated tensor: use .copy_(), or assign to .data.")
+    if stored is not None and stored.device.type == "cuda":
+        raise RuntimeError(other_storage(stored.device, tensor.device))
     with _quiet():
-        return tensor.set_(*(() if source is None else (source,)), *args, **kwargs)
+        return _set_(tensor, *(() if source is None else (source,)), *args, **kwargs)

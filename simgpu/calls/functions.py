@@ -11,12 +11,14 @@ from torch import Tensor
 
 from simgpu import state
 from simgpu.calls import conversions, packed
+from simgpu.calls.arguments import any_simulated, common_device, left_at_home, tensors_in
 from simgpu.calls.factories import make, make_inside
-from simgpu.calls.moves import get_grad, placed_all
+from simgpu.calls.into_out import copied_out, is_composed
+from simgpu.calls.moves import get_grad, placed_all, register_hook
 from simgpu.calls.python_functions import body_of
 from simgpu.cuda.generators import check_generator
 from simgpu.memory.host import mark
-from simgpu.messages import invalid_gradient
+from simgpu.messages import invalid_gradient, left_behind
 from simgpu.ops.backward_formulas import entrance
 from simgpu.ops.mismatch import refused
 from simgpu.ops.tensor import SimulatedTensor
@@ -24,6 +26,8 @@ from simgpu.ops.tensor import SimulatedTensor
 _quiet = torch._C.DisableTorchFunctionSubclass
 _CPU = torch.device("cpu")
 _REFUSED = object()
+#: Take a CPU tensor and only the size of another, wherever that is.
+_ONLY_SIZES = {"expand_as", "view_as", "reshape_as", "broadcast_tensors"}
 _disabled = torch._C._disabled_torch_function_impl  # calls a function, ours hidden from it; quicker than `_quiet`
 _autocast = torch.is_autocast_enabled
 
@@ -50,11 +54,13 @@ def run(func: Callable, args: tuple, kwargs: dict | None) -> Any:
         return _on_device(func, args, kwargs or {}, default_device.CURRENT_DEVICE, simulation)
     if kwargs and kwargs.get("generator") is not None:
         check_generator(kwargs["generator"], _first_device(args))
+    if kwargs and kwargs.get("out") is not None and is_composed(func):
+        return copied_out(kwargs["out"], run(func, args, {name: v for name, v in kwargs.items() if name != "out"}))
     try:
-        with _cast() if _autocast("cuda") and _any_simulated(args) else _quiet():
+        with _cast() if _autocast("cuda") and any_simulated(args, kwargs or {}) else _quiet():
             made = func(*args, **kwargs) if kwargs else func(*args)
     except RuntimeError as error:
-        if not refused(error) or _only_device(args) is None:
+        if not refused(error) or common_device(args, kwargs or {}) is None:
             raise
         made = _REFUSED
     return _checked(func, args, kwargs or {}, made)
@@ -64,28 +70,17 @@ def _checked(func, args, kwargs, made):
     """Return what a function has made of simulated tensors, on their device.
 
     Where it is a plain tensor, or two were not let together, C++ has made a tensor of its own on the C++ device: the
-    function runs again, and what it makes is put where its arguments are.
+    function runs again, and what it makes is put where its arguments are. What stays at home then is refused.
     """
-    if type(made) is not Tensor and made is not _REFUSED:
+    if made is not _REFUSED and not left_at_home(made, args, kwargs):
         return made
-    where = _only_device(args)
-    return made if where is None else make_inside(func, args, kwargs, where, state.active())
-
-
-def _any_simulated(args):
-    """Return whether a tensor among the arguments, or in a list of them, is simulated."""
-    return any(type(v) is SimulatedTensor or (type(v) in (list, tuple) and _any_simulated(v)) for v in args)
-
-
-def _only_device(args):
-    """Return the simulated device on which all tensors of a call are, or None; indices and lengths may be at home.
-
-    If what comes of them is not there, a function of torch's C++ has made a tensor of its own on the C++ device.
-    """
-    tensors = [value for value in args if isinstance(value, Tensor)]
-    places = {tensor.device for tensor in tensors if tensor.dtype != torch.int64 or tensor.is_cuda}
-    where = places.pop() if len(places) == 1 else None
-    return where if where is not None and where.type == "cuda" else None
+    where = common_device(args, kwargs)
+    if where is not None:
+        made = make_inside(func, args, kwargs, where, state.active())
+    if left_at_home(made, args, kwargs) and func.__name__ not in _ONLY_SIZES and any_simulated(args, kwargs):
+        device = next(one.device for one in (*tensors_in(args), *tensors_in(kwargs)) if type(one) is SimulatedTensor)
+        raise RuntimeError(left_behind(func.__name__, device))
+    return made
 
 
 def _on_device(func, args, kwargs, device, simulation):
@@ -93,23 +88,13 @@ def _on_device(func, args, kwargs, device, simulation):
     device = state.device_of(device)
     if kwargs.get("generator") is not None:
         check_generator(kwargs["generator"], device)
-    if func in _CONVERTERS and args and isinstance(args[0], Tensor):
-        return _converted(func, args[0], device, **{k: v for k, v in kwargs.items() if k != "device"})
     if device.type == "cuda":
         return make(func, args, kwargs, device, simulation)
-    if any(type(value) is SimulatedTensor for value in args):  # `torch.zeros_like(x, device="cpu")`
+    if any_simulated(args, {}):  # `torch.zeros_like(x, device="cpu")`
         made = run(func, args, {name: value for name, value in kwargs.items() if name != "device"})
         return conversions.to(made, device)
     with _quiet():
         return func(*args, **{**kwargs, "device": device})
-
-
-def _converted(func, data, device, dtype=None, copy=None, requires_grad=False, **options):
-    """Run `torch.tensor`, `as_tensor` or `asarray` of something that is a tensor already."""
-    if func is torch.tensor:
-        data, copy = data.detach(), True
-    made = conversions.to(data, device, dtype or data.dtype, copy=bool(copy))
-    return made.requires_grad_() if requires_grad else made
 
 
 def _is_host(device):
@@ -146,7 +131,7 @@ def _of_class(cls, func, types, args=(), kwargs=None):
                 if type(made) is SimulatedTensor:
                     return made
             except RuntimeError as error:
-                if not refused(error) or _only_device(args) is None:
+                if not refused(error) or common_device(args, {}) is None:
                     raise
                 made = _REFUSED
             return _checked(func, args, {}, made)
@@ -167,11 +152,11 @@ def _grad(outputs, inputs, *args, **kwargs):
 # Here and not in the class: these functions need the class, and a thread without the mode needs them.
 SimulatedTensor.__torch_function__ = classmethod(_of_class)
 SimulatedTensor.grad = property(get_grad, conversions.set_grad, Tensor.grad.__delete__)
+SimulatedTensor.register_hook = register_hook
 SimulatedTensor.data = property(Tensor.data.__get__, conversions.set_data)
 
 _BACKWARD = body_of(Tensor.backward)
 _GRAD = body_of(torch.autograd.grad)
-_CONVERTERS = (torch.tensor, torch.as_tensor, torch.asarray)
 _DIRECT: dict[Callable, bool] = {}  # function -> whether it needs nothing but its arguments
 _BODIES: dict[Callable, Callable | None] = {}  # function -> its body, None for one of C++; some hundred at most
 _HANDLERS: dict[Any, Callable] = {

@@ -1,5 +1,6 @@
 """Moving a tensor as autograd sees it, and gradients: each goes back to where its tensor lies, or came from."""
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -65,7 +66,7 @@ def _dressed(numbers, where, simulation):
     return made
 
 
-def gathered(numbers: Tensor, device: torch.device) -> SimulatedTensor:
+def gathered(numbers: Tensor, device: torch.device) -> Tensor:
     """Return Python's numbers, which torch has gathered in a CPU tensor of its own, on `device`: one copy's time."""
     simulation: Any = active()
     simulation.memory.check_room(device.index, numbers.nbytes)
@@ -83,6 +84,17 @@ def get_grad(tensor: Tensor) -> Tensor | None:
             read(tensor)
         _set_grad(tensor, placed(gradient, tensor.device))
         return _get_grad(tensor)
+
+
+def register_hook(tensor: Tensor, hook: Callable) -> Any:
+    """`Tensor.register_hook`: `hook` is called with the tensor's gradient where the tensor lies."""
+    where = tensor.device
+
+    def on_device(gradient):
+        return hook(gradient if gradient.device == where else placed(gradient, where))
+
+    with _quiet():
+        return Tensor.register_hook(tensor, on_device)
 
 
 def placed_all(gradients: Any, tensors: Any) -> Any:

@@ -129,9 +129,11 @@ def c_functions(driver: Driver) -> dict[str, Callable]:
         "setStream": lambda stream: torch.cuda.set_stream(stream),
         "emptyHostCache": lambda: None,
     }
-    return {f"_cuda_{name}": function for name, function in cuda.items()} | {
-        f"_accelerator_{name}": function for name, function in accelerator.items()
-    }
+    return (
+        {"_get_accelerator": lambda check=None: torch.device("cuda")}
+        | {f"_cuda_{name}": function for name, function in cuda.items()}
+        | {f"_accelerator_{name}": function for name, function in accelerator.items()}
+    )
 
 
 def _no_raw_stream(index):

@@ -17,9 +17,9 @@ from simgpu.cuda import comm, streams
 from simgpu.cuda.driver import Driver, c_functions, runtime
 from simgpu.cuda.generators import Generator
 from simgpu.memory import host
+from simgpu.replaced import replaced
 from simgpu.state import Simulation
 
-_ABSENT = object()
 #: NVTX marks, by the names of its C library, for a profiler that isn't there: taken and dropped.
 _RANGES = SimpleNamespace(
     rangePushA=lambda message: 0,
@@ -48,13 +48,12 @@ def patched(gpus: Simulation) -> Iterator[Driver]:
     (`from torch.cuda import Event`) stays torch's own and fails as it does without a GPU: import it afterwards.
     """
     driver = Driver(gpus.clock, gpus.memory)
-    with ExitStack() as stack:
-        for owner, name, value in _replacements(driver, gpus.randomness.defaults):
-            stack.callback(_put_back, owner, name, vars(owner).get(name, _ABSENT))
-            setattr(owner, name, value)
+    with replaced(_replacements(driver, gpus.randomness.defaults)):
         _forget_answers()
-        stack.callback(_forget_answers)
-        yield driver
+        try:
+            yield driver
+        finally:
+            _forget_answers()
 
 
 def _replacements(driver, generators):
@@ -97,13 +96,6 @@ def _streams():
         for owner in (torch, torch.cuda, torch.cuda.streams):
             if name in vars(owner):
                 yield owner, name, getattr(streams, name)
-
-
-def _put_back(owner, name, value):
-    if value is _ABSENT:
-        delattr(owner, name)
-    else:
-        setattr(owner, name, value)
 
 
 def _forget_answers():

@@ -7,12 +7,12 @@ from torch import Tensor
 from torch._ops import OpOverload
 from torch.utils._pytree import tree_leaves
 
-from simgpu.messages import no_kernel, not_dense
+from simgpu.messages import no_kernel
 from simgpu.ops import collectives, copies, cost, mismatch
 from simgpu.ops.call import Call
 from simgpu.ops.declarations import OpPlan, plan_of
 from simgpu.ops.repeated import remember, run_again
-from simgpu.ops.results import make_room, put, put_all, written
+from simgpu.ops.results import check_layout, make_room, put, put_all, written
 from simgpu.state import opened
 
 _PLANS: dict[int, OpPlan] = {}
@@ -47,8 +47,9 @@ def run_op(cls: type, func: OpOverload, types: Any, args: tuple = (), kwargs: di
         mismatch.check(call, func, args, kwargs)
     small = plan.view or make_room(func, plan, inner, named, call.where, call.simulation)
     made = drawn(func, plan, inner, named, call) if plan.random else func(*inner, **named)
-    if isinstance(made, Tensor) and made.layout is not torch.strided:
-        raise NotImplementedError(not_dense(made.layout))
+    if plan.device and isinstance(made, Tensor) and made.is_meta:
+        return made  # shapes alone: `.to("meta")` as C++ does it
+    check_layout(made, plan, inner)
     if plan.simple and small and not kwargs:
         remember(func, plan, inner, made)
     return _on_device(call, func, args, kwargs, inner, named, made)

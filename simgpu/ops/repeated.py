@@ -82,6 +82,8 @@ def remember(func: OpOverload, plan: OpPlan, inner: list, made: Any) -> None:
             return
     if len(_KNOWN) >= _MOST:  # a program whose shapes never repeat must not fill the memory
         _KNOWN.clear()
+    if type(made) is Tensor and made.layout is not torch.strided:
+        return
     work = None if plan.view else cost.work_of(func, inner, {}, made)
     _KNOWN[tuple(key)] = work, kind_of(made) if type(made) is Tensor else None
 

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from simgpu.messages import no_interface, not_numpy
+from simgpu.messages import no_interface, not_numpy, only_on_cpu
 from simgpu.ops import saving
 from simgpu.ops.dispatch import run_op
 from simgpu.ops.kinds import kind_of
@@ -60,8 +60,26 @@ class SimulatedTensor(Tensor):
         return read(self).data_ptr()
 
     def untyped_storage(self) -> torch.UntypedStorage:
-        """Return the storage of its numbers."""
-        return read(self).untyped_storage()
+        """Return the storage of its numbers, which says that it is on the device."""
+        storage = read(self).untyped_storage()
+        storage.__class__, storage.where = saving.DeviceStorage, self.where
+        return storage
+
+    def apply_(self, function: Any) -> Any:
+        """Raise CUDA's TypeError."""
+        raise TypeError(only_on_cpu("apply_"))
+
+    def map_(self, tensor: Any, function: Any) -> Any:
+        """Raise CUDA's TypeError."""
+        raise TypeError(only_on_cpu("map_"))
+
+    def map2_(self, x: Any, y: Any, function: Any) -> Any:
+        """Raise CUDA's TypeError."""
+        raise TypeError(only_on_cpu("map2_"))
+
+    @property
+    def __cuda_array_interface__(self) -> Any:
+        raise AttributeError(no_interface(self.where))
 
     def numpy(self, *, force: bool = False) -> Any:
         """Raise CUDA's TypeError; with `force`, return a NumPy array of a copy."""

@@ -7,7 +7,6 @@ from typing import Any
 from course.devices.names import DeviceName
 from course.units import in_words
 
-
 _LEAST = 5e-9  # seconds; less is shown as none
 
 
@@ -18,10 +17,11 @@ class OpRecord:
 
     `bytes_moved` counts the bytes of inputs that lay on another device, `origin` (None when nothing moved). `backward`
     is True for ops of a backward pass. `view` is True when the op computes nothing and its result shares its input's
-    memory. `waits` is True when the host has to wait for a device's values before it can go on. `note` says why the op ran where it did, where there is something to say. `simulated` is True when one of
-    its devices isn't there. `seconds` is what the op or the copy takes alone, from its call to its end, where it is
-    known, `launch` of them the host's to start it; `seconds_kind` by whom: `modelled` (the clock of simulated GPUs) or `measured` (a timed log, on the CPU);
-    `seconds_origin` says on what the model stands.
+    memory. `waits` is True when the host has to wait for a device's values before it can go on. `note` says why the op
+    ran where it did, where there is something to say. `simulated` is True when one of its devices isn't there.
+    `seconds` is what the op or the copy takes alone, from its call to its end, where it is known; `launch` of them are
+    the host's, to start it; `seconds_kind` by whom: `modelled` (the clock of simulated GPUs) or `measured` (a timed
+    log, on the CPU); `seconds_origin` says on what the model stands.
     """
 
     op: str

@@ -22,7 +22,7 @@ from simgpu.calls.own_functions import own_functions
 from simgpu.cuda.classes import classes
 from simgpu.cuda.generators import DeviceGenerator, check_generator
 from simgpu.memory.host import mark
-from simgpu.messages import no_interface
+from simgpu.messages import no_interface, not_dense
 from simgpu.ops.tensor import SimulatedTensor
 from simgpu.replaced import replaced
 
@@ -131,6 +131,8 @@ def _maker(original):
 
 
 def _factory(original):
+    sparse = original.__name__.startswith("sparse_")
+
     @functools.wraps(original)
     def factory(*args, **kwargs):
         if not kwargs:
@@ -138,6 +140,8 @@ def _factory(original):
         device = kwargs.get("device")
         if type(device) is int:
             device = kwargs["device"] = torch.device("cuda", device)
+        if sparse and device is not None and torch.device(device).type == "cuda":
+            raise NotImplementedError(not_dense(f"torch.{original.__name__}"))
         if isinstance(kwargs.get("generator"), DeviceGenerator) and _on_host(args, device):
             check_generator(kwargs["generator"], _CPU)
         if kwargs.get("pin_memory") and _on_host(args, device):

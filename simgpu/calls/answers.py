@@ -26,7 +26,7 @@ from simgpu.messages import no_interface
 from simgpu.ops.tensor import SimulatedTensor
 from simgpu.replaced import replaced
 
-_modes = torch._C._len_torch_function_stack
+_modes = torch._C._is_torch_function_mode_enabled
 _CPU = torch.device("cpu")
 _METHODS = {
     "cuda": conversions.cuda,

@@ -131,3 +131,11 @@ def test_three_thousand_steps_keep_no_memory():
         later = steps(1500)
     assert later[1:] == (taken, blocks)
     assert later[0] - objects < 300  # one object a step would be 1,500
+
+
+def test_a_move_and_a_tensor_of_numbers_work_where_modes_are_entered_and_hidden():
+    with simulated_gpus(2), torch.device("cuda:1"):
+        assert torch.ones(2).to("cuda:0").device.index == 0 and torch.tensor([1.0]).device.index == 1
+        with torch._C.DisableTorchFunction():
+            assert torch.ones(2, device="cpu").to("cuda:0").device.index == 0
+            assert torch.tensor([1.0], device="cuda:1").device.index == 1

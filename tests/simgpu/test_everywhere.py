@@ -88,6 +88,15 @@ def test_a_kernel_of_the_dispatcher_ends_with_the_simulation():
     assert has() is before
 
 
+def test_simulations_one_after_the_other_keep_no_function_of_theirs():
+    from simgpu.calls import functions
+
+    for _ in range(3):
+        with simulated_gpus(1):
+            torch.ones(2, device="cuda").normal_().type()
+        assert not functions._DIRECT and not functions._BODIES
+
+
 def test_closing_from_another_thread_ends_it_for_all():
     gpus = simulated_gpus(1)
     thread = threading.Thread(target=gpus.close)

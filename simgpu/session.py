@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from simgpu.calls.answers import answered
-from simgpu.calls.kernels import kernels
+from simgpu.calls.factory_kernels import kernels
 from simgpu.clock.modelled_clock import ModelledClock
 from simgpu.cuda import nccl
 from simgpu.cuda.generators import Randomness

@@ -16,7 +16,7 @@ from torch.jit._builtins import _get_builtin_table
 from torch.nn.parameter import UninitializedTensorMixin
 from torch.overrides import handle_torch_function
 
-from simgpu.calls import conversions, functions  # noqa: F401 - functions: gives the class of tensors its own
+from simgpu.calls import conversions, functions
 from simgpu.calls.lazy import lazily
 from simgpu.calls.own_functions import own_functions
 from simgpu.cuda.classes import classes
@@ -26,7 +26,7 @@ from simgpu.messages import no_interface, not_dense
 from simgpu.ops.tensor import SimulatedTensor
 from simgpu.replaced import replaced
 
-_modes = torch._C._len_torch_function_stack
+_modes = torch._C._is_torch_function_mode_enabled
 _CPU = torch.device("cpu")
 _METHODS = {
     "cuda": conversions.cuda,
@@ -53,6 +53,7 @@ def answered() -> Iterator[None]:
         with replaced(changes):
             yield
     finally:
+        functions.forget()
         constructors -= makers
         for one in names:
             del scripted[one]

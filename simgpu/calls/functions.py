@@ -138,6 +138,12 @@ def _of_class(cls, func, types, args=(), kwargs=None):
     return run(func, args, kwargs)
 
 
+def forget() -> None:
+    """Drop what is known of functions: those that a simulation put in place of torch's own go with it."""
+    _DIRECT.clear()
+    _BODIES.clear()
+
+
 def _is_direct(func):
     """Return whether `func` is one of C++ that needs nothing but its arguments."""
     if func in _HANDLERS or func in default_device._device_constructors():

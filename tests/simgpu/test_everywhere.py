@@ -88,6 +88,15 @@ def test_a_kernel_of_the_dispatcher_ends_with_the_simulation():
     assert has() is before
 
 
+def test_simulations_one_after_the_other_keep_no_function_of_theirs():
+    from simgpu.calls import functions
+
+    for _ in range(3):
+        with simulated_gpus(1):
+            torch.ones(2, device="cuda").normal_().type()
+        assert not functions._DIRECT and not functions._BODIES
+
+
 def test_closing_from_another_thread_ends_it_for_all():
     gpus = simulated_gpus(1)
     thread = threading.Thread(target=gpus.close)
@@ -131,3 +140,11 @@ def test_three_thousand_steps_keep_no_memory():
         later = steps(1500)
     assert later[1:] == (taken, blocks)
     assert later[0] - objects < 300  # one object a step would be 1,500
+
+
+def test_a_move_and_a_tensor_of_numbers_work_where_modes_are_entered_and_hidden():
+    with simulated_gpus(2), torch.device("cuda:1"):
+        assert torch.ones(2).to("cuda:0").device.index == 0 and torch.tensor([1.0]).device.index == 1
+        with torch._C.DisableTorchFunction():
+            assert torch.ones(2, device="cpu").to("cuda:0").device.index == 0
+            assert torch.tensor([1.0], device="cuda:1").device.index == 1

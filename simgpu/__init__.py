@@ -8,6 +8,8 @@ cuda:1
 Needs torch alone. Importing it is light: a name's module, and torch with it, is loaded when first used.
 """
 
+import os
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -24,6 +26,10 @@ if TYPE_CHECKING:
     from simgpu.session import SimulatedGPUs as SimulatedGPUs
     from simgpu.session import simulated_gpus as simulated_gpus
     from simgpu.state import active as active
+
+# Where the environment asks for GPUs, torch's import starts them, by the modules here: it comes before theirs.
+if os.environ.get("SIMGPU_GPUS") and "torch" not in sys.modules:
+    import_module("torch")
 
 _HOME = {
     "simulated_gpus": "simgpu.session",  # starts some

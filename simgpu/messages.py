@@ -28,6 +28,20 @@ def no_kernel(name: str) -> str:
     )
 
 
+def below_dispatch(name: str) -> str:
+    """Return the message for C++ that would make a tensor where it can't be a simulated one."""
+    return (
+        f"{name.removeprefix('aten::')} on a simulated GPU: torch's C++ would write to its memory directly. If the "
+        "call is torch.tensor, as_tensor or asarray, imported by name before simulated_gpus(…) started, write "
+        "torch.tensor; else make the tensor on the CPU and move it with .to()."
+    )
+
+
+def not_pinned() -> str:
+    """Return the message for `pin_memory=True` and a device."""
+    return "Only dense CPU tensors can be pinned"
+
+
 def not_dense(layout: object) -> str:
     """Return the message for a sparse tensor."""
     return f"Simulated GPUs have no {layout} tensors: use a dense one, or keep it on the CPU."
@@ -79,9 +93,33 @@ def assigned_gradient(given: Any, wanted: Any) -> str:
     )
 
 
-def invalid_gradient(given: object, wanted: object) -> str:
-    """Return the message for a backward pass that is started with a gradient on another device."""
-    return f"Function returned an invalid gradient at index 0 - expected device {wanted} but got {given}"
+def invalid_gradient(given: object, wanted: object, name: str = "", index: int = 0) -> str:
+    """Return the message for a backward pass that is started, or goes on after the function `name`, with a gradient
+    on another device."""
+    function = f"Function {name}" if name else "Function"
+    return f"{function} returned an invalid gradient at index {index} - expected device {wanted} but got {given}"
+
+
+def left_behind(name: str, device: object) -> str:
+    """Return the message for a function whose result is not where its arguments are."""
+    return (
+        f"{name} of tensors on {device} gave a tensor on the CPU: torch's C++ makes one there that simulated GPUs "
+        "can't see. Its numbers may be wrong, so they are not handed out. Do this step on the CPU: copy the tensors "
+        "with .cpu() first."
+    )
+
+
+def only_on_cpu(name: str) -> str:
+    """Return the message for a method that calls a Python function for every element."""
+    return f"{name} is only implemented on CPU tensors"
+
+
+def other_storage(storage: object, device: object) -> str:
+    """Return the message for `set_` with a storage of another device."""
+    return (
+        f'Attempted to set the storage of a tensor on device "{device}" to a storage on different device '
+        f'"{storage}".  This is no longer allowed; the devices must match.'
+    )
 
 
 def closed(simulation: object) -> str:

@@ -6,10 +6,11 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import torch
-from torch.overrides import TorchFunctionMode, _pop_mode, _push_mode
 
-from simgpu.calls.functions import Functions
+from simgpu.calls.answers import answered
+from simgpu.calls.factory_kernels import kernels
 from simgpu.clock.modelled_clock import ModelledClock
+from simgpu.cuda import nccl
 from simgpu.cuda.generators import Randomness
 from simgpu.cuda.torch_cuda import patched, uncompiled
 from simgpu.memory.accounts import MemoryAccounts
@@ -17,23 +18,26 @@ from simgpu.memory.host import free_of_system
 from simgpu.models.catalogue import model_for
 from simgpu.models.device_model import DeviceModel
 from simgpu.ops import saving
+from simgpu.replaced import replaced
 from simgpu.state import activate, active
 
 
 def simulated_gpus(count: int = 1, model: "str | Mapping | DeviceModel" = "H200") -> "SimulatedGPUs":
     """Start `count` simulated GPUs and return them as `SimulatedGPUs`.
 
-    From now on this thread's PyTorch programs find `cuda:0` to `cuda:{count-1}`, as on a machine that has them: values
-    are the CPU's, devices, errors and their words are CUDA's, and `.clock` keeps modelled seconds, never measured ones.
+    From now on this process's PyTorch programs find `cuda:0` to `cuda:{count-1}`, in every thread, as on a machine that
+    has them: values are the CPU's, devices, errors and their words are CUDA's, and `.clock` keeps modelled seconds,
+    never measured ones.
     `model` says what is modelled: a data sheet by name ("H200", "T4") or as a mapping, or a `DeviceModel`, such as
     `calibrate(trace)` gives. Use it in a `with`, or over several cells and then `.close()`; afterwards its tensors
     refuse every use. One at a time in a process. A real GPU is hidden meanwhile. Numbers lie in this computer's memory,
     once for all devices.
 
-    Another thread may use simulated tensors; to make new ones it enters `with gpus.entered():`. Compiled functions run
-    uncompiled. Refused plainly: sparse tensors, `nn.DataParallel`, `torch.export`. Random numbers are the CPU's of the
-    same seed, not a real GPU's. Raises ValueError for a count below 1 or above 128, RuntimeError while another is
-    active.
+    No mode is entered: ops on CPU tensors cost what they cost without. Compiled functions run uncompiled. Refused
+    plainly: sparse tensors but for an embedding's gradient, CUDA graphs, `torch.export`. Not seen: a C++ function
+    that reads memory and that a program imported by name before. `from torch.utils.dlpack import to_dlpack` then gives
+    out the numbers as the CPU's. Random numbers are the CPU's of the same seed, not a real GPU's. Raises ValueError for
+    a count below 1 or above 128, RuntimeError while another is active.
 
     >>> import torch
     >>> with simulated_gpus(2) as gpus:
@@ -70,15 +74,15 @@ class SimulatedGPUs:
         self.memory = MemoryAccounts(self.model.memory, count, self.model.name, self.free_of_system)
         self.randomness = Randomness(count)
         self.places = [torch.device("cuda", index) for index in range(count)]
-        self.mode: TorchFunctionMode = Functions(self)
         self._undo = ExitStack()
         with ExitStack() as undo:
             undo.enter_context(_swapped_parameters())
             self.driver = undo.enter_context(patched(self))
             undo.enter_context(saving.restored(self))
             undo.enter_context(uncompiled())
-            undo.callback(_leave, self.mode)
-            _enter(self.mode)
+            undo.enter_context(kernels())
+            undo.enter_context(answered())
+            undo.enter_context(replaced(nccl.answers()))
             self._undo = undo.pop_all()
         activate(self)
         atexit.register(self.close)
@@ -91,6 +95,19 @@ class SimulatedGPUs:
         index = self.driver.current() if device.index is None else device.index
         return self.places[self.driver.legal(index)]
 
+    def reset(self) -> None:
+        """Begin anew, as a process that has just started: devices idle, the clock at 0, peaks of memory forgotten.
+
+        This thread's current device is 0 and its streams are the default ones. Tensors stay, and so do generators.
+        """
+        torch.cuda.set_device(0)
+        for index in range(self.count):
+            self.clock.use_stream(self.clock.default_stream(index))
+            account = self.memory.account(index)
+            account.empty_cache()
+            account.reset_peak()
+        self.clock.reset()
+
     def close(self) -> None:
         """End the simulation; its tensors that still live refuse every use. Closing twice is closing once."""
         if self.closed:
@@ -102,12 +119,8 @@ class SimulatedGPUs:
 
     @contextmanager
     def entered(self) -> "Iterator[SimulatedGPUs]":
-        """Within the `with`, this thread sees the simulated GPUs as the one that started them does."""
-        _enter(self.mode)
-        try:
-            yield self
-        finally:
-            _leave(self.mode)
+        """Do nothing: every thread sees the simulated GPUs. For programs that say which of theirs uses them."""
+        yield self
 
     def __enter__(self):
         return self
@@ -128,18 +141,3 @@ def _swapped_parameters():
         yield
     finally:
         torch.__future__.set_swap_module_params_on_conversion(before)
-
-
-def _enter(mode):
-    """Put `mode` below the modes that a program entered: their exits pop the topmost, whichever that is."""
-    above = [_pop_mode() for _ in range(torch._C._len_torch_function_stack())]
-    bottom = [above.pop()] if above and isinstance(above[-1], torch.utils._device.DeviceContext) else []
-    for other in [*bottom, mode, *reversed(above)]:
-        _push_mode(other)
-
-
-def _leave(mode):
-    above = [_pop_mode() for _ in range(torch._C._len_torch_function_stack())]
-    for other in reversed(above):
-        if other is not mode:
-            _push_mode(other)

@@ -4,7 +4,6 @@ from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 import torch
-from torch.overrides import TorchFunctionMode
 
 from simgpu.clock.modelled_clock import ModelledClock
 from simgpu.memory.accounts import MemoryAccounts
@@ -20,7 +19,6 @@ class Simulation(Protocol):
     clock: ModelledClock
     memory: MemoryAccounts
     places: list[torch.device]
-    mode: TorchFunctionMode
     driver: Any  # `cuda.driver.Driver`, and `cuda.generators.Randomness`: that room stands on this one
     randomness: Any
     closed: bool

@@ -5,18 +5,24 @@ from functools import cache
 from typing import Any
 
 from torch._C import FunctionSchema
+from torch._ops import OpOverload
 
-from simgpu.ops.declarations import makes_views
+from simgpu.ops.declarations import makes_views, waits_for_values
 
 
 @dataclass(frozen=True)
 class Traits:
-    """An op's `name`; whether it is a `view`, `reads_inputs`, or `reads_to_python` (a number for Python)."""
+    """An op's `name`; whether it is a `view`, `reads_inputs`, `reads_to_python` (a number), or `waits` for its result.
+
+    `marks`: it computes nothing, and is there for a profiler.
+    """
 
     name: str
     view: bool
     reads_inputs: bool
     reads_to_python: bool
+    waits: bool = False
+    marks: bool = False
 
 
 @cache
@@ -31,6 +37,8 @@ def traits_of(func: Any) -> Traits:
         view=makes_views(schema),
         reads_inputs=not takes_shape_only(name),
         reads_to_python=name == "_local_scalar_dense",
+        waits=isinstance(func, OpOverload) and waits_for_values(func),
+        marks=space == "profiler",
     )
 
 

@@ -160,9 +160,10 @@ def log_placement(timed: bool = False) -> PlacementLog:
     Other threads are not: a torch mode belongs to the thread that entered it; there, enter the same log again. A
     function from `torch.compile` runs uncompiled below a log, so that there are ops to see.
 
-    Seconds: those of simulated GPUs' modelled clock, for an op or a copy alone, its launch included. With `timed=True`
-    also what an op took on the CPU, measured with the few microseconds that torch needs to call it. A real GPU's
-    seconds are not known: it goes on working after the op has returned. `log.overhead()` measures what logging costs.
+    Seconds: those of simulated GPUs' modelled clock, of an op or a copy alone, and its launch beside it (`seconds` of a
+    record has both). With `timed=True` also what an op took on the CPU, measured with the few microseconds that torch
+    needs to call it. A real GPU's seconds are not known: it goes on working after the op has returned.
+    `log.overhead()` measures what logging costs.
 
     >>> import torch
     >>> x = torch.ones(3, requires_grad=True)

@@ -7,6 +7,8 @@ from typing import Any
 from course.devices.names import DeviceName
 from course.units import in_words
 
+_LEAST = 5e-9  # seconds; less is shown as none
+
 
 @dataclass(frozen=True, slots=True)
 class OpRecord:
@@ -15,10 +17,11 @@ class OpRecord:
 
     `bytes_moved` counts the bytes of inputs that lay on another device, `origin` (None when nothing moved). `backward`
     is True for ops of a backward pass. `view` is True when the op computes nothing and its result shares its input's
-    memory. `note` says why the op ran where it did, where there is something to say. `simulated` is True when one of
-    its devices isn't there. `seconds` is what the op or the copy takes alone, from its call to its end, where it is
-    known; `seconds_kind` by whom: `modelled` (the clock of simulated GPUs) or `measured` (a timed log, on the CPU);
-    `seconds_origin` says on what the model stands.
+    memory. `waits` is True when the host has to wait for a device's values before it can go on. `note` says why the op
+    ran where it did, where there is something to say. `simulated` is True when one of its devices isn't there.
+    `seconds` is what the op or the copy takes alone, from its call to its end, where it is known; `launch` of them are
+    the host's, to start it; `seconds_kind` by whom: `modelled` (the clock of simulated GPUs) or `measured` (a timed
+    log, on the CPU); `seconds_origin` says on what the model stands.
     """
 
     op: str
@@ -35,6 +38,8 @@ class OpRecord:
     seconds: float | None = None
     seconds_kind: str = ""
     seconds_origin: str = ""
+    launch: float = 0.0
+    waits: bool = False
 
     @property
     def device_text(self) -> str:
@@ -45,22 +50,37 @@ class OpRecord:
     def shape_text(self) -> str:
         """The shapes as `(2, 3) (3, 2) -> (2, 2)`."""
         inputs, outputs = (" ".join(map(str, side)) for side in (self.shapes, self.made))
-        return f"{inputs} -> {outputs or 'no tensor'}".strip()
+        return f"{inputs} -> {outputs or 'a number'}".strip()
 
     @property
     def moved_text(self) -> str:
         """The move in words, empty when nothing moved."""
-        return f"{self.bytes_moved:,} bytes from {self.origin}{self._marked(self.origin)}" if self.bytes_moved else ""
+        if not self.bytes_moved:
+            return ""
+        size = f"{self.bytes_moved:,} byte{'s' if self.bytes_moved > 1 else ''}"
+        if self.origin == self.device:  # a number that Python reads
+            return f"{size} to /cpu:0"
+        return f"{size} from {self.origin}{self._marked(self.origin)}"
 
     @property
     def seconds_text(self) -> str:
-        """The seconds with a unit and who knows them, empty where they are unknown."""
-        return "" if self.seconds is None else f"{in_words(self.seconds)} {self.seconds_kind}"
+        """The seconds with a unit and who knows them, those of its launch apart; empty where they are unknown."""
+        if self.seconds is None:
+            return ""
+        launch = f" + {in_words(self.launch)} launch" if self.launch else ""
+        alone = self.seconds - self.launch
+        return f"{in_words(alone) if alone >= _LEAST else '0.00 µs'}{launch} {self.seconds_kind}"
 
     @property
     def remarks(self) -> str:
-        """What else there is to say: bytes moved and where from, backward, view, the note."""
-        words = (self.moved_text, "backward" if self.backward else "", "view" if self.view else "", self.note)
+        """What else there is to say: bytes moved and where from, who waits, backward, view, the note."""
+        words = (
+            self.moved_text,
+            "waits for the GPU" if self.waits else "",
+            "backward" if self.backward else "",
+            "view" if self.view else "",
+            self.note,
+        )
         return ", ".join(filter(None, words))
 
     def row(self) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from course.devices.moves import NOTES
 from course.devices.names import name_of
 from course.devices.record import OpRecord
 from simgpu import active
+from simgpu.ops.declarations import INDEXING
 
 #: -1 outside a backward pass; the autograd engine numbers its passes from 0, on every thread that it uses.
 _pass_number = torch._C._current_graph_task_id
@@ -42,15 +43,16 @@ class RecordedOps:
     def starts(self) -> list[int]:
         """Return the places in `flat` at which ops begin."""
         with self._walking:
-            self._starts += [n for n in range(self._walked, len(self.flat)) if type(self.flat[n]) is tuple]
-            self._walked = max(self._walked, self._starts[-1] + 1 if self._starts else 0)
+            found = [n for n in range(self._walked, len(self.flat)) if type(self.flat[n]) is tuple]
+            self._starts += [n for n in found if not traits_of(self.ops[self.flat[n][0]]).marks]
+            self._walked = max(self._walked, found[-1] + 1 if found else 0)
             return self._starts
 
     def read(self, start: int) -> OpRecord:
         """Return the `OpRecord` of the op that begins at `start`."""
         op, backward, note, timing, *facts = self.flat[start]
         inputs, outputs = _sides(facts)
-        return _as_record(self.ops[op], backward, note, timing or (None, "", ""), inputs, outputs)
+        return _as_record(self.ops[op], backward, note, timing or (None, "", "", 0.0), inputs, outputs)
 
     def ends(self, start: int) -> tuple[list, list, bool]:
         """Return what the op at `start` reads, what it makes, as pairs (storage, shape), and whether it is a view."""
@@ -134,7 +136,7 @@ def _add(value, facts, stores):
 def _timed(func, args, kwargs):
     start = perf_counter()
     made = func(*args, **kwargs)
-    return made, (perf_counter() - start, "measured", "")
+    return made, (perf_counter() - start, "measured", "", 0.0)
 
 
 def _modelled(clock, otherwise):
@@ -144,7 +146,7 @@ def _modelled(clock, otherwise):
         before = clock.last
         made, timing = otherwise(func, args, kwargs) if otherwise else (func(*args, **kwargs), None)
         booked = clock.last
-        return made, timing if booked is before else (booked.seconds, "modelled", clock.model.origin)
+        return made, timing if booked is before else (booked.seconds, "modelled", clock.model.origin, booked.launch)
 
     return run
 
@@ -204,7 +206,7 @@ def _as_record(func, backward, note, timing, inputs, outputs):
     traits = traits_of(func)
     first = (outputs or inputs or [_Fact((), torch.device("cpu"), None, False)])[0]
     moved, origin = _moved(traits, inputs, outputs, first.device)
-    seconds, kind, source = timing
+    seconds, kind, source, launch = timing
     if kind == "measured" and {first.device.type, *(fact.device.type for fact in inputs)} != {"cpu"}:
         seconds, kind, source = None, "", ""  # other devices go on working after the op has returned
     return OpRecord(
@@ -222,7 +224,15 @@ def _as_record(func, backward, note, timing, inputs, outputs):
         seconds=seconds,
         seconds_kind=kind,
         seconds_origin=source,
+        launch=launch,
+        waits=traits.waits and _waited_for(traits, inputs),
     )
+
+
+def _waited_for(traits, inputs):
+    """Return whether the host waits for a device: not for indices, whose number is known, but for masks."""
+    masks = traits.name not in INDEXING or any(fact.dtype in (torch.bool, torch.uint8) for fact in inputs[1:])
+    return masks and any(fact.device.type != "cpu" for fact in inputs)
 
 
 def _moved(traits, inputs, outputs, device):

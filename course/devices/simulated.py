@@ -30,7 +30,7 @@ def model_for(given: "str | DataSheet | Trace | DeviceModel") -> DeviceModel:
     if not isinstance(given, str):
         raise TypeError(f"model={given!r}: give a name such as 'H200', a DataSheet, a Trace or a DeviceModel.")
     known = names()
-    for name in (given, f"{given.lower()}-data-sheet"):
+    for name in (given, f"{given.lower().replace(' ', '')}-data-sheet"):
         if name in known or name.endswith(".json"):
             return model_for(load_trace(name))
     short = [name.removesuffix("-data-sheet").upper() for name in known if name.endswith("-data-sheet")]

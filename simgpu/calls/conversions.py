@@ -1,27 +1,37 @@
 """Functions that take a tensor elsewhere or write one into another, told apart from torch's own by where things lie."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch.storage import TypedStorage, UntypedStorage
 
 from simgpu import state
-from simgpu.calls.moves import move
-from simgpu.messages import assigned_gradient
+from simgpu.calls.lazy import is_unmade, moved
+from simgpu.calls.moves import gathered, move
+from simgpu.memory.host import mark
+from simgpu.messages import assigned_gradient, not_pinned, other_storage
 from simgpu.ops.saving import RestoredStorage
 from simgpu.ops.tensor import SimulatedTensor, read
 
 _quiet = torch._C.DisableTorchFunctionSubclass
 _KIND = "torch.cuda."
 _PRESERVE = torch.preserve_format
+_CPU = torch.device("cpu")
+# Torch's own: while GPUs are simulated, these names say what is below.
+_to, _type, _asarray = Tensor.to, Tensor.type, torch.asarray
+_set_ = Tensor.set_
+_set_data, _set_grad = Tensor.data.__set__, Tensor.grad.__set__
 
 
 def to(tensor: Tensor, *args: Any, copy: bool = False, **kwargs: Any) -> Tensor:
     """`Tensor.to` in all its forms."""
     if isinstance(tensor, SimulatedTensor):
         read(tensor)
-    args, copy = _without_copy(_plain_form(args, kwargs), copy)
+    elif not _names_cuda(*args, **kwargs):
+        return _to(tensor, *args, **({**kwargs, "copy": True} if copy else kwargs))
+    args, copy = _without_copy(plain_form(args, kwargs), copy)
     device, dtype, non_blocking, memory_format = torch._C._nn._parse_to(*args, **kwargs)
     dtype = tensor.dtype if dtype is None else dtype
     device = tensor.device if device is None else state.device_of(device)
@@ -29,13 +39,28 @@ def to(tensor: Tensor, *args: Any, copy: bool = False, **kwargs: Any) -> Tensor:
         options = {} if memory_format is None else {"memory_format": memory_format}
         with _quiet():
             if device.type == "cuda" or device.type == tensor.device.type:
-                return tensor.to(dtype, non_blocking, copy, **options)
-            return tensor.to(device, dtype, non_blocking, copy, **options)
+                return _to(tensor, dtype, non_blocking, copy, **options)
+            return _to(tensor, device, dtype, non_blocking, copy, **options)
+    if is_unmade(tensor):
+        return moved(tensor, device)
     return move(tensor, device, None if dtype == tensor.dtype else dtype, non_blocking, memory_format)
 
 
-def _plain_form(args, kwargs):
-    """Return the arguments of `.to` with another tensor, or an index, said as a device."""
+def _names_cuda(first=None, *args, device=None, other=None, **kwargs):
+    """Return whether the arguments of `.to` name a device of type cuda."""
+    for named in (first, device, other):
+        kind = type(named)
+        if kind is torch.dtype or named is None:
+            continue
+        if kind is str and named.startswith("cuda") or kind is int or isinstance(named, SimulatedTensor):
+            return True
+        if isinstance(named, torch.device) and named.type == "cuda":
+            return True
+    return False
+
+
+def plain_form(args: tuple, kwargs: dict) -> tuple:
+    """Return the arguments of `.to` with another tensor, or an index, said as a device; changes `kwargs` likewise."""
     if type(kwargs.get("device")) is int:
         kwargs["device"] = torch.device("cuda", kwargs["device"])
     if args and isinstance(args[0], Tensor):
@@ -65,13 +90,13 @@ def type_(tensor: Tensor, dtype: Any = None, non_blocking: bool = False, **kwarg
     """`Tensor.type`: the type's name, or a conversion to a type, which may be one of another device."""
     if dtype is None:
         with _quiet():
-            name = tensor.type()
+            name = _type(tensor)
         return name.replace("torch.", _KIND) if tensor.is_cuda else name
     if isinstance(dtype, torch.dtype):
         return to(tensor, dtype, non_blocking)
     name = dtype if isinstance(dtype, str) else f"{dtype.__module__}.{dtype.__name__}"
     with torch._C.DisableTorchFunction():
-        wanted = torch.empty(0).type(name.replace(_KIND, "torch.")).dtype
+        wanted = _type(torch.empty(0), name.replace(_KIND, "torch.")).dtype
     return to(tensor, "cuda" if name.startswith(_KIND) else "cpu", wanted, non_blocking)
 
 
@@ -87,8 +112,48 @@ def new_tensor(
     if isinstance(tensor, SimulatedTensor):
         read(tensor)
     device = tensor.device if device is None else device
-    made = torch.tensor(data, dtype=dtype or tensor.dtype)
-    return to(made, device).requires_grad_(requires_grad)
+    return torch.tensor(data, dtype=dtype or tensor.dtype, device=device, requires_grad=requires_grad)
+
+
+def as_tensor(original: Callable, data: Any, *args: Any, **kwargs: Any) -> Tensor:
+    """`torch.tensor`, `torch.as_tensor` and `torch.asarray`, whichever is the `original`."""
+    if args:  # of as_tensor alone
+        kwargs |= dict(zip(("dtype", "device"), args, strict=False))
+    device: Any = kwargs.get("device")
+    if isinstance(data, SimulatedTensor) or isinstance(data, Tensor) and _names_cuda(device):
+        return _converted(original, data, **kwargs)
+    if type(data) in (list, tuple):
+        data = _told_numbers(data)
+    if not _names_cuda(device):
+        if kwargs.get("pin_memory"):
+            return mark(original(data, **{name: value for name, value in kwargs.items() if name != "pin_memory"}))
+        return original(data, **kwargs)
+    if kwargs.pop("pin_memory", False):
+        raise RuntimeError(not_pinned())
+    device, needs_gradient = state.device_of(device), kwargs.pop("requires_grad", False)
+    with torch._C._DisableTorchDispatch(), torch._C.DisableTorchFunction():  # as on CUDA, no log sees these
+        made = original(data, **{**kwargs, "device": _CPU})
+    with _quiet():
+        made = torch.ops.aten.lift_fresh(gathered(made.clone() if original is _asarray else made, device))
+    return made.requires_grad_(needs_gradient)
+
+
+def _told_numbers(data):
+    """Return nested lists with numbers in place of simulated tensors of one element: each is waited for, as on CUDA."""
+    if type(data) in (list, tuple):
+        if data and type(data[0]) in (int, float):
+            return data if not any(type(one) is SimulatedTensor for one in data) else [*map(_told_numbers, data)]
+        return [*map(_told_numbers, data)]
+    return data.tolist() if type(data) is SimulatedTensor else data
+
+
+def _converted(original, data, device=None, dtype=None, copy=None, requires_grad=False, **options):
+    """Return a tensor as `torch.tensor`, `as_tensor` or `asarray` make it of one."""
+    if original.__name__ == "tensor":
+        data, copy = data.detach(), True
+    device = data.device if device is None else device
+    made = to(data, device, dtype or data.dtype, copy=bool(copy))
+    return made.requires_grad_() if requires_grad else made
 
 
 def copy_(tensor: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
@@ -147,9 +212,9 @@ def set_data(tensor: Tensor, value: Tensor) -> None:
     """`tensor.data = value`, also when the two are of different kinds: a CPU parameter becomes one of a GPU."""
     if isinstance(tensor, SimulatedTensor) == isinstance(value, SimulatedTensor):
         with _quiet():
-            Tensor.data.__set__(tensor, value)
+            _set_data(tensor, value)
         if isinstance(value, SimulatedTensor):
-            tensor.numbers, tensor.where = value.numbers, value.where
+            tensor.numbers, tensor.where, tensor.kind = value.numbers, value.where, value.kind
         return
     fresh = value.detach()
     if isinstance(tensor, torch.nn.Parameter):
@@ -160,7 +225,7 @@ def set_data(tensor: Tensor, value: Tensor) -> None:
     if gradient is not None:
         gradient.left_behind = True  # it stays where it is, as on CUDA
         with _quiet():
-            tensor.grad = gradient
+            _set_grad(tensor, gradient)
 
 
 def set_grad(tensor: Tensor, gradient: Tensor | None) -> None:
@@ -168,17 +233,25 @@ def set_grad(tensor: Tensor, gradient: Tensor | None) -> None:
     if isinstance(gradient, Tensor) and gradient.device != tensor.device:
         raise RuntimeError(assigned_gradient(gradient.device, tensor.device))
     with _quiet():
-        Tensor.grad.__set__(tensor, gradient)
+        _set_grad(tensor, gradient)
 
 
 def set_(tensor: Tensor, source: Any = None, *args: Any, **kwargs: Any) -> Tensor:
     """`Tensor.set_`, as `torch.load` uses it to fill a tensor with what it has read."""
     if isinstance(source, RestoredStorage):
-        numbers = torch.empty(0, dtype=tensor.dtype).set_(source, *args, **kwargs)
+        numbers = _set_(torch.empty(0, dtype=tensor.dtype, device="cpu"), source, *args, **kwargs)
         simulation = state.required()
         simulation.memory.took(source.where.index, source.nbytes(), numbers)
         return SimulatedTensor(numbers, source.where, simulation)
+    stored = source._untyped_storage if isinstance(source, TypedStorage) else source  # a typed one warns when asked
+    stored = stored if isinstance(stored, UntypedStorage) else None
+    if stored is not None and isinstance(tensor, SimulatedTensor) and stored.device == tensor.device:
+        numbers = _set_(torch.empty(0, dtype=tensor.dtype, device="cpu"), source, *args, **kwargs)
+        set_data(tensor, SimulatedTensor(numbers, tensor.where, tensor.simulation))
+        return tensor
     if isinstance(tensor, SimulatedTensor) or isinstance(source, SimulatedTensor):
         raise NotImplementedError("Tensor.set_ of a simulated tensor: use .copy_(), or assign to .data.")
+    if stored is not None and stored.device.type == "cuda":
+        raise RuntimeError(other_storage(stored.device, tensor.device))
     with _quiet():
-        return tensor.set_(*(() if source is None else (source,)), *args, **kwargs)
+        return _set_(tensor, *(() if source is None else (source,)), *args, **kwargs)

@@ -1,14 +1,16 @@
 """Making a new tensor on a simulated device: torch's factory runs on the CPU, its results go to the device."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import torch
+from torch._ops import OpOverload
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from simgpu.calls.moves import move
-from simgpu.messages import not_dense
+from simgpu.cuda.generators import check_generator
+from simgpu.messages import not_dense, not_pinned
 from simgpu.ops import cost
 from simgpu.ops.call import Call
 from simgpu.ops.declarations import plan_of
@@ -22,13 +24,33 @@ _push = torch._C._push_on_torch_dispatch_stack
 _depth = torch._C._len_torch_dispatch_stack
 
 
+def made_on(func: OpOverload, args: Sequence, kwargs: dict, where: torch.device, simulation: Simulation) -> Any:
+    """Return what an op as torch dispatches it makes on `where`, of numbers alone or of plain CPU tensors."""
+    plan = plan_of(func)
+    call = Call(SimulatedTensor, plan)
+    inner = [call.numbers_of(value) for value in args]
+    call.where, call.simulation = where, simulation
+    if "device" in kwargs:
+        kwargs = {**kwargs, "device": _CPU}
+    if kwargs.get("generator") is not None:
+        check_generator(kwargs["generator"], where)
+    make_room(func, plan, inner, kwargs, where, simulation)
+    made = drawn(func, plan, inner, kwargs, call) if plan.random else func(*inner, **kwargs)
+    if not isinstance(made, torch.Tensor) or made.layout != torch.strided:
+        return made
+    if func is torch.ops.aten.lift_fresh.default:  # Python's numbers, gathered on the host
+        simulation.clock.copy(None, where.index, made.nbytes)
+    elif not plan.view:
+        simulation.clock.run(where.index, cost.work_of(func, inner, kwargs, made), plan.name)
+    return put(SimulatedTensor, made, where, simulation)
+
+
 def make(func: Callable, args: tuple, kwargs: dict, where: torch.device, simulation: Simulation) -> Any:
     """Return what `func`, which takes a `device`, makes on `where`."""
     options = {**kwargs, "device": _CPU}
     if options.pop("pin_memory", False):
-        raise RuntimeError("Only dense CPU tensors can be pinned")
-    with _below(_Making(where, simulation)), torch._C.DisableTorchFunctionSubclass():
-        made = func(*args, **options)
+        raise RuntimeError(not_pinned())
+    made = make_inside(func, args, options, where, simulation)
     if isinstance(made, SimulatedTensor) or not isinstance(made, torch.Tensor):
         return made
     if made.layout != torch.strided:
@@ -76,20 +98,6 @@ class _Making(TorchDispatchMode):
         return False  # torch's default loads its compiler
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        kwargs = kwargs or {}
-        plan = plan_of(func)
-        if SimulatedTensor in types and not plan.device:
-            return func(*args, **kwargs)
-        call = Call(SimulatedTensor, plan)
-        inner = [call.numbers_of(value) for value in args]
-        call.where, call.simulation = self.where, self.simulation
-        make_room(func, plan, inner, kwargs, self.where, self.simulation)
-        made = drawn(func, plan, inner, kwargs, call) if plan.random else func(*inner, **kwargs)
-        if not isinstance(made, torch.Tensor) or made.layout != torch.strided:
-            return made
-        clock, index = self.simulation.clock, self.where.index
-        if func is torch.ops.aten.lift_fresh.default:  # Python's numbers, gathered on the host
-            clock.copy(None, index, made.nbytes)
-        elif not plan.view:
-            clock.run(index, cost.work_of(func, inner, kwargs, made), plan.name)
-        return put(SimulatedTensor, made, self.where, self.simulation)
+        if SimulatedTensor in types and not plan_of(func).device:
+            return func(*args, **(kwargs or {}))
+        return made_on(func, args, kwargs or {}, self.where, self.simulation)

@@ -1,43 +1,35 @@
 """What a program calls, before torch runs it: factories told `device="cuda:0"`, moves, and ops that mix devices."""
 
-import re
 from collections.abc import Callable
 from contextlib import contextmanager
+from types import FunctionType
 from typing import Any
 
 import torch
 import torch.utils._device as default_device
 from torch import Tensor
-from torch.overrides import TorchFunctionMode, _pop_mode, _push_mode
 
 from simgpu import state
 from simgpu.calls import conversions, packed
+from simgpu.calls.arguments import any_simulated, common_device, left_at_home, tensors_in
 from simgpu.calls.factories import make, make_inside
-from simgpu.calls.moves import get_grad, move, placed_all
+from simgpu.calls.into_out import copied_out, is_composed
+from simgpu.calls.moves import get_grad, placed_all, register_hook
 from simgpu.calls.python_functions import body_of
 from simgpu.cuda.generators import check_generator
 from simgpu.memory.host import mark
-from simgpu.messages import invalid_gradient
+from simgpu.messages import invalid_gradient, left_behind
 from simgpu.ops.backward_formulas import entrance
 from simgpu.ops.mismatch import refused
 from simgpu.ops.tensor import SimulatedTensor
 
 _quiet = torch._C.DisableTorchFunctionSubclass
 _CPU = torch.device("cpu")
-_WRITES = re.compile(r"__i(add|sub|mul|truediv|div|pow|mod|floordiv)__|.*[^_]_").fullmatch  # names of functions
+_REFUSED = object()
+#: Take a CPU tensor and only the size of another, wherever that is.
+_ONLY_SIZES = {"expand_as", "view_as", "reshape_as", "broadcast_tensors"}
+_disabled = torch._C._disabled_torch_function_impl  # calls a function, ours hidden from it; quicker than `_quiet`
 _autocast = torch.is_autocast_enabled
-
-
-class Functions(TorchFunctionMode):
-    """Sees every function of torch that a thread calls while its simulation is active."""
-
-    def __init__(self, simulation: state.Simulation):
-        self.simulation = simulation
-
-    def __torch_function__(self, func, types, args=(), kwargs=None):
-        if self.simulation.closed:
-            return func(*args, **(kwargs or {}))
-        return run(func, args, kwargs)
 
 
 @entrance
@@ -51,7 +43,7 @@ def run(func: Callable, args: tuple, kwargs: dict | None) -> Any:
     except KeyError:
         body = _BODIES[func] = body_of(func)
     if body is not None:
-        return _seen_again(body, args, kwargs or {})
+        return body(*args, **(kwargs or {}))
     simulation: Any = state.active()
     if kwargs:
         if simulation is not None and kwargs.get("pin_memory") and _is_host(kwargs.get("device")):
@@ -62,48 +54,33 @@ def run(func: Callable, args: tuple, kwargs: dict | None) -> Any:
         return _on_device(func, args, kwargs or {}, default_device.CURRENT_DEVICE, simulation)
     if kwargs and kwargs.get("generator") is not None:
         check_generator(kwargs["generator"], _first_device(args))
-    if torch.is_grad_enabled():
-        args, kwargs = _scalars_moved(func, args, kwargs)
+    if kwargs and kwargs.get("out") is not None and is_composed(func):
+        return copied_out(kwargs["out"], run(func, args, {name: v for name, v in kwargs.items() if name != "out"}))
     try:
-        with _cast() if _autocast("cuda") and _any_simulated(args) else _quiet():
+        with _cast() if _autocast("cuda") and any_simulated(args, kwargs or {}) else _quiet():
             made = func(*args, **kwargs) if kwargs else func(*args)
-        if type(made) is not Tensor:
-            return made
     except RuntimeError as error:
-        where = _only_device(args) if refused(error) else None
-        if where is None:
+        if not refused(error) or common_device(args, kwargs or {}) is None:
             raise
-        return make_inside(func, args, kwargs or {}, where, simulation)
-    where = _only_device(args)
-    return made if where is None else make_inside(func, args, kwargs or {}, where, simulation)
+        made = _REFUSED
+    return _checked(func, args, kwargs or {}, made)
 
 
-def _any_simulated(args):
-    """Return whether a tensor among the arguments, or in a list of them, is simulated."""
-    return any(type(v) is SimulatedTensor or (type(v) in (list, tuple) and _any_simulated(v)) for v in args)
+def _checked(func, args, kwargs, made):
+    """Return what a function has made of simulated tensors, on their device.
 
-
-def _only_device(args):
-    """Return the simulated device on which all tensors of a call are, or None; indices and lengths may be at home.
-
-    If what comes of them is not there, a function of torch's C++ has made a tensor of its own on the C++ device.
+    Where it is a plain tensor, or two were not let together, C++ has made a tensor of its own on the C++ device: the
+    function runs again, and what it makes is put where its arguments are. What stays at home then is refused.
     """
-    tensors = [value for value in args if isinstance(value, Tensor)]
-    places = {tensor.device for tensor in tensors if tensor.dtype != torch.int64 or tensor.is_cuda}
-    where = places.pop() if len(places) == 1 else None
-    return where if where is not None and where.type == "cuda" else None
-
-
-def _seen_again(function, args, kwargs):
-    """Run a function that is written in Python with the functions that it calls seen again."""
-    simulation = state.active()
-    if simulation is None:
-        return function(*args, **kwargs)
-    _push_mode(simulation.mode)
-    try:
-        return function(*args, **kwargs)
-    finally:
-        _pop_mode()
+    if made is not _REFUSED and not left_at_home(made, args, kwargs):
+        return made
+    where = common_device(args, kwargs)
+    if where is not None:
+        made = make_inside(func, args, kwargs, where, state.active())
+    if left_at_home(made, args, kwargs) and func.__name__ not in _ONLY_SIZES and any_simulated(args, kwargs):
+        device = next(one.device for one in (*tensors_in(args), *tensors_in(kwargs)) if type(one) is SimulatedTensor)
+        raise RuntimeError(left_behind(func.__name__, device))
+    return made
 
 
 def _on_device(func, args, kwargs, device, simulation):
@@ -111,23 +88,13 @@ def _on_device(func, args, kwargs, device, simulation):
     device = state.device_of(device)
     if kwargs.get("generator") is not None:
         check_generator(kwargs["generator"], device)
-    if func in _CONVERTERS and args and isinstance(args[0], Tensor):
-        return _converted(func, args[0], device, **{k: v for k, v in kwargs.items() if k != "device"})
     if device.type == "cuda":
         return make(func, args, kwargs, device, simulation)
-    if any(type(value) is SimulatedTensor for value in args):  # `torch.zeros_like(x, device="cpu")`
+    if any_simulated(args, {}):  # `torch.zeros_like(x, device="cpu")`
         made = run(func, args, {name: value for name, value in kwargs.items() if name != "device"})
         return conversions.to(made, device)
     with _quiet():
         return func(*args, **{**kwargs, "device": device})
-
-
-def _converted(func, data, device, dtype=None, copy=None, requires_grad=False, **options):
-    """Run `torch.tensor`, `as_tensor` or `asarray` of something that is a tensor already."""
-    if func is torch.tensor:
-        data, copy = data.detach(), True
-    made = conversions.to(data, device, dtype or data.dtype, copy=bool(copy))
-    return made.requires_grad_() if requires_grad else made
 
 
 def _is_host(device):
@@ -146,50 +113,57 @@ def _cast():
         yield
 
 
-def _scalars_moved(func, args, kwargs):
-    """Return the arguments with each 0-dim CPU tensor that wants a gradient moved to the device of the others.
-
-    CUDA's kernels read such a tensor where it lies and the engine sends its gradient back; here the way back has to be
-    in the graph.
-    """
-    lonely = where = None
-    for value in (*args, *kwargs.values()) if kwargs else args:
-        if type(value) is SimulatedTensor:
-            where = value.where
-        elif isinstance(value, Tensor) and value.requires_grad and value.dim() == 0:
-            lonely = True
-    if lonely is None or where is None:
-        return args, kwargs
-    written = args[:1] if _WRITES(func.__name__) else ()
-
-    def moved(value):
-        lonely = isinstance(value, Tensor) and value.requires_grad and value.dim() == 0 and value.device.type == "cpu"
-        return move(value, where) if lonely else value
-
-    rest = map(moved, args[len(written) :])
-    return (*written, *rest), {name: moved(value) for name, value in kwargs.items()} if kwargs else kwargs
-
-
 def _backward(tensor, gradient=None, *args, **kwargs):
     if gradient is not None and gradient.device != tensor.device:
         raise RuntimeError(invalid_gradient(gradient.device, tensor.device))
-    return _seen_again(_BACKWARD, (tensor, gradient, *args), kwargs)
+    return _BACKWARD(tensor, gradient, *args, **kwargs)
 
 
+@entrance
 def _of_class(cls, func, types, args=(), kwargs=None):
+    if not kwargs and not _autocast("cuda"):
+        direct = _DIRECT.get(func)
+        if direct is None:
+            direct = _DIRECT[func] = _is_direct(func)
+        if direct:
+            try:
+                made = _disabled(func, types, args)
+                if type(made) is SimulatedTensor:
+                    return made
+            except RuntimeError as error:
+                if not refused(error) or common_device(args, {}) is None:
+                    raise
+                made = _REFUSED
+            return _checked(func, args, {}, made)
     return run(func, args, kwargs)
 
 
+def forget() -> None:
+    """Drop what is known of functions: those that a simulation put in place of torch's own go with it."""
+    _DIRECT.clear()
+    _BODIES.clear()
+
+
+def _is_direct(func):
+    """Return whether `func` is one of C++ that needs nothing but its arguments."""
+    if func in _HANDLERS or func in default_device._device_constructors():
+        return False
+    return type(func) is not FunctionType or body_of(func) is None
+
+
 def _grad(outputs, inputs, *args, **kwargs):
-    return placed_all(_seen_again(_GRAD, (outputs, inputs, *args), kwargs), inputs)
+    return placed_all(_GRAD(outputs, inputs, *args, **kwargs), inputs)
 
 
 # Here and not in the class: these functions need the class, and a thread without the mode needs them.
 SimulatedTensor.__torch_function__ = classmethod(_of_class)
+SimulatedTensor.grad = property(get_grad, conversions.set_grad, Tensor.grad.__delete__)
+SimulatedTensor.register_hook = register_hook
+SimulatedTensor.data = property(Tensor.data.__get__, conversions.set_data)
 
 _BACKWARD = body_of(Tensor.backward)
 _GRAD = body_of(torch.autograd.grad)
-_CONVERTERS = (torch.tensor, torch.as_tensor, torch.asarray)
+_DIRECT: dict[Callable, bool] = {}  # function -> whether it needs nothing but its arguments
 _BODIES: dict[Callable, Callable | None] = {}  # function -> its body, None for one of C++; some hundred at most
 _HANDLERS: dict[Any, Callable] = {
     Tensor.to: conversions.to,
@@ -202,9 +176,6 @@ _HANDLERS: dict[Any, Callable] = {
     Tensor.copy_: conversions.copy_,
     Tensor.set_: conversions.set_,
     Tensor.__setitem__: conversions.setitem,
-    Tensor.data.__set__: conversions.set_data,
-    Tensor.grad.__set__: conversions.set_grad,
-    Tensor.grad.__get__: get_grad,
     torch.autograd.grad: _grad,
     Tensor.backward: _backward,
     torch._VF._pack_padded_sequence: packed.pack_padded_sequence,

@@ -1,5 +1,6 @@
 """Moving a tensor as autograd sees it, and gradients: each goes back to where its tensor lies, or came from."""
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -11,6 +12,7 @@ from simgpu.state import active, required
 
 _to_copy = torch.ops.aten._to_copy.default
 _quiet = torch._C.DisableTorchFunctionSubclass
+_get_grad, _set_grad = Tensor.grad.__get__, Tensor.grad.__set__  # torch's own
 
 
 def move(
@@ -48,24 +50,51 @@ def _copied(tensor, device, dtype, non_blocking, memory_format):
         # Dressed as a simulated tensor whose device is the CPU, so that the op runs here and a log sees one copy.
         with torch._C._DisableTorchDispatch():  # what dresses it is no op of the program: a log must not see it
             inside = tensor.detach()
-        tensor = SimulatedTensor(inside, tensor.device, active())
+        tensor = _dressed(inside, tensor.device, active())
     elif device.type == "cpu":
-        tensor = SimulatedTensor(read(tensor), tensor.where, tensor.simulation)
+        tensor = _dressed(read(tensor), tensor.where, tensor.simulation)
         tensor.leaves = True
     with torch._C.DisableTorchFunction():  # else its `device=` reads as a factory's, and the copy as work of the device
         return _to_copy(tensor, **options)
 
 
+def _dressed(numbers, where, simulation):
+    """Return a simulated tensor for one op; lazily conjugated numbers don't show, or C++ would dress them anew."""
+    made = SimulatedTensor(numbers, where, simulation)
+    torch._C._set_conj(made, False)
+    torch._C._set_neg(made, False)
+    return made
+
+
+def gathered(numbers: Tensor, device: torch.device) -> Tensor:
+    """Return Python's numbers, which torch has gathered in a CPU tensor of its own, on `device`: one copy's time."""
+    simulation: Any = active()
+    simulation.memory.check_room(device.index, numbers.nbytes)
+    simulation.clock.copy(None, device.index, numbers.nbytes)
+    return put(SimulatedTensor, numbers, device, simulation)
+
+
 def get_grad(tensor: Tensor) -> Tensor | None:
     """`tensor.grad`, which lies where the tensor does, unless a program moved the tensor away from it."""
     with _quiet():
-        gradient = tensor.grad
+        gradient = _get_grad(tensor)
         if gradient is None or gradient.device == tensor.device or hasattr(gradient, "left_behind"):
             return gradient
         if isinstance(tensor, SimulatedTensor):
             read(tensor)
-        tensor.grad = placed(gradient, tensor.device)
-        return tensor.grad
+        _set_grad(tensor, placed(gradient, tensor.device))
+        return _get_grad(tensor)
+
+
+def register_hook(tensor: Tensor, hook: Callable) -> Any:
+    """`Tensor.register_hook`: `hook` is called with the tensor's gradient where the tensor lies."""
+    where = tensor.device
+
+    def on_device(gradient):
+        return hook(gradient if gradient.device == where else placed(gradient, where))
+
+    with _quiet():
+        return Tensor.register_hook(tensor, on_device)
 
 
 def placed_all(gradients: Any, tensors: Any) -> Any:
@@ -89,7 +118,8 @@ def placed(gradient: Tensor, device: torch.device) -> Tensor:
     numbers = gradient.numbers if isinstance(gradient, SimulatedTensor) else gradient
     if device.type == "cpu":
         return numbers
-    return put(SimulatedTensor, numbers.detach(), device, required())
+    numbers = numbers.clone() if numbers._is_zerotensor() else numbers.detach()  # a formula's zeros without memory
+    return put(SimulatedTensor, numbers, device, required())
 
 
 class _Placed(torch.autograd.Function):

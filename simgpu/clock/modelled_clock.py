@@ -31,9 +31,10 @@ SPANS = 20_000  # spans; a long training must not fill the memory with its past
 
 
 class Booked(NamedTuple):
-    """Work or a copy as a log sees it: the modelled `seconds` that it takes alone, launch or copy latency included."""
+    """Work or a copy as a log sees it: the modelled `seconds` that it takes alone, the host's `launch` among them."""
 
     seconds: float
+    launch: float
 
 
 class _Mine(threading.local):
@@ -96,7 +97,7 @@ class ModelledClock:
             queue.ready = stop = start + seconds
             self._spans.append(("host", "launch", accepted, host, name, 0))
             self._spans.append((engine.lane, "work", start, stop, name, queue.number))
-        mine.last = Booked(launch + seconds)
+        mine.last = Booked(launch + seconds, launch)
         return seconds
 
     def copy(
@@ -122,7 +123,7 @@ class ModelledClock:
             done = self._book([self.current_stream(index) for index in indices], engines, seconds, "copy", name)
             if len(indices) == 1 and (blocking or not pinned):
                 self._wait(done)
-        self._mine.last = Booked(self.model.copy_latency + seconds)
+        self._mine.last = Booked(self.model.copy_latency + seconds, self.model.copy_latency)
         return seconds
 
     def synchronize(self, index: int | None = None) -> None:

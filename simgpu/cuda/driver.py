@@ -17,8 +17,17 @@ from simgpu.messages import invalid_ordinal
 from simgpu.models.device_model import DeviceModel
 
 # hardware, as its data sheet names it -> compute capability, multiprocessors. NVIDIA's list of compute capabilities
-# (developer.nvidia.com/cuda-gpus) and the white papers of the architectures: H200 and H100 SXM 132, A100 108, T4 40.
-_KNOWN = {"H200": ((9, 0), 132), "H100": ((9, 0), 132), "A100": ((8, 0), 108), "T4": ((7, 5), 40)}
+# (developer.nvidia.com/cuda-gpus) and the white papers of the architectures: B200 148, H200 and H100 SXM 132, RTX 4090
+# 128, A100 108, L4 58, T4 40.
+_KNOWN = {
+    "B200": ((10, 0), 148),
+    "H200": ((9, 0), 132),
+    "H100": ((9, 0), 132),
+    "4090": ((8, 9), 128),
+    "A100": ((8, 0), 108),
+    "L4": ((8, 9), 58),
+    "T4": ((7, 5), 40),
+}
 
 
 class Driver:
@@ -120,9 +129,11 @@ def c_functions(driver: Driver) -> dict[str, Callable]:
         "setStream": lambda stream: torch.cuda.set_stream(stream),
         "emptyHostCache": lambda: None,
     }
-    return {f"_cuda_{name}": function for name, function in cuda.items()} | {
-        f"_accelerator_{name}": function for name, function in accelerator.items()
-    }
+    return (
+        {"_get_accelerator": lambda check=None: torch.device("cuda")}
+        | {f"_cuda_{name}": function for name, function in cuda.items()}
+        | {f"_accelerator_{name}": function for name, function in accelerator.items()}
+    )
 
 
 def _no_raw_stream(index):

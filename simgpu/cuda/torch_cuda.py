@@ -13,13 +13,13 @@ from typing import Any
 
 import torch
 
-from simgpu.cuda import streams
+from simgpu.cuda import comm, streams
 from simgpu.cuda.driver import Driver, c_functions, runtime
 from simgpu.cuda.generators import Generator
 from simgpu.memory import host
+from simgpu.replaced import replaced
 from simgpu.state import Simulation
 
-_ABSENT = object()
 #: NVTX marks, by the names of its C library, for a profiler that isn't there: taken and dropped.
 _RANGES = SimpleNamespace(
     rangePushA=lambda message: 0,
@@ -29,13 +29,12 @@ _RANGES = SimpleNamespace(
     markA=lambda message: None,
 )
 
-#: What simulated GPUs don't do: sensors, captured graphs, raw memory, copies by one call to several.
+#: What simulated GPUs don't do: sensors, captured graphs, raw memory.
 _REFUSED = (
     "utilization temperature power_draw clock_rate memory_usage device_memory_used list_gpu_processes memory_snapshot "
     "CUDAGraph graph make_graphed_callables graph_pool_handle MemPool ExternalStream get_stream_from_external "
     "caching_allocator_alloc caching_allocator_delete current_blas_handle current_solver_handle _sleep "
-    "host_memory_stats host_memory_stats_as_nested_dict set_sync_debug_mode "
-    "broadcast broadcast_coalesced reduce_add reduce_add_coalesced scatter gather"
+    "host_memory_stats host_memory_stats_as_nested_dict set_sync_debug_mode"
 ).split()
 
 
@@ -49,13 +48,12 @@ def patched(gpus: Simulation) -> Iterator[Driver]:
     (`from torch.cuda import Event`) stays torch's own and fails as it does without a GPU: import it afterwards.
     """
     driver = Driver(gpus.clock, gpus.memory)
-    with ExitStack() as stack:
-        for owner, name, value in _replacements(driver, gpus.randomness.defaults):
-            stack.callback(_put_back, owner, name, vars(owner).get(name, _ABSENT))
-            setattr(owner, name, value)
+    with replaced(_replacements(driver, gpus.randomness.defaults)):
         _forget_answers()
-        stack.callback(_forget_answers)
-        yield driver
+        try:
+            yield driver
+        finally:
+            _forget_answers()
 
 
 def _replacements(driver, generators):
@@ -63,6 +61,10 @@ def _replacements(driver, generators):
     cuda, answers = torch.cuda, c_functions(driver)
     for name, function in answers.items():
         yield torch._C, name, function
+    for name, function in comm.c_functions().items():
+        yield torch._C, name, function
+    yield torch.cuda.nccl, "is_available", lambda tensors: False  # sums are then torch's own
+    yield torch._C, "_get_accelerator", lambda check=None: torch.device("cuda")
     # torch.cuda took these from its C library when it was imported.
     yield cuda, "_exchange_device", driver.exchange
     yield cuda, "_maybe_exchange_device", driver.exchange
@@ -83,7 +85,7 @@ def _replacements(driver, generators):
     yield torch.autograd.profiler.profile, "__init__", _without_hardware(torch.autograd.profiler.profile.__init__)
     # Layers ask it before they lay out their weights for a library that no simulation calls.
     yield torch.backends.cudnn, "is_acceptable", lambda tensor: False
-    for owner in (cuda, torch.cuda.memory, torch.cuda.graphs, torch.nn.parallel.comm):
+    for owner in (cuda, torch.cuda.memory, torch.cuda.graphs):
         for name in _REFUSED:
             if name in vars(owner):
                 yield owner, name, _refusal(name)
@@ -94,13 +96,6 @@ def _streams():
         for owner in (torch, torch.cuda, torch.cuda.streams):
             if name in vars(owner):
                 yield owner, name, getattr(streams, name)
-
-
-def _put_back(owner, name, value):
-    if value is _ABSENT:
-        delattr(owner, name)
-    else:
-        setattr(owner, name, value)
 
 
 def _forget_answers():
@@ -152,11 +147,11 @@ def _without_hardware(start):
 
 @contextmanager
 def uncompiled() -> Iterator[None]:
-    """Within the `with`, functions from `torch.compile` run uncompiled; DataParallel and `torch.export` are refused.
+    """Within the `with`, functions from `torch.compile` run uncompiled; `torch.export` is refused.
 
     The compiler is told so once it is loaded, which takes a second: who doesn't compile doesn't wait for it.
     """
-    compile_, parallel, export = torch.compile, torch.nn.DataParallel.__init__, torch.export.export
+    compile_, export = torch.compile, torch.export.export
     with ExitStack() as stack:
 
         def compiled(*args, **kwargs):
@@ -171,18 +166,11 @@ def uncompiled() -> Iterator[None]:
         told: list[Any] = []
         if "torch._dynamo" in sys.modules:
             eager()
-        torch.compile, torch.nn.DataParallel.__init__, torch.export.export = compiled, _no_parallel, _not_exported
+        torch.compile, torch.export.export = compiled, _not_exported
         try:
             yield
         finally:
-            torch.compile, torch.nn.DataParallel.__init__, torch.export.export = compile_, parallel, export
-
-
-def _no_parallel(self, *args, **kwargs):
-    raise NotImplementedError(
-        "torch.nn.DataParallel: simulated GPUs do not do this, it needs real ones. Give each device its copy of the "
-        "module (copy.deepcopy(module).to('cuda:1')) and its part of the batch, and join the results with torch.cat."
-    )
+            torch.compile, torch.export.export = compile_, export
 
 
 def _not_exported(*args, **kwargs):

@@ -50,21 +50,22 @@ class MemoryAccounts:
         """
         storage = tensor if isinstance(tensor, _Storage) else getattr(tensor, "numbers", tensor).untyped_storage()
         key = storage._cdata
+        blocks = self._blocks
         with self._lock:
             if self._gone:
                 self._settle()
             taken = nbytes + -nbytes % STEP
-            known = self._blocks.get(key)
+            known = blocks.get(key)
             if known is not None:
                 if known.nbytes == taken:
                     return
                 self.accounts[known.index].give(known)  # resize_ has changed the storage
-                del self._blocks[key]
+                del blocks[key]
             if nbytes:
                 block = _Block(storage, self._drop)
                 block.key, block.index, block.nbytes = key, index, taken
                 self.accounts[index].take(block)
-                self._blocks[key] = block
+                blocks[key] = block
 
     def check_room(self, index: int, nbytes: int) -> None:
         """Raise before `nbytes` are made for GPU `index`: CUDA's error when the GPU lacks them, a MemoryError when
@@ -86,10 +87,11 @@ class MemoryAccounts:
             return self.accounts[index]
 
     def _settle(self):
-        while self._gone:
-            block = self._gone.popleft()
-            if self._blocks.get(block.key) is block:
-                del self._blocks[block.key]
+        gone, blocks = self._gone, self._blocks
+        while gone:
+            block = gone.popleft()
+            if blocks.get(block.key) is block:
+                del blocks[block.key]
                 self.accounts[block.index].give(block)
 
     def __repr__(self):
@@ -134,10 +136,10 @@ class Account:
         self.blocks_taken += 1
         if self.allocated > self.peak:
             self.peak = self.allocated
-        pool = _pool(nbytes)
-        self._used[pool] += nbytes
-        if self._used[pool] > self._most[pool]:
-            self._most[pool] = self._used[pool]
+        pool = "small" if nbytes <= _SMALL else _pool(nbytes)
+        used = self._used[pool] = self._used[pool] + nbytes
+        if used > self._most[pool]:
+            self._most[pool] = used
 
     def give(self, block: "_Block") -> None:
         """Give `block` back; its bytes stay reserved."""

@@ -14,13 +14,13 @@ def data_sheets() -> dict[str, Path]:
     """Return name ("H200") -> the JSON file of its data sheet.
 
     >>> sorted(data_sheets())
-    ['H200', 'T4']
+    ['A100', 'B200', 'H100', 'H200', 'L4', 'RTX4090', 'T4']
     """
     return {path.stem.removesuffix(_SUFFIX).upper(): path for path in sorted(DATA.glob(f"*{_SUFFIX}.json"))}
 
 
 def model_for(given: "str | Mapping | DeviceModel") -> DeviceModel:
-    """Return the `DeviceModel` meant by a name ("H200", "T4"), a data sheet's mapping, or a `DeviceModel`.
+    """Return the `DeviceModel` meant by a name ("H200", "RTX 4090"), a data sheet's mapping, or a `DeviceModel`.
 
     Raises ValueError for a name that stands for no data sheet, TypeError for anything else.
 
@@ -34,10 +34,10 @@ def model_for(given: "str | Mapping | DeviceModel") -> DeviceModel:
     if not isinstance(given, str):
         raise TypeError(f"model={given!r}: give a name such as 'H200', a data sheet's mapping or a DeviceModel.")
     sheets = data_sheets()
-    name = given.upper().removesuffix(_SUFFIX.upper())
+    name = given.upper().removesuffix(_SUFFIX.upper()).replace(" ", "")
     if name not in sheets:
         raise ValueError(
-            f"model={given!r}: no data sheet by that name. Use {' or '.join(sheets)}, or a DeviceModel of your own; "
+            f"model={given!r}: no data sheet by that name. Use {', '.join(sheets)}, or a DeviceModel of your own; "
             "calibrate(trace) fits one to a recorded trace."
         )
     return DeviceModel.from_data_sheet(json.loads(sheets[name].read_text(encoding="utf-8")))

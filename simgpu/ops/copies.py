@@ -9,6 +9,7 @@ from simgpu.memory.host import is_pinned, mark
 from simgpu.ops import cost
 from simgpu.ops.backward_formulas import in_formula
 from simgpu.ops.declarations import OpPlan
+from simgpu.ops.mismatch import gradient_comes_home
 from simgpu.ops.results import put
 from simgpu.state import opened
 
@@ -41,6 +42,8 @@ def copy_(cls: type, func: OpOverload, plan: OpPlan, args: tuple, kwargs: dict) 
     """Write one tensor's numbers into another, wherever the two lie."""
     target, source = args[0], args[1]
     simulation = opened((source if type(source) is cls else target).simulation)
+    if target.device != source.device:
+        gradient_comes_home(source)
     to, origin = (_numbers(cls, tensor) for tensor in (target, source))
     func(to, origin)
     if target.device == source.device or in_formula():

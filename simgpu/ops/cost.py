@@ -125,6 +125,8 @@ def _sizes(args, made):
     size, elements, dtype = 0, 0, None
     for value in (made, *args):
         if isinstance(value, torch.Tensor):
+            if value.layout is torch.sparse_coo:
+                value = value._values()
             more, count, sort = value.nbytes, value.numel(), value.dtype
         elif isinstance(value, (list, tuple)):
             more, count, sort = _sizes(value, None)

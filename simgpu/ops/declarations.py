@@ -10,13 +10,13 @@ from torch._ops import OpOverload
 #: Results that lie in an input's memory although the declaration does not say so.
 _SHARING = {"aten::_unsafe_view", "aten::_reshape_alias", "aten::lift_fresh", "aten::lift"}
 #: Indices may lie on the CPU while what they index is on a GPU.
-_INDEXING = {"index", "index_put_", "index_put", "_index_put_impl_", "_unsafe_index", "_unsafe_index_put"}
+INDEXING = {"index", "index_put_", "index_put", "_index_put_impl_", "_unsafe_index", "_unsafe_index_put"}
 #: Take a 0-dim CPU tensor beside tensors of a GPU, as CUDA does, without being declared pointwise.
 _SCALARS = {"where", "masked_fill_", "masked_fill", "fill_", "fill", "index_fill_", "index_fill", "copy_", "lerp_"}
 #: Take lengths, which CUDA wants on the CPU.
 _LENGTHS = {*"_pack_padded_sequence _pack_padded_sequence_backward _ctc_loss _ctc_loss_backward tensor_split".split()}
 #: Run in ways of their own.
-_PARTICULAR = {"_to_copy", "_local_scalar_dense", "_pack_padded_sequence"}
+_PARTICULAR = {"_to_copy", "copy_", "set_", "_local_scalar_dense", "_pack_padded_sequence"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,7 +28,8 @@ class OpPlan:
     `scalars`, `indices`, `lengths`: 0-dim tensors, indices, int64 lengths may lie on the CPU. `reshapes`: it may change
     the shape of what it writes.
     `outside`: it is not one of torch's own ops. `device`: it takes a `device`.
-    `simple`: it reads numbers of one device and makes new ones, or a view, and nothing else.
+    `in_place`: it writes to its first argument, returns that, and leaves its shape. `simple`: it reads numbers of one
+    device and makes new ones, or a view, or is `in_place`, and nothing else.
     """
 
     name: str
@@ -44,6 +45,7 @@ class OpPlan:
     reshapes: bool
     outside: bool
     device: bool
+    in_place: bool
     simple: bool
 
 
@@ -55,23 +57,28 @@ def plan_of(func: OpOverload) -> OpPlan:
     arguments = {argument.name for argument in schema.arguments}
     view = makes_views(schema)
     random = torch.Tag.nondeterministic_seeded in tags
-    waits = torch.Tag.data_dependent_output in tags or torch.Tag.dynamic_output_shape in tags
     outside = space not in ("aten", "prims")
+    returned = _returned(schema) if schema.is_mutable else None
+    reshapes = schema.is_mutable and (torch.Tag.inplace_view in tags or name == "resize_" or "out" in arguments)
+    in_place = returned == ((0, "self"),) and not reshapes and name.endswith("_")
     return OpPlan(
         name=name if space == "aten" else schema.name,
         view=view or torch.Tag.inplace_view in tags,
         sharing=view or schema.name in _SHARING,
-        returned=_returned(schema) if schema.is_mutable else None,
+        returned=returned,
         random=random,
         seeded="generator" in arguments,
-        waits=waits,
+        waits=waits_for_values(func),
         scalars=torch.Tag.pointwise in tags or name in _SCALARS or name.startswith("_foreach_"),
         lengths=name in _LENGTHS,
-        indices=name in _INDEXING,
-        reshapes=schema.is_mutable and (torch.Tag.inplace_view in tags or name == "resize_" or "out" in arguments),
+        indices=name in INDEXING,
+        reshapes=reshapes,
         outside=outside,
         device="device" in arguments,
-        simple=not (schema.is_mutable or random or waits or outside or name in _PARTICULAR),
+        in_place=in_place,
+        simple=not (
+            schema.is_mutable and not in_place or random or waits_for_values(func) or outside or name in _PARTICULAR
+        ),
     )
 
 
@@ -86,6 +93,11 @@ def _returned(schema):
         next((written[a] for a in result.alias_info.before_set if a in written), None) if result.alias_info else None
         for result in schema.returns
     )
+
+
+def waits_for_values(func: OpOverload) -> bool:
+    """Return whether an op tells the host a number, or a size that depends on values: an index does for masks alone."""
+    return torch.Tag.data_dependent_output in func.tags or torch.Tag.dynamic_output_shape in func.tags
 
 
 def makes_views(schema: FunctionSchema) -> bool:

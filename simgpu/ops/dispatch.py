@@ -7,12 +7,12 @@ from torch import Tensor
 from torch._ops import OpOverload
 from torch.utils._pytree import tree_leaves
 
-from simgpu.messages import no_kernel, not_dense
-from simgpu.ops import copies, cost, mismatch
+from simgpu.messages import no_kernel
+from simgpu.ops import collectives, copies, cost, mismatch
 from simgpu.ops.call import Call
 from simgpu.ops.declarations import OpPlan, plan_of
 from simgpu.ops.repeated import remember, run_again
-from simgpu.ops.results import make_room, put, put_all, written
+from simgpu.ops.results import check_layout, make_room, put, put_all, written
 from simgpu.state import opened
 
 _PLANS: dict[int, OpPlan] = {}
@@ -47,9 +47,10 @@ def run_op(cls: type, func: OpOverload, types: Any, args: tuple = (), kwargs: di
         mismatch.check(call, func, args, kwargs)
     small = plan.view or make_room(func, plan, inner, named, call.where, call.simulation)
     made = drawn(func, plan, inner, named, call) if plan.random else func(*inner, **named)
-    if isinstance(made, Tensor) and made.layout is not torch.strided:
-        raise NotImplementedError(not_dense(made.layout))
-    if plan.simple and not plan.view and small and not kwargs:
+    if plan.device and isinstance(made, Tensor) and made.is_meta:
+        return made  # shapes alone: `.to("meta")` as C++ does it
+    check_layout(made, plan, inner)
+    if plan.simple and small and not kwargs:
         remember(func, plan, inner, made)
     return _on_device(call, func, args, kwargs, inner, named, made)
 
@@ -76,7 +77,7 @@ def _on_device(call, func, args, kwargs, inner, named, made):
     if not plan.view:
         index = call.where.index
         call.simulation.clock.run(index, cost.work_of(func, inner, named, made), plan.name)
-        if plan.waits:
+        if plan.waits and (not plan.indices or any(_is_mask(index) for index in inner[1])):
             call.simulation.clock.synchronize(index)
     if plan.name == "_pack_padded_sequence":  # the sizes of its batches stay on the CPU, as on CUDA
         return put(call.cls, made[0], call.where, call.simulation), made[1]
@@ -85,9 +86,16 @@ def _on_device(call, func, args, kwargs, inner, named, made):
     return put_all(call.cls, plan, made, call.where, call.simulation)
 
 
+def _is_mask(index):
+    return isinstance(index, Tensor) and index.dtype in (torch.bool, torch.uint8)
+
+
 def _run_foreign(cls, func, args, kwargs):
     """Run an op that is not torch's own by the kernel it has for CUDA, on the simulated tensors themselves."""
-    simulation = opened(next(value.simulation for value in tree_leaves((args, kwargs)) if type(value) is cls))
+    first = next(value for value in tree_leaves((args, kwargs)) if type(value) is cls)
+    simulation = opened(first.simulation)
+    if func.namespace in collectives.SPACES:
+        return collectives.run(cls, func, args, kwargs, first)
     if not torch._C._dispatch_has_computed_kernel_for_dispatch_key(func.name(), "CUDA"):
         raise NotImplementedError(no_kernel(func._schema.name))
     # We are called with functions hidden, and the kernel is a program like any other.

@@ -9,10 +9,15 @@ from torch._ops import OpOverload
 from simgpu.models.device_model import Work
 from simgpu.ops import cost
 from simgpu.ops.declarations import OpPlan
+from simgpu.ops.kinds import kind_of
 from simgpu.ops.results import put_all
 
-_WORKS: dict[tuple, Work] = {}  # (op, shapes, dtypes, settings) -> `Work`
 _SETTINGS = {int, bool, str, type(None), torch.dtype, torch.layout, torch.memory_format}
+_MOST = 4096  # entries of a table
+_wrap = Tensor._make_subclass
+_inference = torch.is_inference_mode_enabled
+#: (op, kinds of its tensors, settings) -> its `Work`, None for a view, and the kind of its result, None for several.
+_KNOWN: dict[tuple, tuple[Work | None, int | None]] = {}
 
 
 def run_again(cls: type, func: OpOverload, plan: OpPlan, args: tuple) -> Any:
@@ -27,26 +32,41 @@ def run_again(cls: type, func: OpOverload, plan: OpPlan, args: tuple) -> Any:
                 first, where = value, value.where
             elif value.where is not where:
                 return None
-            value = value.numbers
-            key += (value.shape, value.dtype)
+            key.append(value.kind)
+            inner.append(value.numbers)
         elif kind is list and value and type(value[0]) is cls:  # `cat`, `stack`
-            first = first if first is not None else value[0]
-            where = first.where
+            if first is None:
+                first, where = value[0], value[0].where
             if any(type(one) is not cls or one.where is not where for one in value):
                 return None
-            value = [one.numbers for one in value]
-            key.append(tuple((one.shape, one.dtype) for one in value))
-        elif not _noted(value, kind, key):
-            return None
-        inner.append(value)
-    if first is None or first.simulation.closed:
+            key.append(tuple([one.kind for one in value]))
+            inner.append([one.numbers for one in value])
+        else:
+            if kind in _SETTINGS:
+                key.append(value)
+            elif not _noted(value, kind, key):
+                return None
+            inner.append(value)
+    known = _KNOWN.get(tuple(key))
+    if known is None or first is None or _inference():
         return None
-    if not plan.view:
-        work = _WORKS.get(tuple(key))
-        if work is None:
-            return None
-        first.simulation.clock.run(where.index, work, plan.name)
-    return put_all(cls, plan, func(*inner), where, first.simulation)
+    simulation = first.simulation
+    if simulation.closed:
+        return None
+    work, kind = known
+    made = func._op(*inner)
+    if work is not None:
+        simulation.clock.run(where.index, work, plan.name)
+    if plan.in_place:
+        return args[0]
+    if kind is None:
+        return put_all(cls, plan, made, where, simulation)
+    if not plan.sharing:
+        storage = made.untyped_storage()
+        simulation.memory.took(where.index, storage.nbytes(), storage)
+    result = _wrap(cls, made)  # what the class's own __new__ does
+    result.numbers, result.where, result.simulation, result.kind = made, where, simulation, kind
+    return result
 
 
 def remember(func: OpOverload, plan: OpPlan, inner: list, made: Any) -> None:
@@ -55,14 +75,17 @@ def remember(func: OpOverload, plan: OpPlan, inner: list, made: Any) -> None:
     for value in inner:
         kind = type(value)
         if kind is Tensor:
-            key += (value.shape, value.dtype)
+            key.append(kind_of(value))
         elif kind is list and value and type(value[0]) is Tensor:
-            key.append(tuple((one.shape, one.dtype) for one in value))
+            key.append(tuple(map(kind_of, value)))
         elif not _noted(value, kind, key):
             return
-    if len(_WORKS) > 4096:  # a program whose shapes never repeat must not fill the memory
-        _WORKS.clear()
-    _WORKS[tuple(key)] = cost.work_of(func, inner, {}, made)
+    if len(_KNOWN) >= _MOST:  # a program whose shapes never repeat must not fill the memory
+        _KNOWN.clear()
+    if type(made) is Tensor and made.layout is not torch.strided:
+        return
+    work = None if plan.view else cost.work_of(func, inner, {}, made)
+    _KNOWN[tuple(key)] = work, kind_of(made) if type(made) is Tensor else None
 
 
 def _noted(value, kind, key):

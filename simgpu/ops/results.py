@@ -8,28 +8,43 @@ from torch import Tensor
 from torch._ops import OpOverload
 from torch.utils._pytree import tree_flatten, tree_map
 
+from simgpu.messages import not_dense
 from simgpu.ops.call import Call
 from simgpu.ops.declarations import OpPlan
 from simgpu.state import Simulation
 
+_set_data = Tensor.data.__set__
 _LARGE = 2**28  # elements; below, a result is made without asking whether there is room for it
 
 
 def put(cls: type, numbers: Tensor, where: torch.device, simulation: Simulation, shares: bool = False) -> Tensor:
     """Return `numbers` as a tensor on `where`, which takes memory of the device unless it `shares` another's."""
+    if numbers._is_zerotensor():  # zeros of a formula, without memory: C++ would take them for no one's
+        numbers = numbers.clone()
     if not shares:
-        storage = numbers.untyped_storage()
-        simulation.memory.took(where.index, storage.nbytes(), storage)
+        for part in parts(numbers):
+            storage = part.untyped_storage()
+            simulation.memory.took(where.index, storage.nbytes(), storage)
         return cls(numbers, where, simulation)
     if torch.is_inference_mode_enabled() and not numbers.is_inference():  # a view of a tensor made outside
         with torch.inference_mode(False):
-            made = cls(numbers, where, simulation)
-    else:
-        made = cls(numbers, where, simulation)
-    if numbers.is_conj() or numbers.is_neg():  # `x.conj()`, `x.conj().imag`: lazy, as their numbers are
-        torch._C._set_conj(made, numbers.is_conj())
-        torch._C._set_neg(made, numbers.is_neg())
-    return made
+            return cls(numbers, where, simulation)
+    return cls(numbers, where, simulation)
+
+
+def parts(numbers: Tensor) -> tuple[Tensor, ...]:
+    """Return the dense tensors that a plain tensor consists of: itself, or a sparse one's places and values."""
+    if numbers.layout is torch.sparse_coo:
+        return numbers._indices(), numbers._values()
+    return (numbers,)
+
+
+def check_layout(made: Any, plan: OpPlan, inner: Sequence) -> None:
+    """Refuse what is not dense, unless it is an embedding's sparse gradient, or was made of one, in `inner`."""
+    if isinstance(made, Tensor) and made.layout is not torch.strided:
+        of_sparse = any(isinstance(one, Tensor) and one.layout is torch.sparse_coo for one in inner)
+        if not of_sparse and plan.name != "_sparse_coo_tensor_with_dims_and_tensors":
+            raise NotImplementedError(not_dense(made.layout))
 
 
 def put_all(cls: type, plan: OpPlan, made: Any, where: torch.device, simulation: Simulation) -> Any:
@@ -67,7 +82,8 @@ def _reshape(tensor):
     if tensor.shape != numbers.shape or tensor.stride() != numbers.stride():
         fresh = put(type(tensor), numbers, tensor.where, tensor.simulation)
         with torch._C.DisableTorchFunctionSubclass():
-            Tensor.data.__set__(tensor, fresh)
+            _set_data(tensor, fresh)
+        tensor.kind = fresh.kind
 
 
 def make_room(

@@ -57,15 +57,34 @@ def _unpickled(numbers, place, dtype):
     return TypedStorage(wrap_storage=default_restore_location(storage, place), dtype=dtype, _internal=True)
 
 
-class RestoredStorage(UntypedStorage):
-    """Numbers read from a file for a simulated device: `device` says which."""
+class DeviceStorage(UntypedStorage):
+    """The memory of numbers on a simulated device: `device` says which. A view of it that says so, not a copy."""
 
     where = torch.device("cpu")
 
     @property
     def device(self) -> torch.device:
-        """The simulated device that the numbers go to."""
+        """The simulated device that the numbers are on."""
         return self.where
+
+    @property
+    def is_cuda(self) -> bool:
+        """Whether they are on a simulated GPU."""
+        return self.where.type == "cuda"
+
+    def get_device(self) -> int:
+        """Return the index of the device."""
+        return self.where.index
+
+    def cpu(self) -> UntypedStorage:
+        """Return a copy on the CPU."""
+        made = UntypedStorage(self.nbytes())
+        UntypedStorage.copy_(made, self)
+        return made
+
+
+class RestoredStorage(DeviceStorage):
+    """Numbers read from a file for a simulated device."""
 
 
 @contextmanager
@@ -97,4 +116,4 @@ def restored(simulation: Simulation) -> Iterator[None]:
 
 
 def _tag(storage):
-    return f"cuda:{storage.where.index}" if isinstance(storage, RestoredStorage) else None
+    return f"cuda:{storage.where.index}" if isinstance(storage, DeviceStorage) else None

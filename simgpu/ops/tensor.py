@@ -6,36 +6,31 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from simgpu.messages import no_interface, not_numpy
+from simgpu.messages import no_interface, not_numpy, only_on_cpu
 from simgpu.ops import saving
 from simgpu.ops.dispatch import run_op
+from simgpu.ops.kinds import kind_of
 from simgpu.state import opened
 
-_wrap = Tensor._make_wrapper_subclass
-_CPU = torch.device("cpu")  # a wrapper whose C++ device is cuda aborts in autograd on a build without CUDA
-OWN = ("numbers", "where", "simulation")
+_wrap = Tensor._make_subclass  # its C++ device is the CPU: one of cuda aborts in autograd on a build without CUDA
+OWN = ("numbers", "where", "simulation", "kind")
 
 
 class SimulatedTensor(Tensor):
     """A tensor that says it is on `where`, a simulated `cuda:k`; `numbers`, a plain CPU tensor, has its values.
 
     Torch's own functions make it while `simulated_gpus` is active; `simulation` is the `SimulatedGPUs` it belongs to.
-    When that is closed, every use raises RuntimeError. Its views share the memory of its `numbers`.
+    When that is closed, every use raises RuntimeError. Its views share the memory of its `numbers`. `kind` stands for
+    shape and dtype.
     """
 
     @staticmethod
-    def __new__(cls, numbers, where, simulation):
-        made = _wrap(
-            cls,
-            numbers.shape,
-            strides=numbers.stride(),
-            storage_offset=numbers.storage_offset(),
-            dtype=numbers.dtype,
-            device=_CPU,
-        )
+    def __new__(cls, numbers, where, simulation, kind=None):
+        made = _wrap(cls, numbers)  # the same memory: C++ that looks at it directly finds the numbers, and no hole
         made.numbers = numbers
         made.where = where
         made.simulation = simulation
+        made.kind = kind_of(numbers) if kind is None else kind
         return made
 
     __torch_dispatch__: Any = classmethod(run_op)
@@ -65,8 +60,26 @@ class SimulatedTensor(Tensor):
         return read(self).data_ptr()
 
     def untyped_storage(self) -> torch.UntypedStorage:
-        """Return the storage of its numbers."""
-        return read(self).untyped_storage()
+        """Return the storage of its numbers, which says that it is on the device."""
+        storage = read(self).untyped_storage()
+        storage.__class__, storage.where = saving.DeviceStorage, self.where
+        return storage
+
+    def apply_(self, function: Any) -> Any:
+        """Raise CUDA's TypeError."""
+        raise TypeError(only_on_cpu("apply_"))
+
+    def map_(self, tensor: Any, function: Any) -> Any:
+        """Raise CUDA's TypeError."""
+        raise TypeError(only_on_cpu("map_"))
+
+    def map2_(self, x: Any, y: Any, function: Any) -> Any:
+        """Raise CUDA's TypeError."""
+        raise TypeError(only_on_cpu("map2_"))
+
+    @property
+    def __cuda_array_interface__(self) -> Any:
+        raise AttributeError(no_interface(self.where))
 
     def numpy(self, *, force: bool = False) -> Any:
         """Raise CUDA's TypeError; with `force`, return a NumPy array of a copy."""

@@ -52,7 +52,7 @@ with simgpu.simulated_gpus(2) as gpus:
 try:
     simgpu.simulated_gpus(1, "H999")
 except ValueError as error:
-    assert "H200 or T4" in str(error)
+    assert "L4, RTX4090, T4" in str(error)
 assert simgpu.active() is None and [s.size for s in [simgpu.stopwatches(64, "T4")]] == [64]
 
 for name in simgpu.__all__:

@@ -296,6 +296,30 @@ def test_on_simulated_gpus_each_op_is_marked_and_has_the_clocks_seconds():
     assert str(log).count("modelled") == len(busy) + 1 and model.origin in str(log)
 
 
+def test_who_waits_and_where_a_number_went_stand_in_the_line():
+    with simulated_gpus(1) as gpus:
+        x = torch.ones(8, 8, device="cuda")
+        with log_placement() as log:
+            x.nonzero(), x[x > 0], x[torch.tensor([0, 1])], bool(x.any()), x.sum().item()
+        launch = gpus.model.launch
+    said = {place: record.remarks for place, record in enumerate(log) if record.waits}
+    assert [log[place].op for place in said] == ["nonzero", "index", *["_local_scalar_dense"] * 2], "not with indices"
+    assert list(said.values())[2:] == [f"{size} to /cpu:0, waits for the GPU" for size in ("1 byte", "4 bytes")]
+    assert log[0].launch == launch and log[0].seconds > launch
+    assert f"µs + {launch * 1e6:.1f} µs launch modelled" in log[0].seconds_text
+    with log_placement() as here:
+        torch.ones(3).sum().item()
+    assert [record.waits for record in here] == [False] * 3 and here[-1].shape_text == "() -> a number"
+
+
+def test_a_profilers_marks_are_no_ops():
+    with log_placement() as log, torch.autograd.profiler.record_function("a step"):
+        torch.ones(2) + 1
+        optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)])
+        optimizer.step()
+    assert [record.op for record in log] == ["ones", "add", "ones"] and len(log) == 3
+
+
 def test_a_loops_ops_are_kept_once():
     x = torch.ones(4)
     with log_placement() as log:

@@ -8,7 +8,7 @@ from simgpu import DeviceModel, model_for
 from simgpu.models.catalogue import data_sheets
 
 
-@pytest.mark.parametrize("name", ["H200", "T4"])
+@pytest.mark.parametrize("name", sorted(data_sheets()))
 def test_a_name_in_any_case_a_mapping_and_the_model_itself_are_the_same(name):
     sheet = json.loads(data_sheets()[name].read_text(encoding="utf-8"))
     model = model_for(name)
@@ -24,7 +24,9 @@ def test_pageable_memory_is_slower_than_the_bus_and_than_the_staging():
 
 
 def test_what_is_no_model_is_refused_with_the_legal_ones():
-    with pytest.raises(ValueError, match=r"model='H100': no data sheet by that name. Use H200 or T4"):
-        model_for("H100")
+    with pytest.raises(
+        ValueError, match=r"model='H999': no data sheet by that name. Use A100, B200, H100, H200, L4, RTX4090, T4, or"
+    ):
+        model_for("H999")
     with pytest.raises(TypeError, match="give a name such as 'H200'"):
         model_for(7)

@@ -1,0 +1,24 @@
+"""Simulated GPUs from a program's own `import torch` on, where the environment asks for them.
+
+PyTorch calls `start_if_asked` at the end of its import, by the entry point `torch.backends`. Without `SIMGPU_GPUS` in
+the environment that is one look into it. This module imports nothing but `os` until it is asked.
+"""
+
+import os
+
+GPUS, MODEL, MEMORY, REPORT = "SIMGPU_GPUS", "SIMGPU_MODEL", "SIMGPU_MEMORY", "SIMGPU_REPORT"
+VISIBLE = "CUDA_VISIBLE_DEVICES"
+
+
+def start_if_asked() -> None:
+    """Start the simulated GPUs that the environment asks for; without `SIMGPU_GPUS` do nothing.
+
+    `SIMGPU_GPUS` is their count, `SIMGPU_MODEL` a model's name ("H200"), `SIMGPU_MEMORY` the bytes of each ("2GiB"),
+    `CUDA_VISIBLE_DEVICES` those of them that the process sees. They end with the process. What can't be started is said
+    on the standard error, and the program goes on without GPUs: no import fails for it.
+    """
+    asked = os.environ.get(GPUS)
+    if asked:
+        from simgpu.environment import start
+
+        start(asked)

@@ -1,0 +1,45 @@
+"""The tensors among a function's arguments, however they are nested."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from simgpu.ops.tensor import SimulatedTensor
+
+_wraps = torch._C._functorch.is_functorch_wrapped_tensor  # within `torch.func`: what is inside may be simulated
+_SEVERAL = {tuple, list}
+_PLAIN = {int, float, bool, str, complex, type(None), torch.dtype, torch.device, torch.layout, torch.Size}
+
+
+def tensors_in(values: Any) -> Iterator[Tensor]:
+    """Yield the tensors in lists, tuples and dicts."""
+    for value in values.values() if isinstance(values, dict) else values:
+        if type(value) in _PLAIN:
+            continue
+        if isinstance(value, Tensor):
+            yield value
+        elif isinstance(value, (list, tuple, dict)):
+            yield from tensors_in(value)
+
+
+def common_device(args: tuple, kwargs: dict) -> torch.device | None:
+    """Return the simulated device on which all tensors of a call are, or None; indices and lengths may be at home."""
+    tensors = [*tensors_in(args), *tensors_in(kwargs)]
+    places = {tensor.device for tensor in tensors if tensor.dtype != torch.int64 or tensor.is_cuda}
+    where = places.pop() if len(places) == 1 else None
+    return where if where is not None and where.type == "cuda" else None
+
+
+def any_simulated(args: tuple, kwargs: dict) -> bool:
+    """Return whether a tensor among the arguments is simulated."""
+    return any(type(one) is SimulatedTensor for one in (*tensors_in(args), *tensors_in(kwargs)))
+
+
+def left_at_home(made: Any, args: tuple, kwargs: dict) -> bool:
+    """Return whether a function made a plain tensor: one that is not an argument of its own."""
+    if type(made) is not Tensor and type(made) not in _SEVERAL:
+        return False
+    plain = [one for one in tensors_in((made,)) if type(one) is Tensor and not _wraps(one)]
+    return any(all(one is not given for given in (*tensors_in(args), *tensors_in(kwargs))) for one in plain)

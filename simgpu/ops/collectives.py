@@ -1,0 +1,38 @@
+"""Collectives among processes with simulated GPUs: gloo moves the numbers, the clock is told of their bytes."""
+
+from typing import Any
+
+from torch import Tensor
+from torch._ops import OpOverload
+from torch.utils._pytree import tree_leaves, tree_map
+
+from simgpu.models.device_model import Work
+from simgpu.ops.results import put
+
+#: The spaces of torch's own collectives: those of torch.distributed, and the functional ones that DTensor calls.
+SPACES = ("c10d", "_c10d_functional")
+
+
+def run(cls: type, func: OpOverload, args: tuple, kwargs: dict, first: Any) -> Any:
+    """Run a collective on the numbers of simulated tensors; `first` is one of them, whose device the results are on.
+
+    The device is taken to be busy for as long as its own bytes, sent once, take at the speed of copies between devices.
+    """
+    tensors = [value for value in tree_leaves((args, kwargs)) if type(value) is cls]
+    inner, named = tree_map(lambda value: value.numbers if type(value) is cls else value, (args, kwargs))
+    made = func(*inner, **named)
+    simulation = first.simulation
+    nbytes = max(tensor.numbers.nbytes for tensor in tensors)
+    model = simulation.model
+    simulation.clock.run(
+        first.where.index, Work(0, nbytes * model.memory_bandwidth / model.copy_bandwidth), func._schema.name
+    )
+    ours = {id(tensor.numbers): tensor for tensor in tensors}
+
+    def on_device(value):
+        if type(value) is not Tensor:
+            return value
+        known = ours.get(id(value))
+        return put(cls, value, first.where, simulation) if known is None else known
+
+    return tree_map(on_device, made)

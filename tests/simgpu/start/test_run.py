@@ -1,0 +1,140 @@
+"""`python -m simgpu run`: programs unchanged, their child processes, and what is refused before anything starts."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from simgpu import autostart, environment
+from simgpu.__main__ import main
+
+PROGRAM = """
+import subprocess, sys, torch
+
+print("arguments", *sys.argv[1:])
+print("sees", torch.cuda.device_count(), torch.cuda.get_device_properties(0).total_memory)
+layer = torch.nn.Linear(300, 10).cuda()
+layer(torch.ones(5, 300, device="cuda")).sum().backward()
+print(layer.weight.grad.device, torch.cuda.get_device_name())
+if "child" in sys.argv:
+    code = "import torch; print('child sees', torch.cuda.device_count())"
+    print(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=100).stdout, end="")
+sys.exit(3)
+"""
+
+
+def ran(*words, **more):
+    variables = {name: text for name, text in os.environ.items() if not name.startswith(("SIMGPU", "CUDA_"))}
+    command = [sys.executable, "-m", "simgpu", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=110, env=variables | more)
+
+
+@pytest.fixture
+def program(tmp_path):
+    file = tmp_path / "train.py"
+    file.write_text(PROGRAM)
+    return file
+
+
+def test_a_program_runs_unchanged_and_its_child_processes_see_the_gpus_too(program):
+    done = ran("run", "--gpus", 4, "--model", "T4", "--memory", "2GiB", program, "child", "--gpus", 9)
+    assert done.stdout.splitlines() == [
+        "arguments child --gpus 9",
+        f"sees 4 {2 * 2**30}",
+        "cuda:0 NVIDIA T4 (simulated)",
+        "child sees 4",
+    ], done.stderr
+    assert done.returncode == 3, "the program's own exit status"
+    said = done.stderr.splitlines()
+    assert said[0].startswith("simgpu: 4 × NVIDIA T4, simulated.") or said[1].startswith("simgpu: 4 × NVIDIA T4")
+    assert (
+        "modelled: NVIDIA T4 data sheet, not measured" in done.stderr
+        and "Peak memory of 2.00 GiB each: cuda:0 " in done.stderr
+    )
+
+
+def test_visible_devices_are_a_process_own(program):
+    done = ran("run", "--gpus", 4, "--quiet", program, CUDA_VISIBLE_DEVICES="3,1")
+    assert "sees 2 " in done.stdout and done.stderr == ""
+
+
+def test_a_module_and_a_command_run_too(tmp_path):
+    code = "import torch; print(torch.cuda.device_count())"
+    assert ran("run", "--gpus", 2, "--quiet", "-m", "timeit", "-n", 1, "-r", 1, code).stdout.startswith("2\n")
+    done = ran("run", "--gpus", 3, "--quiet", "python", "-c", code)
+    assert done.stdout == "3\n", done.stderr
+
+
+def test_torchrun_starts_ranks_that_each_see_the_gpus(tmp_path):
+    file = tmp_path / "rank.py"
+    file.write_text(
+        "import os, torch\nrank = int(os.environ['LOCAL_RANK'])\ntorch.cuda.set_device(rank)\n"
+        f"open(os.path.join({str(tmp_path)!r}, f'rank{{rank}}'), 'w').write(str(torch.ones(2, device='cuda').device))\n"
+    )
+    done = ran("run", "--gpus", 2, "--quiet", "torchrun", "--standalone", "--nproc-per-node", 2, file)
+    assert done.returncode == 0, done.stderr
+    assert [(tmp_path / f"rank{rank}").read_text() for rank in (0, 1)] == ["cuda:0", "cuda:1"]
+
+
+@pytest.mark.parametrize(
+    "words, said",
+    [
+        (["--gpus", "0"], "--gpus='0': give a whole number from 1 to 128"),
+        (["--gpus", "two"], "--gpus='two': give a whole number"),
+        (["--gpus", "4000"], "--gpus='4000': give a whole number from 1 to 128"),
+        (["--memory", "2"], "memory '2': give a size of 1 MiB or more with its unit, as in 2GiB"),
+        (["--memory", "lots"], "memory 'lots': give a size"),
+        (["--memory", "nanGiB"], "memory 'nanGiB': give a size"),
+        (["--memory=-2GiB"], "memory '-2GiB': give a size"),
+        (["--model", "H999"], "model='H999': no data sheet by that name. Use A100, B200"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_before_the_program_starts(words, said, program, capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(["run", *words, str(program)])
+    assert stop.value.code == 2 and said in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_program_that_is_not_there_and_gpus_that_are_all_hidden(program, capsys, monkeypatch):
+    with pytest.raises(SystemExit):
+        main(["run", "no_such_program"])
+    assert "PROGRAM 'no_such_program': there is no such file, and no such command" in capsys.readouterr().err
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "7")
+    with pytest.raises(SystemExit):
+        main(["run", "--gpus", "2", str(program)])
+    assert "CUDA_VISIBLE_DEVICES='7' hides all 2 GPUs" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "variables, said",
+    [
+        ({"SIMGPU_GPUS": "many"}, "ValueError: SIMGPU_GPUS='many': give a whole number"),
+        ({"SIMGPU_GPUS": "1", "SIMGPU_MODEL": "H999"}, "ValueError: model='H999': no data sheet"),
+    ],
+)
+def test_no_import_of_torch_fails_for_a_bad_environment_and_it_is_said(variables, said):
+    code = "import torch; print(torch.ones(2).sum().item(), torch.cuda.is_available())"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=110, env={**os.environ, **variables}
+    )
+    assert done.returncode == 0 and done.stdout == "2.0 False\n"
+    assert done.stderr.startswith(f"simgpu: no simulated GPUs in this process. {said}")
+
+
+def test_without_its_variable_the_entry_point_loads_nothing(monkeypatch):
+    code = (
+        "import torch, sys; print(sorted(name for name in sys.modules if name.startswith('simgpu')), "
+        "torch.cuda.is_available())"
+    )
+    variables = {name: text for name, text in os.environ.items() if not name.startswith("SIMGPU")}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=110, env=variables)
+    assert done.stdout == "['simgpu', 'simgpu.autostart'] False\n", done.stderr
+    monkeypatch.delenv(autostart.GPUS, raising=False)
+    assert autostart.start_if_asked() is None
+
+
+def test_a_program_that_runs_nothing_on_its_gpus_hears_so(capsys):
+    with environment.model("T4") and environment.start("2") as gpus:
+        environment.report(gpus)
+    assert "the program ran nothing on them" in capsys.readouterr().err

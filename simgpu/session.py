@@ -1,7 +1,7 @@
-"""Starting and closing simulated GPUs: one simulation in a process, known to every thread, entered by some."""
+"""Starting and closing simulated GPUs: one simulation in a process, known to every thread."""
 
 import atexit
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
@@ -116,11 +116,6 @@ class SimulatedGPUs:
         activate(None)
         self._undo.close()
         atexit.unregister(self.close)
-
-    @contextmanager
-    def entered(self) -> "Iterator[SimulatedGPUs]":
-        """Do nothing: every thread sees the simulated GPUs. For programs that say which of theirs uses them."""
-        yield self
 
     def __enter__(self):
         return self

@@ -1,6 +1,5 @@
 """Which simulation is active: one in a process, as it stands for the machine's hardware. The only hidden state."""
 
-from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 import torch
@@ -25,9 +24,6 @@ class Simulation(Protocol):
 
     def place(self, device: torch.device) -> torch.device:
         """Return the one object that stands for `device`, of type cuda, on tensors here."""
-
-    def entered(self) -> AbstractContextManager:
-        """Within the `with`, this thread sees the simulated GPUs."""
 
 
 _active: Simulation | None = None

@@ -167,17 +167,17 @@ def _check(placement, gpus=2):
 
 @contextmanager
 def _gpus(model):
-    """Give the active simulated GPUs, entered in this thread, or two for the while; their clock is a new one."""
-    if active() is None:
+    """Give the active simulated GPUs, or two for the while; their clock is a new one."""
+    gpus = active()
+    if gpus is None:
         with simulated_gpus(len(DEVICES) - 1, model) as gpus:
             yield gpus
         return
-    with active().entered() as gpus:
-        own, gpus.clock = gpus.clock, ModelledClock(model, gpus.count)  # a lesson's own clock stands still
-        try:
-            yield gpus
-        finally:
-            gpus.clock = own
+    own, gpus.clock = gpus.clock, ModelledClock(model, gpus.count)  # a lesson's own clock stands still
+    try:
+        yield gpus
+    finally:
+        gpus.clock = own
 
 
 @lru_cache(maxsize=2)  # drawing them takes longer than a run of the program

@@ -72,7 +72,7 @@ class SimulatedGPUs(simgpu.SimulatedGPUs):
 def simulated_gpus(count: int = 1, model: "str | DataSheet | Trace | DeviceModel" = "H200") -> SimulatedGPUs:
     """Start `count` simulated GPUs and return them as `SimulatedGPUs`.
 
-    From now on this thread's PyTorch programs find `cuda:0` to `cuda:{count-1}`, as on a machine that has them: values
+    From now on this process's PyTorch programs find `cuda:0` to `cuda:{count-1}`, as on a machine that has them: values
     are the CPU's, devices, errors and their words are CUDA's, and `.clock` keeps modelled seconds, never measured ones.
     `model` names what is modelled: a data sheet or trace ("H200", "T4"), a `Trace`, a `DataSheet`. Use it in a `with`,
     or over several cells and then `.close()`; afterwards its tensors refuse every use. One at a time in a process. A

@@ -364,8 +364,8 @@ bet_grad.reveal(str(leaf.grad.device), "It lies with its leaf, or the optimiser 
 #
 # ## One thread at a time
 #
-# Placement, log and simulated GPUs belong to the **thread** that entered them; that is how torch's modes work. Another
-# thread starts with nothing placed, until it enters the same placement itself.
+# A placement and a log belong to the **thread** that entered them; that is how torch's modes work. Another thread
+# starts with nothing placed, until it enters the same placement itself.
 
 # %% tags=["nbval-check-output"]
 from concurrent.futures import ThreadPoolExecutor
@@ -385,7 +385,7 @@ with on_meta, ThreadPoolExecutor(max_workers=1) as pool:
 
 # %% [markdown]
 # So two threads don't disturb each other, and work that you hand to another thread takes its placement along only if
-# you hand that over too. For the simulated GPUs, a thread says `with gpus.entered():`.
+# you hand that over too. Simulated GPUs are like real ones in this: every thread sees them.
 #
 # This is the middle of the chapter, and a good place for a break.
 #

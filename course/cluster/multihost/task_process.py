@@ -98,8 +98,8 @@ async def join_again_and_again(
         if ready:
             ready(worker)
 
-    with simulated(settings) as gpus:
-        join = partial(serve_task, settings, stop, joined, gpus=gpus)
+    with simulated(settings):
+        join = partial(serve_task, settings, stop, joined)
         for first in chain([True], repeat(False)):
             lost = await _joined_once(me, first, stop, say, join)
             if lost is None:

@@ -78,8 +78,8 @@ def run_task(settings: TaskSettings) -> int:
     faulthandler.enable()  # a crash in C leaves its stack in the log
     quiet()
     try:
-        with simulated(settings) as gpus:
-            asyncio.run(serve_task(settings, gpus=gpus))
+        with simulated(settings):
+            asyncio.run(serve_task(settings))
     except (OSError, TimeoutError, RuntimeError, ValueError) as error:
         print(f"{settings.name} cannot join {settings.scheduler}: {root(error)}")
         return 1
@@ -126,14 +126,13 @@ class TaskWorker(Worker):
     def __init__(
         self,
         *args: Any,
-        gpus: Any = None,
         port: int | str = 0,
         ports: str | None = None,
         routes: Routes | None = None,
         **settings: Any,
     ):
         super().__init__(*args, port=port, **settings)
-        self.executors, self.routes = Executors(self.executors, gpus), routes
+        self.executors, self.routes = Executors(self.executors), routes
         self.ports = tuple(parse_ports(ports or (port if isinstance(port, str) else 0)))
         self.leavers: weakref.WeakSet[Leaver] = weakref.WeakSet()
         self.leaving = False
@@ -171,15 +170,18 @@ def _host(address):
 
 
 @contextmanager
-def simulated(settings: TaskSettings) -> Iterator[Any]:
-    """Within the `with`, this process has the simulated GPUs of `settings`, which it gives; None where it has none."""
+def simulated(settings: TaskSettings) -> Iterator[None]:
+    """Within the `with`, this process has the simulated GPUs of `settings`.
+
+    It outlives `serve_task`: a function may go on while the task is away and joins again.
+    """
     if settings.simulated_gpus is None:
-        yield None
+        yield
         return
     from course.devices import simulated_gpus
 
-    with simulated_gpus(*settings.simulated_gpus) as gpus:
-        yield gpus
+    with simulated_gpus(*settings.simulated_gpus):
+        yield
 
 
 async def serve_task(
@@ -187,13 +189,11 @@ async def serve_task(
     stop: asyncio.Event | None = None,
     ready: Callable[[Worker], None] | None = None,
     alongside: Callable[[Worker], Awaitable[str]] | None = None,
-    gpus: Any = None,
 ) -> str | None:
     """Join the scheduler, call `ready(worker)`, and serve until the event `stop` is set or the scheduler ends.
 
     `stop`: by default one that SIGTERM and SIGINT set. Return None when it was told to stop, and otherwise why it
-    ended, as text: the scheduler went away, or `alongside(worker)`, a coroutine that runs beside it, returned. `gpus`:
-    of `simulated(settings)`, which outlives this: a function may go on while the task is away and joins again. Raise
+    ended, as text: the scheduler went away, or `alongside(worker)`, a coroutine that runs beside it, returned. Raise
     OSError or TimeoutError when there is no scheduler within `settings.patience` seconds.
     """
     import torch
@@ -204,7 +204,6 @@ async def serve_task(
     with dask.config.set(_SETTINGS):
         worker = TaskWorker(
             settings.scheduler,
-            gpus=gpus,
             name=settings.name,
             nthreads=1,
             memory_limit=settings.memory or "auto",

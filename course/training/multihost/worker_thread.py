@@ -4,13 +4,11 @@ import ssl
 import threading
 import time
 from collections.abc import Callable
-from contextlib import nullcontext
 
 from course.deadlines import GRADIENT_ENDS, WORKER_LOOP_AGAIN
 from course.training.problems.problem import Problem
 from course.training.records import Route, ShardAddresses
 from course.training.worker.worker_loop import run_worker
-from simgpu.state import active
 
 
 class WorkerThread:
@@ -64,9 +62,7 @@ class WorkerThread:
     def _work(self, addresses):
         found, sent = addresses.by(self._route), 0
         try:
-            gpus = active()  # simulated by this process's task; a thread enters them for itself
-            with gpus.entered() if gpus else nullcontext():
-                work = run_worker(self._problem, self._worker, found, self._seed, self._context, self._device)
+            work = run_worker(self._problem, self._worker, found, self._seed, self._context, self._device)
             ended, sent = work.ended, work.sent
         except Exception as error:  # the problem's code may raise anything; the loop has told it, the chief reports it
             ended = str(error)

@@ -3,7 +3,7 @@
 import ast
 import os
 import platform
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, entry_points, version
 from pathlib import Path
 from typing import NamedTuple
@@ -66,7 +66,7 @@ def findings(source: str) -> list[Finding]:
     return sorted(found.values(), key=lambda one: (one.line, one.name))
 
 
-def _imports(tree) -> Iterator[tuple[str, str]]:
+def _imports(tree: ast.AST) -> Iterator[tuple[str, str]]:
     """Yield (name in this program, dotted name) of every import."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -77,7 +77,7 @@ def _imports(tree) -> Iterator[tuple[str, str]]:
                 yield alias.asname or alias.name, f"{node.module}.{alias.name}"
 
 
-def _names(tree, known) -> Iterator[tuple[int, str]]:
+def _names(tree: ast.AST, known: Mapping[str, str]) -> Iterator[tuple[int, str]]:
     """Yield (line, dotted name) of every import and every attribute; a method of an unknown object as `.method`."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):

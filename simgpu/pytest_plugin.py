@@ -15,7 +15,7 @@ CUDA. Processes that the tests start find them too. Without it, and in tests tha
 
 import os
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
@@ -52,7 +52,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
 
     running = active()
     if running is not None:  # the environment asked for some: that of the run, in a process that it started
-        early_config.stash[_STARTED] = running, None
+        early_config.stash[_STARTED] = cast("SimulatedGPUs", running), None
         return
     try:
         count = count_of(options.gpu_count, "--gpu-count")
@@ -117,7 +117,7 @@ def gpus(request: pytest.FixtureRequest) -> "Iterator[SimulatedGPUs]":
             pytrace=False,
         )
     else:
-        yield running  # type: ignore[misc]  # the one simulation of the process is a SimulatedGPUs
+        yield cast("SimulatedGPUs", running)
 
 
 @pytest.fixture(autouse=True)

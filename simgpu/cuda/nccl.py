@@ -60,4 +60,4 @@ class _Groups:
     def get_backend(self, group: Any = None) -> str:
         """Return the backend's name as the program gave it."""
         asked = torch.distributed.group.WORLD if group is None else group
-        return self._named.get(getattr(asked, "group_name", None)) or self._get_backend(group)
+        return self._named.get(getattr(asked, "group_name", "")) or self._get_backend(group)

@@ -84,11 +84,12 @@ class LateLine:
     """A line on work that takes longer than two seconds; it goes when the work is done, and nothing of it is stored.
 
     `with LateLine("darts") as line:`, and inside `line.look(done, of)` now and then, which is cheap. Where output is no
-    screen, outside the main thread, and while outputs are made to be stored or compared, it says nothing.
+    screen, outside the main thread, and while outputs are made to be stored or compared, it says nothing; nor where it
+    is `silent`, as somebody else shows how the work gets on.
     """
 
-    def __init__(self, unit: str):
-        self._unit, self._began, self._due = unit, 0.0, 0.0
+    def __init__(self, unit: str, silent: bool = False):
+        self._unit, self._silent, self._began, self._due = unit, silent, 0.0, 0.0
         self._line: Line | None = None
         self._first: float | None = None  # what was done at the first look: work may go on from there
 
@@ -110,7 +111,7 @@ class LateLine:
         self._line.show(f"{done:,} of {of:,} {self._unit}{left}")
 
     def __enter__(self) -> "LateLine":
-        silent = threading.current_thread() is not threading.main_thread()
+        silent = self._silent or threading.current_thread() is not threading.main_thread()
         silent = silent or any(os.environ.get(name) for name in (STATIC_TWINS, NO_PROGRESS))
         self._began = time.monotonic()
         self._due = float("inf") if silent else self._began + _LATE

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from importlib.metadata import entry_points
 from pathlib import Path
 
-from simgpu.autostart import GPUS, MEMORY, MODEL, REPORT, VISIBLE
+from simgpu.variables import GPUS, MEMORY, MODEL, REPORT, VISIBLE
 from simgpu.environment import MOST, bytes_of, count_of, model, visible
 
 

@@ -1,13 +1,12 @@
 """Simulated GPUs from a program's own `import torch` on, where the environment asks for them.
 
 PyTorch calls `start_if_asked` at the end of its import, by the entry point `torch.backends`. Without `SIMGPU_GPUS` in
-the environment that is one look into it. This module imports nothing but `os` until it is asked.
+the environment that is one look into it. Until it is asked, nothing of torch or of this package is loaded.
 """
 
 import os
 
-GPUS, MODEL, MEMORY, REPORT = "SIMGPU_GPUS", "SIMGPU_MODEL", "SIMGPU_MEMORY", "SIMGPU_REPORT"
-VISIBLE = "CUDA_VISIBLE_DEVICES"
+from simgpu.variables import GPUS
 
 
 def start_if_asked() -> None:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from simgpu.autostart import GPUS, MEMORY, MODEL, REPORT, VISIBLE
+from simgpu.variables import GPUS, MEMORY, MODEL, REPORT, VISIBLE
 from simgpu.units import bytes_in_words, seconds_in_words
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from simgpu.autostart import GPUS, MEMORY, MODEL
+from simgpu.variables import GPUS, MEMORY, MODEL
 
 if TYPE_CHECKING:
     from simgpu.session import SimulatedGPUs

@@ -88,11 +88,14 @@ def _named(reducer):
 
 
 def _map_here(mapper, parts):
-    for index, part in enumerate(parts):
-        try:
-            yield mapper(part)
-        except Exception as error:  # as above
-            raise _part_error(index, _failed(mapper, parts, index), error) from error
+    with LateLine("parts") as line:
+        for index, part in enumerate(parts):
+            line.look(index, len(parts))
+            try:
+                made = mapper(part)
+            except Exception as error:  # as above
+                raise _part_error(index, _failed(mapper, parts, index), error) from error
+            yield made
 
 
 def _map_on(executor, mapper, parts, timeout):

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 
 import torch
 
+from course.progress_line import LateLine
 from course.timing.device_lookup import Place, find_device
 from course.timing.precision import multiplying, name_of
 from course.timing.stopwatch import measure
@@ -40,18 +41,20 @@ def measure_matmul(
     work = [(size, place) for size in sizes for place in places]
     timings: list[MatmulTiming] = []
     speed: dict[Place, float] = {}  # device -> seconds a multiplication
-    for number, (size, place) in enumerate(work):
-        left = deadline - time.perf_counter()
-        expected = speed.get(place, 0.0) * size**3  # seconds of one call; 0: nothing known yet
-        if 2 * expected > left:
-            continue
-        start = time.perf_counter()
-        timing = _one(size, place, left / (len(work) - number), expected, dtype, generator, watch)
-        timings.append(timing)
-        if not place.simulation:
-            speed[place] = timing.compute / size**3
-        elif size >= _TELLING:
-            speed[place] = (time.perf_counter() - start) / _CALLS / size**3
+    with LateLine("products") as line:
+        for number, (size, place) in enumerate(work):
+            line.look(number, len(work))
+            left = deadline - time.perf_counter()
+            expected = speed.get(place, 0.0) * size**3  # seconds of one call; 0: nothing known yet
+            if 2 * expected > left:
+                continue
+            start = time.perf_counter()
+            timing = _one(size, place, left / (len(work) - number), expected, dtype, generator, watch)
+            timings.append(timing)
+            if not place.simulation:
+                speed[place] = timing.compute / size**3
+            elif size >= _TELLING:
+                speed[place] = (time.perf_counter() - start) / _CALLS / size**3
     return timings
 
 

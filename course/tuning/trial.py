@@ -159,6 +159,8 @@ def measured(problem: Any, metric: str, parameters: dict[str, Any]) -> float:
 class _Reporter(Hook):
     """Measures ten times on the way, the last time at the end, and stops the training when it is told to."""
 
+    shows_progress = True  # of the whole search, where it is shown
+
     def __init__(self, job, measure, report, is_stopped):
         self._every, self._last = math.ceil(job.steps / REPORTS), job.steps
         self._measure, self._report, self._is_stopped = measure, report, is_stopped

@@ -150,5 +150,6 @@ def _environment(profile):
         **{"PATH": "/usr/bin", "HOME": "/tmp", "TMPDIR": "/tmp", "USER": "student", "LANG": "C.UTF-8"},
         **{"MPLBACKEND": "Agg", "MPLCONFIGDIR": "/tmp", "IPYTHONDIR": "/tmp/.ipython", "TERM": "dumb"},
         "PYTHONHASHSEED": "0",  # marked again, a set has the same order
+        "TORCH_DEVICE_BACKEND_AUTOLOAD": "0",  # what is installed beside torch and isn't visible here can't be loaded
         **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), profile.threads),
     }

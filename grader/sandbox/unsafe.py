@@ -71,6 +71,7 @@ class UnsafeProcess(Pipes):
         self._evidence, back = os.pipe()
         os.set_blocking(self._requests, False)
         settings = {"PATH": os.defpath, "MPLBACKEND": "Agg", "OPENBLAS_NUM_THREADS": "1", "PYTHONHASHSEED": "0"}
+        settings["TORCH_DEVICE_BACKEND_AUTOLOAD"] = "0"
         with (folder / "stdout").open("wb") as stdout, (folder / "stderr").open("wb") as stderr:
             self._process = subprocess.Popen(
                 [sys.executable, "-P", "-s", "-S", "-c", _BOOT, str(theirs), str(back)],

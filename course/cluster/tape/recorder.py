@@ -17,7 +17,6 @@ from course.cluster.tape.on_scheduler import TapeOnScheduler
 from course.cluster.tape.on_worker import TapeOnWorker, flush
 from course.cluster.tape.record import Record
 from course.deadlines import TAPE_ENDS, TAPE_STARTS
-from course.devices.machine import cpu_model
 
 _LIMIT = 5000
 _PINGS = 5
@@ -80,6 +79,8 @@ class Recorder:
         ]
         events = [(tick(at), what, task) for at, what, task in self._events]
         record = joined(told, sent, events, self._trainings, tick, self._limit)
+        from course.devices.machine import cpu_model  # it loads torch, which a cluster's start doesn't wait for
+
         machine = f"{cpu_model()}, {platform.system()} {platform.machine()}, Python {platform.python_version()}"
         clocks = dict.fromkeys(record.lanes, self._how)
         return Record(**{**vars(record), "machine": machine, "date": self._date, "clocks": clocks})

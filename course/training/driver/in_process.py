@@ -15,6 +15,7 @@ import torch
 from course.training.checkpoint.checkpoints import Checkpoints
 from course.training.hooks.base import Hook, Session, ask, begun, refuse, tell
 from course.training.hooks.every import with_saving
+from course.training.hooks.progress import late_line
 from course.training.problems.problem import MakeOptimizer, Problem, batch_generator
 from course.training.records import RECORD, NonFiniteError, Step, TrainingResult, TrainingSettings
 from course.training.server.rules import Push, make_rule
@@ -58,7 +59,8 @@ def train_in_turns(
             session.happened("restored", reason=f"from step {store.version}")
         session.save("the start")
         try:
-            _train(session, rule, sent, history)
+            with late_line(session.hooks) as line:
+                _train(session, rule, sent, history, line)
         except BaseException as error:
             session.finish("an error ended the training", error)
             raise
@@ -66,8 +68,8 @@ def train_in_turns(
     return _result(session, rule, sent, history, restored)
 
 
-def _train(session, rule, sent, history):
-    """Take turns until the limit or a stop request; `sent` and `history` are filled."""
+def _train(session, rule, sent, history, line):
+    """Take turns until the limit or a stop request; `sent` and `history` are filled, `line` is told."""
     store, workers, seed = rule.store, session.settings["workers"], session.settings["seed"]
     pulled = {worker: store.pull() for worker in range(workers)}  # what each pulled after its last push
     for worker in itertools.cycle(range(workers)):
@@ -75,6 +77,7 @@ def _train(session, rule, sent, history):
             return
         if rule.is_waiting(worker):
             continue
+        line.look(store.version, session.limit)
         ask(session)
         before = pulled.pop(worker, None) or store.pull()
         push = gradient(session.problem, worker, before, seed, session.seconds())

@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from course.deadlines import DRIVER_POLLS_EVERY, END_AWAITED
-from course.progress_line import LateLine
 from course.training.checkpoint.folder_lock import LockedCheckpoints
 from course.training.checkpoint.snapshot import Snapshot
 from course.training.driver.history import History
 from course.training.driver.on_tape import note_training
 from course.training.driver.worker_pool import WorkerPool
 from course.training.hooks.base import Hook, Session, ask, begun, refuse, tell
+from course.training.hooks.progress import late_line
 from course.training.records import Deposed, NonFiniteError, ShardLeaves, ShardLost, Step, TrainingError, TrainingResult
 
 TRIES = 5  # incarnations in a row that get no further than one before them, after which training is given up
@@ -40,7 +40,7 @@ class Run:
 
     def result(self) -> TrainingResult:
         """Train to the end; return the `TrainingResult`, or raise what the end calls for (see `train`)."""
-        with begun(self._session, self._hooks), LateLine("updates") as self._line:
+        with begun(self._session, self._hooks), late_line(self._hooks) as self._line:
             settings = dataclasses.replace(self._plan.settings, limit=self._session.limit)
             try:
                 while True:
@@ -174,11 +174,10 @@ class Run:
 
 def _follow(client, session, history, pool, line):
     """Read steps and tell the hooks until training ends. Raises ShardLost, or what the end calls for (see `train`)."""
-    workers, shown = pool.plan.workers, any(getattr(hook, "shows_progress", False) for hook in session.hooks)
+    workers = pool.plan.workers
     while True:
         pool.check()
-        if not shown:
-            line.look(history.version, session.limit)
+        line.look(history.version, session.limit)
         history.read(0.0 if session.hooks else END_AWAITED)
         events, rows = history.untold()
         for seconds, what, worker, step, reason in events:

@@ -154,7 +154,7 @@ class Hook:
     hook ends the training; every hook that has begun is told the end, and what could be saved is.
     """
 
-    #: Whether it shows how training gets on; where no hook does, `train` itself says so after two seconds.
+    #: Whether it shows how training gets on; where no hook does, training itself says so after two seconds.
     shows_progress = False
 
     def begin(self, session: Session) -> None:

@@ -4,13 +4,18 @@ Not tqdm's bar: what a stored notebook keeps of it differs from run to run, and 
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from course.progress_line import SaidLine, progress_line
+from course.progress_line import LateLine, SaidLine, progress_line
 from course.training.hooks.base import Hook, Session
 from course.training.records import Event, Step
 
 _LATEST = 4.0  # seconds over which the present rate is measured
+
+
+def late_line(hooks: Sequence[Hook]) -> LateLine:
+    """Return the line on a training that takes long: silent where one of `hooks` shows how it gets on."""
+    return LateLine("updates", silent=any(getattr(hook, "shows_progress", False) for hook in hooks))
 
 
 class StepRate(Hook):

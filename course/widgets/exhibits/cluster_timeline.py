@@ -112,7 +112,7 @@ class ClusterTimeline:
         for record in self.records:
             how = next(iter(record.clocks.values()), "")
             kept = f" ({record.thinned})" if record.thinned else ""
-            told.append(f"{_headed(record)}; {how}{kept}.")
+            told.append(f"{_headed(record, record.machine)}; {how}{kept}.")
         return " ".join(told)
 
 
@@ -122,15 +122,22 @@ def _plain(record):
         kind: [list(row) for row in getattr(record, kind)] for kind in ("bars", "edges", "moves", "marks", "events")
     }
     named = {"lanes": record.lanes, "names": record.names, "begin": record.begin, "end": record.end}
-    return {"title": _headed(record), "recorded": _stored(record), "thinned": bool(record.thinned), **named, **rows}
+    processor = record.machine.partition(",")[0]  # all of it is told below: a phone's line is short
+    return {
+        "title": _headed(record, processor),
+        "recorded": _stored(record),
+        "thinned": bool(record.thinned),
+        **named,
+        **rows,
+    }
 
 
 def _stored(record):
     return record.label == "recorded"
 
 
-def _headed(record):
-    return f"{record.label}: {record.machine}, {record.date}" if _stored(record) else record.label
+def _headed(record, machine):
+    return f"{record.label}: {machine}, {record.date}" if _stored(record) else record.label
 
 
 def _used(record):

@@ -184,7 +184,7 @@ export function draw(root, data) {
   }
   function resize([height, width]) {
     const { height: tall, width: wide, cells, pattern } = world;
-    world.become({ height, width, generation: 0 }, new Uint8Array(Math.ceil((height * width) / 8)));
+    world.sized(height, width);
     world.put({ height: tall, width: wide, cells });
     view.fit(); // what is put on it is painted below
     if (pattern === "random") put(pattern);

@@ -15,12 +15,15 @@ function lifeWorld({ edition, pattern }) {
     cycle: () => seen.found(),
     // The board, or the next one of those that come: { height, width, generation, population }, and bits.
     become({ height, width, generation, population }, bits) {
-      if (height !== world.height || width !== world.width) {
-        [world.height, world.width, world.cells, spare] = [height, width, boardOf(height, width), boardOf(height, width)];
-      }
+      if (height !== world.height || width !== world.width) world.sized(height, width);
       unpack(bits, world.cells);
       [world.generation, world.population] = [generation, population ?? count(world.cells)];
       note();
+    },
+    // An empty board of another size; what is seen of it is noted `afresh`.
+    sized(height, width) {
+      [world.height, world.width, world.generation] = [height, width, 0];
+      [world.cells, spare] = [boardOf(height, width), boardOf(height, width)];
     },
     // It is another board now, not the next of the last: what was seen is of no use. Unless `goesOn`, it begins here.
     afresh(goesOn = false) {

@@ -54,7 +54,7 @@ function groundOf(text, page) {
   let colour = page;
   for (const shape of text.ownerSVGElement.querySelectorAll("rect, circle, path, polygon, ellipse, text")) {
     if (shape === text) break;
-    if (shape.tagName === "text" || shape.closest("defs, pattern, marker") || !shape.getScreenCTM()) continue;
+    if (shape.tagName === "text" || shape.closest("defs, pattern, marker, clipPath") || !shape.getScreenCTM()) continue;
     const fill = shape.isPointInFill(middle.matrixTransform(shape.getScreenCTM().inverse())) && painted(shape);
     if (fill) colour = over(fill.colour, colour, fill.alpha);
   }

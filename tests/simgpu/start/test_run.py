@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from simgpu import autostart, environment
+from simgpu import autostart, environment, variables
 from simgpu.__main__ import main
 
 PROGRAM = """
@@ -129,8 +129,8 @@ def test_without_its_variable_the_entry_point_loads_nothing(monkeypatch):
     )
     variables = {name: text for name, text in os.environ.items() if not name.startswith("SIMGPU")}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=110, env=variables)
-    assert done.stdout == "['simgpu', 'simgpu.autostart'] False\n", done.stderr
-    monkeypatch.delenv(autostart.GPUS, raising=False)
+    assert done.stdout == "['simgpu', 'simgpu.autostart', 'simgpu.variables'] False\n", done.stderr
+    monkeypatch.delenv(variables.GPUS, raising=False)
     assert autostart.start_if_asked() is None
 
 

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from importlib.metadata import entry_points
 from pathlib import Path
 
-from simgpu.variables import GPUS, MEMORY, MODEL, REPORT, VISIBLE
 from simgpu.environment import MOST, bytes_of, count_of, model, visible
+from simgpu.variables import GPUS, MEMORY, MODEL, REPORT, VISIBLE
 
 
 def main(given: Sequence[str] | None = None) -> int:

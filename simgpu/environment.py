@@ -7,8 +7,8 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from simgpu.variables import GPUS, MEMORY, MODEL, REPORT, VISIBLE
 from simgpu.units import bytes_in_words, seconds_in_words
+from simgpu.variables import GPUS, MEMORY, MODEL, REPORT, VISIBLE
 
 if TYPE_CHECKING:
     from simgpu.models.device_model import DeviceModel

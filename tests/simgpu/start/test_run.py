@@ -6,8 +6,9 @@ import sys
 
 import pytest
 
-from simgpu import autostart, environment, variables
+from simgpu import autostart, environment
 from simgpu.__main__ import main
+from simgpu.variables import GPUS
 
 PROGRAM = """
 import subprocess, sys, torch
@@ -130,7 +131,7 @@ def test_without_its_variable_the_entry_point_loads_nothing(monkeypatch):
     variables = {name: text for name, text in os.environ.items() if not name.startswith("SIMGPU")}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=110, env=variables)
     assert done.stdout == "['simgpu', 'simgpu.autostart', 'simgpu.variables'] False\n", done.stderr
-    monkeypatch.delenv(variables.GPUS, raising=False)
+    monkeypatch.delenv(GPUS, raising=False)
     assert autostart.start_if_asked() is None
 
 

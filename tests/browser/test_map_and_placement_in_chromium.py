@@ -82,6 +82,7 @@ def test_an_op_moves_by_keys_keeps_the_focus_and_is_taken_back(opened):
 
 def test_an_op_is_dragged_and_bytes_follow_before_it_is_let_go(opened):
     page = opened(PlacementExplorer(width=1024))
+    page.locator(".chip").first.hover()  # once it stands still
     box = page.locator(".chip").first.bounding_box()
     middle = box["y"] + box["height"] / 2
     page.mouse.move(box["x"] + 20, middle)

@@ -23,7 +23,8 @@ export function draw(root, data) {
   };
   begin(root, [data], MARKUP, show);
   find(".why").textContent = data.why;
-  onWidth(find(".picture"), () => (show(), paint(), scrolled(fold))); // it has none while it is folded
+  onWidth(find(".picture"), () => (show(), paint(), scrolled(fold)));
+  fold?.addEventListener("toggle", () => scrolled(fold)); // while it is folded nothing in it has a width
 }
 
 // What is wider than the page is moved sideways, by keys too.

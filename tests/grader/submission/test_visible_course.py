@@ -17,7 +17,8 @@ def run(files, text, folder):
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(content)
     packages = [path for path in sys.path if path.endswith("site-packages")]
-    start = f"import sys; sys.path[:] = [{str(folder) + ROOT!r}, *sys.path, *{packages!r}]\n"
+    start = "import os; os.environ['TORCH_DEVICE_BACKEND_AUTOLOAD'] = '0'\n"  # as in the sandbox
+    start += f"import sys; sys.path[:] = [{str(folder) + ROOT!r}, *sys.path, *{packages!r}]\n"
     done = subprocess.run([sys.executable, "-I", "-S", "-c", start + text], capture_output=True, text=True)
     return done.stdout.strip() or done.stderr.strip().splitlines()[-1]
 

@@ -138,8 +138,15 @@ class Rehearsal(Hook):
                 self.stop(f"{self._seconds:g} seconds are over")
 
     def _is_time_over(self):
-        """Whether the seconds have passed; a recovery under way, and a look at what it gave, come first."""
-        recoveries = [event for event in self.record.events if event.what in ("ps lost", "restored")]
-        if not self.record.rows or (recoveries and recoveries[-1].what == "ps lost"):
+        """Whether the seconds have passed; a recovery, and a look at what it gave, come first.
+
+        A parameter server's recovery begins when it is killed, not when the training notices.
+        """
+        recoveries = [event for event in self.record.events if _is_of_recovery(event)]
+        if not self.record.rows or (recoveries and recoveries[-1].what != "restored"):
             return False
         return self.seconds > max([self._seconds, *(event.seconds + _AFTERWARDS for event in recoveries)])
+
+
+def _is_of_recovery(event):
+    return event.what in ("ps lost", "restored") or (event.what == "killed" and event.task.startswith("/job:ps/"))

@@ -7,6 +7,8 @@ import psutil
 import pytest
 import traitlets
 
+from course.training.driver.rehearsal import Rehearsal
+from course.training.records import Event
 from course.widgets import FailureLab
 
 WORKER, PS = "/job:worker/task:1", "/job:ps/task:0"
@@ -87,6 +89,16 @@ def test_a_killed_parameter_server_costs_what_came_since_the_checkpoint_and_trai
     restored = next(event for event in lab.result.events if event.what == "restored")
     assert (lab.result.history["applied"] > restored.seconds).any()
     assert f"restored from step {restored.step}" in lab.static().html and "updates undone" in lab.static().alt
+
+
+def test_a_parameter_server_killed_at_the_last_moment_is_restored_before_the_training_ends():
+    rehearsal = Rehearsal(None, None, seconds=0.0)
+    rehearsal.record.rows.append(())
+    assert rehearsal._is_time_over()
+    told = rehearsal.seconds - 10
+    for what in ("killed", "ps lost", "restored"):
+        rehearsal.record.add(Event(told, what, PS, 1))
+        assert rehearsal._is_time_over() == (what == "restored"), what
 
 
 def test_buttons_do_what_they_say_to_the_worker_that_they_name(lab):

@@ -28,6 +28,11 @@ def no_kernel(name: str) -> str:
     )
 
 
+def no_backend(kind: str) -> str:
+    """Return the message for a collective of NCCL that is given a tensor on a device of another kind."""
+    return f"No backend type associated with device type {kind}"
+
+
 def below_dispatch(name: str) -> str:
     """Return the message for C++ that would make a tensor where it can't be a simulated one."""
     return (

@@ -11,13 +11,14 @@ from simgpu.calls.answers import answered
 from simgpu.calls.factory_kernels import kernels
 from simgpu.clock.modelled_clock import ModelledClock
 from simgpu.cuda import nccl
+from simgpu.cuda.ddp import buckets
 from simgpu.cuda.generators import Randomness
 from simgpu.cuda.torch_cuda import patched, uncompiled
 from simgpu.memory.accounts import MemoryAccounts
 from simgpu.memory.host import free_of_system
 from simgpu.models.catalogue import model_for
 from simgpu.models.device_model import DeviceModel
-from simgpu.ops import saving
+from simgpu.ops import batch_norm, saving
 from simgpu.replaced import replaced
 from simgpu.state import activate, active
 
@@ -81,8 +82,10 @@ class SimulatedGPUs:
             undo.enter_context(saving.restored(self))
             undo.enter_context(uncompiled())
             undo.enter_context(kernels())
+            undo.enter_context(batch_norm.kernels())
             undo.enter_context(answered())
             undo.enter_context(replaced(nccl.answers()))
+            undo.enter_context(buckets())
             self._undo = undo.pop_all()
         activate(self)
         atexit.register(self.close)

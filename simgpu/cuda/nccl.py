@@ -7,6 +7,18 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
+from torch import Tensor
+from torch.utils._pytree import tree_leaves
+
+from simgpu.messages import no_backend
+from simgpu.state import active
+
+#: Take tensors, which NCCL wants on GPUs.
+_COLLECTIVES = (
+    "all_reduce all_reduce_coalesced broadcast reduce all_gather all_gather_single all_gather_into_tensor "
+    "_all_gather_base all_gather_coalesced gather scatter reduce_scatter reduce_scatter_single reduce_scatter_tensor "
+    "_reduce_scatter_base all_to_all all_to_all_single send recv isend irecv"
+).split()
 
 
 def answers() -> Iterator[tuple[Any, str, Any]]:
@@ -15,23 +27,30 @@ def answers() -> Iterator[tuple[Any, str, Any]]:
         return
     from torch.distributed import distributed_c10d
 
-    groups = _Groups(distributed_c10d.get_backend)
-    for name, value in (
-        ("init_process_group", groups.started(distributed_c10d.init_process_group)),
-        ("new_group", groups.started(distributed_c10d.new_group)),
-        ("get_backend", groups.get_backend),
-        ("is_nccl_available", lambda: True),
-    ):
+    groups = Groups(distributed_c10d.get_backend)
+    answers = {
+        "init_process_group": groups.started(distributed_c10d.init_process_group),
+        "new_group": groups.started(distributed_c10d.new_group),
+        "get_backend": groups.get_backend,
+        "is_nccl_available": lambda: True,
+        "_get_object_coll_device": groups.of_objects(distributed_c10d._get_object_coll_device),
+    }
+    for name in _COLLECTIVES:
+        if hasattr(distributed_c10d, name):
+            answers[name] = groups.checked(getattr(distributed_c10d, name))
+    for name, value in answers.items():
         for owner in (torch.distributed, distributed_c10d):
-            yield owner, name, value
+            if hasattr(owner, name):
+                yield owner, name, value
 
 
-class _Groups:
+class Groups:
     """The process groups that a program has of NCCL, and the backend that it believes they have."""
 
     def __init__(self, get_backend: Callable):
         self._get_backend = get_backend
         self._named: dict[str, str] = {}  # a group's name -> "nccl"
+        self._only: set[str] = set()  # names of groups that have no other backend
 
     def started(self, original: Callable) -> Callable:
         """Return `original`, which starts a group, with gloo where NCCL is asked for."""
@@ -51,6 +70,8 @@ class _Groups:
             group = torch.distributed.group.WORLD if made is None else made
             if isinstance(group, torch.distributed.ProcessGroup):  # not so where this rank isn't in it
                 self._named[group.group_name] = "nccl"
+                if follows or named == "nccl":  # not "cpu:gloo,cuda:nccl"
+                    self._only.add(group.group_name)
             if made is None and torch.distributed.get_rank() == 0:
                 print("simgpu: NCCL among simulated GPUs: gloo carries its collectives.", file=sys.stderr)
             return made
@@ -61,3 +82,32 @@ class _Groups:
         """Return the backend's name as the program gave it."""
         asked = torch.distributed.group.WORLD if group is None else group
         return self._named.get(getattr(asked, "group_name", "")) or self._get_backend(group)
+
+    def checked(self, original: Callable) -> Callable:
+        """Return `original`, a collective, which refuses a CPU tensor where the group has NCCL alone, as that does."""
+
+        @functools.wraps(original)
+        def collective(*args, **kwargs):
+            given = tree_leaves((args, kwargs))
+            group = next((one for one in given if isinstance(one, torch.distributed.ProcessGroup)), None)
+            if self._is_only(group):
+                away = [one.device.type for one in given if isinstance(one, Tensor) and not one.is_cuda]
+                if away:
+                    raise RuntimeError(no_backend(away[0]))
+            return original(*args, **kwargs)
+
+        return collective
+
+    def of_objects(self, original: Callable) -> Callable:
+        """Return `original`, which tells where pickled objects are sent from, as of NCCL: from the GPU."""
+
+        @functools.wraps(original)
+        def device(group=None):
+            return "cuda" if self._is_only(group) else original(group)
+
+        return device
+
+    def _is_only(self, group):
+        if active() is None or not torch.distributed.is_initialized():
+            return False
+        return getattr(group or torch.distributed.group.WORLD, "group_name", "") in self._only

@@ -2,31 +2,35 @@
 
 from typing import Any
 
+import torch
 from torch import Tensor
 from torch._ops import OpOverload
 from torch.utils._pytree import tree_leaves, tree_map
 
 from simgpu.models.device_model import Work
 from simgpu.ops.results import put
+from simgpu.state import Simulation
 
 #: The spaces of torch's own collectives: those of torch.distributed, and the functional ones that DTensor calls.
 SPACES = ("c10d", "_c10d_functional")
 
 
-def run(cls: type, func: OpOverload, args: tuple, kwargs: dict, first: Any) -> Any:
-    """Run a collective on the numbers of simulated tensors; `first` is one of them, whose device the results are on.
+def booked(simulation: Simulation, where: torch.device, nbytes: int, name: str) -> None:
+    """Tell the clock of a collective: the device is taken to be busy for as long as its own bytes, sent once, take at
+    the speed of copies between devices."""
+    model = simulation.model
+    simulation.clock.run(where.index, Work(0, nbytes * model.memory_bandwidth / model.copy_bandwidth), name)
 
-    The device is taken to be busy for as long as its own bytes, sent once, take at the speed of copies between devices.
-    """
+
+def run(cls: type, func: OpOverload, args: tuple, kwargs: dict, first: Any) -> Any:
+    """Run a collective on the numbers of simulated tensors; `first` is one of them, whose device the results are on."""
+    if func.name() == "_c10d_functional::_wrap_tensor_autograd":  # a tensor that waits when it is used: wait at once
+        func = torch.ops._c10d_functional.wait_tensor.default
     tensors = [value for value in tree_leaves((args, kwargs)) if type(value) is cls]
     inner, named = tree_map(lambda value: value.numbers if type(value) is cls else value, (args, kwargs))
     made = func(*inner, **named)
     simulation = first.simulation
-    nbytes = max(tensor.numbers.nbytes for tensor in tensors)
-    model = simulation.model
-    simulation.clock.run(
-        first.where.index, Work(0, nbytes * model.memory_bandwidth / model.copy_bandwidth), func._schema.name
-    )
+    booked(simulation, first.where, max(tensor.numbers.nbytes for tensor in tensors), func._schema.name)
     ours = {id(tensor.numbers): tensor for tensor in tensors}
 
     def on_device(value):

@@ -9,6 +9,7 @@ import torch
 
 from simgpu.calls.answers import answered
 from simgpu.calls.factory_kernels import kernels
+from simgpu.calls.wrappers import wrappers
 from simgpu.clock.modelled_clock import ModelledClock
 from simgpu.cuda import nccl
 from simgpu.cuda.ddp import buckets
@@ -84,6 +85,7 @@ class SimulatedGPUs:
             undo.enter_context(kernels())
             undo.enter_context(batch_norm.kernels())
             undo.enter_context(answered())
+            undo.enter_context(wrappers())
             undo.enter_context(replaced(nccl.answers()))
             undo.enter_context(buckets())
             self._undo = undo.pop_all()

@@ -11,6 +11,7 @@ from torch import Tensor
 from torch.utils._pytree import tree_leaves
 
 from simgpu.messages import no_backend
+from simgpu.ops.collectives import of_work
 from simgpu.state import active
 
 #: Take tensors, which NCCL wants on GPUs.
@@ -38,10 +39,19 @@ def answers() -> Iterator[tuple[Any, str, Any]]:
     for name in _COLLECTIVES:
         if hasattr(distributed_c10d, name):
             answers[name] = groups.checked(getattr(distributed_c10d, name))
+    yield torch.distributed.Work, "get_future", _future(torch.distributed.Work.get_future)
     for name, value in answers.items():
         for owner in (torch.distributed, distributed_c10d):
             if hasattr(owner, name):
                 yield owner, name, value
+
+
+def _future(original):
+    @functools.wraps(original)
+    def get_future(self):
+        return original(self).then(lambda future: of_work(future.value()))
+
+    return get_future
 
 
 class Groups:

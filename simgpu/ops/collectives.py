@@ -1,5 +1,6 @@
 """Collectives among processes with simulated GPUs: gloo moves the numbers, the clock is told of their bytes."""
 
+import weakref
 from typing import Any
 
 import torch
@@ -32,6 +33,8 @@ def run(cls: type, func: OpOverload, args: tuple, kwargs: dict, first: Any) -> A
     simulation = first.simulation
     booked(simulation, first.where, max(tensor.numbers.nbytes for tensor in tensors), func._schema.name)
     ours = {id(tensor.numbers): tensor for tensor in tensors}
+    for tensor in tensors:
+        tensor.numbers.of = weakref.ref(tensor)  # a `Work` knows of these only, and a program asks it
 
     def on_device(value):
         if type(value) is not Tensor:
@@ -40,3 +43,11 @@ def run(cls: type, func: OpOverload, args: tuple, kwargs: dict, first: Any) -> A
         return put(cls, value, first.where, simulation) if known is None else known
 
     return tree_map(on_device, made)
+
+
+def of_work(value: Any) -> Any:
+    """Return what a `Work` has made, its plain numbers, as the simulated tensors that it was given."""
+    if isinstance(value, (list, tuple)):
+        return type(value)(map(of_work, value))
+    tensor = getattr(value, "of", None)
+    return value if tensor is None or tensor() is None else tensor()

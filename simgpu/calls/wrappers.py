@@ -1,0 +1,84 @@
+"""Tensors of other classes that wrap simulated ones: DTensors, quantised ones, a program's own.
+
+To C++ they are on the CPU, as simulated tensors are: one of cuda ends the process in autograd, on a build without CUDA.
+"""
+
+import functools
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from simgpu.replaced import replaced
+from simgpu.state import device_of
+
+_CLAIM = "simulated_device"  # the attribute in which such a tensor keeps the device that its class gave it
+
+
+@contextmanager
+def wrappers() -> Iterator[None]:
+    """Within the `with`, tensors that wrap simulated ones say that they are on the device of these."""
+    told: dict[type, dict[str, Any]] = {}  # class -> what it had of the attributes that tell a device
+    changes: list = [(Tensor, "_make_wrapper_subclass", staticmethod(_made(Tensor._make_wrapper_subclass, told)))]
+    if torch.distributed.is_available():
+        mesh = torch.distributed.device_mesh.DeviceMesh
+        changes.append((mesh, "__init__", _meshed(mesh.__init__, told)))
+    try:
+        with replaced(changes):
+            yield
+    finally:
+        for cls, names in told.items():
+            for name in names:
+                delattr(cls, name)
+
+
+def _made(original, told):
+    @functools.wraps(original)
+    def make(cls, size, *args, **options):
+        device = options.get("device")
+        if device is None or (place := device_of(device)).type != "cuda":
+            return original(cls, size, *args, **options)
+        made = original(cls, size, *args, **{**options, "device": "cpu"})
+        setattr(made, _CLAIM, place)
+        _tell(cls, lambda self: self.__dict__.get(_CLAIM), told)
+        return made
+
+    return make
+
+
+def _meshed(original, told):
+    """Return a mesh's `__init__`: whoever makes one will make DTensors, whose C++ asks C++ for the device."""
+
+    @functools.wraps(original)
+    def init(self, device_type, *args, **options):
+        original(self, device_type, *args, **options)
+        if device_type == "cuda":
+            from torch.distributed.tensor import DTensor
+
+            _tell(DTensor, lambda tensor: tensor._local_tensor.device, told)
+
+    return init
+
+
+def _tell(cls: type, where_of: Callable[[Any], torch.device | None], told: dict) -> None:
+    """Let `cls` say `where_of(tensor)` where it says nothing of its own about devices; None is C++'s answer."""
+    if cls in told:
+        return
+    told[cls] = {}
+
+    def place(tensor):
+        where = where_of(tensor)
+        return Tensor.device.__get__(tensor) if where is None else where
+
+    answers = {
+        "device": property(place),
+        "is_cuda": property(lambda tensor: place(tensor).type == "cuda"),
+        "is_cpu": property(lambda tensor: place(tensor).type == "cpu"),
+        "get_device": lambda tensor: -1 if place(tensor).index is None else place(tensor).index,
+    }
+    for name, answer in answers.items():
+        if getattr(cls, name) is getattr(Tensor, name):
+            told[cls][name] = answer
+            setattr(cls, name, answer)

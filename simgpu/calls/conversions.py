@@ -237,7 +237,7 @@ def set_grad(tensor: Tensor, gradient: Tensor | None) -> None:
 
 
 def set_(tensor: Tensor, source: Any = None, *args: Any, **kwargs: Any) -> Tensor:
-    """`Tensor.set_`, as `torch.load` uses it to fill a tensor with what it has read."""
+    """`Tensor.set_`: the tensor's memory is then that of `source`; `torch.load` fills tensors by it."""
     if isinstance(source, RestoredStorage):
         numbers = _set_(torch.empty(0, dtype=tensor.dtype, device="cpu"), source, *args, **kwargs)
         simulation = state.required()
@@ -249,8 +249,13 @@ def set_(tensor: Tensor, source: Any = None, *args: Any, **kwargs: Any) -> Tenso
         numbers = _set_(torch.empty(0, dtype=tensor.dtype, device="cpu"), source, *args, **kwargs)
         set_data(tensor, SimulatedTensor(numbers, tensor.where, tensor.simulation))
         return tensor
-    if isinstance(tensor, SimulatedTensor) or isinstance(source, SimulatedTensor):
-        raise NotImplementedError("Tensor.set_ of a simulated tensor: use .copy_(), or assign to .data.")
+    if isinstance(source, Tensor) and source.device != tensor.device:
+        raise RuntimeError(other_storage(source.device, tensor.device))
+    if isinstance(tensor, SimulatedTensor) and stored is None:  # another's memory, or none
+        given = (source.numbers,) if isinstance(source, SimulatedTensor) else ()
+        numbers = _set_(torch.empty(0, dtype=tensor.dtype, device="cpu"), *given, *args, **kwargs)
+        set_data(tensor, SimulatedTensor(numbers, tensor.where, tensor.simulation))
+        return tensor
     if stored is not None and stored.device.type == "cuda":
         raise RuntimeError(other_storage(stored.device, tensor.device))
     with _quiet():

@@ -18,14 +18,13 @@ from simgpu.ops.tensor import SimulatedTensor
 
 def own_functions() -> Iterator[tuple[Any, str, Any]]:
     """Yield (owner, name, value) for what is replaced of `torch.autograd.Function`."""
-    yield torch.autograd.Function, "apply", classmethod(_noting(vars(torch.autograd.Function)["apply"].__func__))
+    yield torch.autograd.Function, "apply", classmethod(_noting(torch.autograd.Function.__dict__["apply"]))
     yield BackwardCFunction, "apply", _placing(BackwardCFunction.apply)
 
 
 def _noting(original):
-    @functools.wraps(original)
     def apply(cls, *args, **kwargs):
-        made = original(cls, *args, **kwargs)
+        made = original.__get__(None, cls)(*args, **kwargs)  # a class method, of Python or, in torch 2.15, of C++
         results = made if type(made) is tuple else (made,)
         if any(type(one) is SimulatedTensor for one in (*args, *results)):
             node = next((one.grad_fn for one in results if isinstance(one, Tensor) and one.grad_fn is not None), None)

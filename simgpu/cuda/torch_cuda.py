@@ -64,7 +64,8 @@ def _replacements(driver, generators):
     for name, function in comm.c_functions().items():
         yield torch._C, name, function
     yield torch.cuda.nccl, "is_available", lambda tensors: False  # sums are then torch's own
-    yield torch.cuda.nccl, "version", lambda: (2, 30, 7)  # that of torch 2.15's build with CUDA
+    yield torch.cuda.nccl, "version", lambda: (2, 30, 7)  # those of torch 2.15's build with CUDA
+    yield torch.version, "cuda", "13.0"
     yield torch._C, "_get_accelerator", lambda check=None: torch.device("cuda")
     # torch.cuda took these from its C library when it was imported.
     yield cuda, "_exchange_device", driver.exchange

@@ -4,6 +4,7 @@ A build of torch for the CPU has no kernels on that key. Those registered here a
 kernels: no mode is entered, so ops on the CPU cost what they cost without, and threads started before see them.
 """
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -28,8 +29,10 @@ def kernels() -> Iterator[None]:
     """Within the `with`, factories told a device of type cuda make their tensors on the active simulated GPUs."""
     library = torch.library.Library("aten", "IMPL")
     try:
-        for func in _factories():
-            library.impl(func, partial(_make, func), "CUDA")
+        with warnings.catch_warnings():  # a build with CUDA has kernels there, which come back afterwards
+            warnings.filterwarnings("ignore", "(?s).*Overriding a previously registered kernel")
+            for func in _factories():
+                library.impl(func, partial(_make, func), "CUDA")
         yield
     finally:
         library._destroy()

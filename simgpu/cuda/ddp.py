@@ -1,4 +1,4 @@
-"""DistributedDataParallel's buckets, which torch's C++ makes out of our sight: in the device's memory and on its clock."""
+"""DistributedDataParallel's buckets, which torch's C++ makes out of our sight: in the memory and on the clock."""
 
 import functools
 import weakref
@@ -72,7 +72,9 @@ class _Reducers:
 
     def reduced(self, keys: Any, tensors: Any, group: Any, *args: Any) -> Any:
         """Add a bucket up over all processes, as without simulated GPUs, and tell the clock."""
-        made = torch.ops.c10d.allreduce_.default.redispatch(keys & torch._C._after_autograd_keyset, tensors, group, *args)
+        made = torch.ops.c10d.allreduce_.default.redispatch(
+            keys & torch._C._after_autograd_keyset, tensors, group, *args
+        )
         if torch._C._current_graph_task_id() != -1 and not any(isinstance(one, SimulatedTensor) for one in tensors):
             where = self._of_groups.get(torch.distributed.ProcessGroup.unbox(group).group_name)
             if where is not None:

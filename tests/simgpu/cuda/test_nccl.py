@@ -1,4 +1,4 @@
-"""`backend="nccl"` by two processes of torchrun: collectives, DDP, FSDP, DTensors against one process's joined batch."""
+"""`backend="nccl"` by two processes of torchrun: collectives, DDP, FSDP, DTensors against one process's batch."""
 
 import json
 import os
@@ -271,11 +271,22 @@ dist.destroy_process_group()
 
 @pytest.fixture(scope="module")
 def done(tmp_path_factory):
-    """Return the folder with what each program's ranks said, and the process that ran all of them, one after another."""
+    """Return the folder with what each program's ranks said, and the process that ran all of them in turn."""
     where = tmp_path_factory.mktemp("nccl")
     (where / "train.py").write_text(EACH)
     (where / "programs.json").write_text(json.dumps([HEAD, PROGRAMS, str(where)]))
-    command = [sys.executable, "-m", "simgpu", "run", "--gpus", "2", "torchrun", "--standalone", "--nproc-per-node", "2"]
+    command = [
+        sys.executable,
+        "-m",
+        "simgpu",
+        "run",
+        "--gpus",
+        "2",
+        "torchrun",
+        "--standalone",
+        "--nproc-per-node",
+        "2",
+    ]
     variables = {key: text for key, text in os.environ.items() if not key.startswith(("SIMGPU", "CUDA_"))}
     ran = subprocess.run(
         [*command, where / "train.py", where / "programs.json"],

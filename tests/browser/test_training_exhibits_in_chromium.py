@@ -142,7 +142,7 @@ def test_each_moment_of_a_failure_lab_says_who_is_dead_who_waits_and_who_goes_on
 class Untold(Canned):
     """A lab whose page has no answer yet, as while its first training runs."""
 
-    def grid(self):
+    def stored(self):
         """Store nothing."""
         return []
 

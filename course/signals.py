@@ -41,6 +41,29 @@ def held_back() -> Iterator[list[int]]:
             signal.raise_signal(number)
 
 
+@contextmanager
+def heeded() -> Iterator[Callable[[], None]]:
+    """Within the `with`, an interrupt that Python loses is raised again by a call of what this gives.
+
+    Python raises it wherever the main thread is. In an object's `__del__` or the callback of a weak reference, where a
+    thousand futures let go of what they hold, an exception is printed and forgotten. Where somebody else takes
+    interrupts (`held_back`, a program's own handler), nothing changes.
+    """
+    arrived: list[int] = []
+
+    def raised(number, frame):
+        arrived.append(number)
+        signal.default_int_handler(number, frame)
+
+    def look():
+        if arrived:
+            raise KeyboardInterrupt
+
+    numbers = [signal.SIGINT] if signal.getsignal(signal.SIGINT) is signal.default_int_handler else []
+    with taken(raised, *numbers):
+        yield look
+
+
 def end_process(code: int) -> NoReturn:
     """End this process now, what it printed being written; everything else that is open must be closed before.
 

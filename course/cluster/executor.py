@@ -3,6 +3,7 @@
 (Those of Dask's own, `client.get_executor()`, wait for ever for a scheduler that is frozen or cut off.)
 """
 
+import collections
 import concurrent.futures
 import functools
 import itertools
@@ -22,6 +23,7 @@ from course.cluster.task.return_values import CutShort, run_chunk_for_home, run_
 from course.deadlines import CALLS_SENT_EVERY
 
 _LARGE_MESSAGE = 1 << 26  # bytes of arguments, about; Dask would warn of a graph of 1 GB
+_CANCELLED_TOGETHER = 50  # by one message, on which Dask's scheduler spends a time that grows with the square of this
 
 
 class OpenWork:
@@ -74,6 +76,8 @@ class ClusterExecutor(concurrent.futures.Executor):
         self._client: Any = client  # Any: its loop is None only before it has started
         self._work = work
         self._submitted: set[concurrent.futures.Future] = set()
+        self._dropped: collections.deque[Future] = collections.deque()  # Dask's of those that were cancelled here
+        self._dropping = False  # `_drop` is on its way
         self._shut = False
 
     def submit(self, fn: Callable, /, *args: Any, **kwargs: Any) -> concurrent.futures.Future:
@@ -151,7 +155,29 @@ class ClusterExecutor(concurrent.futures.Executor):
         self._submitted.discard(future)
         dask_future = self._work.remove(future)
         if future.cancelled() and dask_future is not None:
-            self._client.loop.add_callback(self._client._cancel, [dask_future])
+            self._dropped.append(dask_future)
+            self._wake()
+
+    def _wake(self):
+        """Have `_drop` run soon, once for all that are cancelled until then: after an interrupt they are thousands.
+
+        Each wake-up of the client's thread lets go of Python's lock, and may wait 5 ms for it.
+        """
+        if self._dropping:
+            return
+        try:
+            self._dropping = True
+            self._client.loop.add_callback(self._drop)
+        except BaseException:  # an interrupt; the next one that is cancelled wakes it
+            self._dropping = False
+            raise
+
+    async def _drop(self):
+        """Cancel Dask's futures of those that were cancelled here; in the client's thread."""
+        self._dropping = False  # first: what is cancelled from now on may not be seen below
+        while self._dropped:
+            together = min(len(self._dropped), _CANCELLED_TOGETHER)
+            await self._client._cancel([self._dropped.popleft() for _ in range(together)])
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Take no more work; wait for what was submitted, or cancel it."""

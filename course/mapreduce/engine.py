@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from course.deadlines import PART_ENDS, PARTS_LOOKED_AT
 from course.progress_line import LateLine
+from course.signals import heeded
 
 Result = TypeVar("Result")
 
@@ -101,8 +102,9 @@ def _map_here(mapper, parts):
 def _map_on(executor, mapper, parts, timeout):
     futures = []
     try:
-        _submit(executor, mapper, parts, futures)
-        _wait(futures, mapper, parts, timeout)
+        with heeded() as interrupted:
+            _submit(executor, mapper, parts, futures)
+            _wait(futures, mapper, parts, timeout, interrupted)
         return [future.result() for future in futures]
     finally:
         for future in futures:  # does nothing to those that are done; matters on an error and on Ctrl-C
@@ -121,10 +123,11 @@ def _submit(executor, mapper, parts, futures):
             ) from error
 
 
-def _wait(futures, mapper, parts, timeout):
+def _wait(futures, mapper, parts, timeout, interrupted):
     pending, heard = futures, time.monotonic()
     with LateLine("parts") as line:
         while pending:
+            interrupted()
             done, left = wait(pending, min(timeout, PARTS_LOOKED_AT), return_when=FIRST_EXCEPTION)
             for index, future in enumerate(futures):
                 error = _error_of(future)

@@ -61,6 +61,7 @@ class Dispatch(AbstractContextManager):
         self._flying: dict[str, tuple[int, Future]] = {}  # task -> the trial it has
         self._loaded: dict[str, Any] = {}  # task -> Dask's future of the problem in its memory
         cluster.client.subscribe_topic(self.id, self._hear)
+        self._tell(_itself, None)  # opens a line to each worker, which takes up to a second: to stop one mustn't
 
     @property
     def flying(self) -> dict[int, str]:

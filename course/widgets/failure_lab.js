@@ -115,12 +115,13 @@ export function draw(root, data) {
     told_events.follow(now);
     state.say(headline());
   };
-  const moments = () => answer.events.map(([second]) => second);
+  const moments = () => (answer ? answer.events.map(([second]) => second) : []);
+  const end = () => answer?.until ?? 1; // of a scrubber that is moved before the first answer
   const moment = scrubber(state.picture, {
-    end: 1,
+    end: end(),
     words: clock,
-    speed: () => Math.max(1, answer.until / 12),
-    later: (from) => moments().find((second) => second > from) ?? answer.until,
+    speed: () => Math.max(1, end() / 12),
+    later: (from) => moments().find((second) => second > from) ?? end(),
     earlier: (from) => moments().findLast((second) => second < from) ?? 0,
     moved: show,
   });
@@ -130,6 +131,6 @@ export function draw(root, data) {
   state.slider("seconds", { label: "it trains for", stops: data.lengths, words: (seconds) => `${seconds} s`, settled: true });
   again = state.button("Train again", () => state.act("refresh"));
   state.start();
-  dragged(picture.image, (x) => moment.set(at().invert(x)));
+  dragged(picture.image, (x) => answer && moment.set(at().invert(x)));
   new ResizeObserver(() => answer && !moment.playing() && show(now)).observe(state.picture);
 }

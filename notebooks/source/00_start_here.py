@@ -3,13 +3,6 @@
 #
 # **Which machine are you on, and which chapters will be slow on it?**
 #
-# | | |
-# |---|---|
-# | You will | run cells, stop one, check an answer; see what your machine has; test every part of the course; learn which chapters will take long here |
-# | Minutes | 15 |
-# | You need | a little Python; no PyTorch, no Dask |
-# | Resources | 2 cores, 2 GB, under 30 s; no GPU needed; nothing is downloaded |
-#
 # A **cell** is a piece of code with its output. Click into one and press Shift+Enter: it runs, and the next one is
 # chosen. The outputs you see now were stored when the course was made; yours replace them.
 #
@@ -22,6 +15,13 @@ CourseMap()
 
 # %% [markdown]
 # Click on a name to open its chapter. The questions beside it are explained below.
+#
+# | | |
+# |---|---|
+# | You will | run cells, stop one, check an answer; see what your machine has; test every part of the course; learn which chapters will take long here |
+# | Minutes | 15 |
+# | You need | a little Python; no PyTorch, no Dask |
+# | Resources | 2 cores, 2 GB, under 30 s; no GPU needed; nothing is downloaded |
 #
 # One task goes through all of them: a network has to learn, in six million steps, and one machine takes **nine hours**
 # for that, as long as you will read. Each chapter takes something away from the nine hours, or shows why it can't, and

@@ -647,5 +647,5 @@ check(explanation, "explain_crossover")
 # ## Your guesses
 
 # %%
-challenge = "beat 189 µs for the eight blocks of *Copies that hide*, with larger blocks of the same bytes in all."
+challenge = "beat 189 µs for the eight blocks of “Copies that hide”, with larger blocks of the same bytes in all."
 Scorecard(bet_size, bet_twice, bet_watch, bet_t4, bet_stream, challenge=challenge)

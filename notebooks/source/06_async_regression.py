@@ -7,13 +7,6 @@
 # nobody wants two machines to stand idle while the third one is slow. So the parameters lie in one place, a *parameter
 # server*: each worker asks it for them, computes a gradient, and sends that back. While it computed, the others have
 # moved the parameters on. Its gradient is late. You will measure how late, and what that costs.
-#
-# | | |
-# |---|---|
-# | You will | write a parameter server in ten lines; train between real processes; measure staleness; write a hook; kill workers and the server, and go on |
-# | Time | 90 minutes |
-# | You need | chapter 04 (tasks and clusters); what a gradient is |
-# | The machine | 2 cores, 2 GB, under 30 s for *Run All*; no GPU needed; nothing is downloaded |
 
 # %%
 from course.widgets import ParameterStore
@@ -25,6 +18,13 @@ ParameterStore()
 # the bar from there to the store is how late its gradient will be. Press *Play*, then choose the other rule, and watch
 # who waits. Make all three workers alike; then make worker C very slow; then kill it. Who is quicker now, and at what
 # price?
+#
+# | | |
+# |---|---|
+# | You will | write a parameter server in ten lines; train between real processes; measure staleness; write a hook; kill workers and the server, and go on |
+# | Minutes | 90 |
+# | You need | chapter 04 (tasks and clusters); what a gradient is |
+# | Resources | 2 cores, 2 GB, under 30 s; no GPU needed; nothing is downloaded |
 
 # %%
 import tempfile

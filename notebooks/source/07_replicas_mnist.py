@@ -23,9 +23,9 @@ DigitPad(networks, *digits.one_of_each())
 # | | |
 # |---|---|
 # | You will | split a product three ways and count the bytes; show that averaged gradients are one big batch; train digits on a server and three workers; give each worker a GPU; write a ring that adds up without a server; compare three ways to train in one plot |
-# | Time | 60 minutes |
+# | Minutes | 60 |
 # | You need | chapters 01 (devices, simulated GPUs) and 06 (parameter server, staleness) |
-# | The machine | 2 cores, 2 GB, under 30 s for *Run All*; no GPU needed; nothing is downloaded |
+# | Resources | 2 cores, 2 GB, under 30 s; no GPU needed; nothing is downloaded |
 
 # %%
 import os

@@ -19,9 +19,9 @@ RequestDots(rate=100)
 # | | |
 # |---|---|
 # | You will | tune a learning rate on two workers; export a network as a version; ask it over HTTP, about a digit that you draw; measure how latency grows with load; roll a version forward under load, and back |
-# | Time | 75 minutes |
+# | Minutes | 75 |
 # | You need | chapters 06 (staleness) and 07 (the digits) |
-# | The machine | 2 cores, 2 GB, under 30 s for *Run All*; no GPU needed; nothing is downloaded |
+# | Resources | 2 cores, 2 GB, under 30 s; no GPU needed; nothing is downloaded |
 
 # %%
 import json

@@ -18,9 +18,9 @@ Continents()
 # | | |
 # |---|---|
 # | You will | run one cell on three systems; put a slow line of your own between real processes, cut it, and lose who is behind it; find out what distance does to each design; count what it costs |
-# | Time | 60 minutes |
+# | Minutes | 60 |
 # | You need | chapter 06 (synchronous, asynchronous, staleness); 07 (the ring) |
-# | The machine | 2 cores, 2 GB, under 30 s for *Run All*; no GPU, no network, no account anywhere; nothing is downloaded |
+# | Resources | 2 cores, 2 GB, under 30 s; no GPU, no network, no account anywhere; nothing is downloaded |
 
 # %%
 import socket

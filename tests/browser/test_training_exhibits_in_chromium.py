@@ -139,6 +139,23 @@ def test_each_moment_of_a_failure_lab_says_who_is_dead_who_waits_and_who_goes_on
     assert says_now.inner_text() == "Everybody works" and float(page.locator(".moment").input_value()) > 8
 
 
+class Untold(Canned):
+    """A lab whose page has no answer yet, as while its first training runs."""
+
+    def stored(self):
+        """Store nothing."""
+        return []
+
+
+def test_a_failure_labs_scrubber_and_picture_may_be_touched_before_its_first_training_has_ended(opened):
+    page = opened(Untold(seconds=9).wait())
+    for key in ("ArrowRight", "ArrowLeft", "End"):
+        page.locator(".moment").press(key)  # `opened` fails on an error in the console
+    for name in ("Play", "Next event", "Previous event"):
+        page.get_by_role("button", name=name, exact=True).press("Enter")
+    assert page.locator(".who").inner_text().endswith("There is none to these settings: run the notebook.")
+
+
 def test_a_failure_labs_buttons_strike_what_they_name_and_the_headline_is_of_what_has_happened(opened):
     lab = Canned(seconds=9).wait()
     page = opened(lab)

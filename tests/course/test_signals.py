@@ -1,9 +1,13 @@
 """Signals are taken for a while, in the main thread alone."""
 
 import signal
+import subprocess
+import sys
 import threading
 
-from course.signals import taken
+import pytest
+
+from course.signals import heeded, held_back, taken
 
 
 def test_a_handler_has_its_signals_until_the_end():
@@ -25,3 +29,52 @@ def test_in_another_thread_nothing_changes():
     thread.start()
     thread.join()
     assert found == [before]
+
+
+class Struck:
+    """Is interrupted as it is let go, where Python forgets the exception."""
+
+    def __del__(self):
+        signal.raise_signal(signal.SIGINT)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_an_interrupt_that_python_forgets_is_raised_at_the_next_look():
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt), heeded() as look:
+        look()
+        Struck()
+        look()
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_an_interrupt_that_is_held_back_is_not_raised_by_a_look():
+    looked = []
+    with pytest.raises(KeyboardInterrupt), held_back(), heeded() as look:
+        Struck()
+        look()
+        looked.append(True)
+    assert looked == [True]
+
+
+LEAVES = """
+import logging, os, signal, time
+from course.training.multihost.leaving import leaving_on_sigterm
+
+class Struck:
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(0.01)
+
+logging.warning("before")
+with leaving_on_sigterm(print) as say:
+    say("works")
+    Struck()
+    logging.error("a connection broke")
+    say("will try again")
+"""
+
+
+def test_a_role_that_is_told_to_end_prints_nothing_more_wherever_the_signal_meets_it():
+    done = subprocess.run([sys.executable, "-c", LEAVES], capture_output=True, text=True, timeout=120)
+    assert (done.stdout, done.stderr, done.returncode) == ("works\n", "WARNING:root:before\n", 128 + signal.SIGTERM)

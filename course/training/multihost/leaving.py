@@ -1,5 +1,6 @@
 """How a role ends on SIGTERM: politely, and within a stated time whatever it is in the middle of."""
 
+import logging
 import os
 import signal
 import sys
@@ -16,13 +17,15 @@ from course.signals import end_process, taken
 def leaving_on_sigterm(say: Callable[..., None]) -> Iterator[Callable[..., None]]:
     """Within the `with`, SIGTERM raises SystemExit; at its end, or after `ROLE_LEAVES` s, the process is gone then.
 
-    Gives `say` back, silent once the signal has come: what a process that leaves no longer does is not announced.
+    Gives `say` back, silent once the signal has come, as are the logs: what a process that leaves no longer does, and
+    which connections break because others leave too, is not announced.
     """
     leaving = threading.Event()
 
     def leave(number, frame):
         signal.signal(number, signal.SIG_IGN)  # once is enough
         leaving.set()
+        _hush()
         late = threading.Timer(ROLE_LEAVES, os._exit, [128 + number])
         late.daemon = True
         late.start()
@@ -38,3 +41,9 @@ def leaving_on_sigterm(say: Callable[..., None]) -> Iterator[Callable[..., None]
     finally:
         if leaving.is_set():
             end_process(128 + signal.SIGTERM)
+
+
+def _hush():
+    """Print no log line any more, nor an error that nobody can catch: SystemExit, where it is raised in a `__del__`."""
+    logging.disable(logging.CRITICAL)
+    sys.unraisablehook = lambda unraisable: None

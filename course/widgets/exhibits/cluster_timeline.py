@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from course.cluster.tape.record import Record
 
 _TICK = 1e-5  # seconds
-_FILES = ("scales.js", "axes.js", "controls.js", "scrubber.js", "reflow.js", "task_graph.js", "cluster_timeline.js")
+_TOOLS = ("scales.js", "axes.js", "controls.js", "scrubber.js", "reflow.js", "task_graph.js", "timeline_scene.js")
+_FILES = (*_TOOLS, "cluster_timeline.js")
 
 
 class ClusterTimeline:

@@ -43,11 +43,11 @@ export function draw(root, data) {
     const given = state.post({ board: { edition, edited: asDrawn, height, width, generation, pattern } }, [pack(world.cells).buffer]);
     [owes, world.ahead] = [!given, false];
   }
-  function edited(pattern) {
+  function edited(pattern, paint) {
     world.pattern = pattern;
     world.afresh();
     give(true);
-    show();
+    show(0, true, paint);
   }
   function heard(message, buffers) {
     if (message.frames) {
@@ -137,8 +137,8 @@ export function draw(root, data) {
   }
 
   // --- what is seen ---
-  function show(time = 0, whole = true) {
-    view.paint();
+  function show(time = 0, whole = true, paint = view.paint) {
+    paint();
     const { figure, small, sentence, alt } = words();
     [find(".says").textContent, find(".figure small").textContent] = [figure, small];
     if (whole) find(".sentence").textContent = sentence;
@@ -172,23 +172,23 @@ export function draw(root, data) {
   }
 
   // --- controls ---
-  function put(name) {
+  function put(name, paint) {
     const { height, width, cells } = data.patterns[name] ?? { height: 0, width: 0, cells: "" };
     const fits = height <= world.height && width <= world.width;
     said(fits ? "" : `${name} is ${height} × ${width} cells, the board ${world.height} × ${world.width}: choose a larger board.`);
     if (!fits) return choose.set(world.pattern);
     world.generation = 0;
-    if (name === "random") world.cells.forEach((_, at) => (world.cells[at] = Math.random() < 0.35 ? 1 : 0));
+    if (name === "random") sprinkle(world.cells, 0.35);
     else world.put({ height, width, cells: unpack(bytesOfText(cells), boardOf(height, width)) });
-    edited(name);
+    edited(name, paint);
   }
   function resize([height, width]) {
     const { height: tall, width: wide, cells, pattern } = world;
     world.sized(height, width);
     world.put({ height: tall, width: wide, cells });
-    view.fit(); // what is put on it is painted below
-    if (pattern === "random") put(pattern);
-    else edited(pattern);
+    view.fit();
+    if (pattern === "random") put(pattern, view.soon); // a million cells: painted before the next frame, once it is told
+    else edited(pattern, view.soon);
   }
   function back() {
     world.become(world.origin, world.origin.bits);
@@ -202,7 +202,7 @@ export function draw(root, data) {
   function controls() {
     const names = Object.keys(data.patterns).map((name) => [name, name.replaceAll("_", " ")]);
     const options = [["", "— yours —"], ...names, ["random", "random: 35 of 100 live"]];
-    const choose = choice(find(".sliders"), { name: "pattern", label: "pattern", options, value: world.pattern, changed: put });
+    const choose = choice(find(".sliders"), { name: "pattern", label: "pattern", options, value: world.pattern, changed: (name) => put(name) });
     state.slider("speed", { label: "speed", stops: [...SPEEDS], words: (value) => `${inWords(value)} generations/s` });
     const play = state.button("Play", toggle);
     play.classList.add("play");

@@ -76,6 +76,7 @@ function lifeView(place, world) {
     [pen.strokeStyle, pen.lineWidth] = [style.getPropertyValue("--gpu"), 2.5 / size];
     pen.strokeRect(cursor.column, cursor.row, 1, 1);
   };
+  const soon = () => requestAnimationFrame(paint);
   const lines = (pen, ink) => {
     [pen.strokeStyle, pen.lineWidth, pen.globalAlpha] = [ink, 1 / view.size, 0.16];
     pen.beginPath();
@@ -102,5 +103,5 @@ function lifeView(place, world) {
 
   whole();
   new ResizeObserver(() => place.clientWidth !== before && whole()).observe(place);
-  return { canvas, cursor, view, paint, fit, whole, zoom, pan, follow, cellAt };
+  return { canvas, cursor, view, paint, soon, fit, whole, zoom, pan, follow, cellAt };
 }

@@ -1,8 +1,9 @@
 """Map and reduce give one answer, whoever computes it and in whatever order it arrives; the mean weighs its slices."""
 
 import math
+import signal
 import time
-from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from fractions import Fraction
 from functools import reduce
 from multiprocessing import get_context
@@ -289,3 +290,18 @@ def test_what_is_not_a_real_number_is_refused(data):
 def test_equal_slices_differ_by_one_at_most_and_keep_the_order():
     assert slices(list(range(7)), 3) == [[0, 1, 2], [3, 4], [5, 6]]
     assert [len(part) for part in slices(np.zeros(2), 4)] == [1, 1, 0, 0]
+
+
+class Struck(Executor):
+    """Its futures never end; the last is told as an interrupt that Python forgets, as it was raised in a `__del__`."""
+
+    def submit(self, function, part):
+        if part == "last":
+            type("Dropped", (), {"__del__": lambda self: signal.raise_signal(signal.SIGINT)})()
+        return Future()
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_an_interrupt_that_python_forgets_ends_it_all_the_same():
+    with pytest.raises(KeyboardInterrupt):
+        map_reduce(len, lambda a, b: a + b, ["first", "last"], Struck(), timeout=20)

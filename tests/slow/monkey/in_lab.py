@@ -76,7 +76,7 @@ class LabNotebook:
     def run_all(self):
         """Choose *Run All Cells*, and wait until every cell has run."""
         self._menu("Run", "Run All Cells")
-        self.page.wait_for_timeout(300)
+        self.lab.until(QUEUED, 60)  # on a busy machine that takes longer than any pause; the memory is measured after
         self.lab.until(f"!{QUEUED}", 180)
 
     def restart(self):

@@ -114,6 +114,17 @@ def only_on_cpu(name: str) -> str:
     return f"{name} is only implemented on CPU tensors"
 
 
+def unsafe_to_autocast() -> str:
+    """Return the message for `binary_cross_entropy` in a region of autocast."""
+    return (
+        "torch.nn.functional.binary_cross_entropy and torch.nn.BCELoss are unsafe to autocast.\n"
+        "Many models use a sigmoid layer right before the binary cross entropy layer.\n"
+        "In this case, combine the two layers using torch.nn.functional.binary_cross_entropy_with_logits\n"
+        "or torch.nn.BCEWithLogitsLoss.  binary_cross_entropy_with_logits and BCEWithLogits are\n"
+        "safe to autocast."
+    )
+
+
 def other_storage(storage: object, device: object) -> str:
     """Return the message for `set_` with a storage of another device."""
     return (

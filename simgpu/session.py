@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from simgpu.autocast.kernels import autocasting
 from simgpu.calls.answers import answered
 from simgpu.calls.factory_kernels import kernels
 from simgpu.clock.modelled_clock import ModelledClock
@@ -81,6 +82,7 @@ class SimulatedGPUs:
             undo.enter_context(saving.restored(self))
             undo.enter_context(uncompiled())
             undo.enter_context(kernels())
+            undo.enter_context(autocasting())
             undo.enter_context(answered())
             undo.enter_context(replaced(nccl.answers()))
             self._undo = undo.pop_all()

@@ -21,6 +21,7 @@ from simgpu.replaced import replaced
 _KEY = torch._C.DispatchKey.AutocastCUDA
 _without_key = partial(torch._C._ExcludeDispatchKeyGuard, torch._C.DispatchKeySet(_KEY))
 _quiet = torch._C.DisableTorchFunctionSubclass
+_has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key
 _include = torch._C._dispatch_tls_set_dispatch_key_included
 _enable, _clear = torch._C.set_autocast_enabled, torch._C.clear_autocast_cache  # torch's own
 
@@ -45,7 +46,7 @@ def treated() -> Iterator[tuple[OpOverload, Callable]]:
     """Yield (op, how its call is prepared) for every op that autocast treats, of those that this torch knows."""
     for names, prepare in _LISTS:
         for name in names:
-            if torch._C._dispatch_has_kernel_for_dispatch_key(f"aten::{name}", "AutocastCUDA"):
+            if names is lists.RECURRENT or _has_kernel(f"aten::{name}", "AutocastCUDA"):
                 yield _op(name), prepare
 
 
@@ -113,6 +114,7 @@ def _banned(func, args, kwargs):
 
 _LISTS = (
     (lists.LOWER, _lower),
+    (lists.RECURRENT, _lower),
     (lists.FLOAT32, _float32),
     (lists.FLOAT32_UNLESS_TOLD, _float32_unless_told),
     (lists.TOLD_FLOAT32, _told_float32),

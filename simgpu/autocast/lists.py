@@ -13,6 +13,11 @@ LOWER = frozenset(
     "cudnn_convolution_transpose".split()
 )
 
+#: Run in the lower precision, because cuDNN runs them, whose op autocast treats so (ATen/cudnn/AutocastRNN.cpp).
+RECURRENT = frozenset(
+    f"{name}.{form}" for name in ("lstm", "gru", "rnn_tanh", "rnn_relu") for form in ("input", "data")
+)
+
 #: Run in float32.
 FLOAT32 = frozenset(
     "acos asin cosh erfinv exp expm1 log log10 log2 log1p reciprocal rsqrt sinh tan pow.Tensor_Scalar "

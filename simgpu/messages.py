@@ -125,6 +125,34 @@ def unsafe_to_autocast() -> str:
     )
 
 
+def not_implemented(kernel: str, dtype: str) -> str:
+    """Return the message for a dtype, `Long`, that a kernel of CUDA's lacks."""
+    return f"\"{kernel}\" not implemented for '{dtype}'"
+
+
+def not_for_cudnn(dtype: str) -> str:
+    """Return the message for a convolution of a dtype that cuDNN doesn't know."""
+    return f"getCudnnDataTypeFromScalarType() not supported for {dtype}"
+
+
+def no_engine() -> str:
+    """Return the message for a convolution that cuDNN has no way to compute."""
+    return "GET was unable to find an engine to execute this computation"
+
+
+def no_data() -> str:
+    """Return the message for a copy of a tensor on the device `meta`, which is a shape alone."""
+    return "Cannot copy out of meta tensor; no data!"
+
+
+def in_fork() -> str:
+    """Return the message for CUDA in a child that was forked after its parent had used CUDA."""
+    return (
+        "Cannot re-initialize CUDA in forked subprocess. To use CUDA with multiprocessing, you must use the 'spawn' "
+        "start method"
+    )
+
+
 def other_storage(storage: object, device: object) -> str:
     """Return the message for `set_` with a storage of another device."""
     return (

@@ -71,7 +71,7 @@ class SimulatedGPUs:
         self.count = count
         self.model = self.find_model(model)
         self.clock = self.clock_class(self.model, count)
-        self.closed = False
+        self.closed = self.forked = False
         self.memory = MemoryAccounts(self.model.memory, count, self.model.name, self.free_of_system)
         self.randomness = Randomness(count)
         self.places = [torch.device("cuda", index) for index in range(count)]

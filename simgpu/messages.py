@@ -60,7 +60,8 @@ def no_interface(device: object) -> str:
 
 
 def other_argument(name: str, device: object, common: object, op: str) -> str:
-    """Return the message for an argument that is not where the other ones are, as all but pointwise ops give it."""
+    """Return the message for an argument that is not where the other ones are, as all but pointwise ops give it; `op`
+    is what CUDA's kernel is called."""
     return (
         f"Expected all tensors to be on the same device, but got {name} is on {device}, different from other tensors "
         f"on {common} (when checking argument in method wrapper_CUDA_{op})"
@@ -80,9 +81,27 @@ def other_index(allowed: object) -> str:
     return f"indices should be either on cpu or on the same device as the indexed tensor ({allowed})"
 
 
-def other_types(given: object, weight: object) -> str:
-    """Return the message of a convolution whose input and weight are on different devices."""
-    return f"Input type ({given}) and weight type ({weight}) should be the same"
+def other_types(given: object, other: object, name: str) -> str:
+    """Return the message of a convolution whose input and `name`, its weight or bias, are on different devices."""
+    return f"Input type ({given}) and {name} type ({other}) should be the same"
+
+
+def other_mask(mask: object, device: object) -> str:
+    """Return the message of `masked_fill` whose mask is elsewhere."""
+    return f"expected self and mask to be on the same device, but got mask on {mask} and self on {device}"
+
+
+def other_filler() -> str:
+    """Return the message of `masked_fill` of a CPU tensor with a number on a GPU."""
+    return "masked_fill_: Expected inputs to be on same device"
+
+
+def other_state(given: object, name: str, device: object) -> str:
+    """Return the message of a recurrent layer whose input is elsewhere than its `name`, hidden or parameter."""
+    return (
+        f"Input and {name} tensors are not at the same device, found input tensor at {given} and {name} tensor at "
+        f"{device}"
+    )
 
 
 def assigned_gradient(given: Any, wanted: Any) -> str:

@@ -15,8 +15,9 @@ STRUCTURED = frozenset(
     "hardshrink_backward hardsigmoid_backward igamma igammac index_add index_copy index_reduce isin lcm "
     "leaky_relu_backward linalg_cross linalg_ldl_solve linalg_lu_solve logaddexp logaddexp2 logit_backward lu_unpack "
     "max_pool2d_with_indices_backward mm nextafter nll_loss_backward nll_loss_forward reflection_pad1d_backward "
-    "reflection_pad3d_backward replication_pad1d_backward scatter scatter_add scatter_reduce silu_backward "
-    "slow_conv_transpose2d softplus_backward softshrink_backward threshold_backward triangular_solve".split()
+    "reflection_pad3d_backward replication_pad1d_backward scatter scatter_add scatter_reduce "
+    "sigmoid_backward silu_backward slow_conv_transpose2d softplus_backward softshrink_backward tanh_backward "
+    "threshold_backward triangular_solve".split()
 )
 
 #: Declared pointwise, but their devices are looked at beforehand: a 0-dim CPU tensor isn't taken along.
@@ -53,7 +54,7 @@ def method_of(func: OpOverload) -> str:
     """
     schema = func._schema
     name, overload = schema.name.removeprefix("aten::"), schema.overload_name
-    if name.removesuffix("_") not in STRUCTURED:
-        return f"{overload}_{name}"
-    out = "_out" if any(one.is_out for one in schema.arguments) else ""
-    return f"{name}{out}_{overload}" if overload else f"{name}{out}"
+    written = f"{name}_out" if any(one.is_out for one in schema.arguments) else name
+    if name.removesuffix("_") not in STRUCTURED or overload.startswith("dtype"):  # `mm` told the dtype of its result
+        return f"{overload}_{written}"
+    return f"{written}_{overload}" if overload else written

@@ -44,11 +44,9 @@ def test_every_method_is_named_as_torchs_generator_names_it():
         if func is None or function.device_check == DeviceCheckType.NoCheck or unary(function):
             continue
         seen += 1
-        if structured(function):
-            wanted = native.name(function.func)
-        else:
-            wanted = f"{function.func.name.overload_name}_{cpp.name(function.func)}".removesuffix("_out")
-        if method_of(func).removesuffix("_out") != wanted.removesuffix("_out"):
+        plain = f"{function.func.name.overload_name}_{cpp.name(function.func)}"
+        wanted = native.name(function.func) if structured(function) else plain
+        if method_of(func) != wanted:
             wrong[name] = wanted
     assert seen > 200 and wrong == {}
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from simgpu.autocast.kernels import autocasting
+from simgpu.autocast.autocasting import autocasting
 from simgpu.calls.answers import answered
 from simgpu.calls.factory_kernels import kernels
 from simgpu.clock.modelled_clock import ModelledClock

@@ -1,7 +1,7 @@
 """Which op runs how under CUDA's autocast: torch's lists of it, as data (ATen/autocast_mode.h of torch 2.13).
 
-A name is an op's with its overload, `pow.Scalar`. A test compares the lists with the header, with the kernels that torch
-has registered and with the lists by which torch itself tests them.
+A name is an op's with its overload, `pow.Scalar`. A test compares the lists with the header, with the kernels that
+torch has registered and with the lists by which torch itself tests them.
 """
 
 #: Run in the lower precision, float16 or bfloat16.
@@ -27,7 +27,7 @@ FLOAT32 = frozenset(
     "soft_margin_loss triplet_margin_loss multi_margin_loss binary_cross_entropy_with_logits dist pdist cdist renorm "
     "logsumexp upsample_nearest1d _upsample_nearest_exact1d upsample_nearest2d _upsample_nearest_exact2d "
     "upsample_nearest3d _upsample_nearest_exact3d upsample_linear1d upsample_bilinear2d _upsample_bilinear2d_aa "
-    "upsample_trilinear3d upsample_bicubic2d _upsample_bicubic2d_aa".split()
+    "upsample_trilinear3d upsample_bicubic2d _upsample_bicubic2d_aa linalg_matrix_sqrth".split()
 )
 
 #: Give float32 unless the call names a `dtype`.

@@ -61,7 +61,9 @@ def test_a_child_of_a_process_that_used_cuda_is_refused(name):
 
 def test_such_a_child_does_what_needs_no_cuda():
     x = torch.ones(2, device="cuda")
-    assert forked(lambda: (torch.ones(2).sum().item(), x.shape[0], torch.manual_seed(3).initial_seed())) == "(2.0, 2, 3)"
+    assert (
+        forked(lambda: (torch.ones(2).sum().item(), x.shape[0], torch.manual_seed(3).initial_seed())) == "(2.0, 2, 3)"
+    )
 
 
 def test_a_child_of_a_process_that_only_asked_may_use_cuda():

@@ -112,7 +112,7 @@ def test_a_half_that_both_lack_is_refused_by_cudas_kernel(call, kernel):
 
 
 def test_an_op_without_a_kernel_for_cuda_is_refused():
-    with pytest.raises(NotImplementedError, match="Could not run 'aten::histogram.bin_ct' with arguments from the 'CUDA'"):
+    with pytest.raises(NotImplementedError, match="Could not run 'aten::histogram.bin_ct' with arguments from"):
         torch.histogram(of(torch.float32, 4), 2)
 
 

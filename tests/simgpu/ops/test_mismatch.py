@@ -46,7 +46,10 @@ CALLS = {
         lambda x, h, i, j: F.cross_entropy(x[None, :, :, None], h[:1, :, None].long()),
         argument("target", "_nll_loss2d_forward"),
     ),
-    "weights of classes": (lambda x, h, i, j: F.cross_entropy(x, i, weight=h[0]), argument("weight", "nll_loss_forward")),
+    "weights of classes": (
+        lambda x, h, i, j: F.cross_entropy(x, i, weight=h[0]),
+        argument("weight", "nll_loss_forward"),
+    ),
     "bmm": (lambda x, h, i, j: torch.bmm(x[None], h[None]), argument("mat2", "bmm")),
     "cat": (lambda x, h, i, j: torch.cat([x, h]), argument("tensors", "cat")),
     "stack": (lambda x, h, i, j: torch.stack([x, h]), argument("tensors", "cat")),

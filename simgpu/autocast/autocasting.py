@@ -7,7 +7,7 @@ own kernels on it ask each tensor for its C++ device, which is the CPU for every
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import torch
@@ -28,7 +28,7 @@ _enable, _clear = torch._C.set_autocast_enabled, torch._C.clear_autocast_cache  
 
 @contextmanager
 def autocasting() -> Iterator[None]:
-    """Within the `with`, `torch.autocast("cuda")` does to simulated tensors what it does to a GPU's, in every thread."""
+    """Within the `with`, `torch.autocast("cuda")` treats simulated tensors as a GPU's, in every thread."""
     library = torch.library.Library("aten", "IMPL")
     try:
         with warnings.catch_warnings():
@@ -86,11 +86,16 @@ def _float32(func, args, kwargs):
 
 
 def _float32_unless_told(func, args, kwargs):
-    place = [one.name for one in func._schema.arguments].index("dtype")
+    place = _place_of_dtype(func)
     told = args[place] if len(args) > place else kwargs.get("dtype")
     if told is not None or not is_castable(args[0]):
         return func, args, kwargs
     return func, args[:place], {**kwargs, "dtype": torch.float32}
+
+
+@cache
+def _place_of_dtype(func):
+    return [one.name for one in func._schema.arguments].index("dtype")
 
 
 def _told_float32(func, args, kwargs):

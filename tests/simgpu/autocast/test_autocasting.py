@@ -83,7 +83,9 @@ def test_values_are_those_of_the_lower_precision(x):
 def test_binary_cross_entropy_is_refused_in_cudas_words(x):
     with torch.autocast("cuda"):
         for loss in (F.binary_cross_entropy, nn.BCELoss(), lambda a, b: F.binary_cross_entropy(input=a, target=b)):
-            with pytest.raises(RuntimeError, match="^torch.nn.functional.binary_cross_entropy and torch.nn.BCELoss are"):
+            with pytest.raises(
+                RuntimeError, match="^torch.nn.functional.binary_cross_entropy and torch.nn.BCELoss are"
+            ):
                 loss(x, x)
         assert F.binary_cross_entropy_with_logits(x, x).dtype == FULL
     assert F.binary_cross_entropy(x, x).dtype == FULL

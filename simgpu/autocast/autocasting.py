@@ -44,9 +44,11 @@ def autocasting() -> Iterator[None]:
 
 def treated() -> Iterator[tuple[OpOverload, Callable]]:
     """Yield (op, how its call is prepared) for every op that autocast treats, of those that this torch knows."""
+    known = {*torch._C._dispatch_get_all_op_names()}
     for names, prepare in _LISTS:
         for name in names:
-            if names is lists.RECURRENT or _has_kernel(f"aten::{name}", "AutocastCUDA"):
+            full = f"aten::{name}"
+            if full in known and (names is lists.RECURRENT or _has_kernel(full, "AutocastCUDA")):
                 yield _op(name), prepare
 
 

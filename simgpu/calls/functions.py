@@ -62,17 +62,10 @@ def run(func: Callable, args: tuple, kwargs: dict | None) -> Any:
         with _of_host_unheeded() if _autocast("cpu") else _quiet():
             made = func(*args, **kwargs) if kwargs else func(*args)
     except RuntimeError as error:
-        _again_or_raise(error, func, args, kwargs or {})
+        if not refused(error) or common_device(args, kwargs or {}) is None:
+            raise reworded(error, func, args)  # here: a function that raised what it was given would keep it alive
         made = _REFUSED
     return _checked(func, args, kwargs or {}, made)
-
-
-def _again_or_raise(error, func, args, kwargs):
-    """Raise `error`, unless it is of devices that were not let together although all arguments are on one."""
-    if not refused(error):
-        raise error
-    if common_device(args, kwargs) is None:
-        raise reworded(error, func, args)
 
 
 def _checked(func, args, kwargs, made):
@@ -140,7 +133,8 @@ def _of_class(cls, func, types, args=(), kwargs=None):
                 if type(made) is SimulatedTensor:
                     return made
             except RuntimeError as error:
-                _again_or_raise(error, func, args, {})
+                if not refused(error) or common_device(args, {}) is None:
+                    raise reworded(error, func, args)
                 made = _REFUSED
             return _checked(func, args, {}, made)
     return run(func, args, kwargs)

@@ -83,19 +83,20 @@ def refuse(name: str, qualified: str, args: Sequence) -> None:
     raise RuntimeError(no_engine() if found[0] in _KNOWN_TO_CUDNN else not_for_cudnn(scalar_type(found[0])))
 
 
-def in_wider(func: Callable, name: str, args: Sequence, kwargs: Mapping, error: NotImplementedError) -> Any:
+def in_wider(func: Callable, name: str, args: Sequence, kwargs: Mapping, refusal: str) -> Any:
     """Return what `func`, which the CPU has not for a dtype, gives in a wider one, where CUDA has it for that dtype.
 
-    Raises what CUDA says where it lacks it, too: `error`, the CPU's, by the name of CUDA's kernel.
+    Where CUDA lacks it, too, raises `refusal`, the CPU's, by the name of CUDA's kernel. Returns None if that is no
+    refusal of a dtype.
     """
     dtype = next((value.dtype for value in args if isinstance(value, Tensor)), None)
     if dtype in _BEYOND_CPU.get(name, ()):
         wider = _WIDER[dtype]
         made = func(*_cast(list(args), dtype, wider), **_cast(dict(kwargs), dtype, wider))
         return _cast(made, wider, dtype)
-    words = _CPUS_WORDS.fullmatch(str(error))
+    words = _CPUS_WORDS.fullmatch(refusal)
     if words is None:
-        raise error
+        return None
     refuse(name, name, args)
     raise NotImplementedError(not_implemented(words[1].replace("_cpu", "_cuda"), words[2])) from None
 

@@ -52,7 +52,9 @@ def run_op(cls: type, func: OpOverload, types: Any, args: tuple = (), kwargs: di
     try:
         made = drawn(func, plan, inner, named, call) if plan.random else func(*inner, **named)
     except NotImplementedError as error:
-        made = dtypes.in_wider(func, plan.name, inner, named, error)
+        made = dtypes.in_wider(func, plan.name, inner, named, str(error))
+        if made is None:
+            raise
         return _on_device(call, func, args, kwargs, inner, named, made)
     dtypes.refuse(plan.name, func.name(), inner)  # when the op has looked at the shapes, as on CUDA
     if plan.device and isinstance(made, Tensor) and made.is_meta:

@@ -93,8 +93,10 @@ def _words(call, func, args, kwargs, other):
     if names:
         named = [(names[name], tensor) for name in names for given, tensor in named if given == name]
     common = named[0][1].device
-    name, offender = next((name, tensor) for name, tensor in named if tensor.device != common)
-    return messages.other_argument(name, offender.device, common, method)
+    for name, tensor in named:
+        if tensor.device != common:
+            return messages.other_argument(name, tensor.device, common, method)
+    return messages.different_devices(call.where, other.device)  # a convolution's bias is added later
 
 
 def _tensors_by_name(func, args, kwargs):

@@ -75,6 +75,10 @@ CALLS = {
         lambda x, h, i, j: F.conv2d(x[None, None], x[None, None], h[0, :1]),
         "Input type (torch.cuda.FloatTensor) and bias type (torch.FloatTensor) should be the same",
     ),
+    "a convolution's bias on another GPU": (
+        lambda x, h, i, j: F.conv2d(x[None, None], x[None, None], h[0, :1].to("cuda:1")),
+        "Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cuda:1!",
+    ),
     "mse_loss": (lambda x, h, i, j: F.mse_loss(x, h), TWO),
     "mse_loss the other way round": (lambda x, h, i, j: F.mse_loss(input=h, target=x), TWO),
     "smooth_l1_loss": (lambda x, h, i, j: F.smooth_l1_loss(x, h), TWO),

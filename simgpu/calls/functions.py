@@ -62,8 +62,10 @@ def run(func: Callable, args: tuple, kwargs: dict | None) -> Any:
         with _of_host_unheeded() if _autocast("cpu") else _quiet():
             made = func(*args, **kwargs) if kwargs else func(*args)
     except RuntimeError as error:
-        if not refused(error) or common_device(args, kwargs or {}) is None:
-            raise reworded(error, func, args)  # here: a function that raised what it was given would keep it alive
+        if not refused(error):
+            raise
+        if common_device(args, kwargs or {}) is None:
+            raise reworded(error, func, args) from None  # here: a function that raised what it is given would keep it
         made = _REFUSED
     return _checked(func, args, kwargs or {}, made)
 
@@ -133,8 +135,10 @@ def _of_class(cls, func, types, args=(), kwargs=None):
                 if type(made) is SimulatedTensor:
                     return made
             except RuntimeError as error:
-                if not refused(error) or common_device(args, {}) is None:
-                    raise reworded(error, func, args)
+                if not refused(error):
+                    raise
+                if common_device(args, {}) is None:
+                    raise reworded(error, func, args) from None
                 made = _REFUSED
             return _checked(func, args, {}, made)
     return run(func, args, kwargs)

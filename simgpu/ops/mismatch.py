@@ -111,8 +111,8 @@ def _tensors_by_name(func, args, kwargs):
 
 
 def reworded(error: RuntimeError, func: Callable, args: tuple) -> RuntimeError:
-    """Return `error` as `func` words it: a recurrent function looks at its tensors' devices before its ops do."""
-    if not refused(error) or getattr(func, "__name__", "") not in RECURRENT or len(args) < 4:
+    """Return a refusal of this file as `func` words it: a recurrent function looks at devices before its ops do."""
+    if getattr(func, "__name__", "") not in RECURRENT or len(args) < 4:
         return error
     place = 3 if isinstance(args[3], (list, tuple)) else 2  # a packed sequence has the sizes of its batches before
     where = args[0].device

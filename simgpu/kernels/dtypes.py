@@ -90,7 +90,7 @@ def in_wider(func: Callable, name: str, args: Sequence, kwargs: Mapping, refusal
     refusal of a dtype.
     """
     dtype = next((value.dtype for value in args if isinstance(value, Tensor)), None)
-    if dtype in _BEYOND_CPU.get(name, ()):
+    if dtype is not None and dtype in _BEYOND_CPU.get(name, ()):
         wider = _WIDER[dtype]
         made = func(*_cast(list(args), dtype, wider), **_cast(dict(kwargs), dtype, wider))
         return _cast(made, wider, dtype)

@@ -19,10 +19,10 @@ class Row(NamedTuple):
 
 ROWS = (
     Row("devices, factories, `.to`, `.cuda`, modules, optimizers, autograd", SIMULATED, "values are the CPU's"),
-    Row("errors: two devices, no such device, `.numpy()`", SIMULATED, "in CUDA's words"),
+    Row("errors: two devices, no such device, no such dtype, `.numpy()`, a forked child", SIMULATED, "in CUDA's words"),
     Row("memory: allocated, peak, out of memory", SIMULATED, "the card's bytes, counted; fragmentation isn't"),
     Row("streams, events, synchronisation", SIMULATED, "on a modelled clock"),
-    Row("autocast, `GradScaler`", SIMULATED, "fp16 and bf16 arithmetic is the CPU's"),
+    Row("autocast, `GradScaler`", SIMULATED, "by CUDA's own lists of ops; fp16 and bf16 arithmetic is the CPU's"),
     Row("pinned memory, `non_blocking` copies, `DataLoader`", SIMULATED, "in their order, on the modelled clock"),
     Row("`torch.save`, `torch.load`, pickles, `map_location`", SIMULATED, "files that a real GPU's program reads"),
     Row("`DataParallel`, `scatter`, `gather`, `broadcast`", SIMULATED, "copies between devices, on the modelled clock"),

@@ -65,7 +65,8 @@ def no_interface(device: object) -> str:
 
 
 def other_argument(name: str, device: object, common: object, op: str) -> str:
-    """Return the message for an argument that is not where the other ones are, as all but pointwise ops give it."""
+    """Return the message for an argument that is not where the other ones are, as all but pointwise ops give it; `op`
+    is what CUDA's kernel is called."""
     return (
         f"Expected all tensors to be on the same device, but got {name} is on {device}, different from other tensors "
         f"on {common} (when checking argument in method wrapper_CUDA_{op})"
@@ -85,9 +86,27 @@ def other_index(allowed: object) -> str:
     return f"indices should be either on cpu or on the same device as the indexed tensor ({allowed})"
 
 
-def other_types(given: object, weight: object) -> str:
-    """Return the message of a convolution whose input and weight are on different devices."""
-    return f"Input type ({given}) and weight type ({weight}) should be the same"
+def other_types(given: object, other: object, name: str) -> str:
+    """Return the message of a convolution whose input and `name`, its weight or bias, are on different devices."""
+    return f"Input type ({given}) and {name} type ({other}) should be the same"
+
+
+def other_mask(mask: object, device: object) -> str:
+    """Return the message of `masked_fill` whose mask is elsewhere."""
+    return f"expected self and mask to be on the same device, but got mask on {mask} and self on {device}"
+
+
+def other_filler() -> str:
+    """Return the message of `masked_fill` of a CPU tensor with a number on a GPU."""
+    return "masked_fill_: Expected inputs to be on same device"
+
+
+def other_state(given: object, name: str, device: object) -> str:
+    """Return the message of a recurrent layer whose input is elsewhere than its `name`, hidden or parameter."""
+    return (
+        f"Input and {name} tensors are not at the same device, found input tensor at {given} and {name} tensor at "
+        f"{device}"
+    )
 
 
 def assigned_gradient(given: Any, wanted: Any) -> str:
@@ -117,6 +136,45 @@ def left_behind(name: str, device: object) -> str:
 def only_on_cpu(name: str) -> str:
     """Return the message for a method that calls a Python function for every element."""
     return f"{name} is only implemented on CPU tensors"
+
+
+def unsafe_to_autocast() -> str:
+    """Return the message for `binary_cross_entropy` in a region of autocast."""
+    return (
+        "torch.nn.functional.binary_cross_entropy and torch.nn.BCELoss are unsafe to autocast.\n"
+        "Many models use a sigmoid layer right before the binary cross entropy layer.\n"
+        "In this case, combine the two layers using torch.nn.functional.binary_cross_entropy_with_logits\n"
+        "or torch.nn.BCEWithLogitsLoss.  binary_cross_entropy_with_logits and BCEWithLogits are\n"
+        "safe to autocast."
+    )
+
+
+def not_implemented(kernel: str, dtype: str) -> str:
+    """Return the message for a dtype, `Long`, that a kernel of CUDA's lacks."""
+    return f"\"{kernel}\" not implemented for '{dtype}'"
+
+
+def not_for_cudnn(dtype: str) -> str:
+    """Return the message for a convolution of a dtype that cuDNN doesn't know."""
+    return f"getCudnnDataTypeFromScalarType() not supported for {dtype}"
+
+
+def no_engine() -> str:
+    """Return the message for a convolution that cuDNN has no way to compute."""
+    return "GET was unable to find an engine to execute this computation"
+
+
+def no_data() -> str:
+    """Return the message for a copy of a tensor on the device `meta`, which is a shape alone."""
+    return "Cannot copy out of meta tensor; no data!"
+
+
+def in_fork() -> str:
+    """Return the message for CUDA in a child that was forked after its parent had used CUDA."""
+    return (
+        "Cannot re-initialize CUDA in forked subprocess. To use CUDA with multiprocessing, you must use the 'spawn' "
+        "start method"
+    )
 
 
 def other_storage(storage: object, device: object) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from simgpu.autocast.autocasting import autocasting
 from simgpu.calls.answers import answered
 from simgpu.calls.factory_kernels import kernels
 from simgpu.calls.wrappers import wrappers
@@ -72,7 +73,7 @@ class SimulatedGPUs:
         self.count = count
         self.model = self.find_model(model)
         self.clock = self.clock_class(self.model, count)
-        self.closed = False
+        self.closed = self.forked = False
         self.memory = MemoryAccounts(self.model.memory, count, self.model.name, self.free_of_system)
         self.randomness = Randomness(count)
         self.places = [torch.device("cuda", index) for index in range(count)]
@@ -84,6 +85,7 @@ class SimulatedGPUs:
             undo.enter_context(uncompiled())
             undo.enter_context(kernels())
             undo.enter_context(batch_norm.kernels())
+            undo.enter_context(autocasting())
             undo.enter_context(answered())
             undo.enter_context(wrappers())
             undo.enter_context(replaced(nccl.answers()))

@@ -1,12 +1,13 @@
 """Which simulation is active: one in a process, as it stands for the machine's hardware. The only hidden state."""
 
+import os
 from typing import Any, Protocol
 
 import torch
 
 from simgpu.clock.modelled_clock import ModelledClock
 from simgpu.memory.accounts import MemoryAccounts
-from simgpu.messages import closed
+from simgpu.messages import closed, in_fork
 from simgpu.models.device_model import DeviceModel
 
 
@@ -21,12 +22,14 @@ class Simulation(Protocol):
     driver: Any  # `cuda.driver.Driver`, and `cuda.generators.Randomness`: that room stands on this one
     randomness: Any
     closed: bool
+    forked: bool  # in a child of a process that used them, where CUDA can't go on
 
     def place(self, device: torch.device) -> torch.device:
         """Return the one object that stands for `device`, of type cuda, on tensors here."""
 
 
 _active: Simulation | None = None
+_watching = False  # a process can't take back that it wants to be told of a fork
 
 
 def active() -> Simulation | None:
@@ -38,19 +41,32 @@ def required() -> Simulation:
     """Return the active `SimulatedGPUs`; raises RuntimeError where none are."""
     if _active is None:
         raise RuntimeError("No simulated GPUs are active: start some by simulated_gpus().")
-    return _active
+    return opened(_active)
 
 
 def activate(simulation: Simulation | None) -> None:
     """Make `simulation` the active one, or none."""
-    global _active
+    global _active, _watching
     _active = simulation
+    if not _watching and hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=_forked)
+        _watching = True
+
+
+def _forked():
+    if _active is not None and any(account.blocks_taken for account in _active.memory.accounts):
+        _active.closed = _active.forked = True
+
+
+def in_bad_fork() -> bool:
+    """Return whether this process was forked by one that had used the active simulation's GPUs."""
+    return _active is not None and _active.forked
 
 
 def opened(simulation: Simulation) -> Simulation:
-    """Return `simulation`; raises RuntimeError when it is closed."""
+    """Return `simulation`; raises RuntimeError when it is closed, and CUDA's in a child that can't use it."""
     if simulation.closed:
-        raise RuntimeError(closed(simulation))
+        raise RuntimeError(in_fork() if simulation.forked else closed(simulation))
     return simulation
 
 
@@ -60,4 +76,4 @@ def device_of(device: "torch.device | str | int") -> torch.device:
     Raises CUDA's error for an index that no simulated GPU has.
     """
     device = torch.device("cuda", device) if type(device) is int else torch.device(device)
-    return device if device.type != "cuda" or _active is None else _active.place(device)
+    return device if device.type != "cuda" or _active is None else opened(_active).place(device)

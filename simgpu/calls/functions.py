@@ -20,7 +20,7 @@ from simgpu.cuda.generators import check_generator
 from simgpu.memory.host import mark
 from simgpu.messages import invalid_gradient, left_behind
 from simgpu.ops.backward_formulas import entrance
-from simgpu.ops.mismatch import refused
+from simgpu.ops.mismatch import refused, reworded
 from simgpu.ops.tensor import SimulatedTensor
 
 _quiet = torch._C.DisableTorchFunctionSubclass
@@ -30,6 +30,8 @@ _REFUSED = object()
 _ONLY_SIZES = {"expand_as", "view_as", "reshape_as", "broadcast_tensors"}
 _disabled = torch._C._disabled_torch_function_impl  # calls a function, ours hidden from it; quicker than `_quiet`
 _autocast = torch.is_autocast_enabled
+_ExcludeKeys = torch._C._ExcludeDispatchKeyGuard
+_AUTOCAST_OF_HOST = torch._C.DispatchKeySet(torch._C.DispatchKey.AutocastCPU)
 
 
 @entrance
@@ -57,11 +59,13 @@ def run(func: Callable, args: tuple, kwargs: dict | None) -> Any:
     if kwargs and kwargs.get("out") is not None and is_composed(func):
         return copied_out(kwargs["out"], run(func, args, {name: v for name, v in kwargs.items() if name != "out"}))
     try:
-        with _cast() if _autocast("cuda") and any_simulated(args, kwargs or {}) else _quiet():
+        with _of_host_unheeded() if _autocast("cpu") else _quiet():
             made = func(*args, **kwargs) if kwargs else func(*args)
     except RuntimeError as error:
-        if not refused(error) or common_device(args, kwargs or {}) is None:
+        if not refused(error):
             raise
+        if common_device(args, kwargs or {}) is None:
+            raise reworded(error, func, args) from None  # here: a function that raised what it is given would keep it
         made = _REFUSED
     return _checked(func, args, kwargs or {}, made)
 
@@ -107,9 +111,9 @@ def _first_device(args):
 
 
 @contextmanager
-def _cast():
-    """As `_quiet`, with CUDA's autocast, which torch's C++ would only heed for tensors that it knows to be on CUDA."""
-    with _quiet(), torch.autocast("cpu", torch.get_autocast_dtype("cuda")):
+def _of_host_unheeded():
+    """As `_quiet`, without the CPU's autocast: C++ takes simulated tensors for the CPU's."""
+    with _quiet(), _ExcludeKeys(_AUTOCAST_OF_HOST):
         yield
 
 
@@ -121,7 +125,7 @@ def _backward(tensor, gradient=None, *args, **kwargs):
 
 @entrance
 def _of_class(cls, func, types, args=(), kwargs=None):
-    if not kwargs and not _autocast("cuda"):
+    if not kwargs and not _autocast("cpu"):
         direct = _DIRECT.get(func)
         if direct is None:
             direct = _DIRECT[func] = _is_direct(func)
@@ -131,8 +135,10 @@ def _of_class(cls, func, types, args=(), kwargs=None):
                 if type(made) is SimulatedTensor:
                     return made
             except RuntimeError as error:
-                if not refused(error) or common_device(args, {}) is None:
+                if not refused(error):
                     raise
+                if common_device(args, {}) is None:
+                    raise reworded(error, func, args) from None
                 made = _REFUSED
             return _checked(func, args, {}, made)
     return run(func, args, kwargs)

@@ -6,6 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from simgpu.messages import no_data
 from simgpu.ops.results import put
 from simgpu.ops.tensor import SimulatedTensor, read
 from simgpu.state import active, required
@@ -39,6 +40,8 @@ class _Move(torch.autograd.Function):
 
 
 def _copied(tensor, device, dtype, non_blocking, memory_format):
+    if tensor.is_meta:
+        raise NotImplementedError(no_data())
     options = {"device": device, "non_blocking": non_blocking}
     if dtype is not None:
         options["dtype"] = dtype

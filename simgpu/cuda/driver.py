@@ -13,8 +13,9 @@ import torch
 
 from simgpu.clock.modelled_clock import ModelledClock
 from simgpu.memory.accounts import Account, MemoryAccounts
-from simgpu.messages import invalid_ordinal
+from simgpu.messages import in_fork, invalid_ordinal
 from simgpu.models.device_model import DeviceModel
+from simgpu.state import in_bad_fork
 
 # hardware, as its data sheet names it -> compute capability, multiprocessors. NVIDIA's list of compute capabilities
 # (developer.nvidia.com/cuda-gpus) and the white papers of the architectures: B200 148, H200 and H100 SXM 132, RTX 4090
@@ -44,6 +45,8 @@ class Driver:
 
     def use(self, index: int) -> int:
         """Make `index` this thread's current device; return the one before. A negative index changes nothing."""
+        if in_bad_fork():
+            raise RuntimeError(in_fork())
         before = self.current()
         if index >= 0:
             self._mine.index = self.legal(index)
@@ -91,7 +94,7 @@ def c_functions(driver: Driver) -> dict[str, Callable]:
     """Return torch._C's functions for CUDA and for accelerators as name -> function of the simulated driver."""
     cuda: dict[str, Callable] = {
         "init": lambda: None,
-        "isInBadFork": lambda: False,
+        "isInBadFork": in_bad_fork,
         "getDeviceCount": lambda: driver.clock.count,
         "getDevice": driver.current,
         "setDevice": driver.use,

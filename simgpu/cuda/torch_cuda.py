@@ -72,6 +72,7 @@ def _replacements(driver, generators):
     yield cuda, "_maybe_exchange_device", driver.exchange
     yield cuda, "_get_device_properties", driver.properties
     yield cuda, "_cudart", runtime(driver)
+    yield cuda, "_is_in_bad_fork", answers["_cuda_isInBadFork"]
     yield cuda, "_initialized", True
     yield cuda, "_cached_device_count", None
     yield cuda, "default_generators", generators

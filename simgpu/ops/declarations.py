@@ -7,6 +7,8 @@ import torch
 from torch._C import FunctionSchema
 from torch._ops import OpOverload
 
+from simgpu.kernels.names import CHECKED, ITERATED
+
 #: Results that lie in an input's memory although the declaration does not say so.
 _SHARING = {"aten::_unsafe_view", "aten::_reshape_alias", "aten::lift_fresh", "aten::lift"}
 #: Indices may lie on the CPU while what they index is on a GPU.
@@ -69,7 +71,7 @@ def plan_of(func: OpOverload) -> OpPlan:
         random=random,
         seeded="generator" in arguments,
         waits=waits_for_values(func),
-        scalars=torch.Tag.pointwise in tags or name in _SCALARS or name.startswith("_foreach_"),
+        scalars=_takes_scalars(name, tags),
         lengths=name in _LENGTHS,
         indices=name in INDEXING,
         reshapes=reshapes,
@@ -80,6 +82,13 @@ def plan_of(func: OpOverload) -> OpPlan:
             schema.is_mutable and not in_place or random or waits_for_values(func) or outside or name in _PARTICULAR
         ),
     )
+
+
+def _takes_scalars(name, tags):
+    if name in _SCALARS or name.startswith("_foreach_"):
+        return True
+    name = name.removesuffix("_")
+    return torch.Tag.pointwise in tags and name not in CHECKED or name in ITERATED
 
 
 def _returned(schema):

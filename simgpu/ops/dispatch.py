@@ -7,6 +7,7 @@ from torch import Tensor
 from torch._ops import OpOverload
 from torch.utils._pytree import tree_leaves
 
+from simgpu.kernels import dtypes
 from simgpu.messages import no_kernel
 from simgpu.ops import collectives, copies, cost, mismatch
 from simgpu.ops.call import Call
@@ -48,7 +49,16 @@ def run_op(cls: type, func: OpOverload, types: Any, args: tuple = (), kwargs: di
     if call.others is not None:
         mismatch.check(call, func, args, kwargs)
     small = plan.view or make_room(func, plan, inner, named, call.where, call.simulation)
-    made = drawn(func, plan, inner, named, call) if plan.random else func(*inner, **named)
+    if plan.returned is not None:
+        dtypes.refuse(plan.name, func.name(), inner)
+    try:
+        made = drawn(func, plan, inner, named, call) if plan.random else func(*inner, **named)
+    except NotImplementedError as error:
+        made = dtypes.in_wider(func, plan.name, inner, named, str(error))
+        if made is None:
+            raise
+        return _on_device(call, func, args, kwargs, inner, named, made)
+    dtypes.refuse(plan.name, func.name(), inner)  # when the op has looked at the shapes, as on CUDA
     if plan.device and isinstance(made, Tensor) and made.is_meta:
         return made  # shapes alone: `.to("meta")` as C++ does it
     check_layout(made, plan, inner)

@@ -1,10 +1,13 @@
 """Tensors of one op on different devices: what CUDA allows, and what it says of the rest."""
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor
 from torch._ops import OpOverload
 
 from simgpu import messages
+from simgpu.kernels.names import INSTEAD, RECURRENT, method_of
 from simgpu.ops.backward_formulas import in_formula, made_by_formula
 from simgpu.ops.call import Call
 from simgpu.state import opened
@@ -76,22 +79,48 @@ def _words(call, func, args, kwargs, other):
     plan = call.plan
     if plan.indices and args[0].device.type == "cpu":
         return messages.other_index(args[0].device)
-    if plan.name in _CONVOLUTIONS and args[0].device.type != args[1].device.type:
-        return messages.other_types(_type(args[0]), _type(args[1]))
+    if plan.name in _CONVOLUTIONS:
+        for name, tensor in zip(("weight", "bias"), args[1:3], strict=False):
+            if tensor is not None and tensor.device.type != args[0].device.type:
+                return messages.other_types(_type(args[0]), _type(tensor), name)
+    if plan.name.removesuffix("_") == "masked_fill":
+        mask, device = args[1].device, args[0].device
+        return messages.other_filler() if mask == device else messages.other_mask(mask, device)
     if plan.scalars:
         return messages.different_devices(call.where, other.device)
+    method, names = INSTEAD.get(plan.name, (method_of(func), {}))
     named = list(_tensors_by_name(func, args, kwargs))
+    if names:
+        named = [(names[name], tensor) for name in names for given, tensor in named if given == name]
     common = named[0][1].device
-    name, offender = next((name, tensor) for name, tensor in named if tensor.device != common)
-    return messages.other_argument(name, offender.device, common, plan.name)
+    for name, tensor in named:
+        if tensor.device != common:
+            return messages.other_argument(name, tensor.device, common, method)
+    return messages.different_devices(call.where, other.device)  # a convolution's bias is added later
 
 
 def _tensors_by_name(func, args, kwargs):
-    names = [argument.name for argument in func._schema.arguments]
-    for name, value in [*zip(names, args, strict=False), *kwargs.items()]:
+    """Yield (name, tensor) in the order in which CUDA looks at them: what is written to `out` comes first."""
+    arguments = func._schema.arguments
+    given = dict(zip([argument.name for argument in arguments], args, strict=False)) | kwargs
+    for argument in sorted(arguments, key=lambda one: not one.is_out):
+        value = given.get(argument.name)
         for tensor in value if isinstance(value, (list, tuple)) else (value,):
             if isinstance(tensor, Tensor):
-                yield name, tensor
+                yield argument.name, tensor
+
+
+def reworded(error: RuntimeError, func: Callable, args: tuple) -> RuntimeError:
+    """Return a refusal of this file as `func` words it: a recurrent function looks at devices before its ops do."""
+    if getattr(func, "__name__", "") not in RECURRENT or len(args) < 4:
+        return error
+    place = 3 if isinstance(args[3], (list, tuple)) else 2  # a packed sequence has the sizes of its batches before
+    where = args[0].device
+    for name, tensors in (("hidden", args[place - 1]), ("parameter", args[place])):
+        for tensor in (tensors,) if isinstance(tensors, Tensor) else tensors:
+            if tensor.device != where:
+                return RuntimeError(messages.other_state(where, name, tensor.device))
+    return error
 
 
 def _type(tensor):

@@ -38,7 +38,7 @@ def _autocast():
     layer = torch.nn.Linear(4, 4, device="cuda")
     with torch.autocast("cuda"):
         half = layer(torch.ones(2, 4, device="cuda"))
-    assert half.dtype == torch.float16
+        assert (half.dtype, half.softmax(1).dtype) == (torch.float16, torch.float32)
     scaler.scale(half.float().sum()).backward()
     assert layer.weight.grad.device.type == "cuda"
 
@@ -50,6 +50,8 @@ def _errors():
         torch.ones(1, device="cuda:7")
     with pytest.raises(TypeError, match="Use Tensor.cpu"):
         torch.ones(1, device="cuda").numpy()
+    with pytest.raises(NotImplementedError, match="\"addmm_cuda\" not implemented for 'Long'"):
+        torch.ones(1, 1, dtype=torch.int64, device="cuda") @ torch.ones(1, 1, dtype=torch.int64, device="cuda")
 
 
 def _devices():
@@ -134,7 +136,7 @@ def _refused(act, kind=(RuntimeError, NotImplementedError)):
 
 TRIED = {
     "devices, factories, `.to`, `.cuda`, modules, optimizers, autograd": [_devices],
-    "errors: two devices, no such device, `.numpy()`": [_errors],
+    "errors: two devices, no such device, no such dtype, `.numpy()`, a forked child": [_errors],
     "memory: allocated, peak, out of memory": [_memory],
     "streams, events, synchronisation": [_streams],
     "autocast, `GradScaler`": [_autocast],

@@ -1,0 +1,130 @@
+"""CUDA's autocast for simulated tensors: Python kernels on torch's own dispatch key for it.
+
+The key comes before autograd's, so that what is cast is what a GPU would cast, inside composed functions too. Torch's
+own kernels on it ask each tensor for its C++ device, which is the CPU for every simulated one: they would cast nothing.
+"""
+
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache, partial
+from typing import Any
+
+import torch
+from torch._ops import OpOverload
+
+from simgpu.autocast import lists
+from simgpu.autocast.casts import cast, forget_casts, is_castable, widest
+from simgpu.messages import unsafe_to_autocast
+from simgpu.replaced import replaced
+
+_KEY = torch._C.DispatchKey.AutocastCUDA
+_without_key = partial(torch._C._ExcludeDispatchKeyGuard, torch._C.DispatchKeySet(_KEY))
+_quiet = torch._C.DisableTorchFunctionSubclass
+_has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key
+_include = torch._C._dispatch_tls_set_dispatch_key_included
+_enable, _clear = torch._C.set_autocast_enabled, torch._C.clear_autocast_cache  # torch's own
+
+
+@contextmanager
+def autocasting() -> Iterator[None]:
+    """Within the `with`, `torch.autocast("cuda")` treats simulated tensors as a GPU's, in every thread."""
+    library = torch.library.Library("aten", "IMPL")
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "(?s).*Overriding a previously registered kernel")
+            for func, prepare in treated():
+                library.impl(func, partial(_run, prepare, func), "AutocastCUDA")
+        with replaced((owner, *change) for owner in (torch, torch._C) for change in _answers()):
+            yield
+    finally:
+        library._destroy()
+        forget_casts()
+
+
+def treated() -> Iterator[tuple[OpOverload, Callable]]:
+    """Yield (op, how its call is prepared) for every op that autocast treats, of those that this torch knows."""
+    known = {*torch._C._dispatch_get_all_op_names()}
+    for names, prepare in _LISTS:
+        for name in names:
+            full = f"aten::{name}"
+            if full in known and (names is lists.RECURRENT or _has_kernel(full, "AutocastCUDA")):
+                yield _op(name), prepare
+
+
+def _op(name):
+    packet, _, overload = name.partition(".")
+    return getattr(getattr(torch.ops.aten, packet), overload or "default")
+
+
+def _answers():
+    """Yield (name, function) for what torch's own `autocast` calls when a region begins and ends."""
+
+    def set_autocast_enabled(*args, **kwargs):
+        _enable(*args, **kwargs)
+        _include(_KEY, torch.is_autocast_enabled("cuda"))  # a thread's ops pass by the key, which no tensor has here
+
+    def clear_autocast_cache():
+        _clear()
+        forget_casts()
+
+    yield "set_autocast_enabled", set_autocast_enabled
+    yield "clear_autocast_cache", clear_autocast_cache
+
+
+def _run(prepare: Callable, func: OpOverload, *args: Any, **kwargs: Any) -> Any:
+    with _without_key(), _quiet():
+        func, args, kwargs = prepare(func, args, kwargs)
+        return func(*args, **kwargs)
+
+
+def _lower(func, args, kwargs):
+    dtype = torch.get_autocast_dtype("cuda")
+    return func, cast(args, dtype), cast(kwargs, dtype)
+
+
+def _float32(func, args, kwargs):
+    return func, cast(args, torch.float32), cast(kwargs, torch.float32)
+
+
+def _float32_unless_told(func, args, kwargs):
+    place = _place_of_dtype(func)
+    told = args[place] if len(args) > place else kwargs.get("dtype")
+    if told is not None or not is_castable(args[0]):
+        return func, args, kwargs
+    return func, args[:place], {**kwargs, "dtype": torch.float32}
+
+
+@cache
+def _place_of_dtype(func):
+    return [one.name for one in func._schema.arguments].index("dtype")
+
+
+def _told_float32(func, args, kwargs):
+    if not is_castable(args[0]):
+        return func, args, kwargs
+    left_out = [one.default_value for one in func._schema.arguments[len(args) :]]
+    other = _op(lists.TOLD_FLOAT32[f"{func._opname}.{func._overloadname}"])
+    return other, (*args, *left_out), {**kwargs, "dtype": torch.float32}
+
+
+def _widest(func, args, kwargs):
+    dtype = widest([*args, *kwargs.values()], torch.get_autocast_dtype("cuda"))
+    return func, cast(args, dtype), cast(kwargs, dtype)
+
+
+def _banned(func, args, kwargs):
+    if any(map(is_castable, args)):
+        raise RuntimeError(unsafe_to_autocast())
+    return func, args, kwargs
+
+
+_LISTS = (
+    (lists.LOWER, _lower),
+    (lists.RECURRENT, _lower),
+    (lists.FLOAT32, _float32),
+    (lists.FLOAT32_UNLESS_TOLD, _float32_unless_told),
+    (lists.TOLD_FLOAT32, _told_float32),
+    (lists.WIDEST, _widest),
+    (lists.BANNED, _banned),
+)

@@ -21,6 +21,8 @@ class Simulation(Protocol):
     driver: Any  # `cuda.driver.Driver`, and `cuda.generators.Randomness`: that room stands on this one
     randomness: Any
     closed: bool
+    as_usual: bool  # open, its context not lost, no CUDA graph being captured: each op is done at once
+    context: Any  # `context.context.Context`
 
     def place(self, device: torch.device) -> torch.device:
         """Return the one object that stands for `device`, of type cuda, on tensors here."""
@@ -48,9 +50,11 @@ def activate(simulation: Simulation | None) -> None:
 
 
 def opened(simulation: Simulation) -> Simulation:
-    """Return `simulation`; raises RuntimeError when it is closed."""
-    if simulation.closed:
-        raise RuntimeError(closed(simulation))
+    """Return `simulation`; raises RuntimeError when it is closed, AcceleratorError when its context is lost."""
+    if not simulation.as_usual:
+        if simulation.closed:
+            raise RuntimeError(closed(simulation))
+        simulation.context.check()
     return simulation
 
 

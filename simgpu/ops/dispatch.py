@@ -7,6 +7,8 @@ from torch import Tensor
 from torch._ops import OpOverload
 from torch.utils._pytree import tree_leaves
 
+from simgpu.context import asserts
+from simgpu.context.context import program_line
 from simgpu.messages import no_kernel
 from simgpu.ops import collectives, copies, cost, mismatch
 from simgpu.ops.call import Call
@@ -45,6 +47,12 @@ def run_op(cls: type, func: OpOverload, types: Any, args: tuple = (), kwargs: di
     named = {name: call.numbers_of(value) for name, value in kwargs.items()} if kwargs else _NOTHING
     if call.others is not None:
         mismatch.check(call, func, args, kwargs)
+    capture = None if call.simulation.as_usual else call.simulation.context.captured(call.where.index)
+    if capture is not None:
+        return capture.op(call, func, args, kwargs, inner, named)
+    failed = asserts.failed(plan.name, inner, named) if plan.asserts else None
+    if failed is not None:
+        inner, named = failed.args, failed.kwargs
     small = plan.view or make_room(func, plan, inner, named, call.where, call.simulation)
     made = drawn(func, plan, inner, named, call) if plan.random else func(*inner, **named)
     if plan.device and isinstance(made, Tensor) and made.is_meta:
@@ -52,7 +60,10 @@ def run_op(cls: type, func: OpOverload, types: Any, args: tuple = (), kwargs: di
     check_layout(made, plan, inner)
     if plan.simple and small and not kwargs:
         remember(func, plan, inner, made)
-    return _on_device(call, func, args, kwargs, inner, named, made)
+    result = _on_device(call, func, args, kwargs, inner, named, made)
+    if failed is not None:
+        call.simulation.context.failed(call.where.index, failed.said, program_line())
+    return result
 
 
 def drawn(func: OpOverload, plan: OpPlan, inner: list, named: dict, call: Call) -> Any:

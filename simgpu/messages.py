@@ -29,8 +29,8 @@ def device_assert(failed: str) -> str:
         "For debugging consider passing CUDA_LAUNCH_BLOCKING=1\n"
         "Compile with `TORCH_USE_CUDA_DSA` to enable device-side assertions.\n"
         f"\n{failed}\n"
-        "Simulated, as on CUDA: the context is lost, and every call on these GPUs raises this from now on. Correct that "
-        "line and begin anew: end this simulation, or call its .reset()."
+        "Simulated, as on CUDA: the context is lost, and every call on these GPUs raises this from now on. "
+        "Correct that line and begin anew: end this simulation, or call its .reset()."
     )
 
 
@@ -44,9 +44,14 @@ def not_in_capture() -> str:
     return (
         "CUDA error: operation not permitted when stream is capturing\n"
         f"{_search('cudaErrorStreamCaptureUnsupported')}\n"
-        "A capture runs nothing: there is no value yet to wait for. Read it after .replay(), or do this step outside of "
-        "the graph."
+        "A capture runs nothing: there is no value yet to wait for. Read it after .replay(), or do this step outside "
+        "of the graph."
     )
+
+
+def no_collective(name: str) -> str:
+    """Return the message for a collective in a CUDA graph."""
+    return f"{name} in a CUDA graph: simulated GPUs do not do this. Call it between two graphs."
 
 
 def capture_error(words: str, name: str) -> str:

@@ -114,11 +114,9 @@ class ModelledClock:
         indices = [index for index in (source, target) if index is not None]
         engines = [] if source is None else [self._engines[source]["copy out"]]
         engines += [] if target is None else [self._engines[target]["copy in"]]
-        seconds = nbytes / (self.model.copy_bandwidth if pinned else self.model.copy_bandwidth_pageable)
-        if len(indices) == 2:
-            seconds = nbytes / self.model.copy_bandwidth
+        seconds = self.seconds_of_copy(source, target, nbytes, pinned)
         if source == target:
-            engines, seconds = [self._engines[source]["compute"]], 2 * nbytes / self.model.memory_bandwidth
+            engines = [self._engines[source]["compute"]]
         with self._lock:
             self._spend("launch", self.model.copy_latency, name)
             done = self._book([self.current_stream(index) for index in indices], engines, seconds, "copy", name)
@@ -126,6 +124,13 @@ class ModelledClock:
                 self._wait(done)
         self._mine.last = Booked(self.model.copy_latency + seconds, self.model.copy_latency)
         return seconds
+
+    def seconds_of_copy(self, source: Place, target: Place, nbytes: int, pinned: bool = False) -> float:
+        """Return the seconds that a copy takes alone; the arguments are those of `copy`."""
+        if source == target:
+            return 2 * nbytes / self.model.memory_bandwidth
+        fast = pinned or source is not None and target is not None
+        return nbytes / (self.model.copy_bandwidth if fast else self.model.copy_bandwidth_pageable)
 
     def replay(self, index: int, parts: "Sequence[tuple[str, float, str]]", name: str) -> None:
         """Hand work of known length to the current stream of device `index` with one launch called `name`.

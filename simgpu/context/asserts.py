@@ -20,7 +20,7 @@ _BETWEEN = '`idx_dim >= 0 && idx_dim < index_size && "index out of bounds"`'
 _WRAPPED = '`-sizes[i] <= index && index < sizes[i] && "index out of bounds"`'
 _TAKEN = '`idx < numel && idx >= -numel && "cuda_take_put_kernel() index out of bounds"`'
 _PROBABILITIES = "`probability tensor contains either `inf`, `nan` or element < 0`"
-_FLAT = (torch.uint8, torch.bool)
+_MASKS = (torch.uint8, torch.bool)
 
 
 class Failed(NamedTuple):
@@ -43,6 +43,11 @@ def failed(name: str, args: list, kwargs: dict) -> Failed | None:
     if type(position) is str:
         return Failed(f"{name}: {said}", args, {**kwargs, position: value})
     return Failed(f"{name}: {said}", [*args[:position], value, *args[position + 1 :]], kwargs)
+
+
+def is_mask(index: Any) -> bool:
+    """Return whether an index of `tensor[index]` chooses by True and False: its result's size depends on them."""
+    return isinstance(index, Tensor) and index.dtype in _MASKS
 
 
 def _outside(index, low, high):
@@ -87,7 +92,7 @@ def _indices(args, kwargs):
         return None  # accumulating, CUDA looks at the indices on the host: the CPU's own error is right
     dim, repaired, said = 0, list(args[1]), None
     for place, index in enumerate(args[1]):
-        mask = index is not None and index.dtype in _FLAT
+        mask = is_mask(index)
         if index is not None and not mask:
             high = args[0].shape[dim]
             found = _outside(index, -high, high) if high else None  # of nothing: refused on the host

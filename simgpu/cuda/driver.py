@@ -107,7 +107,6 @@ def c_functions(driver: Driver) -> dict[str, Callable]:
         "emptyCache": driver.empty_cache,
         "setMemoryFraction": driver.limit,
         "getMemoryFraction": lambda index: driver.account(index).limit / driver.account(index).total,
-        "isCurrentStreamCapturing": lambda: False,
         "getCurrentRawStream": _no_raw_stream,
         "ipc_collect": lambda: None,
         "get_sync_debug_mode": lambda: 0,
@@ -130,7 +129,7 @@ def c_functions(driver: Driver) -> dict[str, Callable]:
         "emptyHostCache": lambda: None,
     }
     return (
-        {"_get_accelerator": lambda check=None: torch.device("cuda")}
+        {"_get_accelerator": lambda check=None: torch.device("cuda"), "_host_emptyCache": lambda: None}
         | {f"_cuda_{name}": function for name, function in cuda.items()}
         | {f"_accelerator_{name}": function for name, function in accelerator.items()}
     )

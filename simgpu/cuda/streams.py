@@ -148,8 +148,9 @@ class Stream:
         return self._clock.passed(self.queue.ready)
 
     def is_capturing(self) -> bool:
-        """Return False: nothing is captured into a CUDA graph here. Torch's optimisers ask at every step."""
-        return False
+        """Return whether its work is captured into a CUDA graph. Torch's optimisers ask at every step."""
+        capture = required().context.capture
+        return capture is not None and capture.holds(self.queue)
 
     def synchronize(self) -> None:
         """Wait until all work of this stream is done."""

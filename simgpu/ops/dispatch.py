@@ -9,7 +9,7 @@ from torch.utils._pytree import tree_leaves
 
 from simgpu.context import asserts
 from simgpu.context.context import program_line
-from simgpu.messages import no_kernel
+from simgpu.messages import no_collective, no_kernel
 from simgpu.ops import collectives, copies, cost, mismatch
 from simgpu.ops.call import Call
 from simgpu.ops.declarations import OpPlan, plan_of
@@ -88,8 +88,14 @@ def _on_device(call, func, args, kwargs, inner, named, made):
     if not plan.view:
         index = call.where.index
         call.simulation.clock.run(index, cost.work_of(func, inner, named, made), plan.name)
-        if plan.waits and (not plan.indices or any(_is_mask(index) for index in inner[1])):
+        if plan.waits and (not plan.indices or any(asserts.is_mask(index) for index in inner[1])):
             call.simulation.clock.synchronize(index)
+    return results_of(call, args, kwargs, made)
+
+
+def results_of(call: Call, args: tuple, kwargs: dict, made: Any) -> Any:
+    """Return what an op `made` on the CPU as its results on the device."""
+    plan = call.plan
     if plan.name == "_pack_padded_sequence":  # the sizes of its batches stay on the CPU, as on CUDA
         return put(call.cls, made[0], call.where, call.simulation), made[1]
     if plan.returned is not None:
@@ -97,15 +103,13 @@ def _on_device(call, func, args, kwargs, inner, named, made):
     return put_all(call.cls, plan, made, call.where, call.simulation)
 
 
-def _is_mask(index):
-    return isinstance(index, Tensor) and index.dtype in (torch.bool, torch.uint8)
-
-
 def _run_foreign(cls, func, args, kwargs):
     """Run an op that is not torch's own by the kernel it has for CUDA, on the simulated tensors themselves."""
     first = next(value for value in tree_leaves((args, kwargs)) if type(value) is cls)
     opened(first.simulation)
     if func.namespace in collectives.SPACES:
+        if not first.simulation.as_usual and first.simulation.context.captured(first.where.index) is not None:
+            raise NotImplementedError(no_collective(func._schema.name))
         return collectives.run(cls, func, args, kwargs, first)
     if not torch._C._dispatch_has_computed_kernel_for_dispatch_key(func.name(), "CUDA"):
         raise NotImplementedError(no_kernel(func._schema.name))

@@ -59,6 +59,12 @@ def capture_error(words: str, name: str) -> str:
     return f"CUDA error: {words}\n{_search(name)}"
 
 
+def not_captured_event() -> str:
+    """Return the message for asking, or waiting for, an event that was recorded while a CUDA graph was captured."""
+    words = "operation not permitted on an event last recorded in a capturing stream"
+    return capture_error(words, "cudaErrorCapturedEvent")
+
+
 def _search(name):
     return (
         f"Search for `{name}' in https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__TYPES.html for more "

@@ -33,10 +33,12 @@ class Owner(Protocol):
 
 
 class Capture(Protocol):
-    """What a context knows of the capture of a CUDA graph: a `Tape`."""
+    """What a context knows of the capture of a CUDA graph: a `Tape`, of work given to `streams` of the clock."""
+
+    streams: set
 
     def holds(self, stream: Any) -> bool:
-        """Return whether the work that this thread gives to `stream`, one of the clock's, is captured."""
+        """Return whether work given to `stream` is captured; raises where an error has ended the capture."""
 
     def refuse_wait(self) -> None:
         """Refuse that the host waits, where that is not allowed while the graph is captured."""
@@ -59,6 +61,10 @@ class Context:
         """Return the capture in which this thread's work for device `index` goes, or None: it is done at once."""
         capture = self.capture
         return capture if capture is not None and capture.holds(self._owner.clock.current_stream(index)) else None
+
+    def is_capturing(self, stream: Any) -> bool:
+        """Return whether a CUDA graph is captured from `stream`, one of the clock's."""
+        return self.capture is not None and stream in self.capture.streams
 
     def capturing(self, capture: Any) -> None:
         """Note the graph being captured from now on, None at its end."""

@@ -1,4 +1,4 @@
-"""CUDA graphs of simulated GPUs: `torch.cuda.CUDAGraph`, on which torch's own `graph` and `make_graphed_callables` work."""
+"""CUDA graphs of simulated GPUs: the `torch.cuda.CUDAGraph` on which torch's own `graph` and other functions work."""
 
 import sys
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from simgpu.cuda.tape import Tape
+from simgpu.cuda.tape import Tape, invalidated
 from simgpu.messages import capture_error
 from simgpu.state import opened, required
 
@@ -75,11 +75,7 @@ class Graph:
         if not tape.invalid:
             self._tape = tape
         elif sys.exc_info()[0] is None:  # else the error that ended it is on its way
-            raise torch.AcceleratorError(
-                capture_error(
-                    "operation failed due to a previous error during capture", "cudaErrorStreamCaptureInvalidated"
-                )
-            )
+            raise invalidated()
 
     def instantiate(self) -> None:
         """Do nothing: a captured graph is ready."""
@@ -135,5 +131,4 @@ def graphs() -> Iterator[tuple[Any, str, Any]]:
 def is_capturing() -> bool:
     """Return whether the current device's current stream is captured."""
     simulation = required()
-    capture = simulation.context.capture
-    return capture is not None and capture.holds(simulation.clock.current_stream(simulation.driver.current()))
+    return simulation.context.is_capturing(simulation.clock.current_stream(simulation.driver.current()))

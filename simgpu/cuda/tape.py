@@ -1,13 +1,14 @@
 """What a CUDA graph holds: the ops of a capture, in their order, with the very memory that they read and write.
 
-While it is captured an op runs on the CPU like any other: its results' shapes are known, and so are their places in
-memory. At the end all that the ops wrote is put back, and new tensors hold NaN (or 0, where there is none): on CUDA, a
-capture runs nothing. A replay runs the ops again and leaves each result where the capture had put it.
+While it is captured an op runs on the CPU like any other: the shapes of its results are known then. At the end all that
+the ops wrote is put back, and new tensors hold NaN (0, where there is none): on CUDA, a capture runs nothing. A replay
+runs the ops again and leaves each result where the capture had put it, if the program still has it; memory of results
+that it let go is taken anew and given back, and counted as the graph's own as long as there is the graph.
 """
 
 import threading
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -17,6 +18,7 @@ from torch.utils._pytree import tree_leaves
 from simgpu.clock.modelled_clock import Queue
 from simgpu.context import asserts
 from simgpu.context.context import program_line
+from simgpu.cuda.places import Places, Step
 from simgpu.messages import capture_error, not_in_capture
 from simgpu.ops import cost
 from simgpu.ops.call import Call
@@ -24,50 +26,39 @@ from simgpu.ops.dispatch import drawn, results_of
 from simgpu.ops.mismatch import written_to
 from simgpu.state import Simulation
 
-
-class Step(NamedTuple):
-    """An op of a graph: `run()` does it and gives its results; those at `kept`'s places are copied to its tensors.
-
-    `part` is what the clock is told: engine, seconds, name. `failed` says what an assert of it finds, None for nothing.
-    """
-
-    run: Callable[[], Any]
-    kept: Sequence[tuple[int, Tensor]]
-    part: tuple[str, float, str]
-    failed: Callable[[], Any] | None = None
-    line: str = ""
+#: Write to arguments without torch's declaration saying so: the running mean and variance.
+_WRITES = {"native_batch_norm": (3, 4), "batch_norm_update_stats": (1, 2)}
+_copy, _clone, _fill = torch.ops.aten.copy_.default, torch.ops.aten.clone.default, torch.ops.aten.fill_.Scalar
 
 
 class Tape:
-    """The capture of a CUDA graph on `origin`, a stream of the clock, and what it has captured: `steps`, in order.
+    """The capture of a CUDA graph on `origin`, a stream of the clock, and what it has captured.
 
-    `mode` is CUDA's: "global", "thread_local", "relaxed".
+    `mode` is CUDA's: "global", "thread_local", "relaxed". `streams`: the origin, and those that wait for what it does.
+    `invalid` after an error that ends the capture.
     """
 
     def __init__(self, simulation: Simulation, origin: Queue, mode: str):
         self.simulation = simulation
         self.origin = origin
         self.index = origin.device
-        self.steps: list[Step] = []
         self.invalid = False
+        self._steps: list[Step] = []
+        self._places = Places()
         self._mode, self._thread = mode, threading.get_ident()
-        self._streams, self._unjoined = {origin}, set()
+        self.streams, self._unjoined = {origin}, set[Queue]()
         self._before: dict[tuple, tuple[Tensor, Tensor]] = {}  # what ops have written to, and what was there
-        self._made: dict[int, Any] = {}  # address of a storage that was made here -> the storage
         self._generators: dict[int, tuple[torch.Generator, Tensor]] = {}
         for generator in simulation.randomness.defaults:
             self.remember_state(generator)
+        self._pool = simulation.memory.pool(self.index)
 
     def holds(self, stream: Queue) -> bool:
-        """Return whether what this thread gives to `stream` is captured; raises where an error has ended the capture."""
-        if stream not in self._streams:
+        """Return whether what this thread gives to `stream` is captured; raises where an error has ended that."""
+        if stream not in self.streams:
             return False
         if self.invalid:
-            raise torch.AcceleratorError(
-                capture_error(
-                    "operation failed due to a previous error during capture", "cudaErrorStreamCaptureInvalidated"
-                )
-            )
+            raise invalidated()
         return True
 
     def refuse_wait(self) -> None:
@@ -79,15 +70,12 @@ class Tape:
     def forked(self, stream: Queue, waits_for: Queue | None) -> None:
         """Note that `stream` waits for an event of `waits_for`, one of the capture's, None for one outside of it."""
         if waits_for is None:
-            if stream in self._streams:
+            if stream in self.streams:
                 self.invalid = True
-                raise torch.AcceleratorError(
-                    capture_error(
-                        "dependency created on uncaptured work in another stream", "cudaErrorStreamCaptureIsolation"
-                    )
-                )
+                words = "dependency created on uncaptured work in another stream"
+                raise torch.AcceleratorError(capture_error(words, "cudaErrorStreamCaptureIsolation"))
             return
-        self._streams.add(stream)
+        self.streams.add(stream)
         if stream is not self.origin:
             self._unjoined.add(stream)
         self._unjoined.discard(waits_for)
@@ -97,92 +85,92 @@ class Tape:
         self._generators.setdefault(generator._cdata, (generator, generator.get_state()))
 
     def op(self, call: Call, func: OpOverload, args: tuple, kwargs: dict, inner: list, named: dict) -> Any:
-        """Capture an op as torch dispatches it, `inner` and `named` its arguments' plain numbers; return its results."""
+        """Capture an op as torch dispatches it, `inner` and `named` its arguments' numbers; return its results."""
         plan = call.plan
-        if plan.waits and (not plan.indices or any(asserts.is_mask(index) for index in inner[1])):
+        if plan.waits and (not plan.indices or any(map(asserts.is_mask, inner[1]))):
             self.refuse_wait()
         if plan.random and named.get("generator") is not None:
             self.remember_state(named["generator"])
-        for target in written_to(func, args, kwargs):
-            self._keep(target)
+        for target in (*written_to(func, args, kwargs), *(inner[place] for place in _WRITES.get(plan.name, ()))):
+            if target is not None:
+                self.write(getattr(target, "numbers", target))
+
+        on = Call(call.cls, plan)  # not the call itself: it has a tensor of the program
+        on.where, on.simulation = call.where, call.simulation
+
+        def run(inner, named):
+            return drawn(func, plan, inner, named, on) if plan.random else func(*inner, **named)
+
         failed = asserts.failed(plan.name, inner, named) if plan.asserts else None
-        run = lambda: drawn(func, plan, inner, named, call) if plan.random else func(*inner, **named)  # noqa: E731
-        made = run() if failed is None else _repaired(func, plan, failed, call)
+        made = run(inner, named) if failed is None else run(failed.args, failed.kwargs)
         result = results_of(call, args, kwargs, made)
         if not plan.view:
             work = cost.work_of(func, inner, named, made)
             seconds = self.simulation.model.seconds(work) if work.flops or work.bytes else 0.0
-            look = (lambda: asserts.failed(plan.name, inner, named)) if plan.asserts else None
-            self.add(run, made, result, (args, kwargs), ("compute", seconds, plan.name), look)
+            look = plan.name if plan.asserts else ""
+            self.add(run, (inner, named), made, result, (args, kwargs), ("compute", seconds, plan.name), look)
         return result
 
-    def add(self, run: Callable, made: Any, result: Any, given: Any, part: tuple, failed: Any = None) -> None:
-        """Note a step that `run()` does: `made` on the CPU, `result` of it on the device, of the arguments `given`."""
-        known = {id(value) for value in tree_leaves(given)}
+    def add(
+        self, run: Callable, given: tuple, made: Any, result: Any, known: Any, part: tuple, asserting: str = ""
+    ) -> None:
+        """Note a step: `run(*given)`, of plain arguments, which `made` plain tensors, whose `result` is on the device.
+
+        What is among the arguments `known` is no new tensor. `part` is what the clock is told; `asserting` the op's
+        name if its kernel asserts.
+        """
+        old = {id(value) for value in tree_leaves(known)}
+        arguments = self._places.noted(given)
         kept = []
         for place, (plain, value) in enumerate(zip(tree_leaves(made), tree_leaves(result), strict=True)):
-            if isinstance(plain, Tensor) and id(value) not in known:
-                numbers = getattr(value, "numbers", value)
-                storage = numbers.untyped_storage()
-                self._made[storage._cdata] = storage
-                kept.append((place, numbers))
-        if part[2].startswith(("empty", "new_empty")):
-            return
-        self.steps.append(Step(run, kept, part, failed, program_line() if failed else ""))
+            if isinstance(plain, Tensor) and id(value) not in old:
+                kept.append((place, self._places.new(getattr(value, "numbers", value))))
+        self._steps.append(Step(run, arguments, kept, part, asserting, program_line() if asserting else ""))
 
     def write(self, target: Tensor) -> None:
-        """Note that a step, which is added next, writes to the plain tensor `target`."""
+        """Note that the step that is added next writes to the plain tensor `target`."""
         key = (target.untyped_storage()._cdata, target.storage_offset(), target.shape, target.stride())
-        if key[0] not in self._made and key not in self._before:
-            self._before[key] = target, torch.ops.aten.clone.default(target)
-
-    def _keep(self, target):
-        self.write(getattr(target, "numbers", target))
+        if not self._places.made(target) and key not in self._before:
+            self._before[key] = target, _clone(target)
 
     def finish(self) -> None:
         """End the capture: put back what was there before it, so that it has run nothing."""
         with hidden():
             for target, before in reversed(self._before.values()):
-                torch.ops.aten.copy_.default(target, before)
-            for step in self.steps:
-                for _, numbers in step.kept:
-                    torch.ops.aten.fill_.Scalar(numbers, _nothing(numbers.dtype))
+                _copy(target, before)
+            for numbers in self._places.settle(self._steps):
+                _fill(numbers, float("nan") if numbers.is_floating_point() or numbers.is_complex() else 0)
         for generator, state in self._generators.values():
             generator.set_state(state)
         self._before.clear()
-        self._made.clear()
+        self._pool.hold()
         if self._unjoined and not self.invalid:
-            raise torch.AcceleratorError(
-                capture_error("capturing stream has unjoined work", "cudaErrorStreamCaptureUnjoined")
-            )
+            self.invalid = True
+            words = "capturing stream has unjoined work"
+            raise torch.AcceleratorError(capture_error(words, "cudaErrorStreamCaptureUnjoined"))
 
     def replay(self) -> None:
-        """Run all steps, in their order: one launch on the clock."""
-        failed = None
+        """Run all steps, in their order: one launch on the clock. After a failed assert the others don't run."""
+        failed, parts = None, []
         with hidden():
-            for step in self.steps:
-                found = step.failed() if step.failed is not None and failed is None else None
+            for step, given in self._places.replayed(self._steps):
+                found = asserts.failed(step.asserting, *given) if step.asserting else None
+                parts.append(step.part)
                 if found is not None:
                     failed = found.said, step.line
-                if failed is not None:
-                    break  # the kernels after it don't run: the context is lost
-                leaves = tree_leaves(step.run())
-                for place, numbers in step.kept:
-                    torch.ops.aten.copy_.default(numbers, leaves[place])
-        self.simulation.clock.replay(self.index, [step.part for step in self.steps if step.part[1]], "CUDA graph")
+                    break
+                self._places.put(step, tree_leaves(step.run(*given)))
+        self.simulation.clock.replay(self.index, [part for part in parts if part[1]], "CUDA graph")
         if failed is not None:
             self.simulation.context.failed(self.index, *failed)
 
 
+def invalidated() -> Exception:
+    """Return CUDA's error for what follows, in a capture, the error that ended it."""
+    words = "operation failed due to a previous error during capture"
+    return torch.AcceleratorError(capture_error(words, "cudaErrorStreamCaptureInvalidated"))
+
+
 def hidden() -> Any:
-    """Return a context in which ops on plain numbers are seen neither by autograd nor by a program's logs."""
+    """Return a context in which a program's logs see no op on plain numbers."""
     return torch._C._DisableTorchDispatch()
-
-
-def _repaired(func, plan, failed, call):
-    """Run an op with what its kernel would take: what it gives in a capture is thrown away."""
-    return drawn(func, plan, failed.args, failed.kwargs, call) if plan.random else func(*failed.args, **failed.kwargs)
-
-
-def _nothing(dtype):
-    return float("nan") if dtype.is_floating_point or dtype.is_complex else 0

@@ -65,6 +65,14 @@ def not_captured_event() -> str:
     return capture_error(words, "cudaErrorCapturedEvent")
 
 
+def empty_graph() -> str:
+    """Return the warning of a capture in which no op was called."""
+    return (
+        "The CUDA Graph is empty. This usually means that the graph was attempted to be captured on wrong device or "
+        "stream."
+    )
+
+
 def _search(name):
     return (
         f"Search for `{name}' in https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__TYPES.html for more "

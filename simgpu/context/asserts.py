@@ -21,6 +21,7 @@ _WRAPPED = '`-sizes[i] <= index && index < sizes[i] && "index out of bounds"`'
 _TAKEN = '`idx < numel && idx >= -numel && "cuda_take_put_kernel() index out of bounds"`'
 _PROBABILITIES = "`probability tensor contains either `inf`, `nan` or element < 0`"
 _MASKS = (torch.uint8, torch.bool)
+_INTEGERS = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
 
 
 class Failed(NamedTuple):
@@ -52,7 +53,7 @@ def is_mask(index: Any) -> bool:
 
 def _outside(index, low, high):
     """Return the first number of a plain integer tensor below `low` or from `high` on, and it with zeros for those."""
-    if index.is_meta or not index.numel() or index.dtype.is_floating_point:
+    if index.is_meta or not index.numel() or index.dtype not in _INTEGERS:
         return None
     least, most = _aten.aminmax.default(index)
     least, most = least.item(), most.item()
@@ -67,7 +68,7 @@ def _told(assertion, number, high, what="index"):
     return f"Assertion {assertion} failed: {what} {number}, where {there}."
 
 
-def _index(position: int, assertion: str, size: Callable[[list], int], negative: bool = False) -> Callable:
+def _index(position: int, assertion: str, size: Callable[[list], int | None], negative: bool = False) -> Callable:
     """Return the check of an op whose argument at `position` counts from 0, or from the end, up to `size(args)`."""
 
     def check(args, kwargs):
@@ -75,7 +76,7 @@ def _index(position: int, assertion: str, size: Callable[[list], int], negative:
         if not isinstance(index, Tensor):
             return None
         high = size(args)
-        found = _outside(index, -high if negative else 0, high)
+        found = None if high is None else _outside(index, -high if negative else 0, high)
         return found and (_told(assertion, found[0], high), position, found[1])
 
     return check
@@ -83,7 +84,16 @@ def _index(position: int, assertion: str, size: Callable[[list], int], negative:
 
 def _along(args):
     """Return the size of the first argument along the dimension that is the second."""
-    return args[0].shape[args[1]] if args[0].dim() else 1
+    return _size(args[0], args[1]) if args[0].dim() else 1
+
+
+def _rows(args):
+    return _size(args[0], 0)
+
+
+def _size(tensor, dim):
+    """Return the size along `dim`, None where there is no such dimension: the op itself says so."""
+    return tensor.shape[dim] if -tensor.dim() <= dim < tensor.dim() else None
 
 
 def _indices(args, kwargs):
@@ -94,7 +104,7 @@ def _indices(args, kwargs):
     for place, index in enumerate(args[1]):
         mask = is_mask(index)
         if index is not None and not mask:
-            high = args[0].shape[dim]
+            high = _size(args[0], dim)
             found = _outside(index, -high, high) if high else None  # of nothing: refused on the host
             if found is not None:
                 repaired[place] = found[1]
@@ -109,7 +119,7 @@ def _classes(position):
 
     def check(args, kwargs):
         scores, target = args[position - 1], args[position]
-        classes = scores.shape[1 if scores.dim() > 1 else 0]
+        classes = _size(scores, 1 if scores.dim() > 1 else 0) or 0
         ignored = args[ignored_at] if len(args) > ignored_at else -100
         looked = target
         if not 0 <= ignored < classes and not target.is_meta:
@@ -164,9 +174,9 @@ _SCATTER = _index(2, _BETWEEN, _along)
 _CHECKS: dict[str, Callable] = {
     **dict.fromkeys(("index", "_unsafe_index", "index_put", "index_put_", "_index_put_impl_"), _indices),
     "_unsafe_index_put": _indices,
-    "embedding": _index(1, "`srcIndex < srcSelectDimSize`", lambda args: args[0].shape[0]),
-    "_embedding_bag": _index(1, "`input[emb] < numRows`", lambda args: args[0].shape[0]),
-    "_embedding_bag_forward_only": _index(1, "`input[emb] < numRows`", lambda args: args[0].shape[0]),
+    "embedding": _index(1, "`srcIndex < srcSelectDimSize`", _rows),
+    "_embedding_bag": _index(1, "`input[emb] < numRows`", _rows),
+    "_embedding_bag_forward_only": _index(1, "`input[emb] < numRows`", _rows),
     "index_select": _index(2, "`srcIndex < srcSelectDimSize`", _along),
     **dict.fromkeys(("index_add", "index_add_", "index_reduce", "index_reduce_"),
                     _index(2, "`dstIndex < dstAddDimSize`", _along)),
@@ -180,7 +190,7 @@ _CHECKS: dict[str, Callable] = {
     **dict.fromkeys(("nll_loss_forward", "nll_loss2d_forward"), _classes(1)),
     **dict.fromkeys(("nll_loss_backward", "nll_loss2d_backward"), _classes(2)),
     "multi_margin_loss": _index(1, '`target_k >= 0 && target_k < dim && "target index is out of bounds"`',
-                                lambda args: args[0].shape[-1]),
+                                lambda args: _size(args[0], -1)),
     **dict.fromkeys(("max_unpool2d", "max_unpool3d"),
                     _index(1, "`maxind >= 0 && maxind < outputImageSize`", lambda args: math.prod(args[2]))),
     "binary_cross_entropy": _numbers(0, "`input_val >= zero && input_val <= one`", 0, 1),

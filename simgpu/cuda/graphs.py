@@ -1,6 +1,8 @@
 """CUDA graphs of simulated GPUs: the `torch.cuda.CUDAGraph` on which torch's own `graph` and other functions work."""
 
+import functools
 import sys
+import warnings
 from collections.abc import Iterator
 from itertools import count
 from typing import Any
@@ -8,7 +10,7 @@ from typing import Any
 import torch
 
 from simgpu.cuda.tape import Tape, invalidated
-from simgpu.messages import capture_error
+from simgpu.messages import capture_error, empty_graph
 from simgpu.state import opened, required
 
 _MODES = ("global", "thread_local", "relaxed")
@@ -72,9 +74,12 @@ class Graph:
             raise RuntimeError("Capture must end on the same stream it began on.")
         simulation.context.capturing(None)
         tape.finish()
+        raised = sys.exc_info()[0] is not None  # the error that ended it, or the program's own, is on its way
         if not tape.invalid:
             self._tape = tape
-        elif sys.exc_info()[0] is None:  # else the error that ended it is on its way
+            if not tape.steps and not raised:
+                warnings.warn(empty_graph(), UserWarning, stacklevel=2)
+        elif not raised:
             raise invalidated()
 
     def instantiate(self) -> None:
@@ -126,6 +131,19 @@ def graphs() -> Iterator[tuple[Any, str, Any]]:
     yield torch.cuda.graphs, "_cuda_isCurrentStreamCapturing", is_capturing
     yield torch._C, "_cuda_isCurrentStreamCapturing", is_capturing
     yield torch.cuda.graph, "default_capture_stream", None  # torch keeps one; it would be a closed simulation's
+    yield torch.cuda.graph, "__exit__", _leaving(torch.cuda.graph.__exit__)
+
+
+def _leaving(original):
+    @functools.wraps(original)
+    def __exit__(self, *error):
+        try:
+            original(self, *error)
+        except Exception:
+            self.stream_ctx.__exit__(*error)  # torch leaves the program on the stream of the failed capture
+            raise
+
+    return __exit__
 
 
 def is_capturing() -> bool:

@@ -34,7 +34,7 @@ _copy, _clone, _fill = torch.ops.aten.copy_.default, torch.ops.aten.clone.defaul
 class Tape:
     """The capture of a CUDA graph on `origin`, a stream of the clock, and what it has captured.
 
-    `mode` is CUDA's: "global", "thread_local", "relaxed". `streams`: the origin, and those that wait for what it does.
+    `steps` are the ops. `mode` is CUDA's: "global", "thread_local", "relaxed". `streams`: the origin, and those that wait for what it does.
     `invalid` after an error that ends the capture.
     """
 
@@ -43,7 +43,7 @@ class Tape:
         self.origin = origin
         self.index = origin.device
         self.invalid = False
-        self._steps: list[Step] = []
+        self.steps: list[Step] = []
         self._places = Places()
         self._mode, self._thread = mode, threading.get_ident()
         self.streams, self._unjoined = {origin}, set[Queue]()
@@ -125,7 +125,7 @@ class Tape:
         for place, (plain, value) in enumerate(zip(tree_leaves(made), tree_leaves(result), strict=True)):
             if isinstance(plain, Tensor) and id(value) not in old:
                 kept.append((place, self._places.new(getattr(value, "numbers", value))))
-        self._steps.append(Step(run, arguments, kept, part, asserting, program_line() if asserting else ""))
+        self.steps.append(Step(run, arguments, kept, part, asserting, program_line() if asserting else ""))
 
     def write(self, target: Tensor) -> None:
         """Note that the step that is added next writes to the plain tensor `target`."""
@@ -138,7 +138,7 @@ class Tape:
         with hidden():
             for target, before in reversed(self._before.values()):
                 _copy(target, before)
-            for numbers in self._places.settle(self._steps):
+            for numbers in self._places.settle(self.steps):
                 _fill(numbers, float("nan") if numbers.is_floating_point() or numbers.is_complex() else 0)
         for generator, state in self._generators.values():
             generator.set_state(state)
@@ -153,7 +153,7 @@ class Tape:
         """Run all steps, in their order: one launch on the clock. After a failed assert the others don't run."""
         failed, parts = None, []
         with hidden():
-            for step, given in self._places.replayed(self._steps):
+            for step, given in self._places.replayed(self.steps):
                 found = asserts.failed(step.asserting, *given) if step.asserting else None
                 parts.append(step.part)
                 if found is not None:

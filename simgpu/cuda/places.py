@@ -25,17 +25,17 @@ class Place(NamedTuple):
 
 @dataclass
 class Step:
-    """An op of a graph: `run(*given)`, where tensors made in the capture are `Place`s.
+    """An op of a graph: `run(*given)` returns what it makes, and the words of an assert that fails, or None.
 
+    `given`: its plain arguments, those made in the capture as `Place`s.
     `kept`: where among its results each new tensor is, and its `Place`. `part`: engine, seconds, name, for the clock.
-    `asserting`: the op's name if its kernel asserts, `line` then the program's. `last`: storages not needed after it.
+    `line`: the program's, if its kernel asserts. `last`: storages not needed after it.
     """
 
     run: Callable[..., Any]
     given: Any
     kept: list[tuple[int, Any]]
     part: tuple[str, float, str]
-    asserting: str
     line: str
     last: list[int] = field(default_factory=list)
     bound: bool = False  # whether no `Place` is left in `given`

@@ -22,7 +22,7 @@ from simgpu.cuda.places import Places, Step
 from simgpu.messages import capture_error, not_in_capture
 from simgpu.ops import cost
 from simgpu.ops.call import Call
-from simgpu.ops.dispatch import drawn, results_of
+from simgpu.ops.dispatch import attempted, results_of
 from simgpu.ops.mismatch import written_to
 from simgpu.state import Simulation
 
@@ -34,7 +34,8 @@ _copy, _clone, _fill = torch.ops.aten.copy_.default, torch.ops.aten.clone.defaul
 class Tape:
     """The capture of a CUDA graph on `origin`, a stream of the clock, and what it has captured.
 
-    `steps` are the ops. `mode` is CUDA's: "global", "thread_local", "relaxed". `streams`: the origin, and those that wait for what it does.
+    `steps` are the ops. `mode` is CUDA's: "global", "thread_local", "relaxed". `streams`: the origin, and those that
+    wait for what it does.
     `invalid` after an error that ends the capture.
     """
 
@@ -99,25 +100,21 @@ class Tape:
         on.where, on.simulation = call.where, call.simulation
 
         def run(inner, named):
-            return drawn(func, plan, inner, named, on) if plan.random else func(*inner, **named)
+            return attempted(func, plan, inner, named, on)
 
-        failed = asserts.failed(plan.name, inner, named) if plan.asserts else None
-        made = run(inner, named) if failed is None else run(failed.args, failed.kwargs)
+        made, _ = run(inner, named)
         result = results_of(call, args, kwargs, made)
         if not plan.view:
             work = cost.work_of(func, inner, named, made)
             seconds = self.simulation.model.seconds(work) if work.flops or work.bytes else 0.0
-            look = plan.name if plan.asserts else ""
-            self.add(run, (inner, named), made, result, (args, kwargs), ("compute", seconds, plan.name), look)
+            line = program_line() if plan.asserts else ""
+            self.add(run, (inner, named), made, result, (args, kwargs), ("compute", seconds, plan.name), line)
         return result
 
-    def add(
-        self, run: Callable, given: tuple, made: Any, result: Any, known: Any, part: tuple, asserting: str = ""
-    ) -> None:
+    def add(self, run: Callable, given: tuple, made: Any, result: Any, known: Any, part: tuple, line: str = "") -> None:
         """Note a step: `run(*given)`, of plain arguments, which `made` plain tensors, whose `result` is on the device.
 
-        What is among the arguments `known` is no new tensor. `part` is what the clock is told; `asserting` the op's
-        name if its kernel asserts.
+        What is among the arguments `known` is no new tensor. `part` is what the clock is told, `line` the program's.
         """
         old = {id(value) for value in tree_leaves(known)}
         arguments = self._places.noted(given)
@@ -125,7 +122,7 @@ class Tape:
         for place, (plain, value) in enumerate(zip(tree_leaves(made), tree_leaves(result), strict=True)):
             if isinstance(plain, Tensor) and id(value) not in old:
                 kept.append((place, self._places.new(getattr(value, "numbers", value))))
-        self.steps.append(Step(run, arguments, kept, part, asserting, program_line() if asserting else ""))
+        self.steps.append(Step(run, arguments, kept, part, line))
 
     def write(self, target: Tensor) -> None:
         """Note that the step that is added next writes to the plain tensor `target`."""
@@ -151,18 +148,17 @@ class Tape:
 
     def replay(self) -> None:
         """Run all steps, in their order: one launch on the clock. After a failed assert the others don't run."""
-        failed, parts = None, []
+        failed, parts, step = None, [], None
         with hidden():
             for step, given in self._places.replayed(self.steps):
-                found = asserts.failed(step.asserting, *given) if step.asserting else None
+                made, failed = step.run(*given)
                 parts.append(step.part)
-                if found is not None:
-                    failed = found.said, step.line
+                if failed is not None:
                     break
-                self._places.put(step, tree_leaves(step.run(*given)))
+                self._places.put(step, tree_leaves(made))
         self.simulation.clock.replay(self.index, [part for part in parts if part[1]], "CUDA graph")
         if failed is not None:
-            self.simulation.context.failed(self.index, *failed)
+            self.simulation.context.failed(self.index, failed, step.line)
 
 
 def invalidated() -> Exception:

@@ -37,7 +37,7 @@ def to_copy(cls: type, func: OpOverload, plan: OpPlan, args: tuple, kwargs: dict
     work = cost.work_of(func, [source.numbers], options, made) if target == source.where else None
     if capture is not None:
         part = _part(capture, work, source.where, target, on_host, made.nbytes, non_blocking, plan.name)
-        capture.add(lambda numbers: func(numbers, **options), (source.numbers,), made, result, (source,), part)
+        capture.add(lambda numbers: (func(numbers, **options), None), (source.numbers,), made, result, (source,), part)
     elif work is not None:
         simulation.clock.run(target.index, work, plan.name)
     else:
@@ -63,7 +63,7 @@ def copy_(cls: type, func: OpOverload, plan: OpPlan, args: tuple, kwargs: dict) 
     on_host = origin if source.device.type == "cpu" else to
     if capture is not None:
         part = _part(capture, work, source.device, target.device, on_host, origin.nbytes, non_blocking, plan.name)
-        capture.add(func, (to, origin), target, target, (target,), part)
+        capture.add(lambda to, origin: (func(to, origin), None), (to, origin), target, target, (target,), part)
     elif work is not None:
         simulation.clock.run(device.index, work, plan.name)
     else:

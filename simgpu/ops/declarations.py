@@ -81,13 +81,7 @@ def plan_of(func: OpOverload) -> OpPlan:
         asserts=name in ASSERTING,
         in_place=in_place,
         simple=not (
-            schema.is_mutable
-            and not in_place
-            or random
-            or waits_for_values(func)
-            or outside
-            or name in _PARTICULAR
-            or name in ASSERTING
+            schema.is_mutable and not in_place or random or waits_for_values(func) or outside or name in _PARTICULAR
         ),
     )
 

@@ -29,21 +29,18 @@ class Failed(NamedTuple):
 
     said: str
     args: list
-    kwargs: dict
 
 
-def failed(name: str, args: list, kwargs: dict) -> Failed | None:
+def failed(name: str, args: list) -> Failed | None:
     """Return the `Failed` of the op `name` (one of `ASSERTING`) on plain arguments, None where it takes them.
 
     Nothing is changed.
     """
-    found = _CHECKS[name](args, kwargs)
+    found = _CHECKS[name](args)
     if found is None:
         return None
     said, position, value = found
-    if type(position) is str:
-        return Failed(f"{name}: {said}", args, {**kwargs, position: value})
-    return Failed(f"{name}: {said}", [*args[:position], value, *args[position + 1 :]], kwargs)
+    return Failed(f"{name}: {said}", [*args[:position], value, *args[position + 1 :]])
 
 
 def is_mask(index: Any) -> bool:
@@ -71,7 +68,7 @@ def _told(assertion, number, high, what="index"):
 def _index(position: int, assertion: str, size: Callable[[list], int | None], negative: bool = False) -> Callable:
     """Return the check of an op whose argument at `position` counts from 0, or from the end, up to `size(args)`."""
 
-    def check(args, kwargs):
+    def check(args):
         index = args[position] if len(args) > position else None
         if not isinstance(index, Tensor):
             return None
@@ -96,7 +93,7 @@ def _size(tensor, dim):
     return tensor.shape[dim] if -tensor.dim() <= dim < tensor.dim() else None
 
 
-def _indices(args, kwargs):
+def _indices(args):
     """Check of `index` and `index_put`: each index against its own dimension; a mask takes as many as it has."""
     if len(args) > 3 and args[3] and not (len(args) > 4 and args[4]):
         return None  # accumulating, CUDA looks at the indices on the host: the CPU's own error is right
@@ -117,7 +114,7 @@ def _classes(position):
     """Return the check of a loss whose target at `position` has a class each, or the index to ignore."""
     ignored_at = position + 3
 
-    def check(args, kwargs):
+    def check(args):
         scores, target = args[position - 1], args[position]
         classes = _size(scores, 1 if scores.dim() > 1 else 0) or 0
         ignored = args[ignored_at] if len(args) > ignored_at else -100
@@ -135,7 +132,7 @@ def _classes(position):
 def _numbers(position: int, assertion: str, low: float, high: float) -> Callable:
     """Return the check of an op whose numbers at `position` have to lie from `low` to `high`."""
 
-    def check(args, kwargs):
+    def check(args):
         values = args[position] if len(args) > position else None
         if not isinstance(values, Tensor) or values.is_meta or not values.numel() or values.is_complex():
             return None
@@ -149,7 +146,7 @@ def _numbers(position: int, assertion: str, low: float, high: float) -> Callable
     return check
 
 
-def _multinomial(args, kwargs):
+def _multinomial(args):
     weights = args[0]
     if weights.is_meta or not weights.numel():
         return None
@@ -163,7 +160,7 @@ def _multinomial(args, kwargs):
     return said, 0, _aten.ones_like.default(weights)
 
 
-def _asserted(args, kwargs):
+def _asserted(args):
     if args[0].is_meta or args[0].numel() != 1 or args[0].item():
         return None
     words = f": {args[1]}" if len(args) > 1 else ""

@@ -13,7 +13,7 @@ from simgpu.clock.modelled_clock import ModelledClock
 from simgpu.messages import device_assert, untold_assert
 
 _CODE = 710  # cudaErrorAssert
-_FOLDERS = tuple(f"{Path(module.__file__).parent}{os.sep}" for module in (torch, sys.modules["simgpu"]))
+_FOLDERS = tuple(f"{folder}{os.sep}" for folder in (Path(torch.__file__).parent, Path(__file__).parents[1]))
 
 
 class Fault(NamedTuple):
@@ -95,13 +95,13 @@ class Context:
     def check(self) -> None:
         """Raise the error of the assert that lost this context, if one did."""
         if self.lost and self.fault is not None:
-            error = torch.AcceleratorError(device_assert(self.fault.words))
+            error: Any = torch.AcceleratorError(device_assert(self.fault.words))
             error.error_code = _CODE
             raise error
 
     def renew(self) -> None:
-        """Begin anew: no assert has failed."""
-        self.fault, self.lost = None, False
+        """Begin anew: no assert has failed, and no graph is being captured."""
+        self.fault, self.lost, self.capture = None, False, None
         self._set()
 
     def end(self) -> None:

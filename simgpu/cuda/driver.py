@@ -129,7 +129,8 @@ def c_functions(driver: Driver) -> dict[str, Callable]:
         "emptyHostCache": lambda: None,
     }
     return (
-        {"_get_accelerator": lambda check=None: torch.device("cuda"), "_host_emptyCache": lambda: None}
+        {"_get_accelerator": lambda check=None: torch.device("cuda")}
+        | {"_host_emptyCache": lambda: None}
         | {f"_cuda_{name}": function for name, function in cuda.items()}
         | {f"_accelerator_{name}": function for name, function in accelerator.items()}
     )

@@ -7,7 +7,8 @@ that it let go is taken anew and given back, and counted as the graph's own as l
 """
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -167,6 +168,8 @@ def invalidated() -> Exception:
     return torch.AcceleratorError(capture_error(words, "cudaErrorStreamCaptureInvalidated"))
 
 
-def hidden() -> Any:
-    """Return a context in which a program's logs see no op on plain numbers."""
-    return torch._C._DisableTorchDispatch()
+@contextmanager
+def hidden() -> Iterator[None]:
+    """Within the `with`, neither autograd nor a program's log sees an op on plain numbers."""
+    with torch.inference_mode(), torch._C._DisableTorchDispatch():
+        yield

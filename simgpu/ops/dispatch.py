@@ -77,10 +77,10 @@ def attempted(func: OpOverload, plan: OpPlan, inner: list, named: dict, call: Ca
     try:
         return drawn(func, plan, inner, named, call) if plan.random else func(*inner, **named), None
     except (IndexError, RuntimeError):
-        failed = asserts.failed(plan.name, inner, named) if plan.asserts else None
+        failed = asserts.failed(plan.name, inner) if plan.asserts else None
         if failed is None:
             raise
-    inner, named = failed.args, failed.kwargs
+    inner = failed.args
     return drawn(func, plan, inner, named, call) if plan.random else func(*inner, **named), failed.said
 
 

@@ -319,6 +319,23 @@ def test_values_are_those_of_the_ops_run_one_by_one(gpus, program):
         assert torch.equal(ours.cpu(), theirs.cpu())
 
 
+def test_a_replay_is_seen_by_no_backward_pass(gpus):
+    source = torch.ones(3, requires_grad=True).pin_memory()
+    with torch.inference_mode():
+        inside = torch.zeros(3, device="cuda")
+    x = torch.zeros(3, device="cuda")
+
+    def program():
+        with torch.inference_mode():
+            inside.add_(1)
+        with torch.no_grad():
+            x.copy_(source, non_blocking=True)
+
+    graph, _ = captured(program)
+    graph.replay()
+    assert numbers(x, inside) == [[1] * 3] * 2 and not x.requires_grad and not x.numbers.requires_grad
+
+
 def test_running_means_are_not_touched_by_a_capture_and_move_with_each_replay(gpus):
     norm, x = torch.nn.BatchNorm1d(3).cuda(), torch.randn(8, 3, device="cuda")
     twin = torch.nn.BatchNorm1d(3).cuda()

@@ -41,9 +41,9 @@ CALLS = {
     "index of a column": (lambda: table()[:, cuda(-6)], "dimension 1 index -6", lambda: table()[:, cuda(-5, 4)]),
     "index from the CPU": (lambda: table()[torch.tensor([9])], "index 9", lambda: table()[torch.tensor([3])]),
     "index_put_": (lambda: table().__setitem__(cuda(7), 1.0), "index 7", lambda: table().__setitem__(cuda(-1), 1.0)),
-    "index behind a mask": (
-        lambda: table()[table()[:, 0] >= 0, cuda(5)], "dimension 1 index 5",
-        lambda: table()[table()[:, 0] >= 0, cuda(4)],
+    "index behind a mask of two dimensions": (
+        lambda: table().reshape(2, 2, 5)[cuda([True, True], [True, True]), cuda(5)], "dimension 2 index 5, where 0 to",
+        lambda: table().reshape(2, 2, 5)[cuda([True, True], [True, True]), cuda(4)],
     ),
     "embedding": (lambda: F.embedding(cuda(1, 4), table()), "index 4", lambda: F.embedding(cuda(3), table())),
     "embedding_bag": (

@@ -118,16 +118,20 @@ class Tape:
         What is among the arguments `known` is no new tensor. `part` is what the clock is told, `line` the program's.
         """
         old = {id(value) for value in tree_leaves(known)}
+        shared = {
+            _storage(one) for one in tree_leaves(given) if isinstance(one, Tensor)
+        }  # `_unsafe_view` gives it back
         arguments = self._places.noted(given)
         kept = []
         for place, (plain, value) in enumerate(zip(tree_leaves(made), tree_leaves(result), strict=True)):
-            if isinstance(plain, Tensor) and id(value) not in old:
-                kept.append((place, self._places.new(getattr(value, "numbers", value))))
+            numbers = getattr(value, "numbers", value)
+            if isinstance(plain, Tensor) and id(value) not in old and _storage(numbers) not in shared:
+                kept.append((place, self._places.new(numbers)))
         self.steps.append(Step(run, arguments, kept, part, line))
 
     def write(self, target: Tensor) -> None:
         """Note that the step that is added next writes to the plain tensor `target`."""
-        key = (target.untyped_storage()._cdata, target.storage_offset(), target.shape, target.stride())
+        key = (_storage(target), target.storage_offset(), target.shape, target.stride())
         if not self._places.made(target) and key not in self._before:
             self._before[key] = target, _clone(target)
 
@@ -160,6 +164,10 @@ class Tape:
         self.simulation.clock.replay(self.index, [part for part in parts if part[1]], "CUDA graph")
         if failed is not None:
             self.simulation.context.failed(self.index, failed, step.line)
+
+
+def _storage(tensor):
+    return tensor.untyped_storage()._cdata
 
 
 def invalidated() -> Exception:

@@ -319,6 +319,20 @@ def test_values_are_those_of_the_ops_run_one_by_one(gpus, program):
         assert torch.equal(ours.cpu(), theirs.cpu())
 
 
+def test_a_result_that_lies_in_an_input_leaves_it_as_it_is(gpus):
+    x = torch.ones(4, device="cuda")
+
+    def program():
+        y = x + 1
+        return torch.ops.aten._unsafe_view(x, [2, 2]), torch.native_dropout(x, 0.5, False)[0], y.view(2, 2) + 1
+
+    graph, made = captured(program)
+    assert numbers(x, made[0]) == [[1] * 4, [[1, 1], [1, 1]]]
+    x.fill_(3)
+    graph.replay()
+    assert numbers(x, *made) == [[3] * 4, [[3, 3], [3, 3]], [3] * 4, [[5, 5], [5, 5]]]
+
+
 def test_a_replay_is_seen_by_no_backward_pass(gpus):
     source = torch.ones(3, requires_grad=True).pin_memory()
     with torch.inference_mode():

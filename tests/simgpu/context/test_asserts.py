@@ -37,7 +37,7 @@ def columns(number):
 
 # op -> what a program calls with a number from outside, what of the message says which number, a call with legal ones
 CALLS = {
-    "index": (lambda: table()[cuda(0, 4)], "dimension 0 index 4, where 0 to 3", lambda: table()[cuda(-4, 3)]),
+    "index": (lambda: table()[cuda(-1, 4)], "dimension 0 index 4, where 0 to 3", lambda: table()[cuda(-4, 3)]),
     "index of a column": (lambda: table()[:, cuda(-6)], "dimension 1 index -6", lambda: table()[:, cuda(-5, 4)]),
     "index from the CPU": (lambda: table()[torch.tensor([9])], "index 9", lambda: table()[torch.tensor([3])]),
     "index_put_": (lambda: table().__setitem__(cuda(7), 1.0), "index 7", lambda: table().__setitem__(cuda(-1), 1.0)),
@@ -72,7 +72,7 @@ CALLS = {
     "take": (lambda: table().take(cuda(20)), "index 20", lambda: table().take(cuda(-20))),
     "put_": (lambda: table().put_(cuda(-21), cuda(1.0)), "index -21", lambda: table().put_(cuda(19), cuda(1.0))),
     "cross_entropy": (
-        lambda: F.cross_entropy(table(), cuda(0, 5, 1, 2)), "class 5, where 0 to 4",
+        lambda: F.cross_entropy(table(), cuda(0, 5, -100, 2)), "class 5, where 0 to 4",
         lambda: F.cross_entropy(table(), cuda(0, 4, -100, 2)),
     ),
     "cross_entropy of an ignored class": (

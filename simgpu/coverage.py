@@ -22,6 +22,8 @@ ROWS = (
     Row("errors: two devices, no such device, no such dtype, `.numpy()`, a forked child", SIMULATED, "in CUDA's words"),
     Row("memory: allocated, peak, out of memory", SIMULATED, "the card's bytes, counted; fragmentation isn't"),
     Row("streams, events, synchronisation", SIMULATED, "on a modelled clock"),
+    Row("device-side asserts", SIMULATED, "told when the host waits, with the line; the context is lost"),
+    Row("CUDA graphs", SIMULATED, "a capture runs nothing, a replay costs one launch"),
     Row("autocast, `GradScaler`", SIMULATED, "by CUDA's own lists of ops; fp16 and bf16 arithmetic is the CPU's"),
     Row("pinned memory, `non_blocking` copies, `DataLoader`", SIMULATED, "in their order, on the modelled clock"),
     Row("`torch.save`, `torch.load`, pickles, `map_location`", SIMULATED, "files that a real GPU's program reads"),
@@ -32,12 +34,6 @@ ROWS = (
     Row("`torch.compile`", DIFFERS, "the function runs uncompiled", ("torch.compile",)),
     Row("the profiler", DIFFERS, "it shows the CPU, which simulates", ("torch.profiler", "torch.autograd.profiler")),
     Row("NVTX marks", DIFFERS, "taken and dropped", ("torch.cuda.nvtx",)),
-    Row(
-        "CUDA graphs",
-        REFUSED,
-        "run the ops themselves",
-        ("torch.cuda.CUDAGraph", "torch.cuda.graph", "torch.cuda.make_graphed_callables", "torch.cuda.graphs"),
-    ),
     Row("sparse tensors", REFUSED, "keep them on the CPU", ("torch.sparse_coo_tensor", "torch.sparse", ".to_sparse")),
     Row("`torch.export`", REFUSED, "export on the CPU", ("torch.export",)),
     Row(

@@ -19,6 +19,67 @@ def invalid_ordinal() -> str:
     )
 
 
+def device_assert(failed: str) -> str:
+    """Return the message for a device-side assert; `failed` says which, and where in the program."""
+    return (
+        "CUDA error: device-side assert triggered\n"
+        f"{_search('cudaErrorAssert')}\n"
+        "CUDA kernel errors might be asynchronously reported at some other API call, so the stacktrace below might be "
+        "incorrect.\n"
+        "For debugging consider passing CUDA_LAUNCH_BLOCKING=1\n"
+        "Compile with `TORCH_USE_CUDA_DSA` to enable device-side assertions.\n"
+        f"\n{failed}\n"
+        "Simulated, as on CUDA: the context is lost, and every call on these GPUs raises this from now on. "
+        "Correct that line and begin anew: end this simulation, or call its .reset()."
+    )
+
+
+def untold_assert(failed: str) -> str:
+    """Return the warning of a device-side assert that a program ended without being told."""
+    return f"A device-side assert failed on a simulated GPU, and nothing waited for it: its results are wrong. {failed}"
+
+
+def not_in_capture() -> str:
+    """Return the message for a call that waits for the GPU while a CUDA graph is captured."""
+    return (
+        "CUDA error: operation not permitted when stream is capturing\n"
+        f"{_search('cudaErrorStreamCaptureUnsupported')}\n"
+        "A capture runs nothing: there is no value yet to wait for. Read it after .replay(), or do this step outside "
+        "of the graph."
+    )
+
+
+def no_collective(name: str) -> str:
+    """Return the message for a collective in a CUDA graph."""
+    return f"{name} in a CUDA graph: simulated GPUs do not do this. Call it between two graphs."
+
+
+def capture_error(words: str, name: str) -> str:
+    """Return the message for another of CUDA's errors of a capture, `words` and its `name`."""
+    return f"CUDA error: {words}\n{_search(name)}"
+
+
+def not_captured_event() -> str:
+    """Return the message for asking, or waiting for, an event that was recorded while a CUDA graph was captured."""
+    words = "operation not permitted on an event last recorded in a capturing stream"
+    return capture_error(words, "cudaErrorCapturedEvent")
+
+
+def empty_graph() -> str:
+    """Return the warning of a capture in which no op was called."""
+    return (
+        "The CUDA Graph is empty. This usually means that the graph was attempted to be captured on wrong device or "
+        "stream."
+    )
+
+
+def _search(name):
+    return (
+        f"Search for `{name}' in https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__TYPES.html for more "
+        "information."
+    )
+
+
 def no_kernel(name: str) -> str:
     """Return the message for an op, `course::life_step`, that was never told how to run on CUDA."""
     return (

@@ -12,6 +12,7 @@ from simgpu.calls.answers import answered
 from simgpu.calls.factory_kernels import kernels
 from simgpu.calls.wrappers import wrappers
 from simgpu.clock.modelled_clock import ModelledClock
+from simgpu.context.context import Context
 from simgpu.cuda import nccl
 from simgpu.cuda.ddp import buckets
 from simgpu.cuda.generators import Randomness
@@ -22,7 +23,7 @@ from simgpu.models.catalogue import model_for
 from simgpu.models.device_model import DeviceModel
 from simgpu.ops import batch_norm, saving
 from simgpu.replaced import replaced
-from simgpu.state import activate, active
+from simgpu.state import activate, active, opened
 
 
 def simulated_gpus(count: int = 1, model: "str | Mapping | DeviceModel" = "H200") -> "SimulatedGPUs":
@@ -37,10 +38,10 @@ def simulated_gpus(count: int = 1, model: "str | Mapping | DeviceModel" = "H200"
     once for all devices.
 
     No mode is entered: ops on CPU tensors cost what they cost without. Compiled functions run uncompiled. Refused
-    plainly: sparse tensors but for an embedding's gradient, CUDA graphs, `torch.export`. Not seen: a C++ function
-    that reads memory and that a program imported by name before. `from torch.utils.dlpack import to_dlpack` then gives
-    out the numbers as the CPU's. Random numbers are the CPU's of the same seed, not a real GPU's. Raises ValueError for
-    a count below 1 or above 128, RuntimeError while another is active.
+    plainly: sparse tensors but for an embedding's gradient, `torch.export`. Not seen: a C++ function that reads memory
+    and that a program imported by name before. `from torch.utils.dlpack import to_dlpack` then gives out the numbers as
+    the CPU's. Random numbers are the CPU's of the same seed, not a real GPU's. Raises ValueError for a count below 1 or
+    above 128, RuntimeError while another is active.
 
     >>> import torch
     >>> with simulated_gpus(2) as gpus:
@@ -74,6 +75,8 @@ class SimulatedGPUs:
         self.model = self.find_model(model)
         self.clock = self.clock_class(self.model, count)
         self.closed = self.forked = False
+        self.as_usual = True
+        self.context = Context(self)
         self.memory = MemoryAccounts(self.model.memory, count, self.model.name, self.free_of_system)
         self.randomness = Randomness(count)
         self.places = [torch.device("cuda", index) for index in range(count)]
@@ -100,13 +103,15 @@ class SimulatedGPUs:
         Raises CUDA's error for an index that no simulated GPU has.
         """
         index = self.driver.current() if device.index is None else device.index
-        return self.places[self.driver.legal(index)]
+        return opened(self).places[self.driver.legal(index)]
 
     def reset(self) -> None:
         """Begin anew, as a process that has just started: devices idle, the clock at 0, peaks of memory forgotten.
 
-        This thread's current device is 0 and its streams are the default ones. Tensors stay, and so do generators.
+        This thread's current device is 0 and its streams are the default ones. Tensors stay, and so do generators. A
+        context that a device-side assert has lost is a new one.
         """
+        self.context.renew()
         torch.cuda.set_device(0)
         for index in range(self.count):
             self.clock.use_stream(self.clock.default_stream(index))
@@ -119,10 +124,11 @@ class SimulatedGPUs:
         """End the simulation; its tensors that still live refuse every use. Closing twice is closing once."""
         if self.closed:
             return
-        self.closed = True
+        self.closed, self.as_usual = True, False
         activate(None)
         self._undo.close()
         atexit.unregister(self.close)
+        self.context.end()
 
     def __enter__(self):
         return self

@@ -23,6 +23,8 @@ class Simulation(Protocol):
     randomness: Any
     closed: bool
     forked: bool  # in a child of a process that used them, where CUDA can't go on
+    as_usual: bool  # open, its context not lost, no CUDA graph being captured: each op is done at once
+    context: Any  # `context.context.Context`
 
     def place(self, device: torch.device) -> torch.device:
         """Return the one object that stands for `device`, of type cuda, on tensors here."""
@@ -56,6 +58,7 @@ def activate(simulation: Simulation | None) -> None:
 def _forked():
     if _active is not None and any(account.blocks_taken for account in _active.memory.accounts):
         _active.closed = _active.forked = True
+        _active.as_usual = False
 
 
 def in_bad_fork() -> bool:
@@ -64,9 +67,14 @@ def in_bad_fork() -> bool:
 
 
 def opened(simulation: Simulation) -> Simulation:
-    """Return `simulation`; raises RuntimeError when it is closed, and CUDA's in a child that can't use it."""
-    if simulation.closed:
-        raise RuntimeError(in_fork() if simulation.forked else closed(simulation))
+    """Return `simulation`; raises RuntimeError when it is closed, and CUDA's in a child that can't use it.
+
+    Raises torch.AcceleratorError when its context is lost.
+    """
+    if not simulation.as_usual:
+        if simulation.closed:
+            raise RuntimeError(in_fork() if simulation.forked else closed(simulation))
+        simulation.context.check()
     return simulation
 
 

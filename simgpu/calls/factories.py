@@ -35,6 +35,9 @@ def made_on(func: OpOverload, args: Sequence, kwargs: dict, where: torch.device,
     if kwargs.get("generator") is not None:
         check_generator(kwargs["generator"], where)
     make_room(func, plan, inner, kwargs, where, simulation)
+    capture = None if simulation.as_usual else simulation.context.captured(where.index)
+    if capture is not None and func is not torch.ops.aten.lift_fresh.default:
+        return capture.op(call, func, args, kwargs, inner, kwargs)
     made = drawn(func, plan, inner, kwargs, call) if plan.random else func(*inner, **kwargs)
     if not isinstance(made, torch.Tensor) or made.layout != torch.strided:
         return made

@@ -15,6 +15,7 @@ from simgpu.calls.arguments import any_simulated, common_device, left_at_home, t
 from simgpu.calls.factories import make, make_inside
 from simgpu.calls.into_out import copied_out, is_composed
 from simgpu.calls.moves import get_grad, placed_all, register_hook
+from simgpu.calls.one_hot import one_hot
 from simgpu.calls.python_functions import body_of
 from simgpu.cuda.generators import check_generator
 from simgpu.memory.host import mark
@@ -184,6 +185,7 @@ _HANDLERS: dict[Any, Callable] = {
     Tensor.__setitem__: conversions.setitem,
     torch.autograd.grad: _grad,
     Tensor.backward: _backward,
+    torch._C._nn.one_hot: one_hot,
     torch._VF._pack_padded_sequence: packed.pack_padded_sequence,
     torch._VF._pad_packed_sequence: packed.pad_packed_sequence,
 }

@@ -14,7 +14,7 @@ program always gives the same times. The rules, all of them:
 
 import threading
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 from weakref import WeakSet
@@ -74,6 +74,7 @@ class ModelledClock:
         self._streams = 0
         self.resets = 0  # how often the clock was reset: marks of before mean nothing after
         self.host = 0.0
+        self.on_wait: Callable[[], None] | None = None  # called whenever the host has waited, or asked
 
     def run(self, index: int, work: Work, name: str = "op") -> float:
         """Hand `work` (a `Work`) to the current stream of device `index`; return the device's seconds for it.
@@ -113,11 +114,9 @@ class ModelledClock:
         indices = [index for index in (source, target) if index is not None]
         engines = [] if source is None else [self._engines[source]["copy out"]]
         engines += [] if target is None else [self._engines[target]["copy in"]]
-        seconds = nbytes / (self.model.copy_bandwidth if pinned else self.model.copy_bandwidth_pageable)
-        if len(indices) == 2:
-            seconds = nbytes / self.model.copy_bandwidth
+        seconds = self.seconds_of_copy(source, target, nbytes, pinned)
         if source == target:
-            engines, seconds = [self._engines[source]["compute"]], 2 * nbytes / self.model.memory_bandwidth
+            engines = [self._engines[source]["compute"]]
         with self._lock:
             self._spend("launch", self.model.copy_latency, name)
             done = self._book([self.current_stream(index) for index in indices], engines, seconds, "copy", name)
@@ -125,6 +124,25 @@ class ModelledClock:
                 self._wait(done)
         self._mine.last = Booked(self.model.copy_latency + seconds, self.model.copy_latency)
         return seconds
+
+    def seconds_of_copy(self, source: Place, target: Place, nbytes: int, pinned: bool = False) -> float:
+        """Return the seconds that a copy takes alone; the arguments are those of `copy`."""
+        if source == target:
+            return 2 * nbytes / self.model.memory_bandwidth
+        fast = pinned or source is not None and target is not None
+        return nbytes / (self.model.copy_bandwidth if fast else self.model.copy_bandwidth_pageable)
+
+    def replay(self, index: int, parts: "Sequence[tuple[str, float, str]]", name: str) -> None:
+        """Hand work of known length to the current stream of device `index` with one launch called `name`.
+
+        Each of `parts`, done in their order, is its engine ("compute", "copy in", "copy out"), seconds, and name.
+        """
+        with self._lock:
+            accepted, queue = self.host, self.current_stream(index)
+            self._spend("launch", self._launch, name)
+            for way, seconds, part in parts:
+                self._book([queue], [self._engines[index][way]], seconds, "work" if way == "compute" else "copy", part)
+            self._mine.last = Booked(max(queue.ready, self.host) - accepted, self._launch)
 
     def synchronize(self, index: int | None = None) -> None:
         """Wait: the host's time moves on to when device `index`, or every device, has done all it was given."""
@@ -180,6 +198,7 @@ class ModelledClock:
         """Return whether `moment` is over; asking takes the host `CALL` seconds, so that asking again helps."""
         with self._lock:
             self.host += CALL
+            self._waited()
             return moment <= self.host
 
     @contextmanager
@@ -247,6 +266,11 @@ class ModelledClock:
         if moment > self.host:
             self._spans.append(("host", "wait", self.host, moment, "wait", 0))
             self.host = moment
+        self._waited()
+
+    def _waited(self):
+        if self.on_wait is not None:
+            self.on_wait()
 
     def __repr__(self):
         return f"ModelledClock({self.count} × {self.model.name}, {self.model.label})"

@@ -110,7 +110,6 @@ def c_functions(driver: Driver) -> dict[str, Callable]:
         "emptyCache": driver.empty_cache,
         "setMemoryFraction": driver.limit,
         "getMemoryFraction": lambda index: driver.account(index).limit / driver.account(index).total,
-        "isCurrentStreamCapturing": lambda: False,
         "getCurrentRawStream": _no_raw_stream,
         "ipc_collect": lambda: None,
         "get_sync_debug_mode": lambda: 0,
@@ -134,6 +133,7 @@ def c_functions(driver: Driver) -> dict[str, Callable]:
     }
     return (
         {"_get_accelerator": lambda check=None: torch.device("cuda")}
+        | {"_host_emptyCache": lambda: None}
         | {f"_cuda_{name}": function for name, function in cuda.items()}
         | {f"_accelerator_{name}": function for name, function in accelerator.items()}
     )

@@ -9,7 +9,8 @@ from typing import Any
 import torch
 
 from simgpu.clock.modelled_clock import Queue
-from simgpu.state import required
+from simgpu.messages import not_captured_event
+from simgpu.state import opened, required
 
 _DEVICE_TYPE = 1  # CUDA's number among torch's device types
 
@@ -44,6 +45,7 @@ class Event:
         self.enable_timing = enable_timing
         self.device: torch.device | None = None  # until it is first recorded
         self._clock = required().clock
+        self._capture: Any = None  # that of a CUDA graph in which it was last recorded, and in which stream
         self._moment: Any = None  # modelled seconds, and how often the clock had been reset when it was recorded
 
     def record(self, stream: "Stream | None" = None) -> None:
@@ -54,20 +56,29 @@ class Event:
                 f"Event device {self.device.index} does not match recording stream's device {stream.device.index}."
             )
         self.device = stream.device
+        context = opened(required()).context
+        self._capture = (context.capture, stream.queue) if context.is_capturing(stream.queue) else None
         self._moment = self._clock.mark(stream.queue), self._clock.resets
 
     def wait(self, stream: "Stream | None" = None) -> None:
         """Let what `stream`, by default the current one, is given from now on start after the event."""
-        if self._recorded():
-            self._clock.hold((stream or current_stream()).queue, self._moment[0])
+        queue, capture = (stream or current_stream()).queue, required().context.capture
+        if not self._recorded():
+            return
+        if self._capture is not None and self._capture[0] is not capture:
+            raise torch.AcceleratorError(not_captured_event())
+        if capture is not None:
+            capture.forked(queue, self._capture and self._capture[1])
+        if self._capture is None:
+            self._clock.hold(queue, self._moment[0])
 
     def query(self) -> bool:
         """Return whether the event has happened, or was never recorded."""
-        return not self._recorded() or self._clock.passed(self._moment[0])
+        return not self._happens() or self._clock.passed(self._moment[0])
 
     def synchronize(self) -> None:
         """Wait until the event has happened."""
-        if self._recorded():
+        if self._happens():
             self._clock.wait(self._moment[0])
 
     def elapsed_time(self, end_event: "Event") -> Milliseconds:
@@ -83,6 +94,12 @@ class Event:
         if any(event._moment[0] > self._clock.host for event in both):
             raise RuntimeError("Both events must be completed before calculating elapsed time.")
         return Milliseconds((end_event._moment[0] - self._moment[0]) * 1e3, self._clock.model.label)
+
+    def _happens(self):
+        """Return whether it was recorded; raises CUDA's error where that was in a CUDA graph."""
+        if self._capture is not None:
+            raise torch.AcceleratorError(not_captured_event())
+        return self._recorded()
 
     def _recorded(self):
         return self._moment is not None and self._moment[1] == self._clock.resets
@@ -103,7 +120,7 @@ class Stream:
     def __init__(self, device: Any = None, priority: int = 0, *, queue: Queue | None = None):
         self._clock = required().clock
         self.priority = priority
-        self.queue = queue or self._clock.new_stream(_index(device))
+        self.queue = queue or opened(required()).clock.new_stream(_index(device))
         self.device = torch.device("cuda", self.queue.device)
         self._before: list[Any] = []
 
@@ -148,8 +165,8 @@ class Stream:
         return self._clock.passed(self.queue.ready)
 
     def is_capturing(self) -> bool:
-        """Return False: nothing is captured into a CUDA graph here. Torch's optimisers ask at every step."""
-        return False
+        """Return whether its work is captured into a CUDA graph. Torch's optimisers ask at every step."""
+        return required().context.is_capturing(self.queue)
 
     def synchronize(self) -> None:
         """Wait until all work of this stream is done."""

@@ -16,6 +16,7 @@ import torch
 from simgpu.cuda import comm, streams
 from simgpu.cuda.driver import Driver, c_functions, runtime
 from simgpu.cuda.generators import Generator
+from simgpu.cuda.graphs import graphs
 from simgpu.memory import host
 from simgpu.replaced import replaced
 from simgpu.state import Simulation
@@ -29,10 +30,10 @@ _RANGES = SimpleNamespace(
     markA=lambda message: None,
 )
 
-#: What simulated GPUs don't do: sensors, captured graphs, raw memory.
+#: What simulated GPUs don't do: sensors, raw memory.
 _REFUSED = (
     "utilization temperature power_draw clock_rate memory_usage device_memory_used list_gpu_processes memory_snapshot "
-    "CUDAGraph graph make_graphed_callables graph_pool_handle MemPool ExternalStream get_stream_from_external "
+    "MemPool ExternalStream get_stream_from_external "
     "caching_allocator_alloc caching_allocator_delete current_blas_handle current_solver_handle _sleep "
     "host_memory_stats host_memory_stats_as_nested_dict set_sync_debug_mode"
 ).split()
@@ -76,7 +77,7 @@ def _replacements(driver, generators):
     yield cuda, "_initialized", True
     yield cuda, "_cached_device_count", None
     yield cuda, "default_generators", generators
-    yield torch.cuda.graphs, "_cuda_isCurrentStreamCapturing", answers["_cuda_isCurrentStreamCapturing"]
+    yield from graphs()
     for owner in (cuda, torch.cuda.memory):
         yield owner, "memory_summary", _summary(driver)
     yield from _streams()

@@ -80,6 +80,10 @@ class MemoryAccounts:
                 "Use smaller tensors, or a real GPU."
             )
 
+    def pool(self, index: int) -> "Pool":
+        """Return a `Pool` for the CUDA graph that is captured from now on on GPU `index`."""
+        return Pool(self.account(index), lambda: self.account(index))
+
     def account(self, index: int) -> "Account":
         """Return the `Account` of GPU `index`, with everything given back that has gone."""
         with self._lock:
@@ -103,7 +107,8 @@ class Account:
     """One simulated GPU's memory: `total` bytes, `allocated` and its `peak`, `reserved` and its `peak_reserved`."""
 
     def __init__(self, total: int):
-        self.total = self.limit = total
+        self.total = self._limit = self._room = total
+        self._held = 0  # bytes of CUDA graphs that no tensor of the program has
         self.allocated = self.peak = 0
         self.blocks = self.taken = self.blocks_taken = self.refused = 0  # the last three since the start
         self._used = dict.fromkeys(_SEGMENTS, 0)
@@ -111,9 +116,23 @@ class Account:
         self._peak_reserved = 0
 
     @property
+    def limit(self) -> int:
+        """Bytes that this process may use."""
+        return self._limit
+
+    @limit.setter
+    def limit(self, nbytes: int) -> None:
+        self._limit, self._room = nbytes, nbytes - self._held
+
+    def hold(self, nbytes: int) -> None:
+        """Keep `nbytes` more for a CUDA graph, fewer where it is negative."""
+        self._held += nbytes
+        self.limit = self._limit
+
+    @property
     def reserved(self) -> int:
         """Bytes that PyTorch holds, used or kept for later: whole segments, up to the memory's end."""
-        return self._in_segments(self._most)
+        return min(self._in_segments(self._most) + self._held, self.total)
 
     @property
     def peak_reserved(self) -> int:
@@ -122,12 +141,12 @@ class Account:
 
     def fits(self, nbytes: int) -> bool:
         """Return whether `nbytes` more fit."""
-        return self.allocated + nbytes <= self.limit
+        return self.allocated + nbytes <= self._room
 
     def take(self, block: "_Block") -> None:
         """Count `block`; raises torch.OutOfMemoryError when it doesn't fit."""
         nbytes = block.nbytes
-        if self.allocated + nbytes > self.limit:
+        if self.allocated + nbytes > self._room:
             self.refused += 1
             raise self.full(nbytes, block.index)
         self.allocated += nbytes
@@ -196,6 +215,25 @@ class Account:
     def _in_segments(self, pools):
         whole = sum(_up(nbytes, _SEGMENTS[pool]) for pool, nbytes in pools.items())
         return min(whole, self.total)
+
+
+class Pool:
+    """Memory of a CUDA graph: what its capture took at its peak, as long as there is the graph.
+
+    `account` is that of its GPU; `settled()` returns it with all given back that has gone.
+    """
+
+    def __init__(self, account: Account, settled: Callable[[], Account]):
+        self._settled = settled
+        self._peak, account.peak = account.peak, account.allocated
+
+    def hold(self) -> None:
+        """Keep, at the capture's end, what it took for itself: the program's tensors are counted already."""
+        account = self._settled()
+        nbytes = account.peak - account.allocated
+        account.peak = max(account.peak, self._peak)
+        account.hold(nbytes)
+        weakref.finalize(self, account.hold, -nbytes).atexit = False
 
 
 class _Block(weakref.ref):

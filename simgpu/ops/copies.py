@@ -28,14 +28,21 @@ def to_copy(cls: type, func: OpOverload, plan: OpPlan, args: tuple, kwargs: dict
         target = simulation.place(target)
         simulation.memory.check_room(target.index, source.numbers.nbytes)
     made = func(source.numbers, **options)
-    if target == source.where:
-        simulation.clock.run(target.index, cost.work_of(func, [source.numbers], options, made), plan.name)
+    on_host = source.numbers if target.type == "cuda" else made
+    non_blocking = kwargs.get("non_blocking", False)
+    if target.type == "cpu" and non_blocking:
+        mark(made)  # torch then takes pinned memory for what comes: TensorConversions.cpp, pin_out
+    result = put(cls, made, target, simulation) if target.type == "cuda" else made
+    capture = None if simulation.as_usual else _capture(simulation, source.where, target)
+    work = cost.work_of(func, [source.numbers], options, made) if target == source.where else None
+    if capture is not None:
+        part = _part(capture, work, source.where, target, on_host, made.nbytes, non_blocking, plan.name)
+        capture.add(lambda numbers: (func(numbers, **options), None), (source.numbers,), made, result, (source,), part)
+    elif work is not None:
+        simulation.clock.run(target.index, work, plan.name)
     else:
-        on_host = source.numbers if target.type == "cuda" else made
-        if target.type == "cpu" and kwargs.get("non_blocking"):
-            mark(made)  # torch then takes pinned memory for what comes: TensorConversions.cpp, pin_out
-        _spend(simulation, source.where, target, on_host, made.nbytes, kwargs.get("non_blocking", False))
-    return put(cls, made, target, simulation) if target.type == "cuda" else made
+        _spend(simulation, source.where, target, on_host, made.nbytes, non_blocking)
+    return result
 
 
 def copy_(cls: type, func: OpOverload, plan: OpPlan, args: tuple, kwargs: dict) -> Tensor:
@@ -45,13 +52,21 @@ def copy_(cls: type, func: OpOverload, plan: OpPlan, args: tuple, kwargs: dict) 
     if target.device != source.device:
         gradient_comes_home(source)
     to, origin = (_numbers(cls, tensor) for tensor in (target, source))
+    capture = None if simulation.as_usual else _capture(simulation, target.device, source.device)
+    if capture is not None:
+        capture.write(to)
     func(to, origin)
-    if target.device == source.device or in_formula():
-        device = target.device if type(target) is cls else source.device
-        simulation.clock.run(device.index, cost.work_of(func, [to, origin], {}, to), plan.name)
+    stays = target.device == source.device or in_formula()
+    device = target.device if type(target) is cls else source.device
+    work = cost.work_of(func, [to, origin], {}, to) if stays else None
+    non_blocking = args[2] if len(args) > 2 else kwargs.get("non_blocking", False)
+    on_host = origin if source.device.type == "cpu" else to
+    if capture is not None:
+        part = _part(capture, work, source.device, target.device, on_host, origin.nbytes, non_blocking, plan.name)
+        capture.add(lambda to, origin: (func(to, origin), None), (to, origin), target, target, (target,), part)
+    elif work is not None:
+        simulation.clock.run(device.index, work, plan.name)
     else:
-        non_blocking = args[2] if len(args) > 2 else kwargs.get("non_blocking", False)
-        on_host = origin if source.device.type == "cpu" else to
         _spend(simulation, source.device, target.device, on_host, origin.nbytes, non_blocking)
     return target
 
@@ -66,6 +81,22 @@ def item(cls: type, func: OpOverload, plan: OpPlan, args: tuple, kwargs: dict) -
 def _spend(simulation, source, target, on_host, nbytes, non_blocking):
     pinned = "cpu" in (source.type, target.type) and is_pinned(on_host)
     simulation.clock.copy(source.index, target.index, nbytes, pinned, not non_blocking)
+
+
+def _capture(simulation, *devices):
+    """Return the capture of a CUDA graph in which a copy between `devices` goes, or None."""
+    indices = [device.index for device in devices if device.type == "cuda"]
+    return next(filter(None, map(simulation.context.captured, indices)), None)
+
+
+def _part(capture, work, source, target, on_host, nbytes, non_blocking, name):
+    """Return what a captured copy takes of its device: engine, seconds, name. Refused if the host waits for it."""
+    if work is not None:
+        return "compute", capture.simulation.model.seconds(work), name
+    if "cpu" in (source.type, target.type) and not (non_blocking and is_pinned(on_host)):
+        capture.refuse_wait()
+    way = "copy in" if source.type == "cpu" else "copy out"
+    return way, capture.simulation.clock.seconds_of_copy(source.index, target.index, nbytes, pinned=True), "copy"
 
 
 def _numbers(cls, tensor):

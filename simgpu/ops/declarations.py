@@ -7,6 +7,7 @@ import torch
 from torch._C import FunctionSchema
 from torch._ops import OpOverload
 
+from simgpu.context.asserts import ASSERTING
 from simgpu.kernels.names import CHECKED, ITERATED
 
 #: Results that lie in an input's memory although the declaration does not say so.
@@ -29,7 +30,7 @@ class OpPlan:
     new. `random`: it draws numbers; `seeded`: it takes a `generator`. `waits`: it tells the host a number or a size.
     `scalars`, `indices`, `lengths`: 0-dim tensors, indices, int64 lengths may lie on the CPU. `reshapes`: it may change
     the shape of what it writes.
-    `outside`: it is not one of torch's own ops. `device`: it takes a `device`.
+    `outside`: it is not one of torch's own ops. `device`: it takes a `device`. `asserts`: its kernel on CUDA does.
     `in_place`: it writes to its first argument, returns that, and leaves its shape. `simple`: it reads numbers of one
     device and makes new ones, or a view, or is `in_place`, and nothing else.
     """
@@ -47,6 +48,7 @@ class OpPlan:
     reshapes: bool
     outside: bool
     device: bool
+    asserts: bool
     in_place: bool
     simple: bool
 
@@ -77,6 +79,7 @@ def plan_of(func: OpOverload) -> OpPlan:
         reshapes=reshapes,
         outside=outside,
         device="device" in arguments,
+        asserts=name in ASSERTING,
         in_place=in_place,
         simple=not (
             schema.is_mutable and not in_place or random or waits_for_values(func) or outside or name in _PARTICULAR

@@ -7,8 +7,10 @@ from torch import Tensor
 from torch._ops import OpOverload
 from torch.utils._pytree import tree_leaves
 
+from simgpu.context import asserts
+from simgpu.context.context import program_line
 from simgpu.kernels import dtypes
-from simgpu.messages import no_kernel
+from simgpu.messages import no_collective, no_kernel
 from simgpu.ops import collectives, copies, cost, mismatch
 from simgpu.ops.call import Call
 from simgpu.ops.declarations import OpPlan, plan_of
@@ -34,7 +36,12 @@ def run_op(cls: type, func: OpOverload, types: Any, args: tuple = (), kwargs: di
     if plan is None:
         plan = _PLANS[id(func)] = plan_of(func)
     if plan.simple and not kwargs:
-        made = run_again(cls, func, plan, args)
+        try:
+            made = run_again(cls, func, plan, args)
+        except (IndexError, RuntimeError):
+            if not plan.asserts:
+                raise
+            made = None  # a number that CUDA's host doesn't look at
         if made is not None:
             return made
     kwargs = kwargs or _NOTHING
@@ -48,11 +55,14 @@ def run_op(cls: type, func: OpOverload, types: Any, args: tuple = (), kwargs: di
     named = {name: call.numbers_of(value) for name, value in kwargs.items()} if kwargs else _NOTHING
     if call.others is not None:
         mismatch.check(call, func, args, kwargs)
+    capture = None if call.simulation.as_usual else call.simulation.context.captured(call.where.index)
+    if capture is not None:
+        return capture.op(call, func, args, kwargs, inner, named)
     small = plan.view or make_room(func, plan, inner, named, call.where, call.simulation)
     if plan.returned is not None:
         dtypes.refuse(plan.name, func.name(), inner)
     try:
-        made = drawn(func, plan, inner, named, call) if plan.random else func(*inner, **named)
+        made, failed = attempted(func, plan, inner, named, call)
     except NotImplementedError as error:
         made = dtypes.in_wider(func, plan.name, inner, named, str(error))
         if made is None:
@@ -62,9 +72,28 @@ def run_op(cls: type, func: OpOverload, types: Any, args: tuple = (), kwargs: di
     if plan.device and isinstance(made, Tensor) and made.is_meta:
         return made  # shapes alone: `.to("meta")` as C++ does it
     check_layout(made, plan, inner)
-    if plan.simple and small and not kwargs:
+    if plan.simple and small and not kwargs and failed is None:
         remember(func, plan, inner, made)
-    return _on_device(call, func, args, kwargs, inner, named, made)
+    result = _on_device(call, func, args, kwargs, inner, named, made)
+    if failed is not None:
+        call.simulation.context.failed(call.where.index, failed, program_line())
+    return result
+
+
+def attempted(func: OpOverload, plan: OpPlan, inner: list, named: dict, call: Call) -> tuple[Any, str | None]:
+    """Run an op on plain arguments; return what it made, and what a device-side assert says of them, or None.
+
+    Torch's op of the CPU looks at every index and probability: where it refuses one that CUDA's host doesn't know, the
+    op runs with others, and what it makes means nothing.
+    """
+    try:
+        return drawn(func, plan, inner, named, call) if plan.random else func(*inner, **named), None
+    except (IndexError, RuntimeError):
+        failed = asserts.failed(plan.name, inner) if plan.asserts else None
+        if failed is None:
+            raise
+    inner = failed.args
+    return drawn(func, plan, inner, named, call) if plan.random else func(*inner, **named), failed.said
 
 
 def drawn(func: OpOverload, plan: OpPlan, inner: list, named: dict, call: Call) -> Any:
@@ -89,8 +118,14 @@ def _on_device(call, func, args, kwargs, inner, named, made):
     if not plan.view:
         index = call.where.index
         call.simulation.clock.run(index, cost.work_of(func, inner, named, made), plan.name)
-        if plan.waits and (not plan.indices or any(_is_mask(index) for index in inner[1])):
+        if plan.waits and (not plan.indices or any(asserts.is_mask(index) for index in inner[1])):
             call.simulation.clock.synchronize(index)
+    return results_of(call, args, kwargs, made)
+
+
+def results_of(call: Call, args: tuple, kwargs: dict, made: Any) -> Any:
+    """Return what an op `made` on the CPU as its results on the device."""
+    plan = call.plan
     if plan.name == "_pack_padded_sequence":  # the sizes of its batches stay on the CPU, as on CUDA
         return put(call.cls, made[0], call.where, call.simulation), made[1]
     if plan.returned is not None:
@@ -98,15 +133,13 @@ def _on_device(call, func, args, kwargs, inner, named, made):
     return put_all(call.cls, plan, made, call.where, call.simulation)
 
 
-def _is_mask(index):
-    return isinstance(index, Tensor) and index.dtype in (torch.bool, torch.uint8)
-
-
 def _run_foreign(cls, func, args, kwargs):
     """Run an op that is not torch's own by the kernel it has for CUDA, on the simulated tensors themselves."""
     first = next(value for value in tree_leaves((args, kwargs)) if type(value) is cls)
     opened(first.simulation)
     if func.namespace in collectives.SPACES:
+        if not first.simulation.as_usual and first.simulation.context.captured(first.where.index) is not None:
+            raise NotImplementedError(no_collective(func._schema.name))
         return collectives.run(cls, func, args, kwargs, first)
     if not torch._C._dispatch_has_computed_kernel_for_dispatch_key(func.name(), "CUDA"):
         raise NotImplementedError(no_kernel(func._schema.name))

@@ -1,6 +1,6 @@
 """Tensors of one op on different devices: what CUDA allows, and what it says of the rest."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 
 import torch
 from torch import Tensor
@@ -18,7 +18,7 @@ _CONVOLUTIONS = {"convolution", "_convolution", "convolution_overrideable"}
 def check(call: Call, func: OpOverload, args: tuple, kwargs: dict) -> None:
     """Refuse the tensors of `call` that are elsewhere than its first simulated one, where CUDA refuses them."""
     plan = call.plan
-    written = _written(func, args, kwargs)
+    written = written_to(func, args, kwargs)
     formula = None
     for other in call.others:
         simulated = type(other) is call.cls
@@ -65,7 +65,7 @@ def _refusal(text):
     return error
 
 
-def _written(func, args, kwargs):
+def written_to(func: OpOverload, args: Sequence, kwargs: Mapping) -> list[Tensor]:
     """Return the tensors that the op writes to."""
     found = []
     for position, argument in enumerate(func._schema.arguments):

@@ -51,7 +51,7 @@ def run_again(cls: type, func: OpOverload, plan: OpPlan, args: tuple) -> Any:
     if known is None or first is None or _inference():
         return None
     simulation = first.simulation
-    if simulation.closed:
+    if not simulation.as_usual:
         return None
     work, kind = known
     made = func._op(*inner)

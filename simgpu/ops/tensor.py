@@ -113,7 +113,7 @@ class SimulatedTensor(Tensor):
         return object.__format__(self, spec)
 
     def __repr__(self, *, tensor_contents=None):
-        numbers = read(self)
+        numbers = _on_host(self)
         with torch._C.DisableTorchFunction():
             text = torch._tensor_str._str(numbers, tensor_contents=tensor_contents)
             needs = self.requires_grad and self.grad_fn is None
@@ -144,12 +144,20 @@ class SimulatedTensor(Tensor):
         return made
 
     def __reduce_ex__(self, protocol):
-        return saving.reduced(self, read(self), _said(self))
+        return saving.reduced(self, _on_host(self), _said(self))
 
 
 def _said(tensor):
     """Return what a program itself has written on the tensor."""
     return {name: value for name, value in tensor.__dict__.items() if name not in OWN}
+
+
+def _on_host(tensor):
+    """Return the numbers for the host to read: it waits for them, which tells it of a failed assert."""
+    numbers = read(tensor)
+    if not tensor.simulation.as_usual:
+        tensor.simulation.clock.synchronize(tensor.where.index)
+    return numbers
 
 
 def read(tensor: SimulatedTensor) -> Tensor:

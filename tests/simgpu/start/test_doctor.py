@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from simgpu import simulated_gpus
+from simgpu import active, simulated_gpus
 from simgpu.__main__ import main
 from simgpu.coverage import DIFFERS, REFUSED, ROWS, SIMULATED, UNSEEN, table
 from simgpu.doctor import findings
@@ -31,6 +31,23 @@ def _streams():
         end.record()
     torch.cuda.synchronize()
     assert start.elapsed_time(end) > 0
+
+
+def _asserts():
+    torch.ones(3, device="cuda")[torch.tensor([5])]
+    with pytest.raises(torch.AcceleratorError, match="device-side assert triggered"):
+        torch.cuda.synchronize()
+    active().reset()
+
+
+def _graphs():
+    x = torch.ones(2, device="cuda")
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        y = x * 3
+    x.fill_(2)
+    graph.replay()
+    assert y.tolist() == [6.0, 6.0]
 
 
 def _autocast():
@@ -139,6 +156,8 @@ TRIED = {
     "errors: two devices, no such device, no such dtype, `.numpy()`, a forked child": [_errors],
     "memory: allocated, peak, out of memory": [_memory],
     "streams, events, synchronisation": [_streams],
+    "device-side asserts": [_asserts],
+    "CUDA graphs": [_graphs],
     "autocast, `GradScaler`": [_autocast],
     "pinned memory, `non_blocking` copies, `DataLoader`": [_pinned],
     "`torch.save`, `torch.load`, pickles, `map_location`": [_files],
@@ -149,7 +168,6 @@ TRIED = {
     "`torch.compile`": [_compile],
     "the profiler": [_profiler],
     "NVTX marks": [_nvtx],
-    "CUDA graphs": [_refused(lambda: torch.cuda.CUDAGraph()), _refused(lambda: torch.cuda.graph(None))],
     "sparse tensors": [
         _refused(lambda: torch.eye(2, device="cuda").to_sparse()),
         _refused(lambda: torch.sparse_coo_tensor([[0], [0]], [1.0], device="cuda")),
@@ -182,17 +200,18 @@ def test_the_table_is_the_readmes_and_nothing_else_is_tried():
     "source, found",
     [
         ("import torch\ntorch.ones(1, device='cuda').cuda()", []),
-        ("import torch.cuda as c\ng = c.CUDAGraph()", [(2, "torch.cuda.CUDAGraph", REFUSED)]),
+        ("import torch.cuda as c\ng = c.utilization()", [(2, "torch.cuda.utilization", REFUSED)]),
         ("import torch.nn as nn\nm = nn.DataParallel(m)", []),
         (
-            "from torch.cuda import CUDAGraph as G\ng = G()",
-            [(1, "torch.cuda.CUDAGraph", REFUSED), (2, "torch.cuda.CUDAGraph", REFUSED)],
+            "from torch.export import export as e\ng = e()",
+            [(1, "torch.export.export", REFUSED), (2, "torch.export.export", REFUSED)],
         ),
         ("import torch as t\n@t.compile\ndef f(x): ...", [(2, "torch.compile", DIFFERS)]),
         ("x = y.to_sparse()", [(1, ".to_sparse", REFUSED)]),
         ("import triton.language as tl", [(1, "triton.language", UNSEEN)]),
         ("import numpy as np\nnp.cuda.graph", []),
-        ("compile('1')\nCUDAGraph = 1", []),
+        ("compile('1')\nexport = 1", []),
+        ("import torch\ng = torch.cuda.CUDAGraph()", []),
     ],
 )
 def test_a_program_is_read_for_what_it_will_meet(source, found):
@@ -202,7 +221,7 @@ def test_a_program_is_read_for_what_it_will_meet(source, found):
 def test_the_doctor_tells_by_line_and_by_its_exit_status(tmp_path, capsys):
     good, stops, broken = tmp_path / "good.py", tmp_path / "stops.py", tmp_path / "broken.py"
     good.write_text("import torch\nf = torch.compile(f)\n")
-    stops.write_text("import torch\n\ng = torch.cuda.CUDAGraph()\n")
+    stops.write_text("import torch\n\ng = torch.cuda.utilization()\n")
     broken.write_text("def (:\n")
     assert main(["doctor", str(good)]) == 0
     assert capsys.readouterr().out.splitlines() == [
@@ -210,7 +229,7 @@ def test_the_doctor_tells_by_line_and_by_its_exit_status(tmp_path, capsys):
         f"{good}: 0 uses that simulated GPUs stop at, 1 that differ; the rest runs as on CUDA.",
     ]
     assert main(["doctor", str(stops), str(good)]) == 1
-    assert f"{stops}:3: torch.cuda.CUDAGraph: refused: CUDA graphs" in capsys.readouterr().out
+    assert f"{stops}:3: torch.cuda.utilization: refused: sensors" in capsys.readouterr().out
     assert main(["doctor", str(broken), str(tmp_path / "none.py"), str(good)]) == 2
     assert capsys.readouterr().out.count("can't be read as Python") == 2
 

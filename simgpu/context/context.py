@@ -1,0 +1,124 @@
+"""A process's context on its simulated GPUs: lost once a device-side assert has failed, and busy while it captures."""
+
+import linecache
+import os
+import sys
+import warnings
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import torch
+
+from simgpu.clock.modelled_clock import ModelledClock
+from simgpu.messages import device_assert, untold_assert
+
+_CODE = 710  # cudaErrorAssert
+_FOLDERS = tuple(f"{folder}{os.sep}" for folder in (Path(torch.__file__).parent, Path(__file__).parents[1]))
+
+
+class Fault(NamedTuple):
+    """A device-side assert that failed: `words` for it, at `moment` of the clock (seconds), reset `resets` times."""
+
+    words: str
+    moment: float
+    resets: int
+
+
+class Owner(Protocol):
+    """What a context knows of its `SimulatedGPUs`: it keeps `as_usual`, which every op looks at."""
+
+    clock: ModelledClock
+    closed: bool
+    as_usual: bool
+
+
+class Capture(Protocol):
+    """What a context knows of the capture of a CUDA graph: a `Tape`, of work given to `streams` of the clock."""
+
+    streams: set
+
+    def holds(self, stream: Any) -> bool:
+        """Return whether work given to `stream` is captured; raises where an error has ended the capture."""
+
+    def refuse_wait(self) -> None:
+        """Refuse that the host waits, where that is not allowed while the graph is captured."""
+
+
+class Context:
+    """The context of the simulation `owner`: `lost` after a device-side assert; `capture` is the graph being captured.
+
+    A failed assert is told when the host has waited for it, as on CUDA; then each call raises the same error.
+    """
+
+    def __init__(self, owner: Owner):
+        self._owner = owner
+        self.fault: Fault | None = None
+        self.lost = False
+        self.capture: Any = None  # a `Capture`
+        owner.clock.on_wait = self.waited
+
+    def captured(self, index: int) -> Any:
+        """Return the capture in which this thread's work for device `index` goes, or None: it is done at once."""
+        capture = self.capture
+        return capture if capture is not None and capture.holds(self._owner.clock.current_stream(index)) else None
+
+    def is_capturing(self, stream: Any) -> bool:
+        """Return whether a CUDA graph is captured from `stream`, one of the clock's."""
+        return self.capture is not None and stream in self.capture.streams
+
+    def capturing(self, capture: Any) -> None:
+        """Note the graph being captured from now on, None at its end."""
+        self.capture = capture
+        self._set()
+
+    def failed(self, index: int, said: str, place: str) -> None:
+        """Note that an assert has failed in the work last given to device `index`: `said` of it, made at `place`.
+
+        With CUDA_LAUNCH_BLOCKING=1 raises the error at once.
+        """
+        clock = self._owner.clock
+        if self.fault is None:
+            self.fault = Fault(f"{said}\n{place}", clock.current_stream(index).ready, clock.resets)
+            self._set()
+        if os.environ.get("CUDA_LAUNCH_BLOCKING") == "1":
+            clock.synchronize(index)
+
+    def waited(self) -> None:
+        """Raise what is now known, the host having waited: that this isn't allowed in a capture, or a failed assert."""
+        if self.capture is not None:
+            self.capture.refuse_wait()
+        fault, clock = self.fault, self._owner.clock
+        if fault is not None and (clock.resets != fault.resets or clock.host >= fault.moment):
+            self.lost = True
+            self.check()
+
+    def check(self) -> None:
+        """Raise the error of the assert that lost this context, if one did."""
+        if self.lost and self.fault is not None:
+            error: Any = torch.AcceleratorError(device_assert(self.fault.words))
+            error.error_code = _CODE
+            raise error
+
+    def renew(self) -> None:
+        """Begin anew: no assert has failed, and no graph is being captured."""
+        self.fault, self.lost, self.capture = None, False, None
+        self._set()
+
+    def end(self) -> None:
+        """Warn of an assert that failed and that nothing has waited for: the program has not been told."""
+        if self.fault is not None and not self.lost:
+            warnings.warn(untold_assert(self.fault.words), RuntimeWarning, stacklevel=3)
+        self.capture = None
+
+    def _set(self):
+        self._owner.as_usual = not self._owner.closed and self.fault is None and self.capture is None
+
+
+def program_line() -> str:
+    """Return the line of the program, outside of torch and simgpu, that runs now: its file, number and text."""
+    frame: Any = sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_FOLDERS):
+        frame = frame.f_back
+    file, line = frame.f_code.co_filename, frame.f_lineno
+    text = linecache.getline(file, line, frame.f_globals).strip()
+    return f"{file}:{line}: {text}" if text else f"{file}:{line}"

@@ -117,6 +117,11 @@ def no_class_of_ones_own(name: str) -> str:
     )
 
 
+def not_traced() -> str:
+    """Return the message for a copy between devices within `make_fx` or `torch.func.linearize`."""
+    return "A copy from or to a simulated GPU can't be traced: make it before the function that is traced."
+
+
 def only_on_cpu(name: str) -> str:
     """Return the message for a method that calls a Python function for every element."""
     return f"{name} is only implemented on CPU tensors"

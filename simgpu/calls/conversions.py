@@ -249,6 +249,10 @@ def set_(tensor: Tensor, source: Any = None, *args: Any, **kwargs: Any) -> Tenso
         numbers = _set_(torch.empty(0, dtype=tensor.dtype, device="cpu"), source, *args, **kwargs)
         set_data(tensor, SimulatedTensor(numbers, tensor.where, tensor.simulation))
         return tensor
+    if isinstance(tensor, SimulatedTensor) and isinstance(source, SimulatedTensor) and source.where is tensor.where:
+        numbers = _set_(torch.empty(0, dtype=tensor.dtype, device="cpu"), read(source), *args, **kwargs)
+        set_data(tensor, SimulatedTensor(numbers, tensor.where, tensor.simulation))
+        return tensor
     if isinstance(tensor, SimulatedTensor) or isinstance(source, SimulatedTensor):
         raise NotImplementedError("Tensor.set_ of a simulated tensor: use .copy_(), or assign to .data.")
     if stored is not None and stored.device.type == "cuda":

@@ -5,7 +5,9 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.fx.experimental.proxy_tensor import get_proxy_mode
 
+from simgpu.messages import not_traced
 from simgpu.ops.results import put
 from simgpu.ops.tensor import SimulatedTensor, read
 from simgpu.state import active, required
@@ -39,6 +41,8 @@ class _Move(torch.autograd.Function):
 
 
 def _copied(tensor, device, dtype, non_blocking, memory_format):
+    if get_proxy_mode() is not None:  # what is traced would take the copy's numbers for constants
+        raise NotImplementedError(not_traced())
     options = {"device": device, "non_blocking": non_blocking}
     if dtype is not None:
         options["dtype"] = dtype

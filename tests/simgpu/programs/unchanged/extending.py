@@ -193,15 +193,8 @@ def a_module_is_traced_and_rewritten():
         if node.op == "call_function" and node.target is torch.relu:
             node.target = F.gelu
     traced.recompile()
-    x, noted = drawn(2, 3, device=device), []
-
-    class Noting(torch.fx.Interpreter):
-        def run_node(self, node):
-            made = super().run_node(node)
-            noted.append(made.abs().mean() if node.op != "output" else made.sum())
-            return made
-
-    return traced(x), Noting(traced).run(x), noted
+    x = drawn(2, 3, device=device)
+    return traced(x), traced.layer.weight, [node.op for node in traced.graph.nodes].count("call_function")
 
 
 @program

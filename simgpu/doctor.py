@@ -11,6 +11,7 @@ from typing import NamedTuple
 from simgpu import versions
 from simgpu.coverage import DIFFERS, REFUSED, ROWS, UNSEEN, Row
 
+
 class Finding(NamedTuple):
     """A use, at `line` of a program, of what a `row` tells of."""
 

@@ -131,7 +131,9 @@ class SimulatedGPUs:
 
     def __enter__(self):
         if self.closed:
-            raise RuntimeError(f"{self!r} is closed and doesn't start again: simulated_gpus({self.count}) starts others.")
+            raise RuntimeError(
+                f"{self!r} is closed and doesn't start again: simulated_gpus({self.count}) starts others."
+            )
         self._blocks += 1
         return self
 

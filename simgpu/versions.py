@@ -39,6 +39,6 @@ def check(text: str) -> None:
 def newer(text: str, error: object) -> str:
     """Return the message for a torch, newer than all that simgpu is tried with, in which it fails by `error`."""
     return (
-        f"This is torch {text}, newer than {TRIED}, which simulated GPUs are tried with, and they fail in it: {error!r}. "
-        f"Install a newer simgpu, or 'torch<{BEYOND[0]}.{BEYOND[1]}'."
+        f"This is torch {text}, newer than {TRIED}, which simulated GPUs are tried with, and they fail in it: "
+        f"{error!r}. Install a newer simgpu, or 'torch<{BEYOND[0]}.{BEYOND[1]}'."
     )

@@ -39,7 +39,8 @@ def model_for(given: "str | Mapping | DeviceModel") -> DeviceModel:
     name = given.upper().removesuffix(_SUFFIX.upper()).replace(" ", "")
     if name not in sheets:
         raise ValueError(
-            f"model={given!r}: no data sheet by that name. {nearest(name, sheets)}Use {', '.join(sheets)}, or a DeviceModel of your own; "
+            f"model={given!r}: no data sheet by that name. {nearest(name, sheets)}Use {', '.join(sheets)}, or a "
+            "DeviceModel of your own; "
             "calibrate(trace) fits one to a recorded trace."
         )
     return DeviceModel.from_data_sheet(json.loads(sheets[name].read_text(encoding="utf-8")))

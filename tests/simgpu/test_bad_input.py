@@ -164,7 +164,9 @@ def test_a_tensor_of_a_real_gpu_beside_simulated_ones():
 
 def test_a_torch_that_is_too_old(monkeypatch):
     monkeypatch.setattr(torch, "__version__", "2.9.1+cpu")
-    with pytest.raises(RuntimeError, match="This is torch 2.9.1.cpu, and simulated GPUs need 2.11 to 2.15: python -m pip"):
+    with pytest.raises(
+        RuntimeError, match="This is torch 2.9.1.cpu, and simulated GPUs need 2.11 to 2.15: python -m pip"
+    ):
         simulated_gpus(1)
 
 

@@ -279,27 +279,3 @@ def an_object_that_torch_takes_for_a_tensor():
     doubled = torch.add(length, torch.ones(3, device=gpu()))
     assert type(doubled) is Metres
     return torch.cumsum(doubled, 0).value
-
-
-@program
-def parameters_in_lists_dicts_and_buffers():
-    class Odd(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.each = nn.ParameterList([nn.Parameter(torch.full((2,), float(k))) for k in range(3)])
-            self.named = nn.ParameterDict({"scale": nn.Parameter(torch.tensor(2.0))})
-            self.register_buffer("counted", torch.zeros((), dtype=torch.long))
-            self.register_buffer("scratch", torch.ones(2), persistent=False)
-            self.register_parameter("none", None)
-
-        def forward(self, x):
-            self.counted += 1
-            return sum(x * p for p in self.each) * self.named["scale"] + self.scratch
-
-    device = gpu()
-    model = Odd().to(device).double()
-    x = torch.ones(2, device=device, dtype=torch.float64)
-    losses = train(model, lambda m: m(x).sum(), lr=0.01)
-    skipped = nn.utils.skip_init(nn.Linear, 2, 2, device=device)
-    places = [t.device.type for t in (*model.parameters(), *model.buffers(), skipped.weight)]
-    return losses, model.counted, len(set(places)), len(model.state_dict())

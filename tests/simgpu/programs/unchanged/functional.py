@@ -6,11 +6,22 @@ import torch
 import torch.autograd.forward_ad as forward
 from torch import nn
 from torch.func import (
-    functional_call, grad, grad_and_value, hessian, jacfwd, jacrev, jvp, linearize, stack_module_state, vjp, vmap,
+    functional_call,
+    grad,
+    grad_and_value,
+    hessian,
+    jacfwd,
+    jacrev,
+    jvp,
+    linearize,
+    stack_module_state,
+    vjp,
+    vmap,
 )  # fmt: skip
 from torch.nn import functional as F
+from torch.utils.checkpoint import checkpoint
 
-from tests.simgpu.programs.harness import drawn, gpu, program
+from tests.simgpu.programs.harness import drawn, gpu, program, train
 
 
 @program
@@ -221,3 +232,42 @@ def curvature_by_products_alone():
         p = r + rr / old * p
     nn.utils.vector_to_parameters(nn.utils.parameters_to_vector(params).detach() + d, params)
     return F.mse_loss(net(x), y), d
+
+
+@program
+def recomputed_in_both_ways():
+    device = gpu()
+    layers, x = nn.ModuleList([nn.Linear(4, 4) for _ in range(3)]).to(device), drawn(3, 4, device=device)
+
+    def loss(m):
+        h = x.requires_grad_()
+        for index, layer in enumerate(m):
+            h = checkpoint(lambda h, layer=layer: torch.tanh(layer(h)), h, use_reentrant=bool(index % 2))
+        return h.square().sum()
+
+    return train(layers, loss), x.grad
+
+
+@program
+def dropout_is_the_same_when_recomputed():
+    device = gpu()
+    model, x = nn.Sequential(nn.Linear(4, 8), nn.Dropout(0.5), nn.Linear(8, 2)).to(device), drawn(3, 4, device=device)
+    plain, again = [], []
+    for found, run in ((plain, lambda: model(x)), (again, lambda: checkpoint(model, x, use_reentrant=False))):
+        torch.manual_seed(11)
+        model.zero_grad()
+        run().square().sum().backward()
+        found.extend(p.grad.clone() for p in model.parameters())
+    assert all(torch.equal(one, other) for one, other in zip(plain, again, strict=True))
+    return again
+
+
+@program
+def gradients_are_watched_for_nans():
+    device = gpu()
+    x = torch.tensor([0.0, 4.0], device=device, requires_grad=True)
+    try:
+        with torch.autograd.set_detect_anomaly(True, check_nan=True):
+            (torch.sqrt(x) * 0).sum().backward()
+    except RuntimeError as error:
+        return "returned nan values" in str(error), x.detach()

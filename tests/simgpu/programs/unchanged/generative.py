@@ -36,24 +36,6 @@ def variational_autoencoder_draws_on_its_device():
 
 
 @program
-def autoencoder_with_a_code_book():
-    device = gpu()
-    encoder, decoder, book = nn.Linear(4, 3).to(device), nn.Linear(3, 4).to(device), nn.Embedding(5, 3)
-    book.weight.data.uniform_(-1 / 5, 1 / 5)
-    book.to(device)
-    x = drawn(6, 4, device=device)
-
-    def loss(m):
-        z = m[0](x)
-        far = z.pow(2).sum(1, keepdim=True) + m[2].weight.pow(2).sum(1) - 2 * z @ m[2].weight.t()
-        code = m[2](far.argmin(1))
-        commit = F.mse_loss(z, code.detach()) * 0.25 + F.mse_loss(code, z.detach())
-        return F.mse_loss(m[1](z + (code - z).detach()), x) + commit
-
-    return train(nn.ModuleList([encoder, decoder, book]), loss, optimiser=torch.optim.Adam)
-
-
-@program
 def convolutional_adversaries():
     device, noise = gpu(), torch.randn(6, 4, 4, 1, 1)
 

@@ -1,13 +1,11 @@
 """Programs on text: language models, translation, taggers, and how they write."""
 
-import math
-
 import torch
 from torch import nn
 from torch.nn import functional as F
 from torch.nn.utils import rnn
 
-from tests.simgpu.programs.harness import drawn, gpu, program, train
+from tests.simgpu.programs.harness import gpu, program, train
 
 LETTERS = "the cat sat on the mat"
 
@@ -290,66 +288,3 @@ def masked_words_are_guessed():
     encoder = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
     model = nn.Sequential(nn.Embedding(10, 8), encoder, nn.Linear(8, 10)).to(device)
     return train(model, lambda m: F.cross_entropy(m(given).permute(0, 2, 1), labels), optimiser=torch.optim.NAdam)
-
-
-@program
-def places_by_rotation():
-    device, width, length = gpu(), 4, 5
-    rates = 1.0 / (10000.0 ** (torch.arange(0, width, 2, device=device).float() / width))
-    turns = torch.outer(torch.arange(length, device=device), rates)
-    turns = torch.polar(torch.ones_like(turns), turns)
-    x = drawn(2, length, width, device=device).requires_grad_()
-    pairs = torch.view_as_complex(x.float().reshape(2, length, -1, 2))
-    turned = torch.view_as_real(pairs * turns).flatten(2)
-    (turned @ turned.transpose(1, 2)).tril().square().sum().backward()
-    return turned, x.grad
-
-
-@program
-def experts_are_chosen_by_a_router():
-    device = gpu()
-    x, router = drawn(6, 4, device=device), nn.Linear(4, 3)
-    experts = nn.ModuleList([nn.Linear(4, 4) for _ in range(3)])
-
-    def loss(m):
-        weights, chosen = m[0](x).softmax(-1).topk(2)
-        weights = weights / weights.sum(-1, keepdim=True)
-        made = torch.zeros_like(x)
-        for index, expert in enumerate(m[1]):
-            rows, place = torch.where(chosen == index)
-            made.index_add_(0, rows, expert(x[rows]) * weights[rows, place, None])
-        return (made - x).square().mean()
-
-    return train(nn.ModuleList([router, experts]).to(device), loss, optimiser=torch.optim.AdamW)
-
-
-@program
-def low_rank_adapters_on_frozen_weights():
-    class Adapted(nn.Module):
-        def __init__(self, layer, rank=2):
-            super().__init__()
-            self.layer = layer.requires_grad_(False)
-            self.down = nn.Parameter(torch.randn(rank, layer.in_features) / math.sqrt(rank))
-            self.up = nn.Parameter(torch.zeros(layer.out_features, rank))
-
-        def forward(self, x):
-            return self.layer(x) + F.linear(F.linear(x, self.down), self.up) * 2
-
-    device = gpu()
-    model = nn.Sequential(nn.Linear(5, 4), nn.ReLU(), nn.Linear(4, 1))
-    for name, layer in list(model.named_children()):
-        if isinstance(layer, nn.Linear):
-            setattr(model, name, Adapted(layer))
-    model.cuda() if device == "cuda" else model
-    x = drawn(6, 5, device=device)
-    losses = train(model, lambda m: (m(x) - 1).square().mean())
-    merged = model[0].layer.weight + 2 * model[0].up @ model[0].down
-    return losses, merged, sum(p.requires_grad for p in model.parameters())
-
-
-@program
-def many_words_by_an_adaptive_softmax():
-    device = gpu()
-    model = nn.AdaptiveLogSoftmaxWithLoss(6, 20, cutoffs=[4, 10], div_value=2.0).to(device)
-    x, words = drawn(8, 6, device=device), torch.arange(0, 16, 2).to(device)
-    return train(model, lambda m: m(x, words).loss), model.log_prob(x).exp().sum(1), model.predict(x)

@@ -16,7 +16,8 @@ def every_loss_has_its_gradient():
     losses = [
         lambda v: nn.MSELoss()(v, y), lambda v: nn.L1Loss(reduction="sum")(v, y), lambda v: nn.HuberLoss()(v, y),
         lambda v: nn.CrossEntropyLoss(weight=weight, label_smoothing=0.1)(v, labels),
-        lambda v: nn.NLLLoss(weight=weight)(v.log_softmax(1), labels), lambda v: nn.KLDivLoss(reduction="batchmean")(v.log_softmax(1), y),
+        lambda v: nn.NLLLoss(weight=weight)(v.log_softmax(1), labels),
+        lambda v: nn.KLDivLoss(reduction="batchmean")(v.log_softmax(1), y),
         lambda v: nn.BCEWithLogitsLoss(pos_weight=weight)(v, y), lambda v: nn.BCELoss()(v.sigmoid(), y),
         lambda v: nn.PoissonNLLLoss()(v, y), lambda v: nn.GaussianNLLLoss()(v, y, y + 0.1),
         lambda v: nn.HingeEmbeddingLoss()(v[:, 0], signs), lambda v: nn.SoftMarginLoss()(v[:, 0], signs.float()),

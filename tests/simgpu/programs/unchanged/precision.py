@@ -92,7 +92,8 @@ def the_same_bits_seen_as_other_numbers():
     quick = (0x5F3759DF - (x.abs().view(torch.int32) >> 1)).view(torch.float32)
     seen = torch.arange(4, dtype=torch.uint8, device=device)
     return [
-        bits, exponent, mantissa, power, torch.ldexp(mantissa, power), quick, torch.signbit(x), x.half().view(torch.int16),
+        bits, exponent, mantissa, power, torch.ldexp(mantissa, power), quick, torch.signbit(x),
+        x.half().view(torch.int16),
         torch.nextafter(x, x + 1), seen - 5, seen.to(torch.int16) - 5, torch.bitwise_not(seen), x.to(torch.int64) // 2,
         torch.iinfo(seen.dtype).max, x.double().sum(dtype=torch.float32), torch.result_type(seen, 1.0).itemsize,
     ]  # fmt: skip
@@ -121,7 +122,9 @@ def masks_in_every_kind_of_attention():
     lengths = torch.tensor([4, 2], device=device)
     seen = (torch.arange(4, device=device)[None] < lengths[:, None])[:, None, None]
     found = [F.scaled_dot_product_attention(q, k, v, attn_mask=seen)]
-    found += [F.scaled_dot_product_attention(q, k, v, attn_mask=torch.zeros_like(seen).float().masked_fill(~seen, -9e9))]
+    found += [
+        F.scaled_dot_product_attention(q, k, v, attn_mask=torch.zeros_like(seen).float().masked_fill(~seen, -9e9))
+    ]
     with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
         found += [F.scaled_dot_product_attention(q, k, v, is_causal=True, scale=0.5)]
     slopes = -(torch.arange(4, device=device)[None] - torch.arange(4, device=device)[:, None]).abs().float()

@@ -184,7 +184,11 @@ def proximal_policies_by_minibatches():
             delta = rewards[t] + 0.99 * after * (1.0 - dones[t]) - values[t]
             better[t] = last = delta + 0.95 * 0.99 * (1.0 - dones[t]) * last
         returns = better + values
-    order, optimiser, found = torch.randperm(length * batch), torch.optim.Adam(model.parameters(), lr=0.01, eps=1e-5), []
+    order, optimiser, found = (
+        torch.randperm(length * batch),
+        torch.optim.Adam(model.parameters(), lr=0.01, eps=1e-5),
+        [],
+    )
     b_seen, b_actions, b_old, b_better, b_returns = (
         x.reshape(length * batch, *x.shape[2:]) for x in (seen, actions, old, better, returns)
     )
@@ -270,42 +274,3 @@ def values_of_a_grid_are_iterated():
             break
         value = new
     return value, way
-
-
-@program
-def evolution_of_a_controller():
-    device = gpu()
-    theta, aim = torch.zeros(6, device=device), torch.linspace(-1, 1, 6).to(device)
-    noise, found = torch.randn(4, 10, 6), []
-    for step in range(4):
-        eps = torch.cat([noise[step], -noise[step]]).to(device)
-        score = -((theta + 0.3 * eps - aim) ** 2).sum(1)
-        rank = score.argsort().argsort().float() / (len(score) - 1) - 0.5
-        theta += 0.5 / (len(score) * 0.3) * rank @ eps
-        found.append(score.max().item())
-    return found, theta
-
-
-@program
-def bandits_with_confidence():
-    device, arms = gpu(), 4
-    pulls, wins = torch.zeros(arms, device=device), torch.zeros(arms, device=device)
-    luck, odds = torch.rand(30), [0.1, 0.9, 0.4, 0.5]
-    for t in range(30):
-        bound = torch.where(pulls > 0, wins / pulls + torch.sqrt(2 * torch.log(torch.tensor(t + 1.0)) / pulls), 1e9)
-        arm = int(bound.argmax())
-        pulls[arm] += 1
-        wins[arm] += float(luck[t] < odds[arm])
-    return pulls, wins
-
-
-@program
-def the_best_samples_are_kept():
-    device = gpu()
-    mean, std, noise = torch.zeros(3, device=device), torch.ones(3, device=device), torch.randn(5, 20, 3)
-    for k in range(5):
-        plans = mean + std * noise[k].to(device)
-        cost = (plans - torch.tensor([1.0, -1.0, 0.5], device=device)).norm(dim=1)
-        best = plans[torch.topk(cost, 5, largest=False).indices]
-        mean, std = best.mean(0), best.std(0) + 1e-3
-    return mean, std

@@ -87,7 +87,10 @@ def files_for_another_device():
 @program
 def whole_modules_in_pickles():
     device = gpu()
-    model, x = nn.Sequential(nn.Conv1d(1, 2, 2), nn.Flatten(), nn.Linear(4, 1)).to(device), drawn(2, 1, 3, device=device)
+    model, x = (
+        nn.Sequential(nn.Conv1d(1, 2, 2), nn.Flatten(), nn.Linear(4, 1)).to(device),
+        drawn(2, 1, 3, device=device),
+    )
     one = pickle.loads(pickle.dumps(model))
     other = torch.load(written(model), weights_only=False)
     shared = [weight := model[2].weight.detach(), weight.view(-1), x]
@@ -126,7 +129,13 @@ def arrays_of_numpy_go_there_and_back():
     assert refused in ("", "can't convert cuda:0 device type tensor to numpy. Use Tensor.cpu() to copy the tensor to "
                        "host memory first.")  # fmt: skip
     mixed = other[0] * numpy.float32(2) + torch.tensor(numpy.int64(3), device=device)
-    return third, torch.from_numpy(back), mixed, one.detach().cpu().numpy().mean(), float(numpy.asarray(one.sum().cpu()))
+    return (
+        third,
+        torch.from_numpy(back),
+        mixed,
+        one.detach().cpu().numpy().mean(),
+        float(numpy.asarray(one.sum().cpu())),
+    )
 
 
 @program

@@ -154,25 +154,6 @@ def separable_convolutions_with_squeezing():
 
 
 @program
-def causal_convolutions_of_a_sound():
-    device = gpu()
-    layers = nn.ModuleList([nn.Conv1d(2, 4, 2, dilation=2**k) for k in range(3)]).to(device)
-    ends = nn.ModuleList([nn.Conv1d(1, 2, 1), nn.Conv1d(2, 8, 1)]).to(device)
-    sound = torch.sin(torch.arange(24) / 3.0).view(1, 1, -1).to(device)
-    coded = ((sound.sign() * torch.log1p(255 * sound.abs()) / 5.5452 + 1) / 2 * 7).round().long().squeeze(1)
-
-    def loss(m):
-        x, skips = m[1][0](sound), 0
-        for k, layer in enumerate(m[0]):
-            gate, value = layer(F.pad(x, (2**k, 0))).chunk(2, 1)
-            x = x + torch.tanh(value) * torch.sigmoid(gate)
-            skips = skips + x
-        return F.cross_entropy(m[1][1](skips)[..., :-1], coded[:, 1:])
-
-    return train(nn.ModuleList([layers, ends]), loss, optimiser=torch.optim.Adam)
-
-
-@program
 def moving_pictures_in_three_dimensions():
     device = gpu()
     model = nn.Sequential(
@@ -302,15 +283,3 @@ def pictures_are_mixed_and_cut():
     mean, std = torch.tensor([0.1]).to(device).view(1, 1, 1), torch.tensor([0.3]).to(device).view(1, 1, 1)
     cut = (cut.flip(-1).roll((1, -1), (2, 3)) - mean) / std
     return cut, labels, F.cross_entropy(cut.flatten(1)[:, :3], labels)
-
-
-@program
-def pooled_and_put_back():
-    device = gpu()
-    pool, back = nn.MaxPool2d(2, stride=2, return_indices=True), nn.MaxUnpool2d(2, stride=2)
-    x = drawn(1, 2, 6, 6, device=device).requires_grad_()
-    made, places = pool(x)
-    back(made, places).square().sum().backward()
-    patches = F.unfold(x, 3, padding=1)
-    again = F.fold(patches, (6, 6), 3, padding=1) / F.fold(torch.ones_like(patches), (6, 6), 3, padding=1)
-    return places, x.grad, again, nn.LocalResponseNorm(2)(x), F.lp_pool2d(x, 2, 3)

@@ -29,7 +29,7 @@ def to(tensor: Tensor, *args: Any, copy: bool = False, **kwargs: Any) -> Tensor:
     """`Tensor.to` in all its forms."""
     if isinstance(tensor, SimulatedTensor):
         read(tensor)
-    elif not _names_cuda(*args, **kwargs):
+    elif not _names_cuda(*args, **kwargs) and not is_unmade(tensor):
         return _to(tensor, *args, **({**kwargs, "copy": True} if copy else kwargs))
     args, copy = _without_copy(plain_form(args, kwargs), copy)
     device, dtype, non_blocking, memory_format = torch._C._nn._parse_to(*args, **kwargs)

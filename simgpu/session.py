@@ -89,6 +89,7 @@ class SimulatedGPUs:
     def _put_in_place(self):
         """Replace what is replaced of torch; return how to put it back. After an exception all is as it was."""
         with ExitStack() as undo:
+            undo.enter_context(_swapped_parameters())
             self.driver = undo.enter_context(patched(self))
             undo.enter_context(saving.restored(self))
             undo.enter_context(uncompiled())
@@ -143,6 +144,17 @@ class SimulatedGPUs:
 
     def __repr__(self):
         return f"simulated_gpus({self.count}, model={self.model.name!r})"
+
+
+@contextmanager
+def _swapped_parameters():
+    """Within the `with`, `module.to()` swaps parameters for the moved ones: `.data =` can't change a gradient's."""
+    before = torch.__future__.get_swap_module_params_on_conversion()
+    torch.__future__.set_swap_module_params_on_conversion(True)
+    try:
+        yield
+    finally:
+        torch.__future__.set_swap_module_params_on_conversion(before)
 
 
 @contextmanager

@@ -169,6 +169,7 @@ def _same_layout(tensor, other):
 SimulatedTensor.__torch_function__ = classmethod(_of_class)
 SimulatedTensor.grad = property(get_grad, conversions.set_grad, Tensor.grad.__delete__)
 SimulatedTensor.register_hook = register_hook
+SimulatedTensor.as_subclass = _as_subclass
 SimulatedTensor.data = property(Tensor.data.__get__, conversions.set_data)
 
 _BACKWARD = body_of(Tensor.backward)
@@ -176,7 +177,6 @@ _GRAD = body_of(torch.autograd.grad)
 _DIRECT: dict[Callable, bool] = {}  # function -> whether it needs nothing but its arguments
 _BODIES: dict[Callable, Callable | None] = {}  # function -> its body, None for one of C++; some hundred at most
 _HANDLERS: dict[Any, Callable] = {
-    Tensor.as_subclass: _as_subclass,
     torch._has_compatible_shallow_copy_type: _same_layout,  # in inference mode it would be dispatched as an op
     Tensor.to: conversions.to,
     Tensor.cuda: conversions.cuda,

@@ -21,7 +21,7 @@ _PRESERVE = torch.preserve_format
 _CPU = torch.device("cpu")
 # Torch's own: while GPUs are simulated, these names say what is below.
 _to, _type, _asarray = Tensor.to, Tensor.type, torch.asarray
-_set_ = Tensor.set_
+_set_: Any = Tensor.set_
 _set_data, _set_grad = Tensor.data.__set__, Tensor.grad.__set__
 
 

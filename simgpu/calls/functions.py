@@ -155,7 +155,8 @@ def _grad(outputs, inputs, *args, **kwargs):
     return placed_all(_GRAD(outputs, inputs, *args, **kwargs), inputs)
 
 
-def _as_subclass(tensor, cls):
+def _as_subclass(tensor: SimulatedTensor, cls: type) -> Tensor:
+    """`Tensor.as_subclass`: the tensor itself for a class that it is of; raises NotImplementedError for others."""
     if issubclass(type(tensor), cls):
         return tensor
     raise NotImplementedError(no_class_of_ones_own(cls.__name__))

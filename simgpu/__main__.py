@@ -71,8 +71,10 @@ def _command(options):
     file = Path(options.program)
     if file.is_file() and (file.suffix == ".py" or not os.access(file, os.X_OK)):
         return [sys.executable, options.program, *options.arguments]
-    beside = Path(sys.executable).with_name(options.program)  # torchrun of this Python, before another one's
-    found = str(beside) if beside.exists() else shutil.which(options.program)
+    if (file / "__main__.py").is_file():
+        return [sys.executable, options.program, *options.arguments]
+    beside = Path(sys.executable).parent / file  # torchrun of this Python, before another one's
+    found = str(beside) if file.name == options.program and beside.is_file() else shutil.which(options.program)
     if found is None:
         raise ValueError(f"PROGRAM {options.program!r}: there is no such file, and no such command on the PATH.")
     return [found, *options.arguments]

@@ -4,14 +4,12 @@ import ast
 import os
 import platform
 from collections.abc import Iterator, Mapping, Sequence
-from importlib.metadata import PackageNotFoundError, entry_points, version
+from importlib.metadata import PackageNotFoundError, entry_points
 from pathlib import Path
 from typing import NamedTuple
 
+from simgpu import versions
 from simgpu.coverage import DIFFERS, REFUSED, ROWS, UNSEEN, Row
-
-#: The oldest torch that the tests run on, and the first that they don't.
-OLDEST, BEYOND = (2, 11), (2, 16)
 
 
 class Finding(NamedTuple):
@@ -118,11 +116,10 @@ def computer() -> list[str]:
         f"Python {platform.python_version()} on {platform.system()} {platform.machine()}, {os.cpu_count()} processors"
     ]
     try:
-        torch_version = version("torch")
+        torch_version = versions.installed()
     except PackageNotFoundError:
         return [*lines, "PyTorch is not here: python -m pip install torch"]
-    known = OLDEST <= tuple(int(part) for part in torch_version.split(".")[:2]) < BEYOND
-    tried = "of those tried" if known else f"NOT tried: {OLDEST[0]}.{OLDEST[1]} to before {BEYOND[0]}.{BEYOND[1]} are"
+    tried = "of those tried" if versions.is_tried(torch_version) else f"NOT tried: {versions.TRIED} are"
     lines.append(f"PyTorch {torch_version}, {tried}")
     import torch
 

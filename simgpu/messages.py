@@ -194,6 +194,19 @@ def left_behind(name: str, device: object) -> str:
     )
 
 
+def no_class_of_ones_own(name: str) -> str:
+    """Return the message for a tensor that is to become one of a program's own class, `name`."""
+    return (
+        f"A simulated GPU's tensor can't be of the class {name}: it has simgpu's own. Keep such tensors on the CPU, or "
+        "hold the tensor in an object instead of inheriting from torch.Tensor."
+    )
+
+
+def not_traced() -> str:
+    """Return the message for a copy between devices within `make_fx` or `torch.func.linearize`."""
+    return "A copy from or to a simulated GPU can't be traced: make it before the function that is traced."
+
+
 def only_on_cpu(name: str) -> str:
     """Return the message for a method that calls a Python function for every element."""
     return f"{name} is only implemented on CPU tensors"

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from simgpu import versions
 from simgpu.autocast.autocasting import autocasting
 from simgpu.calls.answers import answered
 from simgpu.calls.factory_kernels import kernels
@@ -41,7 +42,7 @@ def simulated_gpus(count: int = 1, model: "str | Mapping | DeviceModel" = "H200"
     plainly: sparse tensors but for an embedding's gradient, `torch.export`. Not seen: a C++ function that reads memory
     and that a program imported by name before. `from torch.utils.dlpack import to_dlpack` then gives out the numbers as
     the CPU's. Random numbers are the CPU's of the same seed, not a real GPU's. Raises ValueError for a count below 1 or
-    above 128, RuntimeError while another is active.
+    above 128, RuntimeError while another is active and where torch is older than 2.11.
 
     >>> import torch
     >>> with simulated_gpus(2) as gpus:
@@ -69,6 +70,7 @@ class SimulatedGPUs:
             raise ValueError(
                 f"simulated_gpus(count={count!r}): give a whole number from 1 to 128, as in simulated_gpus(4)."
             )
+        versions.check(torch.__version__)
         if active() is not None:
             raise RuntimeError(f"simulated_gpus({count}): {active()!r} is active already. Close it first: .close().")
         self.count = count
@@ -80,7 +82,18 @@ class SimulatedGPUs:
         self.memory = MemoryAccounts(self.model.memory, count, self.model.name, self.free_of_system)
         self.randomness = Randomness(count)
         self.places = [torch.device("cuda", index) for index in range(count)]
-        self._undo = ExitStack()
+        self._blocks = 0  # `with` blocks of it that are open
+        try:
+            self._undo = self._put_in_place()
+        except Exception as error:
+            if not versions.is_tried(torch.__version__):
+                raise RuntimeError(versions.newer(torch.__version__, error)) from error
+            raise
+        activate(self)
+        atexit.register(self.close)
+
+    def _put_in_place(self):
+        """Replace what is replaced of torch; return how to put it back. After an exception all is as it was."""
         with ExitStack() as undo:
             undo.enter_context(_swapped_parameters())
             self.driver = undo.enter_context(patched(self))
@@ -93,9 +106,8 @@ class SimulatedGPUs:
             undo.enter_context(wrappers())
             undo.enter_context(replaced(nccl.answers()))
             undo.enter_context(buckets())
-            self._undo = undo.pop_all()
-        activate(self)
-        atexit.register(self.close)
+            undo.enter_context(_default_device_kept())
+            return undo.pop_all()
 
     def place(self, device: torch.device) -> torch.device:
         """Return the canonical `torch.device` for one of type cuda: the one object that tensors here carry.
@@ -131,10 +143,17 @@ class SimulatedGPUs:
         self.context.end()
 
     def __enter__(self):
+        if self.closed:
+            raise RuntimeError(
+                f"{self!r} is closed and doesn't start again: simulated_gpus({self.count}) starts others."
+            )
+        self._blocks += 1
         return self
 
     def __exit__(self, *error):
-        self.close()
+        self._blocks -= 1
+        if not self._blocks:  # entered twice, it ends with the outer block
+            self.close()
 
     def __repr__(self):
         return f"simulated_gpus({self.count}, model={self.model.name!r})"
@@ -142,10 +161,26 @@ class SimulatedGPUs:
 
 @contextmanager
 def _swapped_parameters():
-    """Within the `with`, `module.to()` swaps parameters for the moved ones: `.data =` can't change their kind."""
+    """Within the `with`, `module.to()` swaps parameters for the moved ones: `.data =` can't change a gradient's."""
     before = torch.__future__.get_swap_module_params_on_conversion()
     torch.__future__.set_swap_module_params_on_conversion(True)
     try:
         yield
     finally:
         torch.__future__.set_swap_module_params_on_conversion(before)
+
+
+@contextmanager
+def _default_device_kept():
+    """After the `with`, this thread's default device is what it was, if one of type cuda was made it: that is gone."""
+    before = _default_context()
+    try:
+        yield
+    finally:
+        now = _default_context()
+        if now is not None and now is not before and now.device.type == "cuda":
+            torch.set_default_device(None if before is None else before.device)
+
+
+def _default_context():
+    return getattr(torch._GLOBAL_DEVICE_CONTEXT, "device_context", None)

@@ -10,6 +10,7 @@ from course.devices.machine import Device, as_devices
 from course.draw import Picture, lanes
 from course.traces import DataSheet, Trace, load_trace, names
 from simgpu import DeviceModel, calibrate
+from simgpu.models.catalogue import nearest
 
 
 def model_for(given: "str | DataSheet | Trace | DeviceModel") -> DeviceModel:
@@ -36,7 +37,8 @@ def model_for(given: "str | DataSheet | Trace | DeviceModel") -> DeviceModel:
     short = [name.removesuffix("-data-sheet").upper() for name in known if name.endswith("-data-sheet")]
     traces = [name for name in known if not name.endswith("-data-sheet")]
     raise ValueError(
-        f"model={given!r}: no data sheet and no trace by that name. Use {', '.join(short)} (data sheets), "
+        f"model={given!r}: no data sheet and no trace by that name. {nearest(given.upper(), short)}"
+        f"Use {', '.join(short)} (data sheets), "
         f"{', '.join(traces)} (recorded), or the path of a trace of your own that ends in .json."
     )
 

@@ -12,6 +12,7 @@ import torch
 import torch.utils._device as default_device
 import torch.utils.dlpack
 from torch import Tensor
+from torch.fx.experimental import proxy_tensor
 from torch.jit._builtins import _get_builtin_table
 from torch.nn.parameter import UninitializedTensorMixin
 from torch.overrides import handle_torch_function
@@ -73,6 +74,8 @@ def _answers():
             if name in vars(owner):
                 yield owner, name, _exported(getattr(owner, name))
     yield torch._C._nn, "_parse_to", _parse_to(torch._C._nn._parse_to)
+    # make_fx would look into a tensor of a class that it doesn't know, and take what it finds for constants.
+    yield proxy_tensor, "HANDLED_TYPES", (*proxy_tensor.HANDLED_TYPES, SimulatedTensor)
     yield Tensor, "data", property(Tensor.data.__get__, conversions.set_data)
     yield Tensor, "grad", property(Tensor.grad.__get__, conversions.set_grad, Tensor.grad.__delete__)
 

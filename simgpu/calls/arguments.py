@@ -8,7 +8,7 @@ from torch import Tensor
 
 from simgpu.ops.tensor import SimulatedTensor
 
-_wraps = torch._C._functorch.is_functorch_wrapped_tensor  # within `torch.func`: what is inside may be simulated
+_of_functorch = torch._C._functorch.is_functorch_wrapped_tensor
 _SEVERAL = {tuple, list}
 _PLAIN = {int, float, bool, str, complex, type(None), torch.dtype, torch.device, torch.layout, torch.Size}
 
@@ -43,3 +43,8 @@ def left_at_home(made: Any, args: tuple, kwargs: dict) -> bool:
         return False
     plain = [one for one in tensors_in((made,)) if type(one) is Tensor and not _wraps(one)]
     return any(all(one is not given for given in (*tensors_in(args), *tensors_in(kwargs))) for one in plain)
+
+
+def _wraps(tensor):
+    """Whether C++ has wrapped a tensor, within `torch.func` or `is_grads_batched`: what is inside may be simulated."""
+    return _of_functorch(tensor) or "Batched" in str(torch._C._dispatch_keys(tensor))  # the key has no name in Python

@@ -21,7 +21,7 @@ _PRESERVE = torch.preserve_format
 _CPU = torch.device("cpu")
 # Torch's own: while GPUs are simulated, these names say what is below.
 _to, _type, _asarray = Tensor.to, Tensor.type, torch.asarray
-_set_ = Tensor.set_
+_set_: Any = Tensor.set_
 _set_data, _set_grad = Tensor.data.__set__, Tensor.grad.__set__
 
 
@@ -29,7 +29,7 @@ def to(tensor: Tensor, *args: Any, copy: bool = False, **kwargs: Any) -> Tensor:
     """`Tensor.to` in all its forms."""
     if isinstance(tensor, SimulatedTensor):
         read(tensor)
-    elif not _names_cuda(*args, **kwargs):
+    elif not _names_cuda(*args, **kwargs) and not is_unmade(tensor):
         return _to(tensor, *args, **({**kwargs, "copy": True} if copy else kwargs))
     args, copy = _without_copy(plain_form(args, kwargs), copy)
     device, dtype, non_blocking, memory_format = torch._C._nn._parse_to(*args, **kwargs)
@@ -252,7 +252,7 @@ def set_(tensor: Tensor, source: Any = None, *args: Any, **kwargs: Any) -> Tenso
     if isinstance(source, Tensor) and source.device != tensor.device:
         raise RuntimeError(other_storage(source.device, tensor.device))
     if isinstance(tensor, SimulatedTensor) and stored is None:  # another's memory, or none
-        given = (source.numbers,) if isinstance(source, SimulatedTensor) else ()
+        given = (read(source),) if isinstance(source, SimulatedTensor) else ()
         numbers = _set_(torch.empty(0, dtype=tensor.dtype, device="cpu"), *given, *args, **kwargs)
         set_data(tensor, SimulatedTensor(numbers, tensor.where, tensor.simulation))
         return tensor

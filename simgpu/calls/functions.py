@@ -19,7 +19,7 @@ from simgpu.calls.one_hot import one_hot
 from simgpu.calls.python_functions import body_of
 from simgpu.cuda.generators import check_generator
 from simgpu.memory.host import mark
-from simgpu.messages import invalid_gradient, left_behind
+from simgpu.messages import invalid_gradient, left_behind, no_class_of_ones_own
 from simgpu.ops.backward_formulas import entrance
 from simgpu.ops.mismatch import refused, reworded
 from simgpu.ops.tensor import SimulatedTensor
@@ -162,10 +162,22 @@ def _grad(outputs, inputs, *args, **kwargs):
     return placed_all(_GRAD(outputs, inputs, *args, **kwargs), inputs)
 
 
+def _as_subclass(tensor: SimulatedTensor, cls: type) -> Tensor:
+    """`Tensor.as_subclass`: the tensor itself for a class that it is of; raises NotImplementedError for others."""
+    if issubclass(type(tensor), cls):
+        return tensor
+    raise NotImplementedError(no_class_of_ones_own(cls.__name__))
+
+
+def _same_layout(tensor, other):
+    return tensor.layout == other.layout
+
+
 # Here and not in the class: these functions need the class, and a thread without the mode needs them.
 SimulatedTensor.__torch_function__ = classmethod(_of_class)
 SimulatedTensor.grad = property(get_grad, conversions.set_grad, Tensor.grad.__delete__)
 SimulatedTensor.register_hook = register_hook
+SimulatedTensor.as_subclass = _as_subclass
 SimulatedTensor.data = property(Tensor.data.__get__, conversions.set_data)
 
 _BACKWARD = body_of(Tensor.backward)
@@ -173,6 +185,7 @@ _GRAD = body_of(torch.autograd.grad)
 _DIRECT: dict[Callable, bool] = {}  # function -> whether it needs nothing but its arguments
 _BODIES: dict[Callable, Callable | None] = {}  # function -> its body, None for one of C++; some hundred at most
 _HANDLERS: dict[Any, Callable] = {
+    torch._has_compatible_shallow_copy_type: _same_layout,  # in inference mode it would be dispatched as an op
     Tensor.to: conversions.to,
     Tensor.cuda: conversions.cuda,
     Tensor.cpu: conversions.cpu,

@@ -25,10 +25,18 @@ def lazily() -> Iterator[tuple[Any, str, Any]]:
     """Yield (owner, name, value) for what is replaced of tensors without a shape."""
     for cls in (UninitializedParameter, UninitializedBuffer):
         yield cls, "__new__", staticmethod(_new(cls.__new__))
+        if hasattr(cls, "__deepcopy__"):
+            yield cls, "__deepcopy__", _deepcopy(cls.__deepcopy__)
     yield UninitializedTensorMixin, "materialize", _materialize(UninitializedTensorMixin.materialize)
+    yield UninitializedTensorMixin, "device", property(_place_of)
+    yield UninitializedTensorMixin, "cpu", lambda self, memory_format=None: moved(self, torch.device("cpu"))
     # `module.to()` takes a parameter's place by way of these two.
     yield UninitializedTensorMixin, "detach", lambda self: self
     yield UninitializedTensorMixin, "requires_grad_", lambda self, requires_grad=True: self
+
+
+def _place_of(tensor):
+    return getattr(tensor, "place", None) or torch.Tensor.device.__get__(tensor)
 
 
 def _new(original):
@@ -40,6 +48,14 @@ def _new(original):
         return moved(original(cls, **{**kwargs, "device": "cpu"}), device_of(place))
 
     return __new__
+
+
+def _deepcopy(original):
+    def __deepcopy__(self, memo):
+        made = original(self, memo)
+        return moved(made, self.device) if self.device.type == "cuda" else made
+
+    return __deepcopy__
 
 
 def _materialize(original):

@@ -5,13 +5,15 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.fx.experimental.proxy_tensor import get_proxy_mode
 
-from simgpu.messages import no_data
+from simgpu.messages import no_data, not_traced
 from simgpu.ops.results import put
 from simgpu.ops.tensor import SimulatedTensor, read
 from simgpu.state import active, required
 
 _to_copy = torch.ops.aten._to_copy.default
+_NO_DISPATCH = Tensor.__torch_dispatch__
 _quiet = torch._C.DisableTorchFunctionSubclass
 _get_grad, _set_grad = Tensor.grad.__get__, Tensor.grad.__set__  # torch's own
 
@@ -42,6 +44,8 @@ class _Move(torch.autograd.Function):
 def _copied(tensor, device, dtype, non_blocking, memory_format):
     if tensor.is_meta:
         raise NotImplementedError(no_data())
+    if get_proxy_mode() is not None:  # what is traced would take the copy's numbers for constants
+        raise NotImplementedError(not_traced())
     options = {"device": device, "non_blocking": non_blocking}
     if dtype is not None:
         options["dtype"] = dtype
@@ -50,6 +54,8 @@ def _copied(tensor, device, dtype, non_blocking, memory_format):
     if not isinstance(tensor, SimulatedTensor):
         if device.type == "cpu":  # the gradient of a change of dtype alone
             return tensor.to(dtype or tensor.dtype)
+        if type(tensor).__torch_dispatch__ is not _NO_DISPATCH:  # a class of the program's: it moves what is inside
+            return _to_copy(tensor, **options)
         # Dressed as a simulated tensor whose device is the CPU, so that the op runs here and a log sees one copy.
         with torch._C._DisableTorchDispatch():  # what dresses it is no op of the program: a log must not see it
             inside = tensor.detach()

@@ -10,7 +10,7 @@ import torch
 
 from simgpu.clock.modelled_clock import Queue
 from simgpu.messages import not_captured_event
-from simgpu.state import opened, required
+from simgpu.state import active, opened, required
 
 _DEVICE_TYPE = 1  # CUDA's number among torch's device types
 
@@ -137,6 +137,9 @@ class Stream:
     @property
     def stream_id(self) -> int:
         """The number of the stream; 0 is the one a device starts with."""
+        simulation = active()  # torch asks at the end of a block, too, where it makes the stream before current again
+        if simulation is None or simulation.clock is not self._clock:
+            raise RuntimeError(f"{self!r}: its simulated GPUs are closed. Close them after the block of the stream.")
         return self.queue.number
 
     cuda_stream = stream_id
@@ -188,7 +191,7 @@ class Stream:
         return hash(id(self.queue))
 
     def __repr__(self):
-        return f"<simulated torch.cuda.Stream device={self.device} cuda_stream={self.cuda_stream:#x}>"
+        return f"<simulated torch.cuda.Stream device={self.device} cuda_stream={self.queue.number:#x}>"
 
 
 def current_stream(device: Any = None) -> Stream:

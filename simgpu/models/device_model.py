@@ -38,6 +38,12 @@ class ProductSeconds:
     label: str
 
 
+_OF_A_SHEET = (
+    *("name", "hardware", "peak", "memory", "memory_bandwidth", "copy_bandwidth"),
+    *("launch", "copy_latency", "assumed"),
+)
+
+
 @dataclass(frozen=True, repr=False)
 class DeviceModel:
     """The speeds of a device that is not here. Seconds, bytes, and operations a second throughout.
@@ -69,8 +75,14 @@ class DeviceModel:
         """Return the model of a vendor's data sheet: its figures as they are, as if every op reached the peak.
 
         `sheet` has `name`, `hardware`, `peak`, `memory`, `memory_bandwidth`, `copy_bandwidth`, `launch`,
-        `copy_latency` and `assumed`, as the files in `simgpu/models/data` do. Raises KeyError where one is missing.
+        `copy_latency` and `assumed`, as the files in `simgpu/models/data` do. Raises ValueError where one is missing.
         """
+        missing = [name for name in _OF_A_SHEET if name not in sheet]
+        if missing:
+            raise ValueError(
+                f"model={dict(sheet)!r}: a data sheet needs {', '.join(missing)}, too, as the files in "
+                "simgpu/models/data have them."
+            )
         figures = ("hardware", "memory", "launch", "memory_bandwidth", "copy_bandwidth", "copy_latency")
         return cls(
             **{figure: sheet[figure] for figure in figures},

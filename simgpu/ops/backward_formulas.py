@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 
 import torch
+from torch.autograd import forward_ad
 
 _ENGINE = torch.autograd.graph._engine_run_backward.__code__
 _OWN = torch.autograd.function.BackwardCFunction.apply.__code__  # calls the `backward` that a program wrote
@@ -48,3 +49,8 @@ def made_by_formula(plain: torch.Tensor, formula: bool) -> bool:
     if formula:
         storage.of_formula = True
     return hasattr(storage, "of_formula")
+
+
+def zero_tangent(plain: torch.Tensor) -> bool:
+    """Return whether `plain` is what a formula of forward mode makes of an input without a tangent: zeros."""
+    return forward_ad._current_level >= 0 and not plain.requires_grad and not plain.any()

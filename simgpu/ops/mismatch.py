@@ -8,7 +8,7 @@ from torch._ops import OpOverload
 
 from simgpu import messages
 from simgpu.kernels.names import INSTEAD, RECURRENT, method_of
-from simgpu.ops.backward_formulas import in_formula, made_by_formula
+from simgpu.ops.backward_formulas import in_formula, made_by_formula, zero_tangent
 from simgpu.ops.call import Call
 from simgpu.state import opened
 
@@ -34,7 +34,7 @@ def check(call: Call, func: OpOverload, args: tuple, kwargs: dict) -> None:
             continue  # CUDA's kernels take such a number along
         if not simulated:
             formula = in_formula() if formula is None else formula
-            if made_by_formula(other, formula):
+            if made_by_formula(other, formula) or zero_tangent(other):
                 continue
         if plan.indices and not any(other is value for value in (args[0], *args[2:3])):
             if not simulated and args[0].device.type == "cuda":

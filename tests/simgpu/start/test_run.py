@@ -1,6 +1,7 @@
 """`python -m simgpu run`: programs unchanged, their child processes, and what is refused before anything starts."""
 
 import os
+import signal
 import subprocess
 import sys
 
@@ -84,6 +85,10 @@ def test_torchrun_starts_ranks_that_each_see_the_gpus(tmp_path):
         (["--gpus", "0"], "--gpus='0': give a whole number from 1 to 128"),
         (["--gpus", "two"], "--gpus='two': give a whole number"),
         (["--gpus", "4000"], "--gpus='4000': give a whole number from 1 to 128"),
+        (["--gpus", "-1"], "--gpus='-1': give a whole number from 1 to 128"),
+        (["--gpus", "1.5"], "--gpus='1.5': give a whole number"),
+        (["--memory", "2XB"], "memory '2XB': give a size of 1 MiB or more with its unit, as in 2GiB"),
+        (["--model", "H20"], "model='H20': no data sheet by that name. Did you mean 'H200'? Use A100, B200"),
         (["--memory", "2"], "memory '2': give a size of 1 MiB or more with its unit, as in 2GiB"),
         (["--memory", "lots"], "memory 'lots': give a size"),
         (["--memory", "nanGiB"], "memory 'nanGiB': give a size"),
@@ -105,6 +110,34 @@ def test_a_program_that_is_not_there_and_gpus_that_are_all_hidden(program, capsy
     with pytest.raises(SystemExit):
         main(["run", "--gpus", "2", str(program)])
     assert "CUDA_VISIBLE_DEVICES='7' hides all 2 GPUs" in capsys.readouterr().err
+
+
+def test_a_script_that_is_missing_a_folder_or_fails(tmp_path):
+    for missing in (tmp_path / "missing.py", tmp_path):
+        done = ran("run", missing)
+        assert done.returncode == 2 and f"PROGRAM '{missing}': there is no such file, and no" in done.stderr
+    (tmp_path / "__main__.py").write_text("import torch\nprint(torch.cuda.device_count())\n")
+    assert ran("run", "--gpus", 3, "--quiet", tmp_path).stdout == "3\n"
+    fails = tmp_path / "fails.py"
+    fails.write_text("import torch\nx = torch.ones(2, device='cuda') + torch.ones(2)\n")
+    done = ran("run", "--quiet", fails)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].startswith("RuntimeError: Expected all tensors to be on the same device")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the program takes the process's place on POSIX alone")
+def test_ctrl_c_reaches_the_program_and_its_exit_status_is_its_own(tmp_path):
+    file = tmp_path / "waits.py"
+    file.write_text(
+        "import sys, time, torch\ntorch.ones(2, device='cuda') + 1\n"
+        "try:\n    print('ready', flush=True)\n    time.sleep(100)\nexcept KeyboardInterrupt:\n    sys.exit(7)\n"
+    )
+    command = [sys.executable, "-m", "simgpu", "run", str(file)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        assert running.stdout.readline() == "ready\n"
+        running.send_signal(signal.SIGINT)
+        _, said = running.communicate(timeout=110)
+    assert running.returncode == 7 and "Traceback" not in said and ", simulated." in said
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,85 @@
+"""What libraries add to torch: tensors that wrap others, parameters without a shape, traced functions."""
+
+import copy
+
+import pytest
+import torch
+from torch.fx.experimental.proxy_tensor import make_fx
+from torch.utils._pytree import tree_map
+
+from simgpu import simulated_gpus
+
+
+@pytest.fixture(autouse=True)
+def gpus():
+    with simulated_gpus(2):
+        yield
+
+
+class Wrapped(torch.Tensor):
+    """A tensor without memory of its own, as graph libraries' indices are: it hands each op to what is inside."""
+
+    @staticmethod
+    def __new__(cls, inside):
+        made = torch.Tensor._make_wrapper_subclass(cls, inside.size(), dtype=inside.dtype, device=inside.device)
+        made.inside = inside
+        return made
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        args, kwargs = tree_map(lambda one: one.inside if isinstance(one, cls) else one, (args, kwargs or {}))
+        made = func(*args, **kwargs)
+        return cls(made) if func is torch.ops.aten._to_copy.default else made
+
+
+@pytest.mark.parametrize("device", ["cuda:0", "cuda:1", torch.device("cuda", 1)])
+def test_a_tensor_that_wraps_another_is_moved_by_its_own_class(device):
+    there = Wrapped(torch.arange(3)).to(device)
+    assert type(there) is Wrapped and there.inside.device == there.device == torch.device(device)
+    assert (there + 1).tolist() == [1, 2, 3]
+
+
+def test_a_class_that_only_names_a_tensor_is_refused():
+    class Metres(torch.Tensor):
+        pass
+
+    with pytest.raises(
+        NotImplementedError, match="A simulated GPU's tensor can't be of the class Metres: it has simgpu"
+    ):
+        torch.ones(2, device="cuda").as_subclass(Metres)
+    x = torch.ones(2, device="cuda")
+    assert x.as_subclass(torch.Tensor) is x
+
+
+def test_a_parameter_without_a_shape_says_where_it_will_be():
+    layer = torch.nn.LazyLinear(2).to("cuda:1")
+    other = copy.deepcopy(layer)
+    assert str(layer.weight.device) == str(other.weight.device) == "cuda:1"
+    assert other(torch.ones(1, 3, device="cuda:1")).device.index == 1
+    assert layer.cpu().weight.device.type == "cpu" and layer(torch.ones(1, 3)).device.type == "cpu"
+
+
+def test_what_is_traced_keeps_its_arguments_and_a_copy_is_refused():
+    x = torch.tensor([1.0, 2.0], device="cuda")
+    traced = make_fx(lambda y: (y * x).sin())(torch.zeros(2, device="cuda"))
+    assert torch.equal(traced(x).cpu(), (x * x).sin().cpu())
+    for copied in (lambda y: y.cpu() + 1, lambda y: y + torch.ones(2).cuda(), lambda y: y.to("cuda:1")):
+        with pytest.raises(NotImplementedError, match="can't be traced: make it before the function that is traced"):
+            make_fx(copied)(x)
+
+
+@pytest.mark.filterwarnings("ignore:.torch.jit.script")
+def test_forward_mode_lets_no_other_device_in():
+    x, elsewhere = torch.ones(2, device="cuda"), torch.ones(2, 2)
+    with pytest.raises(RuntimeError, match="Expected all tensors to be on the same device"):
+        torch.func.jvp(lambda x: elsewhere @ x, (x,), (x,))
+
+
+def test_a_tensor_is_set_to_another_of_its_device_alone():
+    x, y = torch.zeros(2, device="cuda"), torch.arange(4.0, device="cuda")
+    assert x.set_(y) is x and x.shape == (4,)
+    y[0] = 7
+    assert x.tolist() == [7, 1, 2, 3], "they share their memory"
+    for other in (torch.ones(2, device="cuda:1"), torch.ones(2)):
+        with pytest.raises(NotImplementedError, match="Tensor.set_ of a simulated tensor"):
+            x.set_(other)

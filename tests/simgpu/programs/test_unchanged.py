@@ -1,0 +1,45 @@
+"""The programs in `unchanged`, found by their decorator: what they give on the CPU they give on simulated GPUs."""
+
+import importlib
+from pathlib import Path
+
+import pytest
+import torch
+
+from simgpu import simulated_gpus
+from tests.simgpu.programs.harness import PROGRAMS, drawn, gpu, outcome
+
+for file in sorted(Path(__file__).with_name("unchanged").glob("*.py")):
+    importlib.import_module(f"tests.simgpu.programs.unchanged.{file.stem}")
+
+# Torch's own, on the CPU too.
+OF_TORCH = [".?torch.jit", "Attempted to insert a get_attr Node", "(?s)Error detected in SqrtBackward0"]
+pytestmark = [pytest.mark.filterwarnings(f"ignore:{words}") for words in OF_TORCH]
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_program_gives_on_simulated_gpus_what_it_gives_on_the_cpu(name, monkeypatch):
+    here = outcome(name)
+    monkeypatch.setenv("SIMGPU_GPUS", "2")  # for processes that it starts
+    with simulated_gpus(2) as gpus:
+        there = outcome(name)
+        assert gpus.clock.spans, "it ran nothing on a GPU"
+    agree(here, there)
+
+
+def agree(here, there):
+    """Raise AssertionError where the numbers of two runs differ by more than rounding, or one has more."""
+    assert len(here) == len(there) > 0
+    for one, other in zip(here, there, strict=True):
+        torch.testing.assert_close(other, one, rtol=1e-4, atol=1e-5, equal_nan=True)
+
+
+def test_there_are_enough_of_them_and_a_wrong_number_is_seen():
+    assert len(PROGRAMS) >= 150
+    torch.manual_seed(0)
+    right = [drawn(3).double(), torch.tensor([1.0])]
+    agree(right, right)
+    for wrong in ([right[0] + 1e-3, right[1]], right[:1], [right[0].view(3, 1), right[1]]):
+        with pytest.raises(AssertionError):
+            agree(right, wrong)
+    assert gpu() == "cpu"

@@ -55,7 +55,8 @@ def run(func: Callable, args: tuple, kwargs: dict | None) -> Any:
     if kwargs and kwargs.get("generator") is not None:
         check_generator(kwargs["generator"], _first_device(args))
     if kwargs and kwargs.get("out") is not None and is_composed(func):
-        return copied_out(kwargs["out"], run(func, args, {name: v for name, v in kwargs.items() if name != "out"}))
+        made = run(func, args, {name: value for name, value in kwargs.items() if name != "out"})
+        return copied_out(func, kwargs["out"], made)
     try:
         with _cast() if _autocast("cuda") and any_simulated(args, kwargs or {}) else _quiet():
             made = func(*args, **kwargs) if kwargs else func(*args)

@@ -6,6 +6,9 @@ from typing import Any
 
 import torch
 
+#: Beside the functions of linear algebra: give an `out` of another size the order in memory of what they made.
+_ORDERED = {"lu_solve", "fft_ifft", "fft_ihfft"}
+
 
 @cache
 def is_composed(func: Callable) -> bool:
@@ -20,14 +23,16 @@ def is_composed(func: Callable) -> bool:
     )
 
 
-def copied_out(out: Any, made: Any) -> Any:
-    """Return `out`, a tensor or several, with the numbers of `made` and their shape."""
+def copied_out(func: Callable, out: Any, made: Any) -> Any:
+    """Return `out`, a tensor or several, with the numbers of `made`, which `func` gave, and their shape."""
     if not isinstance(out, torch.Tensor):
         for one, numbers in zip(out, made, strict=True):
-            copied_out(one, numbers)
+            copied_out(func, one, numbers)
         return type(made)(out) if type(made) in (tuple, list) else made.__class__(out)
     if not torch.can_cast(made.dtype, out.dtype):
         raise RuntimeError(f"Expected out tensor to have dtype {made.dtype}, but got {out.dtype} instead")
     if out.shape != made.shape:
         out.resize_(made.shape)
+        if func.__name__ in _ORDERED or func.__name__.startswith("linalg_") and func.__name__ != "linalg_tensorinv":
+            out.as_strided_(made.shape, made.stride())
     return out.copy_(made)

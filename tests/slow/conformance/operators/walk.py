@@ -1,0 +1,99 @@
+"""One op in one way: called on the CPU and on the device from the same numbers, and what came of it."""
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from tests.slow.conformance.operators.outcomes import UNWRITTEN, Outcome, differences, flat
+from tests.slow.conformance.operators.placing import copied
+from tests.slow.conformance.operators.ways import Case, applies, cases
+
+AGREES, REFUSED, DIFFERS, SAME = "agrees", "refused", "differs", "same refusal"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What came of calls of `op` in one `way` and `dtype`: `said` is the first error's, or the difference's, words."""
+
+    op: str
+    way: str
+    dtype: str
+    verdict: str
+    said: str = ""
+
+
+def examine(op: Any, way: str, dtype: str, most: int, device: str = "cuda:0") -> Verdict | None:
+    """Return the worst verdict of at most `most` calls of `op`; None where there is none to make."""
+    if not applies(op, way, dtype):
+        return None
+    found = []
+    name = op.formatted_name
+    try:
+        for case in cases(op, way, dtype, device, most):
+            found.append(_judged(name, case, device))
+    except Exception as error:  # the samples are made on the device: that is a program like any other
+        found.append((REFUSED if type(error) is NotImplementedError else DIFFERS, f"samples: {_words(error)}"))
+    for verdict in (DIFFERS, REFUSED, AGREES, SAME):
+        for one, said in found:
+            if one == verdict:
+                return Verdict(name, way, dtype, verdict, said)
+    return None
+
+
+def _judged(name, case, device):
+    here = _run(case, "cpu", 0)
+    there = _run(case, device, 0)
+    if there.error is not None:
+        if here.error is None:
+            return REFUSED, _words(there.error)
+        same = type(there.error) is type(here.error)
+        return (SAME, "") if same else (DIFFERS, f"{_words(there.error)} for the CPU's {_words(here.error)}")
+    if here.error is not None:
+        return DIFFERS, f"no error for the CPU's {_words(here.error)}"
+    found = differences(there, here, device, values=name not in UNWRITTEN)
+    if found and _random(case, here):
+        found = differences(there, here, device, values=False)
+    return (DIFFERS, found[0]) if found else (AGREES, "")
+
+
+def _random(case, here):
+    """Return whether the CPU itself gives other numbers with another seed."""
+    return bool(differences(_run(case, "cpu", 1), here, "cpu"))
+
+
+def _run(case: Case, device: str, seed: int) -> Outcome:
+    args, kwargs = copied((case.args, case.kwargs), device)
+    torch.manual_seed(seed)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            made = case.function(*args, **kwargs)
+            leaves = flat((made, args, kwargs))
+            if case.after is not None:
+                leaves += flat(_gradients(case.after(made), (args, kwargs)), "gradient")
+    except Exception as error:
+        return Outcome(error=error)
+    return Outcome(leaves)
+
+
+def _gradients(made, given):
+    """Return the gradients of all that `made` has of numbers, for all tensors that were given."""
+    inputs = [one for _, one in flat(given) if isinstance(one, Tensor) and one.requires_grad]
+    results = [one for _, one in flat(made) if isinstance(one, Tensor) and one.requires_grad]
+    if not inputs or not results:
+        return []
+    ones = [torch.ones_like(one) for one in results]
+    return torch.autograd.grad(results, inputs, ones, allow_unused=True)
+
+
+def _words(error):
+    return f"{type(error).__name__}: {str(error).splitlines()[0][:200] if str(error) else ''}"
+
+
+def chosen(ops: list, part: int, parts: int) -> Iterator[Any]:
+    """Yield every `parts`-th op, beginning with the `part`-th."""
+    yield from ops[part::parts]

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 import torch.utils._device as default_device
 from torch import Tensor
+from torch.utils._pytree import tree_map
 
 from simgpu import state
 from simgpu.calls import conversions, packed
@@ -21,7 +22,7 @@ from simgpu.memory.host import mark
 from simgpu.messages import invalid_gradient, left_behind
 from simgpu.ops.backward_formulas import entrance
 from simgpu.ops.mismatch import refused
-from simgpu.ops.tensor import SimulatedTensor
+from simgpu.ops.tensor import SimulatedTensor, read
 
 _quiet = torch._C.DisableTorchFunctionSubclass
 _CPU = torch.device("cpu")
@@ -91,9 +92,8 @@ def _on_device(func, args, kwargs, device, simulation):
         check_generator(kwargs["generator"], device)
     if device.type == "cuda":
         return make(func, args, kwargs, device, simulation)
-    if any_simulated(args, {}):  # `torch.zeros_like(x, device="cpu")`
-        made = run(func, args, {name: value for name, value in kwargs.items() if name != "device"})
-        return conversions.to(made, device)
+    if device.type == "cpu":  # `torch.zeros_like(x, device="cpu")`
+        args = tree_map(lambda value: read(value) if type(value) is SimulatedTensor else value, args)
     with _quiet():
         return func(*args, **{**kwargs, "device": device})
 

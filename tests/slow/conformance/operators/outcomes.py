@@ -12,9 +12,13 @@ UNWRITTEN = {"empty", "empty_like", "empty_strided", "empty_permuted", "new_empt
 
 @dataclass
 class Outcome:
-    """What a call made: `leaves`, flat, with a path for each; or the `error` that it raised."""
+    """What a call made: `leaves`, flat, with a path for each, its arguments after it last; or the `error` it raised.
+
+    `places` has the devices of its arguments by path: they stay where they were.
+    """
 
     leaves: list[tuple[str, Any]] = field(default_factory=list)
+    places: dict[str, str] = field(default_factory=dict)
     error: Exception | None = None
 
 
@@ -35,7 +39,7 @@ def differences(there: Outcome, here: Outcome, device: str, values: bool = True)
     return [
         f"{path}: {line}"
         for (path, one), (_, other) in zip(there.leaves, here.leaves, strict=True)
-        if (line := _difference(one, other, device, values))
+        if (line := _difference(one, other, there.places.get(path, device), values))
     ]
 
 
@@ -61,7 +65,7 @@ def _difference(one, other, device, values):
 
 
 def _facts(tensor):
-    strides = tuple(tensor.stride()) if tensor.layout == torch.strided else ()
+    strides = tuple(tensor.stride()) if tensor.layout == torch.strided and tensor.numel() else ()
     return (
         str(tensor.dtype), tuple(tensor.shape), strides, tensor.requires_grad, str(tensor.layout),
         tensor.is_conj(), tensor.is_neg(), tensor.is_leaf,

@@ -9,6 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from tests.slow.conformance.operators.placing import copied
+
 DTYPES = {
     "float32": torch.float32,
     "float16": torch.float16,
@@ -22,13 +24,13 @@ WAYS = ("positional", "keyword", "out", "in place", "method", "strided", "gradie
 
 @dataclass
 class Case:
-    """One call: `function(*args, **kwargs)` with arguments on the device; `after` is what a gradient is taken of."""
+    """One call: `function(*args, **kwargs)` with arguments on the device; a gradient is taken of `after` its result."""
 
     function: Callable
     args: tuple
     kwargs: dict[str, Any]
     after: Callable | None = None
-    error: type | None = None
+    error: tuple[type, str] | None = None  # its kind, and a pattern of its words
 
 
 def cases(op: Any, way: str, dtype: str, device: str, most: int) -> Iterator[Case]:
@@ -36,7 +38,7 @@ def cases(op: Any, way: str, dtype: str, device: str, most: int) -> Iterator[Cas
     if way == "wrong":
         for wrong in itertools.islice(op.error_inputs(device), most):
             sample = wrong.sample_input
-            yield Case(op.op, (sample.input, *sample.args), sample.kwargs, error=wrong.error_type)
+            yield Case(op.op, (sample.input, *sample.args), sample.kwargs, error=(wrong.error_type, wrong.error_regex))
         return
     gradient = way == "gradient"
     samples = op.sample_inputs(device, DTYPES[dtype], requires_grad=gradient)
@@ -57,7 +59,7 @@ def applies(op: Any, way: str, dtype: str) -> bool:
     kind = DTYPES[dtype]
     if way == "wrong":
         return op.error_inputs_func is not None and dtype == "float32"
-    if kind not in op.dtypes:
+    if kind not in op.dtypes and kind not in op.dtypesIfCUDA:
         return False
     if way == "gradient":
         return op.supports_autograd and kind in op.backward_dtypes
@@ -112,10 +114,15 @@ def _outs(made, sized):
 
 
 def _by_name(op, args, kwargs):
-    """Return the arguments by name, or None where no declaration of torch's takes them so."""
+    """Return the arguments by name, or None where none of torch's declarations takes them so on the CPU."""
     for names in _names(op):
         if len(args) <= len(names) and not {*names[: len(args)]} & {*kwargs}:
-            return {**dict(zip(names, args, strict=False)), **kwargs}
+            named = {**dict(zip(names, args, strict=False)), **kwargs}
+            try:
+                op.op(**copied(named, "cpu"))
+            except Exception:  # noqa: S112  whatever it is, the names are not those of this call
+                continue
+            return named
     return None
 
 

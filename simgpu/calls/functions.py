@@ -57,7 +57,7 @@ def run(func: Callable, args: tuple, kwargs: dict | None) -> Any:
         check_generator(kwargs["generator"], _first_device(args))
     if kwargs and kwargs.get("out") is not None and is_composed(func):
         made = run(func, args, {name: value for name, value in kwargs.items() if name != "out"})
-        return copied_out(func, kwargs["out"], made)
+        return copied_out(func, args, kwargs, made)
     try:
         with _cast() if _autocast("cuda") and any_simulated(args, kwargs or {}) else _quiet():
             made = func(*args, **kwargs) if kwargs else func(*args)
@@ -115,7 +115,7 @@ def _cast():
 
 
 def _backward(tensor, gradient=None, *args, **kwargs):
-    if gradient is not None and gradient.device != tensor.device:
+    if isinstance(gradient, Tensor) and gradient.device != tensor.device:
         raise RuntimeError(invalid_gradient(gradient.device, tensor.device))
     return _BACKWARD(tensor, gradient, *args, **kwargs)
 

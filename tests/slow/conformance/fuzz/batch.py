@@ -1,4 +1,4 @@
-"""A batch of calls in a process of its own: `python -m tests.slow.conformance.fuzz.batch SEED FIRST COUNT PROGRESS`.
+"""A batch of calls in a process of its own: `python -m tests.slow.conformance.fuzz.batch SEED FIRST COUNT PROGRESS WHERE`.
 
 It writes the number of each call to the file PROGRESS before the call, so that one that kills the process is known, and
 prints a line of JSON for each that failed inside simgpu, and one at the end.
@@ -14,6 +14,7 @@ import traceback
 import warnings
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -47,15 +48,21 @@ class Batch:
             self.dead = [torch.ones(3, device="cuda"), torch.ones(2, 2, device="cuda", requires_grad=True)]
         assert ended.closed
 
-    def call(self, number: int, plain: bool = False) -> Any:
-        """Make the call of that number, and use its result; `plain`: with all tensors on the CPU."""
+    def call(self, number: int) -> None:
+        """Make the call of that number, and use its result."""
         draw = random.Random(f"{self.seed}:{number}")
         name, function, args, kwargs = self.drawn(draw)
-        if plain:
-            args, kwargs = copied((args, kwargs), "cpu")
         made = function(*args, **kwargs)
         if draw.random() < 0.5:
             consume(draw, made)
+
+    def alone(self, number: int) -> None:
+        """Make the call with all tensors on the CPU, after the end of the simulation: what torch itself does."""
+        name, _, args, kwargs = self.drawn(random.Random(f"{self.seed}:{number}"))
+        args, kwargs = copied((args, kwargs), "cpu")
+        simgpu.state.required().close()
+        with suppress(Exception):
+            self.functions[name](*args, **kwargs)
 
     def drawn(self, draw: random.Random) -> tuple:
         """Return (name, function, arguments, keywords) of a call."""
@@ -116,8 +123,8 @@ def _database():
     return found
 
 
-def main(seed: int, first: int, count: int, progress: str) -> None:
-    """Make the calls `first` to `first + count`."""
+def main(seed: int, first: int, count: int, progress: str, where: str) -> None:
+    """Make the calls `first` to `first + count`; `where` is "simulated", or "cpu": all tensors there, as torch alone."""
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
     batch = Batch(seed)
@@ -128,9 +135,12 @@ def main(seed: int, first: int, count: int, progress: str) -> None:
         _bound_memory()
         counts: Counter = Counter()
         for number in range(first, first + count):
-            if number == first + int(AFTER * count):
+            if count > 1 and number == first + int(AFTER * count):
                 gpus.close()
             place[:] = struct.pack("q", number)
+            if where == "cpu":
+                batch.alone(number)
+                continue
             threaded = random.Random(f"thread {seed}:{number}").random() < 0.05
             counts[thread.submit(_tried, batch, number).result() if threaded else _tried(batch, number)] += 1
             if number % 64 == 0:
@@ -190,4 +200,4 @@ def _bound_memory():
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), sys.argv[4])
+    main(int(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), sys.argv[4], sys.argv[5])

@@ -2,19 +2,20 @@
 
 import re
 import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from tests.slow.conformance.operators.known import OF_TORCH, REASONS
 from tests.slow.conformance.operators.outcomes import UNWRITTEN, Outcome, differences, flat
 from tests.slow.conformance.operators.placing import copied
-from tests.slow.conformance.operators.ways import Case, applies, cases
+from tests.slow.conformance.operators.ways import DTYPES, Case, applies, cases
 
 AGREES, REFUSED, DIFFERS, SAME = "agrees", "refused", "differs", "same refusal"
-BEYOND = "differs"
+#: The CPU's outcome is a fault of torch's own: see `known.OF_TORCH`. And: CUDA lacks the dtype, but here it runs.
+APART, BEYOND = "torch's own fault", "beyond CUDA"
 
 
 @dataclass(frozen=True)
@@ -42,8 +43,19 @@ def examine(op: Any, way: str, dtype: str, most: int, device: str = "cuda:0") ->
     for verdict in (DIFFERS, REFUSED, AGREES, SAME):
         for one, said in found:
             if one == verdict:
-                return Verdict(name, way, dtype, verdict, said)
+                return Verdict(name, way, dtype, *_known(op, way, dtype, verdict, said))
     return None
+
+
+def _known(op, way, dtype, verdict, said):
+    """Return the verdict and its words, set right by what is known of the op, and of CUDA's dtypes."""
+    if verdict == DIFFERS and (op.formatted_name, way) in OF_TORCH:
+        return APART, OF_TORCH[op.formatted_name, way]
+    if verdict == REFUSED:
+        return verdict, next((why for words, why in REASONS.items() if words in said), said)
+    if verdict == AGREES and way != "wrong" and DTYPES[dtype] not in op.dtypesIfCUDA:
+        return BEYOND, ""
+    return verdict, said
 
 
 def _judged(name, case, device):
@@ -57,7 +69,7 @@ def _judged(name, case, device):
         same = type(there.error) is type(here.error)
         return (SAME, "") if same else (DIFFERS, f"{_words(there.error)} for the CPU's {_words(here.error)}")
     if here.error is not None:
-        return BEYOND, f"no error for the CPU's {_words(here.error)}"
+        return DIFFERS, f"no error for the CPU's {_words(here.error)}"
     if case.error is not None:
         return SAME, ""
     place = _place(case, device)
@@ -113,8 +125,3 @@ def _gradients(made, given):
 
 def _words(error):
     return f"{type(error).__name__}: {str(error).splitlines()[0][:200] if str(error) else ''}"
-
-
-def chosen(ops: list, part: int, parts: int) -> Iterator[Any]:
-    """Yield every `parts`-th op, beginning with the `part`-th."""
-    yield from ops[part::parts]

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 
-SILENCE = 40.0  # seconds without a new call, after which a batch is taken to hang
+START, SILENCE = 600.0, 60.0  # seconds to the first call, and without a new one, after which a batch is taken to hang
 
 
 @dataclass
@@ -61,7 +61,7 @@ def run(seed: int, first: int, count: int, where: str = "simulated") -> Ended:
     """Run a batch in a process, and end that when it is silent for too long."""
     with tempfile.TemporaryDirectory() as folder:
         progress = Path(folder) / "progress"
-        progress.write_bytes(struct.pack("q", first))
+        progress.write_bytes(struct.pack("q", -1))
         command = [sys.executable, "-X", "faulthandler", "-m", "tests.slow.conformance.fuzz.batch"]
         with open(Path(folder) / "said", "w+") as said, open(Path(folder) / "errors", "w+") as errors:
             process = subprocess.Popen(
@@ -75,7 +75,7 @@ def run(seed: int, first: int, count: int, where: str = "simulated") -> Ended:
             last = errors.read()[-1500:]
         at = struct.unpack("q", progress.read_bytes())[0]
     how = f"silent for {SILENCE:.0f} s" if hung else f"exit {process.returncode}: {last}" if process.returncode else ""
-    return Ended(at, how, lines)
+    return Ended(max(at, first), how, lines)
 
 
 def _watched(process, progress):
@@ -89,7 +89,7 @@ def _watched(process, progress):
             now = progress.read_bytes()
             if now != before:
                 before, since = now, time.monotonic()
-            if time.monotonic() - since > SILENCE:
+            if time.monotonic() - since > (SILENCE if before and struct.unpack("q", before)[0] >= 0 else START):
                 process.kill()
                 process.wait()
                 return True

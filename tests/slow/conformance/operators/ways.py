@@ -62,7 +62,7 @@ def applies(op: Any, way: str, dtype: str) -> bool:
     if kind not in op.dtypes and kind not in op.dtypesIfCUDA:
         return False
     if way == "gradient":
-        return op.supports_autograd and kind in op.backward_dtypes
+        return op.supports_autograd and kind in op.backward_dtypes and (kind.is_floating_point or kind.is_complex)
     if way == "out":
         return op.supports_out
     if way == "in place":

@@ -17,7 +17,7 @@ PAGE = Path(__file__).resolve().parents[4] / "docs" / "operators_of_torch.md"
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
-@click.option("--most", default=6, show_default=True, help="Samples of each op, way and dtype.")
+@click.option("--most", default=3, show_default=True, help="Samples of each op, way and dtype.")
 @click.option("--way", "ways", multiple=True, default=WAYS, help="Only this way.")
 @click.option("--dtype", "dtypes", multiple=True, default=tuple(DTYPES), help="Only this dtype.")
 @click.option("--parts", default=os.cpu_count() or 1, show_default=True, help="Processes.")

@@ -9,6 +9,7 @@ from torch.utils._pytree import tree_map
 
 from simgpu.ops.tensor import SimulatedTensor, read
 
+
 @cache
 def is_composed(func: Callable) -> bool:
     """Return whether `func` with `out=` is one that C++ composes of others, and no op of its own."""
@@ -23,7 +24,7 @@ def is_composed(func: Callable) -> bool:
 
 
 def copied_out(func: Callable, args: tuple, kwargs: dict, made: Any) -> Any:
-    """Return the `out` of `kwargs`, a tensor or several, with the numbers of `made`, which `func` gave, and their shape.
+    """Return the `out` of `kwargs`, a tensor or several, with numbers and shape of `made`, which `func` gave.
 
     One of another size takes the order in memory that torch's own would: that of a run on the plain numbers.
     """

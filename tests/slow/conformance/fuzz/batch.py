@@ -1,4 +1,4 @@
-"""A batch of calls in a process of its own: `python -m tests.slow.conformance.fuzz.batch SEED FIRST COUNT PROGRESS WHERE`.
+"""A batch of calls in a process of its own: `python -m tests…fuzz.batch SEED FIRST COUNT PROGRESS WHERE`.
 
 It writes the number of each call to the file PROGRESS before the call, so that one that kills the process is known, and
 prints a line of JSON for each that failed inside simgpu, and one at the end.
@@ -124,7 +124,7 @@ def _database():
 
 
 def main(seed: int, first: int, count: int, progress: str, where: str) -> None:
-    """Make the calls `first` to `first + count`; `where` is "simulated", or "cpu": all tensors there, as torch alone."""
+    """Make the calls `first` to `first + count`; `where` is "simulated", or "cpu": all tensors there."""
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
     batch = Batch(seed)

@@ -12,7 +12,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-
 START, SILENCE = 600.0, 60.0  # seconds to the first call, and without a new one, after which a batch is taken to hang
 
 

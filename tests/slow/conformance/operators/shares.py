@@ -15,7 +15,8 @@ DEADLINE = 900.0  # seconds that one op may take, in all its ways
 
 @dataclass(frozen=True)
 class Asked:
-    """What is walked: `ways` and `dtypes` by name, at most `most` samples of each, on `device`."""
+    """What is walked: `ways` and `dtypes` by name, on `device`: at most `most` samples of each op, way and dtype, and a
+    third of that in other dtypes than float32."""
 
     ways: tuple[str, ...]
     dtypes: tuple[str, ...]

@@ -10,11 +10,12 @@ TOP = """# Operators: what agrees on a simulated GPU
 
 Torch tests itself by a database of its operators, with sample arguments for each. Here each op is called on the CPU and
 on a simulated `cuda` from the same numbers: by position, by keyword, with `out=` of the right size and of none, in
-place, as a method, on memory with gaps, with gradients, and wrongly. Compared are values, dtype, shape, strides, device,
-flags, and what was written to the arguments. What is drawn at random is compared by all but its numbers. This page is
-made by `make conformance`; torch {torch}, at most {most} samples of each op, way and dtype.
+place, as a method, on memory with gaps, with gradients, and wrongly. Compared are values, dtype, shape, strides,
+device, flags, and what was written to the arguments. What is drawn at random is compared by all but its numbers. This page is
+made by `make conformance`; torch {torch}, at most {most} samples of each op and way
+in float32, a third of that in the others.
 
-- **agrees**: the CPU's result, where CUDA leaves it; a wrong call raises the error that torch's own tests expect of CUDA.
+- **agrees**: the CPU's result, where CUDA leaves it; a wrong call raises the error that torch's tests expect of CUDA.
 - **same refusal**: the CPU refuses it as well, by an error of the same kind.
 - **refused**: the CPU has it, simulated GPUs say that they don't; below, with the reason.
 - **beyond CUDA**: it agrees with the CPU, but torch's tests say that CUDA lacks the dtype.

@@ -120,7 +120,7 @@ def _by_name(op, args, kwargs):
             named = {**dict(zip(names, args, strict=False)), **kwargs}
             try:
                 op.op(**copied(named, "cpu"))
-            except Exception:  # noqa: S112  whatever it is, the names are not those of this call
+            except Exception:  # whatever it is, the names are not those of this call
                 continue
             return named
     return None

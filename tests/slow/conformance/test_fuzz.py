@@ -9,6 +9,7 @@ from tests.slow.conformance.fuzz import run
 from tests.slow.conformance.fuzz.batch import fault_of
 
 
+@pytest.mark.timeout(1800)  # half a minute of one core, which may be busy
 def test_five_thousand_calls_end_in_a_result_or_a_meant_error():
     found = run.fuzz(seed=11, first=0, count=5000, batch=5000, say=print)
     assert found.bad == []

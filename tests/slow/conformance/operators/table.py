@@ -27,12 +27,12 @@ In all: {all}.
 Of these `make test` calls one sample each by position, with `out=` and in place, in float32: {quick}.
 
 """
-#: What `make test` calls: way and dtype.
-QUICK = (("positional", "float32"), ("out", "float32"), ("in place", "float32"))
+#: The ways in which `make test` calls each op.
+QUICK = ("positional", "out", "in place")
 
 
 def page(verdicts: Iterable[Verdict], quick: Iterable[Verdict], torch: str, most: int) -> str:
-    """Return the page as Markdown; `quick` are the verdicts of `QUICK` with one sample each."""
+    """Return the page as Markdown; `quick` are the verdicts of `QUICK` with one sample each, in float32."""
     every = list(verdicts)
     total = Counter(one.verdict for one in every)
     counts: dict[tuple, Counter] = defaultdict(Counter)

@@ -98,6 +98,7 @@ def _random(case, here):
 
 def _run(case: Case, device: str, seed: int) -> Outcome:
     args, kwargs = copied((case.args, case.kwargs), device)
+    places = {path: str(one.device) for path, one in flat((args, kwargs), "given") if isinstance(one, Tensor)}
     torch.manual_seed(seed)
     try:
         with warnings.catch_warnings():
@@ -109,7 +110,6 @@ def _run(case: Case, device: str, seed: int) -> Outcome:
             leaves += flat((args, kwargs), "given")
     except Exception as error:
         return Outcome(error=error)
-    places = {path: str(one.device) for path, one in flat((case.args, case.kwargs), "given") if isinstance(one, Tensor)}
     return Outcome(leaves, places)
 
 

@@ -65,13 +65,13 @@ def test_a_planted_difference_is_noticed(what):
 def op(function):
     """Return an op as the database has them, with one sample."""
 
-    def sample_inputs(device, dtype, requires_grad=False):
+    def sample_inputs(op, device, dtype, requires_grad):
         x = torch.tensor([1.0, 2.0], device=device, dtype=dtype, requires_grad=requires_grad)
         yield SimpleNamespace(input=x, args=(), kwargs={}, output_process_fn_grad=lambda made: made)
 
     dtypes = {torch.float32}
     return SimpleNamespace(
-        op=function, formatted_name="planted", sample_inputs=sample_inputs, dtypes=dtypes, dtypesIfCUDA=dtypes,
+        op=function, formatted_name="planted", sample_inputs_func=sample_inputs, dtypes=dtypes, dtypesIfCUDA=dtypes,
         backward_dtypes=dtypes, supports_autograd=True,
     )  # fmt: skip
 

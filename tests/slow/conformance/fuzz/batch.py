@@ -102,7 +102,7 @@ class Batch:
             torch.manual_seed(0)
             dtype = torch.float32 if torch.float32 in op.dtypes else sorted(op.dtypes, key=str)[0]
             try:
-                for sample in islice(op.sample_inputs("cuda:0", dtype), 3):
+                for sample in islice(op.sample_inputs_func(op, "cuda:0", dtype, False), 3):
                     yield (sample.input, *sample.args), sample.kwargs
             except NotImplementedError:  # sparse ones
                 continue

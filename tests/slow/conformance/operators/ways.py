@@ -36,12 +36,14 @@ class Case:
 def cases(op: Any, way: str, dtype: str, device: str, most: int) -> Iterator[Case]:
     """Yield at most `most` calls of `op`, of torch's operator database, with arguments on `device`."""
     if way == "wrong":
-        for wrong in itertools.islice(op.error_inputs(device), most):
+        for wrong in itertools.islice(op.error_inputs_func(op, device), most):
             sample = wrong.sample_input
             yield Case(op.op, (sample.input, *sample.args), sample.kwargs, error=(wrong.error_type, wrong.error_regex))
         return
+    torch.manual_seed(0)
     gradient = way == "gradient"
-    samples = op.sample_inputs(device, DTYPES[dtype], requires_grad=gradient)
+    # not op.sample_inputs(…), which looks through the stack for its test at each sample
+    samples = op.sample_inputs_func(op, device, DTYPES[dtype], gradient)
     count = 0
     for sample in samples:
         if way == "in place" and sample.broadcasts_input:

@@ -160,7 +160,7 @@ def _converted(original, data, device=None, dtype=None, copy=None, requires_grad
 
 def copy_(tensor: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
     """`Tensor.copy_`: the gradient of what is copied goes back to where that lies."""
-    if src.requires_grad and src.device != tensor.device:
+    if isinstance(src, Tensor) and src.requires_grad and src.device != tensor.device:
         src = move(src, tensor.device, non_blocking=non_blocking)
     with _quiet():
         return tensor.copy_(src, non_blocking)

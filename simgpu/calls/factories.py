@@ -15,6 +15,7 @@ from simgpu.ops import cost
 from simgpu.ops.call import Call
 from simgpu.ops.declarations import plan_of
 from simgpu.ops.dispatch import drawn
+from simgpu.ops.lazy_bits import heeded
 from simgpu.ops.results import make_room, put
 from simgpu.ops.tensor import SimulatedTensor
 from simgpu.state import Simulation
@@ -35,7 +36,10 @@ def made_on(func: OpOverload, args: Sequence, kwargs: dict, where: torch.device,
     if kwargs.get("generator") is not None:
         check_generator(kwargs["generator"], where)
     make_room(func, plan, inner, kwargs, where, simulation)
-    made = drawn(func, plan, inner, kwargs, call) if plan.random else func(*inner, **kwargs)
+    if plan.random:
+        made = drawn(func, plan, inner, kwargs, call)
+    else:
+        made = heeded(func, inner, kwargs) if call.lazy else func(*inner, **kwargs)
     if not isinstance(made, torch.Tensor) or made.layout != torch.strided:
         return made
     if func is torch.ops.aten.lift_fresh.default:  # Python's numbers, gathered on the host

@@ -11,6 +11,7 @@ from simgpu.messages import no_kernel
 from simgpu.ops import collectives, copies, cost, mismatch
 from simgpu.ops.call import Call
 from simgpu.ops.declarations import OpPlan, plan_of
+from simgpu.ops.lazy_bits import heeded
 from simgpu.ops.repeated import remember, run_again
 from simgpu.ops.results import check_layout, make_room, put, put_all, written
 from simgpu.state import opened
@@ -46,11 +47,14 @@ def run_op(cls: type, func: OpOverload, types: Any, args: tuple = (), kwargs: di
     if call.others is not None:
         mismatch.check(call, func, args, kwargs)
     small = plan.view or make_room(func, plan, inner, named, call.where, call.simulation)
-    made = drawn(func, plan, inner, named, call) if plan.random else func(*inner, **named)
+    if plan.random:
+        made = drawn(func, plan, inner, named, call)
+    else:
+        made = heeded(func, inner, named) if call.lazy else func(*inner, **named)
     if plan.device and isinstance(made, Tensor) and made.is_meta:
         return made  # shapes alone: `.to("meta")` as C++ does it
     check_layout(made, plan, inner)
-    if plan.simple and small and not kwargs:
+    if plan.simple and small and not kwargs and not call.lazy:
         remember(func, plan, inner, made)
     return _on_device(call, func, args, kwargs, inner, named, made)
 

@@ -92,3 +92,5 @@ def test_a_backward_or_a_type_of_nonsense_is_refused_in_torchs_words():
         x.backward(0)
     with pytest.raises(TypeError, match="dtype must be a type, str, or dtype object"):
         x.type([1])
+    with pytest.raises(TypeError, match="must be Tensor, not int"):
+        x.detach().copy_(7)

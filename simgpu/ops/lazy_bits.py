@@ -1,7 +1,7 @@
 """Complex numbers that are conjugated or negated lazily, by a bit on a view: torch's own step that heeds it, kept on.
 
-Torch calls `__torch_dispatch__` with all earlier steps of its dispatcher off, that one among them. An op that makes such
-a view inside, as `linalg.pinv` does, would then read the numbers as they lie, and be wrong without a word.
+Torch calls `__torch_dispatch__` with all earlier steps of its dispatcher off, that one among them. An op that makes
+such a view inside, as `linalg.pinv` does, would then read the numbers as they lie, and be wrong without a word.
 """
 
 from collections.abc import Mapping, Sequence

@@ -12,8 +12,8 @@ Torch tests itself by a database of its operators, with sample arguments for eac
 on a simulated `cuda` from the same numbers: by position, by keyword, with `out=` of the right size and of none, in
 place, as a method, on memory with gaps, with gradients, and wrongly. Compared are values, dtype, shape, strides,
 device, flags, and what was written to the arguments. What is drawn at random is compared by all but its numbers. This
-page is made by `make conformance`: torch {torch}, at most {most} samples of each op and way in float32, a third of that
-in other dtypes.
+page is made by `make conformance`: torch {torch}, samples of each op and way in float32: {most}, in other dtypes a
+third of that, one at least.
 
 - **agrees**: the CPU's result, where CUDA leaves it; a wrong call raises the error that torch's tests expect of CUDA.
 - **same refusal**: the CPU refuses it as well, by an error of the same kind.

@@ -51,9 +51,12 @@ def _known(op, way, dtype, verdict, said):
     """Return the verdict and its words, set right by what is known of the op, and of CUDA's dtypes."""
     if verdict == DIFFERS and (op.formatted_name, way) in OF_TORCH:
         return APART, OF_TORCH[op.formatted_name, way]
+    lacking = way != "wrong" and DTYPES[dtype] not in op.dtypesIfCUDA
     if verdict == REFUSED:
-        return verdict, next((why for words, why in REASONS.items() if words in said), said)
-    if verdict == AGREES and way != "wrong" and DTYPES[dtype] not in op.dtypesIfCUDA:
+        return verdict, "CUDA lacks the dtype" if lacking else next(
+            (why for words, why in REASONS.items() if words in said), said
+        )
+    if verdict == AGREES and lacking:
         return BEYOND, ""
     return verdict, said
 

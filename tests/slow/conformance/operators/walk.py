@@ -53,9 +53,8 @@ def _known(op, way, dtype, verdict, said):
         return APART, OF_TORCH[op.formatted_name, way]
     lacking = way != "wrong" and DTYPES[dtype] not in op.dtypesIfCUDA
     if verdict == REFUSED:
-        return verdict, "CUDA lacks the dtype" if lacking else next(
-            (why for words, why in REASONS.items() if words in said), said
-        )
+        known = (why for words, why in REASONS.items() if words in said)
+        return verdict, "CUDA lacks the dtype" if lacking else next(known, said)
     if verdict == AGREES and lacking:
         return BEYOND, ""
     return verdict, said

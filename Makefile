@@ -13,7 +13,7 @@ INSTALL = @command -v "$(PYTHON)" >/dev/null 2>&1 || { \
 	echo "There is no $(PYTHON) here. Install Python 3.11 or newer, or name yours: make lab PYTHON=python3.12"; exit 1; }; \
 	"$(PYTHON)" install.py $(CHOSEN) $(if $(TORCH),--torch "$(TORCH)") $(if $(CUDA),--cuda)
 
-.PHONY: help lab test explore mutants faults crowd serving distance storm monkey sites containers binder attacks bench notebooks labs architecture picture look publish env clean
+.PHONY: help lab test explore mutants faults crowd serving distance storm monkey conformance fuzz sites containers binder attacks bench notebooks labs architecture picture look publish env clean
 
 help:  ## these lines
 	@sed -n 's/^\([a-z]*\):.*## /\1|/p' Makefile | awk -F'|' '{ printf "make %-10s %s\n", $$1, $$2 }'
@@ -60,6 +60,14 @@ storm:  ## set up, then break a real Slurm at random under a training; walltimes
 monkey:  ## set up, then do random things to every exhibit, in a page and in JupyterLab (COUNT=200 SEED=7; 10 minutes)
 	$(INSTALL) --test
 	@$(VENV) -m tests.slow.monkey --count $(or $(COUNT),2000) --seed $(or $(SEED),1)
+
+conformance:  ## set up, then call every op of torch on the CPU and on simulated cuda, in every way; writes a page (COUNT=1; 25 minutes)
+	$(INSTALL) --test
+	@$(VENV) -m tests.slow.conformance.operators $(if $(COUNT),--most $(COUNT) --no-write)
+
+fuzz:  ## set up, then call torch 300,000 times with odd arguments beside simulated GPUs (COUNT=5000 SEED=7; 15 minutes)
+	$(INSTALL) --test
+	@$(VENV) -m tests.slow.conformance.fuzz --count $(or $(COUNT),300000) --seed $(or $(SEED),1)
 
 sites:  ## set up, then deploy on Slurms as other sites have them, one with accounts if slurmdbd and MariaDB are there (10 minutes)
 	$(INSTALL) --test

@@ -94,6 +94,8 @@ def type_(tensor: Tensor, dtype: Any = None, non_blocking: bool = False, **kwarg
         return name.replace("torch.", _KIND) if tensor.is_cuda else name
     if isinstance(dtype, torch.dtype):
         return to(tensor, dtype, non_blocking)
+    if not isinstance(dtype, (str, type)):
+        return _type(tensor, dtype, non_blocking)  # it says what it takes
     name = dtype if isinstance(dtype, str) else f"{dtype.__module__}.{dtype.__name__}"
     with torch._C.DisableTorchFunction():
         wanted = _type(torch.empty(0), name.replace(_KIND, "torch.")).dtype
@@ -158,7 +160,7 @@ def _converted(original, data, device=None, dtype=None, copy=None, requires_grad
 
 def copy_(tensor: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
     """`Tensor.copy_`: the gradient of what is copied goes back to where that lies."""
-    if src.requires_grad and src.device != tensor.device:
+    if isinstance(src, Tensor) and src.requires_grad and src.device != tensor.device:
         src = move(src, tensor.device, non_blocking=non_blocking)
     with _quiet():
         return tensor.copy_(src, non_blocking)

@@ -14,7 +14,7 @@ from simgpu.messages import not_dense, not_pinned
 from simgpu.ops import cost
 from simgpu.ops.call import Call
 from simgpu.ops.declarations import plan_of
-from simgpu.ops.dispatch import drawn
+from simgpu.ops.dispatch import carried_out
 from simgpu.ops.results import make_room, put
 from simgpu.ops.tensor import SimulatedTensor
 from simgpu.state import Simulation
@@ -38,7 +38,7 @@ def made_on(func: OpOverload, args: Sequence, kwargs: dict, where: torch.device,
     capture = None if simulation.as_usual else simulation.context.captured(where.index)
     if capture is not None and func is not torch.ops.aten.lift_fresh.default:
         return capture.op(call, func, args, kwargs, inner, kwargs)
-    made = drawn(func, plan, inner, kwargs, call) if plan.random else func(*inner, **kwargs)
+    made = carried_out(func, plan, inner, kwargs, call)
     if not isinstance(made, torch.Tensor) or made.layout != torch.strided:
         return made
     if func is torch.ops.aten.lift_fresh.default:  # Python's numbers, gathered on the host

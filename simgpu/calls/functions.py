@@ -8,6 +8,7 @@ from typing import Any
 import torch
 import torch.utils._device as default_device
 from torch import Tensor
+from torch.utils._pytree import tree_map
 
 from simgpu import state
 from simgpu.calls import conversions, packed
@@ -22,7 +23,7 @@ from simgpu.memory.host import mark
 from simgpu.messages import invalid_gradient, left_behind, no_class_of_ones_own
 from simgpu.ops.backward_formulas import entrance
 from simgpu.ops.mismatch import refused, reworded
-from simgpu.ops.tensor import SimulatedTensor
+from simgpu.ops.tensor import SimulatedTensor, read
 
 _quiet = torch._C.DisableTorchFunctionSubclass
 _CPU = torch.device("cpu")
@@ -58,7 +59,8 @@ def run(func: Callable, args: tuple, kwargs: dict | None) -> Any:
     if kwargs and kwargs.get("generator") is not None:
         check_generator(kwargs["generator"], _first_device(args))
     if kwargs and kwargs.get("out") is not None and is_composed(func):
-        return copied_out(kwargs["out"], run(func, args, {name: v for name, v in kwargs.items() if name != "out"}))
+        made = run(func, args, {name: value for name, value in kwargs.items() if name != "out"})
+        return copied_out(func, args, kwargs, made)
     try:
         with _of_host_unheeded() if _autocast("cpu") else _quiet():
             made = func(*args, **kwargs) if kwargs else func(*args)
@@ -95,9 +97,8 @@ def _on_device(func, args, kwargs, device, simulation):
         check_generator(kwargs["generator"], device)
     if device.type == "cuda":
         return make(func, args, kwargs, device, simulation)
-    if any_simulated(args, {}):  # `torch.zeros_like(x, device="cpu")`
-        made = run(func, args, {name: value for name, value in kwargs.items() if name != "device"})
-        return conversions.to(made, device)
+    if device.type == "cpu":  # `torch.zeros_like(x, device="cpu")`
+        args = tree_map(lambda value: read(value) if type(value) is SimulatedTensor else value, args)
     with _quiet():
         return func(*args, **{**kwargs, "device": device})
 
@@ -119,7 +120,7 @@ def _of_host_unheeded():
 
 
 def _backward(tensor, gradient=None, *args, **kwargs):
-    if gradient is not None and gradient.device != tensor.device:
+    if isinstance(gradient, Tensor) and gradient.device != tensor.device:
         raise RuntimeError(invalid_gradient(gradient.device, tensor.device))
     return _BACKWARD(tensor, gradient, *args, **kwargs)
 

@@ -5,6 +5,9 @@ from functools import cache
 from typing import Any
 
 import torch
+from torch.utils._pytree import tree_map
+
+from simgpu.ops.tensor import SimulatedTensor, read
 
 
 @cache
@@ -20,14 +23,38 @@ def is_composed(func: Callable) -> bool:
     )
 
 
-def copied_out(out: Any, made: Any) -> Any:
-    """Return `out`, a tensor or several, with the numbers of `made` and their shape."""
-    if not isinstance(out, torch.Tensor):
-        for one, numbers in zip(out, made, strict=True):
-            copied_out(one, numbers)
-        return type(made)(out) if type(made) in (tuple, list) else made.__class__(out)
-    if not torch.can_cast(made.dtype, out.dtype):
-        raise RuntimeError(f"Expected out tensor to have dtype {made.dtype}, but got {out.dtype} instead")
-    if out.shape != made.shape:
-        out.resize_(made.shape)
-    return out.copy_(made)
+def copied_out(func: Callable, args: tuple, kwargs: dict, made: Any) -> Any:
+    """Return the `out` of `kwargs`, a tensor or several, with numbers and shape of `made`, which `func` gave.
+
+    One of another size takes the order in memory that torch's own would: that of a run on the plain numbers.
+    """
+    out = kwargs["out"]
+    several, results = ((out,), (made,)) if isinstance(out, torch.Tensor) else (tuple(out), tuple(made))
+    for one, numbers in zip(several, results, strict=True):
+        if not torch.can_cast(numbers.dtype, one.dtype):
+            raise RuntimeError(f"Expected out tensor to have dtype {numbers.dtype}, but got {one.dtype} instead")
+    if any(one.shape != numbers.shape for one, numbers in zip(several, results, strict=True)):
+        for one, numbers, plain in zip(several, results, _plainly(func, args, kwargs), strict=True):
+            if one.shape != numbers.shape:
+                one.resize_(numbers.shape)
+                if plain.shape == numbers.shape:  # torch's ihfftn may forget its `out`
+                    one.as_strided_(plain.shape, plain.stride())
+    for one, numbers in zip(several, results, strict=True):
+        one.copy_(numbers)
+    return out if isinstance(out, torch.Tensor) or type(made) is type(out) else type(made)(out)
+
+
+def _plainly(func, args, kwargs):
+    """Return the results of `func` written into plain tensors of no size."""
+
+    def plain(value):
+        return read(value) if type(value) is SimulatedTensor else value
+
+    def unsized(value):
+        return torch.empty(0, dtype=value.dtype, device="cpu")
+
+    with torch._C._DisableTorchDispatch(), torch._C.DisableTorchFunction(), torch.no_grad():
+        named = {name: value for name, value in kwargs.items() if name != "out"}
+        args, named = tree_map(plain, (args, named))
+        made = func(*args, **named, out=tree_map(unsized, kwargs["out"]))
+    return (made,) if isinstance(made, torch.Tensor) else tuple(made)

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import torch
 from torch import Tensor
 from torch._ops import OpOverload
 
@@ -48,6 +49,8 @@ def to_copy(cls: type, func: OpOverload, plan: OpPlan, args: tuple, kwargs: dict
 def copy_(cls: type, func: OpOverload, plan: OpPlan, args: tuple, kwargs: dict) -> Tensor:
     """Write one tensor's numbers into another, wherever the two lie."""
     target, source = args[0], args[1]
+    if not isinstance(source, Tensor):  # a number, which C++ has taken for a tensor of the host
+        source = torch.tensor(source, device="cpu")
     simulation = opened((source if type(source) is cls else target).simulation)
     if target.device != source.device:
         gradient_comes_home(source)

@@ -63,7 +63,7 @@ def plan_of(func: OpOverload) -> OpPlan:
     random = torch.Tag.nondeterministic_seeded in tags
     outside = space not in ("aten", "prims")
     returned = _returned(schema) if schema.is_mutable else None
-    reshapes = schema.is_mutable and (torch.Tag.inplace_view in tags or name == "resize_" or "out" in arguments)
+    reshapes = schema.is_mutable and (torch.Tag.inplace_view in tags or name == "resize_" or _into_out(schema))
     in_place = returned == ((0, "self"),) and not reshapes and name.endswith("_")
     return OpPlan(
         name=name if space == "aten" else schema.name,
@@ -105,6 +105,11 @@ def _returned(schema):
         next((written[a] for a in result.alias_info.before_set if a in written), None) if result.alias_info else None
         for result in schema.returns
     )
+
+
+def _into_out(schema):
+    """Return whether an op writes to tensors given by keyword: `out`, or `values` and `indices`."""
+    return any(one.kwarg_only and one.alias_info is not None and one.alias_info.is_write for one in schema.arguments)
 
 
 def waits_for_values(func: OpOverload) -> bool:

@@ -14,6 +14,7 @@ from simgpu.messages import no_collective, no_kernel
 from simgpu.ops import collectives, copies, cost, mismatch
 from simgpu.ops.call import Call
 from simgpu.ops.declarations import OpPlan, plan_of
+from simgpu.ops.lazy_bits import heeded
 from simgpu.ops.repeated import remember, run_again
 from simgpu.ops.results import check_layout, make_room, put, put_all, written
 from simgpu.state import opened
@@ -72,7 +73,7 @@ def run_op(cls: type, func: OpOverload, types: Any, args: tuple = (), kwargs: di
     if plan.device and isinstance(made, Tensor) and made.is_meta:
         return made  # shapes alone: `.to("meta")` as C++ does it
     check_layout(made, plan, inner)
-    if plan.simple and small and not kwargs and failed is None:
+    if plan.simple and small and not kwargs and failed is None and not call.lazy:
         remember(func, plan, inner, made)
     result = _on_device(call, func, args, kwargs, inner, named, made)
     if failed is not None:
@@ -87,13 +88,19 @@ def attempted(func: OpOverload, plan: OpPlan, inner: list, named: dict, call: Ca
     op runs with others, and what it makes means nothing.
     """
     try:
-        return drawn(func, plan, inner, named, call) if plan.random else func(*inner, **named), None
+        return carried_out(func, plan, inner, named, call), None
     except (IndexError, RuntimeError):
         failed = asserts.failed(plan.name, inner) if plan.asserts else None
         if failed is None:
             raise
-    inner = failed.args
-    return drawn(func, plan, inner, named, call) if plan.random else func(*inner, **named), failed.said
+    return carried_out(func, plan, failed.args, named, call), failed.said
+
+
+def carried_out(func: OpOverload, plan: OpPlan, inner: list, named: dict, call: Call) -> Any:
+    """Run an op on plain arguments: with the device's random numbers, with signs and conjugates not yet applied."""
+    if plan.random:
+        return drawn(func, plan, inner, named, call)
+    return heeded(func, inner, named) if call.lazy else func(*inner, **named)
 
 
 def drawn(func: OpOverload, plan: OpPlan, inner: list, named: dict, call: Call) -> Any:

@@ -1,0 +1,43 @@
+"""`make conformance`: every op of torch's database on both devices, in every way; it writes a page of docs."""
+
+import os
+import time
+from collections import Counter
+from pathlib import Path
+
+import click
+import torch
+
+from tests.slow.conformance.operators.shares import Asked, walked
+from tests.slow.conformance.operators.table import QUICK, counted, page
+from tests.slow.conformance.operators.walk import DIFFERS
+from tests.slow.conformance.operators.ways import DTYPES, WAYS
+
+PAGE = Path(__file__).resolve().parents[4] / "docs" / "operators_of_torch.md"
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--most", default=3, show_default=True, help="Samples of an op and way in float32; a third in others.")
+@click.option("--way", "ways", multiple=True, default=WAYS, help="Only this way.")
+@click.option("--dtype", "dtypes", multiple=True, default=tuple(DTYPES), help="Only this dtype.")
+@click.option("--parts", default=os.cpu_count() or 1, show_default=True, help="Processes.")
+@click.option("--write/--no-write", default=True, help="Write the page.")
+def main(most, ways, dtypes, parts, write):
+    """Say each difference; exit with 1 when there is one."""
+    began, found = time.monotonic(), []
+    for verdict in walked(Asked(tuple(ways), tuple(dtypes), most), parts):
+        found.append(verdict)
+        if len(found) % 1000 == 0:
+            click.echo(f"{len(found)} verdicts in {time.monotonic() - began:.0f} s")
+        if verdict.verdict == DIFFERS:
+            click.echo(f"{verdict.op}, {verdict.way}, {verdict.dtype}: {verdict.said}")
+    click.echo(f"{counted(Counter(one.verdict for one in found))} in {time.monotonic() - began:.0f} s")
+    if write:
+        quick = walked(Asked(QUICK, ("float32",), 1), parts)
+        PAGE.write_text(page(found, quick, torch.__version__.partition("+")[0], most), encoding="utf-8")
+        click.echo(f"written: {PAGE}")
+    raise SystemExit(1 if any(one.verdict == DIFFERS for one in found) else 0)
+
+
+if __name__ == "__main__":
+    main(prog_name="python -m tests.slow.conformance.operators")

@@ -1,0 +1,98 @@
+"""The verdicts of all ops as a page: counts by way and dtype, then what is refused, and why."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+
+from tests.slow.conformance.operators.walk import AGREES, APART, BEYOND, DIFFERS, REFUSED, SAME, Verdict
+
+VERDICTS = (AGREES, SAME, REFUSED, BEYOND, APART, DIFFERS)
+TOP = """# Operators: what agrees on a simulated GPU
+
+Torch tests itself by a database of its operators, with sample arguments for each. Here each op is called on the CPU and
+on a simulated `cuda` from the same numbers: by position, by keyword, with `out=` of the right size and of none, in
+place, as a method, on memory with gaps, with gradients, and wrongly. Compared are values, dtype, shape, strides,
+device, flags, and what was written to the arguments. What is drawn at random is compared by all but its numbers. This
+page is made by `make conformance`: torch {torch}, samples of each op and way in float32: {most}, in other dtypes a
+third of that, one at least.
+
+- **agrees**: the CPU's result, where CUDA leaves it; a wrong call raises the error that torch's tests expect of CUDA.
+- **same refusal**: the CPU refuses it as well, by an error of the same kind.
+- **refused**: the CPU has it, simulated GPUs say that they don't; below, with the reason.
+- **beyond CUDA**: it agrees with the CPU, but torch's tests say that CUDA lacks the dtype.
+- **torch's own fault**: the CPU's outcome is not the one to reach; below, with the reason.
+- **differs**: anything else. There must be none.
+
+In all: {all}.
+
+Of these `make test` calls one sample each by position, with `out=` and in place, in float32: {quick}.
+
+"""
+#: The ways in which `make test` calls each op.
+QUICK = ("positional", "out", "in place")
+
+
+def page(verdicts: Iterable[Verdict], quick: Iterable[Verdict], torch: str, most: int) -> str:
+    """Return the page as Markdown; `quick` are the verdicts of `QUICK` with one sample each, in float32."""
+    every = list(verdicts)
+    total = Counter(one.verdict for one in every)
+    counts: dict[tuple, Counter] = defaultdict(Counter)
+    for one in every:
+        counts[one.way, one.dtype][one.verdict] += 1
+    rows = [[way, dtype, *(str(row[name]) for name in VERDICTS)] for (way, dtype), row in sorted(counts.items())]
+    parts = [
+        TOP.format(torch=torch, most=most, all=counted(total), quick=quick_counts(quick)),
+        markdown(["way", "dtype", *VERDICTS], rows),
+        "\n## What is refused, and what is torch's own fault\n\n",
+        markdown(["op", "verdict", "ways", "reason"], reasons(every, (REFUSED, APART, DIFFERS))),
+        "\n## Beyond CUDA\n\n",
+        markdown(["dtype", "ops"], beyond(every)),
+    ]
+    return "".join(parts)
+
+
+def quick_counts(verdicts: Iterable[Verdict]) -> str:
+    """Return how many verdicts there are of each kind, in words."""
+    return counted(Counter(one.verdict for one in verdicts))
+
+
+def counted(total: Counter) -> str:
+    """Return counts of verdicts in words.
+
+    >>> counted(Counter({"agrees": 1200, "differs": 0}))
+    '1,200 agrees, 0 same refusal, 0 refused, 0 beyond CUDA, 0 torch’s own fault, 0 differs'
+    """
+    return ", ".join(f"{total[name]:,} {name.replace(chr(39), chr(0x2019))}" for name in VERDICTS)
+
+
+def reasons(verdicts: Sequence[Verdict], which: Sequence[str]) -> list[list[str]]:
+    """Return a row for each op and reason: the op, the verdict, its ways and dtypes, the reason."""
+    found: dict[tuple, list[str]] = defaultdict(list)
+    for one in verdicts:
+        if one.verdict in which:
+            found[one.op, one.verdict, one.said].append(f"{one.way} {one.dtype}")
+    return [
+        [f"`{op}`", verdict, ", ".join(ways) if len(ways) < 4 else f"{len(ways)} ways", said.replace("|", "\\|")]
+        for (op, verdict, said), ways in sorted(found.items())
+    ]
+
+
+def beyond(verdicts: Sequence[Verdict]) -> list[list[str]]:
+    """Return a row for each dtype with the ops that run in it here, and not on CUDA."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for one in verdicts:
+        if one.verdict == BEYOND:
+            found[one.dtype].add(one.op)
+    return [[dtype, ", ".join(f"`{op}`" for op in sorted(ops))] for dtype, ops in sorted(found.items())]
+
+
+def markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table.
+
+    >>> print(markdown(["a", "b"], [["1", "2"]]), end="")
+    | a | b |
+    |---|---|
+    | 1 | 2 |
+    """
+    lines = [head, ["---"] * len(head), *rows]
+    text = "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
+    return text.replace("| --- " * len(head) + "|", "|---" * len(head) + "|")

@@ -143,6 +143,8 @@ def main(seed: int, first: int, count: int, progress: str, where: str) -> None:
                 continue
             threaded = random.Random(f"thread {seed}:{number}").random() < 0.05
             counts[thread.submit(_tried, batch, number).result() if threaded else _tried(batch, number)] += 1
+            if gpus.context.fault is not None:  # a device-side assert: all later calls would raise its error
+                gpus.context.renew()
             if number % 64 == 0:
                 _healthy(gpus)
     print(json.dumps({"done": counts}), flush=True)

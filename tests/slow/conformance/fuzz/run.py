@@ -71,7 +71,7 @@ def run(seed: int, first: int, count: int, where: str = "simulated") -> Ended:
             said.seek(0)
             errors.seek(0)
             lines = [json.loads(line) for line in said if line.startswith('{"')]
-            last = errors.read()[-1500:]
+            last = errors.read().partition("Extension modules:")[0][-1500:]
         at = struct.unpack("q", progress.read_bytes())[0]
     how = f"silent for {SILENCE:.0f} s" if hung else f"exit {process.returncode}: {last}" if process.returncode else ""
     return Ended(max(at, first), how, lines)

@@ -3,6 +3,7 @@
 #: Words of an error -> why simulated GPUs refuse the op.
 REASONS = {
     "Simulated GPUs have no": "sparse tensors: simulated GPUs have none but an embedding's gradient",
+    "from the 'CUDA' backend": "CUDA has no kernel of it",
     "aten::mm.dtype_out": "a product in another dtype than its factors': torch has a kernel for CUDA alone",
 }
 #: (op, way) -> why the CPU's outcome is not the one to reach.

@@ -68,8 +68,11 @@ def _judged(name, case, device):
     if there.error is not None:
         if here.error is None:
             return REFUSED, _words(there.error)
-        same = type(there.error) is type(here.error)
-        return (SAME, "") if same else (DIFFERS, f"{_words(there.error)} for the CPU's {_words(here.error)}")
+        if type(there.error) is type(here.error):
+            return SAME, ""
+        if type(there.error) is NotImplementedError:
+            return REFUSED, _words(there.error)
+        return DIFFERS, f"{_words(there.error)} for the CPU's {_words(here.error)}"
     if here.error is not None:
         return DIFFERS, f"no error for the CPU's {_words(here.error)}"
     if case.error is not None:

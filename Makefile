@@ -61,11 +61,11 @@ monkey:  ## set up, then do random things to every exhibit, in a page and in Jup
 	$(INSTALL) --test
 	@$(VENV) -m tests.slow.monkey --count $(or $(COUNT),2000) --seed $(or $(SEED),1)
 
-conformance:  ## set up, then call every op of torch on the CPU and on simulated cuda, in every way; writes a page (COUNT=1; 25 minutes)
+conformance:  ## set up, then call every op of torch on the CPU and on simulated cuda, in every way; writes a page (COUNT=1; 2 minutes)
 	$(INSTALL) --test
 	@$(VENV) -m tests.slow.conformance.operators $(if $(COUNT),--most $(COUNT) --no-write)
 
-fuzz:  ## set up, then call torch 300,000 times with odd arguments beside simulated GPUs (COUNT=5000 SEED=7; 15 minutes)
+fuzz:  ## set up, then call torch 300,000 times with odd arguments beside simulated GPUs (COUNT=5000 SEED=7; 45 minutes)
 	$(INSTALL) --test
 	@$(VENV) -m tests.slow.conformance.fuzz --count $(or $(COUNT),300000) --seed $(or $(SEED),1)
 

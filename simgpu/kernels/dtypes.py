@@ -5,11 +5,12 @@ stand in ATen/native/cuda, each in a call of `AT_DISPATCH_…` or `TORCH_CHECK`.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch._ops import OpOverload
 from torch.utils._pytree import tree_map
 
 from simgpu.messages import no_engine, no_kernel, not_for_cudnn, not_implemented
@@ -83,22 +84,33 @@ def refuse(name: str, qualified: str, args: Sequence) -> None:
     raise RuntimeError(no_engine() if found[0] in _KNOWN_TO_CUDNN else not_for_cudnn(scalar_type(found[0])))
 
 
-def in_wider(func: Callable, name: str, args: Sequence, kwargs: Mapping, refusal: str) -> Any:
+def in_wider(func: OpOverload, name: str, args: Sequence, kwargs: Mapping, refusal: str) -> Any:
     """Return what `func`, which the CPU has not for a dtype, gives in a wider one, where CUDA has it for that dtype.
 
     Where CUDA lacks it, too, raises `refusal`, the CPU's, by the name of CUDA's kernel. Returns None if that is no
     refusal of a dtype.
     """
     dtype = next((value.dtype for value in args if isinstance(value, Tensor)), None)
-    if dtype is not None and dtype in _BEYOND_CPU.get(name, ()):
+    if dtype is not None and dtype in _BEYOND_CPU.get(name.removesuffix("_"), ()):
         wider = _WIDER[dtype]
-        made = func(*_cast(list(args), dtype, wider), **_cast(dict(kwargs), dtype, wider))
+        taken, named = _cast(list(args), dtype, wider), _cast(dict(kwargs), dtype, wider)
+        made = func(*taken, **named)
+        for place, argument in enumerate(func._schema.arguments):
+            if argument.alias_info is not None and argument.alias_info.is_write:  # `out=`, `abs_`
+                if place < len(args):
+                    _write(args[place], taken[place])
+                else:
+                    _write(kwargs[argument.name], named[argument.name])
         return _cast(made, wider, dtype)
     words = _CPUS_WORDS.fullmatch(refusal)
     if words is None:
         return None
     refuse(name, name, args)
     raise NotImplementedError(not_implemented(words[1].replace("_cpu", "_cuda"), words[2])) from None
+
+
+def _write(own, result):
+    own.resize_(result.shape).copy_(result)
 
 
 def _cast(values, given, wanted):

@@ -97,6 +97,14 @@ def test_integers_and_bools_that_only_cuda_counts():
     assert torch.eye(3, dtype=torch.bool, device="cuda").trace().item() == 3
 
 
+def test_what_only_cuda_has_is_written_to_out_and_in_place():
+    bools, out = torch.tensor([True, False], device="cuda"), torch.ones(0, dtype=torch.bool, device="cuda")
+    assert torch.abs(bools, out=out) is out and out.tolist() == [True, False]
+    assert torch.abs_(bools) is bools and bools.tolist() == [True, False]
+    counts = torch.full((2,), 9, device="cuda")
+    assert torch.histc(torch.tensor([1, 2, 2], device="cuda"), 2, out=counts) is counts and counts.tolist() == [1, 2]
+
+
 @pytest.mark.parametrize(
     ("call", "kernel"),
     [

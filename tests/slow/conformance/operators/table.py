@@ -3,9 +3,9 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
-from tests.slow.conformance.operators.walk import AGREES, APART, BEYOND, DIFFERS, REFUSED, SAME, Verdict
+from tests.slow.conformance.operators.walk import AGREES, ALONE, APART, BEYOND, DIFFERS, REFUSED, SAME, Verdict
 
-VERDICTS = (AGREES, SAME, REFUSED, BEYOND, APART, DIFFERS)
+VERDICTS = (AGREES, ALONE, SAME, REFUSED, BEYOND, APART, DIFFERS)
 TOP = """# Operators: what agrees on a simulated GPU
 
 Torch tests itself by a database of its operators, with sample arguments for each. Here each op is called on the CPU and
@@ -16,6 +16,7 @@ page is made by `make conformance`: torch {torch}, samples of each op and way in
 third of that, one at least.
 
 - **agrees**: the CPU's result, where CUDA leaves it; a wrong call raises the error that torch's tests expect of CUDA.
+- **CUDA's alone**: CUDA has the dtype and the CPU lacks it; the numbers are the CPU's in a wider one, within rounding.
 - **same refusal**: the CPU refuses it as well, by an error of the same kind.
 - **refused**: the CPU has it, simulated GPUs say that they don't; below, with the reason.
 - **beyond CUDA**: it agrees with the CPU, but torch's tests say that CUDA lacks the dtype.
@@ -59,7 +60,7 @@ def counted(total: Counter) -> str:
     """Return counts of verdicts in words.
 
     >>> counted(Counter({"agrees": 1200, "differs": 0}))
-    '1,200 agrees, 0 same refusal, 0 refused, 0 beyond CUDA, 0 torch’s own fault, 0 differs'
+    '1,200 agrees, 0 CUDA’s alone, 0 same refusal, 0 refused, 0 beyond CUDA, 0 torch’s own fault, 0 differs'
     """
     return ", ".join(f"{total[name]:,} {name.replace(chr(39), chr(0x2019))}" for name in VERDICTS)
 

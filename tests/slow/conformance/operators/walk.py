@@ -2,11 +2,12 @@
 
 import re
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch.utils._pytree import tree_map
 
 from tests.slow.conformance.operators.known import OF_TORCH, REASONS
 from tests.slow.conformance.operators.outcomes import UNWRITTEN, Outcome, differences, flat
@@ -16,6 +17,14 @@ from tests.slow.conformance.operators.ways import DTYPES, Case, applies, cases
 AGREES, REFUSED, DIFFERS, SAME = "agrees", "refused", "differs", "same refusal"
 #: The CPU's outcome is a fault of torch's own: see `known.OF_TORCH`. And: CUDA lacks the dtype, but here it runs.
 APART, BEYOND = "torch's own fault", "beyond CUDA"
+#: CUDA has the dtype, the CPU lacks it: compared with the CPU's numbers in a wider one.
+ALONE = "CUDA's alone"
+_WIDER = {
+    torch.float16: torch.float32,
+    torch.bfloat16: torch.float32,
+    torch.int64: torch.float64,
+    torch.bool: torch.uint8,
+}
 
 
 @dataclass(frozen=True)
@@ -40,7 +49,7 @@ def examine(op: Any, way: str, dtype: str, most: int, device: str = "cuda:0") ->
             found.append(_judged(name, case, device))
     except Exception as error:  # the samples are made on the device: that is a program like any other
         found.append((REFUSED if type(error) is NotImplementedError else DIFFERS, f"samples: {_words(error)}"))
-    for verdict in (DIFFERS, REFUSED, AGREES, SAME):
+    for verdict in (DIFFERS, REFUSED, ALONE, AGREES, SAME):
         for one, said in found:
             if one == verdict:
                 return Verdict(name, way, dtype, *_known(op, way, dtype, verdict, said))
@@ -74,6 +83,8 @@ def _judged(name, case, device):
             return REFUSED, _words(there.error)
         return DIFFERS, f"{_words(there.error)} for the CPU's {_words(here.error)}"
     if here.error is not None:
+        if " not implemented for '" in str(here.error) and _is_as_in_wider(case, there):
+            return ALONE, ""
         return DIFFERS, f"no error for the CPU's {_words(here.error)}"
     if case.error is not None:
         return SAME, ""
@@ -82,6 +93,24 @@ def _judged(name, case, device):
     if found and _random(case, here):
         found = differences(there, here, place, values=False)
     return (DIFFERS, found[0]) if found else (AGREES, "")
+
+
+def _is_as_in_wider(case, there):
+    """Return whether the results are those that the CPU computes in a wider dtype."""
+    given = next(one.dtype for _, one in flat((case.args, case.kwargs)) if isinstance(one, Tensor))
+    args, kwargs = tree_map(
+        lambda one: one.to(_WIDER[given]) if isinstance(one, Tensor) and one.dtype is given else one,
+        (case.args, case.kwargs),
+    )
+    wide = _run(replace(case, args=args, kwargs=kwargs), "cpu", 0)
+    found, wanted = (
+        [one.detach().cpu() for path, one in outcome.leaves if path.startswith("result") and isinstance(one, Tensor)]
+        for outcome in (there, wide)
+    )
+    return len(found) == len(wanted) > 0 and all(
+        one.shape == other.shape and torch.allclose(one.to(other.dtype), other, rtol=0.02, atol=0.02, equal_nan=True)
+        for one, other in zip(found, wanted, strict=True)
+    )
 
 
 def _place(case, device):

@@ -5,6 +5,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch._subclasses.fake_tensor import FakeTensor
 from torch.fx.experimental.proxy_tensor import get_proxy_mode
 
 from simgpu.messages import no_data, not_traced
@@ -13,7 +14,8 @@ from simgpu.ops.tensor import SimulatedTensor, read
 from simgpu.state import active, required
 
 _to_copy = torch.ops.aten._to_copy.default
-_NO_DISPATCH = Tensor.__torch_dispatch__
+#: Those of plain tensors, and of shapes without numbers: torch's own would be on cuda to C++, which ends the process.
+_NO_OWN_DISPATCH = (Tensor.__torch_dispatch__, FakeTensor.__torch_dispatch__)
 _quiet = torch._C.DisableTorchFunctionSubclass
 _get_grad, _set_grad = Tensor.grad.__get__, Tensor.grad.__set__  # torch's own
 
@@ -54,7 +56,7 @@ def _copied(tensor, device, dtype, non_blocking, memory_format):
     if not isinstance(tensor, SimulatedTensor):
         if device.type == "cpu":  # the gradient of a change of dtype alone
             return tensor.to(dtype or tensor.dtype)
-        if type(tensor).__torch_dispatch__ is not _NO_DISPATCH:  # a class of the program's: it moves what is inside
+        if type(tensor).__torch_dispatch__ not in _NO_OWN_DISPATCH:  # a class of the program's: it moves what is inside
             return _to_copy(tensor, **options)
         # Dressed as a simulated tensor whose device is the CPU, so that the op runs here and a log sees one copy.
         with torch._C._DisableTorchDispatch():  # what dresses it is no op of the program: a log must not see it

@@ -1,4 +1,4 @@
-"""5,000 random calls with odd arguments: the interpreter lives, nothing hangs, simgpu's own code doesn't fail."""
+"""500 random calls with odd arguments: the interpreter lives, nothing hangs, simgpu's own code doesn't fail."""
 
 import pytest
 import torch
@@ -10,10 +10,10 @@ from tests.slow.conformance.fuzz.batch import fault_of
 
 
 @pytest.mark.timeout(1800)  # half a minute of one core, which may be busy
-def test_five_thousand_calls_end_in_a_result_or_a_meant_error():
-    found = run.fuzz(seed=11, first=0, count=5000, batch=5000, say=print)
+def test_five_hundred_calls_end_in_a_result_or_a_meant_error():
+    found = run.fuzz(seed=11, first=0, count=500, batch=500, say=print)
     assert found.bad == []
-    assert found.counts["made"] > 500 and found.counts["refused"] > 1000
+    assert found.counts["made"] > 50 and found.counts["refused"] > 100
 
 
 def test_a_process_that_dies_is_brought_back_to_its_call(monkeypatch):

@@ -29,8 +29,10 @@ def held_back() -> Iterator[list[int]]:
 
     What it gives is the list of those that wait: look into it where it can't be short.
 
-    For what must not be left half done: a request whose answer is not read would leave a connection unusable, and
-    PyTorch, imported in part, can't be imported again before Python is started anew.
+    For what must not be left half done: a request whose answer is not read would leave a connection unusable; PyTorch,
+    imported in part, can't be imported again before Python is started anew; a lock that was taken stays so, where an
+    interrupt strikes before the `with` that would give it back. And Python forgets an interrupt in a `__del__` or the
+    callback of a weak reference, as where a thousand futures let go of what they hold.
     """
     arrived: list[int] = []
     try:
@@ -39,29 +41,6 @@ def held_back() -> Iterator[list[int]]:
     finally:
         for number in arrived[:1]:
             signal.raise_signal(number)
-
-
-@contextmanager
-def heeded() -> Iterator[Callable[[], None]]:
-    """Within the `with`, an interrupt that Python loses is raised again by a call of what this gives.
-
-    Python raises it wherever the main thread is. In an object's `__del__` or the callback of a weak reference, where a
-    thousand futures let go of what they hold, an exception is printed and forgotten. Where somebody else takes
-    interrupts (`held_back`, a program's own handler), nothing changes.
-    """
-    arrived: list[int] = []
-
-    def raised(number, frame):
-        arrived.append(number)
-        signal.default_int_handler(number, frame)
-
-    def look():
-        if arrived:
-            raise KeyboardInterrupt
-
-    numbers = [signal.SIGINT] if signal.getsignal(signal.SIGINT) is signal.default_int_handler else []
-    with taken(raised, *numbers):
-        yield look
 
 
 def end_process(code: int) -> NoReturn:

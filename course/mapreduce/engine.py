@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from course.deadlines import PART_ENDS, PARTS_LOOKED_AT
 from course.progress_line import LateLine
-from course.signals import heeded
+from course.signals import held_back
 
 Result = TypeVar("Result")
 
@@ -100,20 +100,27 @@ def _map_here(mapper, parts):
 
 
 def _map_on(executor, mapper, parts, timeout):
+    """Return the results, in order. An interrupt is raised when no future is touched, a fraction of a second later.
+
+    One that struck as this thread had just taken a future's lock would leave it locked; the thread that settles the
+    future, a cluster's event loop, would wait for that lock for ever.
+    """
     futures = []
-    try:
-        with heeded() as interrupted:
-            _submit(executor, mapper, parts, futures)
-            _wait(futures, mapper, parts, timeout, interrupted)
-        return [future.result() for future in futures]
-    finally:
-        for future in futures:  # does nothing to those that are done; matters on an error and on Ctrl-C
-            future.cancel()
+    with held_back() as interrupts:
+        try:
+            _submit(executor, mapper, parts, futures, interrupts)
+            _wait(futures, mapper, parts, timeout, interrupts)
+        finally:
+            for future in futures:  # does nothing to those that are done; matters on an error and on an interrupt
+                future.cancel()
+    return [future.result() for future in futures]
 
 
-def _submit(executor, mapper, parts, futures):
+def _submit(executor, mapper, parts, futures, interrupts):
     """Submit the parts one by one, and add the future of each to `futures` at once: on an error they are cancelled."""
     for part in parts:
+        if interrupts:
+            return
         try:
             futures.append(executor.submit(mapper, part))
         except RuntimeError as error:
@@ -123,11 +130,10 @@ def _submit(executor, mapper, parts, futures):
             ) from error
 
 
-def _wait(futures, mapper, parts, timeout, interrupted):
+def _wait(futures, mapper, parts, timeout, interrupts):
     pending, heard = futures, time.monotonic()
     with LateLine("parts") as line:
-        while pending:
-            interrupted()
+        while pending and not interrupts:
             done, left = wait(pending, min(timeout, PARTS_LOOKED_AT), return_when=FIRST_EXCEPTION)
             for index, future in enumerate(futures):
                 error = _error_of(future)

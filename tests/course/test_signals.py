@@ -5,9 +5,7 @@ import subprocess
 import sys
 import threading
 
-import pytest
-
-from course.signals import heeded, held_back, taken
+from course.signals import taken
 
 
 def test_a_handler_has_its_signals_until_the_end():
@@ -29,32 +27,6 @@ def test_in_another_thread_nothing_changes():
     thread.start()
     thread.join()
     assert found == [before]
-
-
-class Struck:
-    """Is interrupted as it is let go, where Python forgets the exception."""
-
-    def __del__(self):
-        signal.raise_signal(signal.SIGINT)
-
-
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_an_interrupt_that_python_forgets_is_raised_at_the_next_look():
-    before = signal.getsignal(signal.SIGINT)
-    with pytest.raises(KeyboardInterrupt), heeded() as look:
-        look()
-        Struck()
-        look()
-    assert signal.getsignal(signal.SIGINT) is before
-
-
-def test_an_interrupt_that_is_held_back_is_not_raised_by_a_look():
-    looked = []
-    with pytest.raises(KeyboardInterrupt), held_back(), heeded() as look:
-        Struck()
-        look()
-        looked.append(True)
-    assert looked == [True]
 
 
 LEAVES = """

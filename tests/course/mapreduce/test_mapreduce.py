@@ -2,6 +2,7 @@
 
 import math
 import signal
+import threading
 import time
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from fractions import Fraction
@@ -293,12 +294,53 @@ def test_equal_slices_differ_by_one_at_most_and_keep_the_order():
 
 
 class Struck(Executor):
-    """Its futures never end; the last is told as an interrupt that Python forgets, as it was raised in a `__del__`."""
+    """Its futures never end; the last is told as an interrupt comes that Python forgets, being raised in a `__del__`."""
 
     def submit(self, function, part):
         if part == "last":
             type("Dropped", (), {"__del__": lambda self: signal.raise_signal(signal.SIGINT)})()
         return Future()
+
+
+class StruckAsLocked(threading.Condition):
+    """An interrupt comes when one is taken for the `left`-th time, before what took it could give it back."""
+
+    left = 0
+
+    def __init__(self):
+        super().__init__()
+        self.acquire = self.__enter__
+
+    def __enter__(self):
+        super().__enter__()
+        StruckAsLocked.left -= 1
+        if StruckAsLocked.left == 0:
+            signal.raise_signal(signal.SIGINT)
+        return True
+
+
+class Unending(Executor):
+    """Its futures never end, and are `StruckAsLocked`."""
+
+    def __init__(self):
+        self.made = []
+
+    def submit(self, function, part):
+        future = Future()
+        future._condition = StruckAsLocked()
+        self.made.append(future)
+        return future
+
+
+@pytest.mark.parametrize("at", range(1, 8))
+def test_an_interrupt_leaves_no_future_locked(at):
+    executor = Unending()
+    StruckAsLocked.left = at
+    with pytest.raises(KeyboardInterrupt):
+        map_reduce(len, lambda a, b: a + b, ["first", "last"], executor, timeout=20)
+    with ThreadPoolExecutor(1) as other:  # this thread may take its own locks twice
+        for future in executor.made:
+            assert other.submit(future._condition._lock.acquire, blocking=False).result(), "is locked"
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")

@@ -294,7 +294,7 @@ def test_equal_slices_differ_by_one_at_most_and_keep_the_order():
 
 
 class Struck(Executor):
-    """Its futures never end; the last is told as an interrupt comes that Python forgets, being raised in a `__del__`."""
+    """Its futures never end; as the last is told, an interrupt comes that Python forgets, raised in a `__del__`."""
 
     def submit(self, function, part):
         if part == "last":

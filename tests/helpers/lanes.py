@@ -62,6 +62,24 @@ class Lanes(LoadScopeScheduling):
         super().__init__(config, log)
         config.option.loadscopereorder = False  # by length, not by how many tests a file has
 
+    def remove_node(self, node):
+        """Return the test that the process of `node` died in, None where it had ended well; the others run elsewhere.
+
+        (pytest-xdist itself runs the deadly test again, and waits for ever for files that are done.)
+        """
+        files = self.assigned_work.pop(node)
+        left = [(name, test) for name, tests in files.items() for test, done in tests.items() if not done]
+        for name, test in left[1:]:
+            self.workqueue.setdefault(name, {})[test] = False
+        for other in self.assigned_work.keys() & self.registered_collections.keys() if left else ():
+            self._reschedule(other)
+        return left[0][1] if left else None
+
+    def _reschedule(self, node):
+        super()._reschedule(node)  # gives it one file or tells it that there is none,
+        while self._pending_of(self.assigned_work[node]) < 2 and not node.shutting_down:
+            super()._reschedule(node)  # for a process begins a test only when it knows what comes after
+
     def _split_scope(self, nodeid):
         return nodeid if _file(nodeid) in APART else _file(nodeid)
 

@@ -98,7 +98,7 @@ class ModelledClock:
             queue.ready = stop = start + seconds
             self._spans.append(("host", "launch", accepted, host, name, 0))
             self._spans.append((engine.lane, "work", start, stop, name, queue.number))
-        mine.last = Booked(launch + seconds, launch)
+        mine.last = tuple.__new__(Booked, (launch + seconds, launch))  # in half the time of `Booked(…)`
         return seconds
 
     def copy(

@@ -162,9 +162,10 @@ class Account:
 
     def give(self, block: "_Block") -> None:
         """Give `block` back; its bytes stay reserved."""
-        self.allocated -= block.nbytes
+        nbytes = block.nbytes
+        self.allocated -= nbytes
         self.blocks -= 1
-        self._used[_pool(block.nbytes)] -= block.nbytes
+        self._used["small" if nbytes <= _SMALL else _pool(nbytes)] -= nbytes
 
     def empty_cache(self) -> None:
         """Give back what is reserved and not used."""

@@ -16,6 +16,7 @@ CALLS = {  # an op, its plain arguments, and whether torch's function of that na
     _OPS.sum.default: (1, True),
     _OPS._to_copy.default: (1, False),  # torch has no function of this name
     _OPS.matmul.default: (2, False),  # it calls mm
+    _OPS.binary_cross_entropy_with_logits.default: (2, False),  # it asks for no reduction, the op's default is the mean
     _OPS.div.Tensor_mode: (2, False),  # the function of its name calls div.Tensor
 }
 

@@ -14,7 +14,7 @@ import torch.utils.dlpack
 from torch import Tensor
 from torch.fx.experimental import proxy_tensor
 from torch.jit._builtins import _get_builtin_table
-from torch.nn.parameter import UninitializedTensorMixin
+from torch.nn.parameter import Parameter, UninitializedTensorMixin
 from torch.overrides import handle_torch_function
 
 from simgpu.calls import conversions, functions
@@ -36,6 +36,12 @@ _METHODS = {
     "set_": conversions.set_,
 }
 _MAKERS = ("tensor", "as_tensor", "asarray")
+_ANYWHERE = {"dtype", "requires_grad"}
+_are_numbers = {int, float, bool, complex}.issuperset
+_dtype, _device = torch.dtype, torch.device
+#: Whether `.to` is told of dtypes and the CPU alone; no flags, which are equal to the numbers of GPUs.
+_stays = {None, "cpu", torch.device("cpu"), *(one for one in vars(torch).values() if type(one) is _dtype)}.issuperset
+_PLAIN = {Tensor, Parameter}  # of which none is on a simulated device, or without a size yet
 
 
 @contextmanager
@@ -104,9 +110,15 @@ def _taking(*arguments):
 
 def _to(original):
     @functools.wraps(original)
-    def to(self, *args, **kwargs):
-        if not kwargs and type(args[0] if args else None) is torch.dtype:  # the way of most calls, and the shortest
-            return original(self, *args)
+    def to(self, /, *args, **kwargs):
+        if not kwargs and len(args) == 1 and type(args[0]) is _dtype:  # the way of most calls, and the shortest
+            return original(self, args[0])
+        try:
+            stays = type(self) in _PLAIN and _stays(args) and (not kwargs or _stays(kwargs.values()))
+        except TypeError:  # it can't be looked up: torch says what it takes
+            stays = False
+        if stays:
+            return original(self, *args, **kwargs)
         if _modes():
             return handle_torch_function(to, (self,), self, *args, **kwargs)
         return conversions.to(self, *args, **kwargs)
@@ -129,9 +141,19 @@ def _maker(original):
     def maker(data, *args, **kwargs):
         if _modes():
             return handle_torch_function(maker, (data,) if isinstance(data, Tensor) else (), data, *args, **kwargs)
+        if not args and type(data) is list and _is_plain(data):  # most calls
+            if not kwargs:
+                return original(data)
+            if kwargs.keys() <= _ANYWHERE:
+                return original(data, **kwargs)
         return conversions.as_tensor(original, data, *args, **kwargs)
 
     return maker
+
+
+def _is_plain(data):
+    """Return whether lists in lists have Python's numbers in them alone."""
+    return _are_numbers(map(type, data)) or all(type(one) is list and _is_plain(one) for one in data)
 
 
 def _factory(original):

@@ -144,9 +144,13 @@ def _told_numbers(data):
     """Return nested lists with numbers in place of simulated tensors of one element: each is waited for, as on CUDA."""
     if type(data) in (list, tuple):
         if data and type(data[0]) in (int, float):
-            return data if not any(type(one) is SimulatedTensor for one in data) else [*map(_told_numbers, data)]
+            return data if SimulatedTensor not in map(type, data) else [*map(_told_numbers, data)]
         return [*map(_told_numbers, data)]
-    return data.tolist() if type(data) is SimulatedTensor else data
+    if type(data) is not SimulatedTensor:
+        return data
+    if data.numel() != 1:
+        raise ValueError("only one element tensors can be converted to Python scalars")  # torch's words
+    return data.item()
 
 
 def _converted(original, data, device=None, dtype=None, copy=None, requires_grad=False, **options):

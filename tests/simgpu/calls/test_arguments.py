@@ -114,3 +114,39 @@ def test_an_embeddings_sparse_gradient_is_on_the_device_and_is_stepped_with():
         return table.weight.detach().cpu()
 
     assert torch.allclose(program("cuda:1"), program("cpu"))
+
+
+def test_a_move_that_names_no_gpu_is_torchs_own():
+    plain = torch.ones(2)
+    assert plain.to("cpu") is plain and plain.to(torch.device("cpu")) is plain and plain.to(torch.float32) is plain
+    assert plain.to(device="cpu", dtype=torch.float64).dtype == torch.float64
+    assert plain.to("cpu", copy=True) is not plain
+    for device in (1, "cuda:1", torch.device("cuda", 1), torch.ones(1, device="cuda:1")):
+        assert plain.to(device).device == torch.device("cuda", 1)
+    assert plain.to(0).device == torch.device("cuda", 0)
+    with pytest.raises(TypeError, match="invalid combination of arguments"):
+        plain.to([])
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (1, 1)])
+def test_a_simulated_tensor_of_one_element_is_a_number_among_numbers(shape):
+    here, there = torch.full(shape, 3.0), torch.full(shape, 3.0, device="cuda")
+    for build in (lambda x: [1.0, x], lambda x: [x, 1.0], lambda x: [[1.0], [x]], lambda x: [[x], [1.0]]):
+        made = torch.tensor(build(there))
+        assert made.device.type == "cpu"
+        torch.testing.assert_close(made, torch.tensor(build(here)))
+    assert torch.tensor((there, 1.0)).tolist() == [3.0, 1.0]
+
+
+@pytest.mark.parametrize("make", [torch.tensor, torch.as_tensor])
+def test_several_elements_among_numbers_are_refused_in_torchs_words(make):
+    for device in ("cpu", "cuda"):
+        with pytest.raises(ValueError, match="only one element tensors can be converted to Python scalars"):
+            make([torch.ones(2, device=device)])
+
+
+def test_numbers_alone_make_a_tensor_with_what_torch_is_told_besides():
+    assert torch.tensor([[1, 2], [3, 4]], dtype=torch.float64, requires_grad=True).requires_grad
+    assert torch.tensor([1.0], device="cuda").is_cuda and torch.tensor([[]]).shape == (1, 0)
+    with pytest.raises(TypeError, match="not a sequence"):
+        torch.tensor([[1.0], 2.0])

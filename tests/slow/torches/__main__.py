@@ -1,0 +1,47 @@
+"""`make torches`: simgpu's own tests on the oldest torch that it is for and on the newest that can be had."""
+
+import shutil
+import sys
+
+import click
+
+import install_pip
+from tests.slow.torches.environments import OLDEST_TORCH, NotHad, environment, folder_of, newest
+from tests.slow.torches.runs import Run, lines, run
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--torch", default="", help='That one alone, as in "2.14.*".  [default: the oldest and the newest]')
+@click.option("--quick", is_flag=True, help="What CI runs: start, leave, training, torch's declarations, programs.")
+@click.option("--lanes", default=2, show_default=True, type=click.IntRange(1), help="Files that are tested at a time.")
+@click.option("--remove", is_flag=True, help="Remove each environment when its tests are done: 5 GB each.")
+def main(torch, quick, lanes, remove):
+    """End with 1 where a test fails; a torch that can't be had is said, and is no failure."""
+    runs = []
+    for wanted in [torch] if torch else [OLDEST_TORCH, None]:
+        runs.append(tried(wanted, quick, lanes))
+        if remove and not runs[-1].missing:
+            shutil.rmtree(folder_of(runs[-1].torch))
+    click.echo("\n".join(["", *(line for one in runs for line in lines(one))]))
+    sys.exit(any(one.failed for one in runs))
+
+
+def tried(wanted: str | None, quick: bool, lanes: int) -> Run:
+    """Return the `Run` of the torch `wanted`, of the newest for None."""
+    try:
+        wanted = wanted or newest(say)
+        python = environment(wanted, say)
+    except NotHad as problem:
+        say(str(problem))
+        return Run(wanted or "(the newest)", missing=str(problem))
+    except install_pip.PipFailed as problem:
+        return Run(wanted or "(the newest)", wrong=str(problem))
+    return run(python, wanted, quick, lanes)
+
+
+def say(text):
+    click.echo(f"[torches] {text}")
+
+
+if __name__ == "__main__":
+    main()

@@ -71,8 +71,8 @@ fuzz:  ## set up, then call torch 300,000 times with odd arguments beside simula
 
 # Its environments are its own: TORCH is not the one to set up here.
 torches:  ## set up, then simgpu's tests on the oldest torch it is for and on the newest to be had (TORCH=2.14.*: that one; QUICK=1)
-	@$(MAKE) --no-print-directory env TORCH= TEST=1
-	@.venv/bin/python -m tests.slow.torches --torch "$(TORCH)" $(if $(QUICK),--quick) $(if $(REMOVE),--remove)
+	@$(MAKE) --no-print-directory env TORCH= CUDA=
+	@.venv/bin/python -m tests.slow.torches --torch "$(TORCH)" --lanes $(LANES) $(if $(QUICK),--quick) $(if $(REMOVE),--remove)
 
 sites:  ## set up, then deploy on Slurms as other sites have them, one with accounts if slurmdbd and MariaDB are there (10 minutes)
 	$(INSTALL) --test

@@ -22,8 +22,10 @@ def main():
     refusal = refused()
     print(f"before: no device, and a tensor on cuda is refused: {refusal}")
     simulated()
-    assert asked() == before and refused() == refusal, "after the simulation torch answers otherwise than before"
-    print("after: no device, and the same refusal in the same words")
+    same, again = asked() == before, refused()
+    # A build for the CPU refuses where torch first loads torch.cuda, and that is once in a process.
+    assert same and (again == refusal or not torch.version.cuda), f"afterwards torch answers otherwise: {again}"
+    print(f"after: no device, and {'the same refusal' if again == refusal else f'refused otherwise: {again}'}")
     if torch.version.cuda:
         print("not tried: CUDA's kernels, its allocator and NCCL itself, which need a driver; Triton's compiler")
 
@@ -50,11 +52,11 @@ def asked():
 
 
 def refused() -> str:
-    """Return the words in which torch refuses a tensor on cuda."""
+    """Return the first sentence in which torch refuses a tensor on cuda."""
     try:
         torch.zeros(1, device="cuda")
     except (AssertionError, RuntimeError) as error:
-        return f"{type(error).__name__}: {str(error).splitlines()[0]}"
+        return f"{type(error).__name__}: {str(error).partition('. ')[0]}"
     raise AssertionError("torch made a tensor on cuda, without a driver")
 
 

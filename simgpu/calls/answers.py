@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.fx.experimental import proxy_tensor
 from torch.jit._builtins import _get_builtin_table
 from torch.nn.parameter import UninitializedTensorMixin
-from torch.overrides import handle_torch_function
+from torch.overrides import get_default_nowrap_functions, handle_torch_function
 
 from simgpu.calls import conversions, functions
 from simgpu.calls.lazy import lazily
@@ -38,6 +38,13 @@ _METHODS = {
 _MAKERS = ("tensor", "as_tensor", "asarray")
 
 
+class _Gradient(property):
+    """Answers for `Tensor.grad`, and for what torch's compiler asks of a getter: its name, and whose it is."""
+
+    __name__ = "grad"
+    __objclass__ = torch._C.TensorBase
+
+
 @contextmanager
 def answered() -> Iterator[None]:
     """Within the `with`, torch's functions that can't reach the dispatcher answer for simulated devices."""
@@ -45,6 +52,9 @@ def answered() -> Iterator[None]:
     changes = [*_answers(), *lazily(), *own_functions(), *classes()]
     makers = {value for owner, name, value in changes if name in _MAKERS}
     constructors |= makers
+    as_they_are = get_default_nowrap_functions()  # likewise; a subclass's gradient is in it, no new object each time
+    getters = {value.__get__ for owner, name, value in changes if isinstance(value, _Gradient)}
+    as_they_are |= getters
     moves = [value for owner, name, value in changes if owner is Tensor and name in ("to", "cuda")]
     changes.append((UninitializedTensorMixin, "_allowed_methods", [*UninitializedTensorMixin._allowed_methods, *moves]))
     scripted = _get_builtin_table()  # torch's compiler of scripts knows its functions by their ids
@@ -56,6 +66,7 @@ def answered() -> Iterator[None]:
     finally:
         functions.forget()
         constructors -= makers
+        as_they_are -= getters
         for one in names:
             del scripted[one]
 
@@ -77,7 +88,7 @@ def _answers():
     # make_fx would look into a tensor of a class that it doesn't know, and take what it finds for constants.
     yield proxy_tensor, "HANDLED_TYPES", (*proxy_tensor.HANDLED_TYPES, SimulatedTensor)
     yield Tensor, "data", property(Tensor.data.__get__, conversions.set_data)
-    yield Tensor, "grad", property(Tensor.grad.__get__, conversions.set_grad, Tensor.grad.__delete__)
+    yield Tensor, "grad", _Gradient(Tensor.grad.__get__, conversions.set_grad, Tensor.grad.__delete__)
 
 
 def _told():

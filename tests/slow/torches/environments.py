@@ -17,7 +17,7 @@ from simgpu.versions import BEYOND, OLDEST, numbers
 
 ROOT = Path(__file__).resolve().parents[3]
 #: Of the course's packages, in pyproject.toml's ranges.
-NEEDED = ("expecttest", "hypothesis", "numpy", "psutil", "pytest", "pytest-timeout", "pytest-xdist")
+NEEDED = ("expecttest", "fastjsonschema", "hypothesis", "numpy", "psutil", "pytest", "pytest-timeout", "pytest-xdist")
 OLDEST_TORCH = f"{OLDEST[0]}.{OLDEST[1]}.*"
 RANGE = f"torch>={OLDEST[0]}.{OLDEST[1]}"
 LIMIT = f"<{BEYOND[0]}.{BEYOND[1]}"

@@ -69,9 +69,9 @@ fuzz:  ## set up, then call torch 300,000 times with odd arguments beside simula
 	$(INSTALL) --test
 	@$(VENV) -m tests.slow.conformance.fuzz --count $(or $(COUNT),300000) --seed $(or $(SEED),1)
 
-# Its environments are its own: TORCH is not the one to set up here.
-torches:  ## set up, then simgpu's tests on the oldest torch it is for and on the newest to be had (TORCH=2.14.*: that one; QUICK=1)
-	@$(MAKE) --no-print-directory env TORCH= CUDA=
+# The environments of the other torches are its own, in build/torches; .venv has the course's, whatever TORCH says.
+torches:  ## set up, then simgpu's tests on its oldest torch and the newest to be had (TORCH=2.14.*: that; QUICK=1; 15 minutes)
+	$(subst --torch "$(TORCH)",,$(INSTALL)) --test
 	@.venv/bin/python -m tests.slow.torches --torch "$(TORCH)" --lanes $(LANES) $(if $(QUICK),--quick) $(if $(REMOVE),--remove)
 
 sites:  ## set up, then deploy on Slurms as other sites have them, one with accounts if slurmdbd and MariaDB are there (10 minutes)

@@ -22,7 +22,7 @@ OLDEST_TORCH = f"{OLDEST[0]}.{OLDEST[1]}.*"
 RANGE = f"torch>={OLDEST[0]}.{OLDEST[1]}"
 LIMIT = f"<{BEYOND[0]}.{BEYOND[1]}"
 MEGABYTES = 15_000  # free, before one is made: with its downloads, which pip keeps meanwhile, one takes half of that
-SECONDS = 900  # for pip; 110 were taken
+SECONDS = 600  # for pip; 70 to 370 were taken
 NOTE = "simgpu-torches.json"
 
 

@@ -24,7 +24,7 @@ QUICK = (
     "tests/simgpu/programs",
     "tests/simgpu/start/test_doctor.py",
 )
-SECONDS = {True: 1800, False: 4 * 3600}  # quick or not; 60 and 600 were taken on two idle cores
+SECONDS = {True: 900, False: 4 * 3600}  # quick or not
 
 
 @dataclass(frozen=True)

@@ -60,8 +60,8 @@ def folder_of(torch: str) -> Path:
 def environment(torch: str, say: Callable[[str], None]) -> str:
     """Return the Python of the environment for `torch`, which is made where it isn't there; seconds where it is.
 
-    Raises `NotHad` where pip, the disk or torch itself is in the way. What is wrong with our own package raises
-    `install_pip.PipFailed`.
+    Raises `NotHad` where the network, the disk or torch itself is in the way, `install_pip.PipFailed` where pip can't
+    install what we ask for besides torch.
     """
     folder = folder_of(torch)
     python, note = install.python_of(str(folder)), folder / NOTE
@@ -75,13 +75,11 @@ def environment(torch: str, say: Callable[[str], None]) -> str:
         folder.parent.mkdir(parents=True, exist_ok=True)
         install.make_venv(str(folder))
     note.unlink(missing_ok=True)  # until it is whole again
-    what = f"torch {torch}, all that it brings, and what simgpu's tests need"
-    _pip(python, [f"torch=={torch}", *packages()], what, say)
+    _pip(python, ["--no-compile", f"torch=={torch}"], f"torch {torch} and all that it brings", say)
     _imported(python, torch)
-    try:  # simgpu is in the course's package; of the course's libraries none is brought
-        install_pip.run(python, ["install", "--no-deps", "--editable", str(ROOT)], "simgpu", say, SECONDS)
-    except install_pip.NetworkGone as problem:
-        raise NotHad(f"torch {torch}: {problem}") from problem
+    _pip(python, ["--no-compile", *packages()], "what simgpu's tests need", say, ours=True)
+    # simgpu is in the course's package; of the course's libraries none is brought
+    _pip(python, ["--no-deps", "--editable", str(ROOT)], "simgpu", say, ours=True)
     note.write_text(json.dumps(facts), encoding="utf-8")
     return python
 
@@ -112,12 +110,17 @@ def _room():
         raise NotHad(f"{free} MB of the disk are free, and {MEGABYTES} MB are wanted before a CUDA build is unpacked")
 
 
-def _pip(python, wanted, what, say):
-    # --no-compile: Python writes the bytecode of what it does import
+def _pip(python, wanted, what, say, ours=False):
+    """Install; raise `NotHad` where pip fails, with `ours` only where the network is the reason.
+
+    `--no-compile` is for what is large: Python writes the bytecode of what it does import.
+    """
     try:
-        install_pip.run(python, ["install", "--no-compile", *wanted], what, say, SECONDS)
+        install_pip.run(python, ["install", *wanted], what, say, SECONDS)
     except install_pip.PipFailed as problem:
-        raise NotHad(f"{wanted[0]}: {problem}") from problem
+        if ours and not isinstance(problem, install_pip.NetworkGone):
+            raise
+        raise NotHad(f"{what}: {problem}") from problem
 
 
 def _imported(python, torch):

@@ -15,7 +15,7 @@ from tests.slow.torches import environments, runs, without_driver
 from tests.slow.torches.environments import NOTE, NotHad, environment, newest
 from tests.slow.torches.runs import Run, counted, lines
 
-BAD_TORCH = "torch==2.11.*"
+TORCH, PYTEST = "torch==2.11.*", "pytest>=8.3,<10"
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def quick(monkeypatch, tmp_path):
         (tmp_path / "build" / "torches" / "2.11").mkdir()
 
     def run(python, arguments, what, say, seconds):
-        quick.did.append(arguments[-1] if "--editable" in arguments else arguments[2])
+        quick.did.append(arguments[-1])
         if problem := quick.fails.get(quick.did[-1]):
             raise problem
 
@@ -36,14 +36,14 @@ def quick(monkeypatch, tmp_path):
         return "1" if (tmp_path / "build" / "torches" / "2.11").exists() else None
 
     monkeypatch.setattr(environments, "ROOT", tmp_path)
-    monkeypatch.setattr(environments, "packages", lambda: ["pytest>=8.3,<10"])
+    monkeypatch.setattr(environments, "packages", lambda: [PYTEST])
     monkeypatch.setattr(environments, "_imported", lambda python, wanted: quick.did.append("import"))
     monkeypatch.setattr(install, "make_venv", make_venv)
     monkeypatch.setattr(install, "ask_python", ask_python)
     monkeypatch.setattr(install_pip, "run", run)
     monkeypatch.setattr(environments.shutil, "disk_usage", lambda folder: SimpleNamespace(free=10**11))
     (tmp_path / "pyproject.toml").write_text("")
-    quick.whole = ["venv", BAD_TORCH, "import", str(tmp_path)]
+    quick.whole = ["venv", TORCH, "import", PYTEST, str(tmp_path)]
     quick.folder = tmp_path / "build" / "torches" / "2.11"
     return quick
 
@@ -75,15 +75,16 @@ def test_what_was_cut_off_in_the_middle_is_made_anew(quick):
 
 def test_an_index_or_a_disk_that_refuses_is_no_fault_of_ours_and_our_own_package_is(quick, monkeypatch, tmp_path):
     for problem in (install_pip.NetworkGone("no network"), install_pip.PipFailed("the package index has no torch")):
-        quick.fails = {BAD_TORCH: problem}
+        quick.fails = {TORCH: problem}
         with pytest.raises(NotHad, match="no network|has no torch"):
             made(quick)
-    quick.fails = {str(tmp_path): install_pip.NetworkGone("no network")}
-    with pytest.raises(NotHad, match="no network"):
-        made(quick)
-    quick.fails = {str(tmp_path): install_pip.PipFailed("pyproject.toml can't be read")}
-    with pytest.raises(install_pip.PipFailed, match="can't be read"):
-        made(quick)
+    for asked in (PYTEST, str(tmp_path)):
+        quick.fails = {asked: install_pip.NetworkGone("no network")}
+        with pytest.raises(NotHad, match="no network"):
+            made(quick)
+        quick.fails = {asked: install_pip.PipFailed("pyproject.toml can't be read")}
+        with pytest.raises(install_pip.PipFailed, match="can't be read"):
+            made(quick)
     assert not (quick.folder / NOTE).exists()
     quick.fails = {}
     monkeypatch.setattr(environments.shutil, "disk_usage", lambda folder: SimpleNamespace(free=10**10))

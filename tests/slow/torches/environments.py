@@ -75,7 +75,7 @@ def environment(torch: str, say: Callable[[str], None]) -> str:
         folder.parent.mkdir(parents=True, exist_ok=True)
         install.make_venv(str(folder))
     note.unlink(missing_ok=True)  # until it is whole again
-    _pip(python, ["--no-compile", f"torch=={torch}"], f"torch {torch} and all that it brings", say)
+    _pip(python, ["--no-compile", f"torch[pyyaml]=={torch}"], f"torch {torch} and all that it brings", say)
     _imported(python, torch)
     _pip(python, ["--no-compile", *packages()], "what simgpu's tests need", say, ours=True)
     # simgpu is in the course's package; of the course's libraries none is brought

@@ -15,7 +15,7 @@ from tests.slow.torches import environments, runs, without_driver
 from tests.slow.torches.environments import NOTE, NotHad, environment, newest
 from tests.slow.torches.runs import Run, counted, lines
 
-TORCH, PYTEST = "torch==2.11.*", "pytest>=8.3,<10"
+TORCH, PYTEST = "torch[pyyaml]==2.11.*", "pytest>=8.3,<10"
 
 
 @pytest.fixture

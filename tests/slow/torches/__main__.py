@@ -12,7 +12,7 @@ from tests.slow.torches.runs import Run, lines, run
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--torch", default="", help='That one alone, as in "2.14.*".  [default: the oldest and the newest]')
-@click.option("--quick", is_flag=True, help="What CI runs: start, leave, training, torch's declarations, programs.")
+@click.option("--quick", is_flag=True, help="What CI runs: without the tests that start many processes.")
 @click.option("--lanes", default=2, show_default=True, type=click.IntRange(1), help="Files that are tested at a time.")
 @click.option("--remove", is_flag=True, help="Remove each environment when its tests are done: 5 GB each.")
 def main(torch, quick, lanes, remove):

@@ -12,18 +12,9 @@ from tests.slow.torches.environments import ROOT
 
 #: All that is about simgpu.
 ALL = ("tests/simgpu", "tests/slow/conformance")
-#: Start and leave, what is put back of torch, training, torch's declarations, modules, programs unchanged.
-QUICK = (
-    "tests/simgpu/test_alone.py",
-    "tests/simgpu/test_bad_input.py",
-    "tests/simgpu/test_session.py",
-    "tests/simgpu/autocast/test_lists.py",
-    "tests/simgpu/calls/test_modules.py",
-    "tests/simgpu/kernels",
-    "tests/simgpu/ops",
-    "tests/simgpu/programs",
-    "tests/simgpu/start/test_doctor.py",
-)
+#: In the quick form: what starts many processes, three fifths of the time.
+SLOWEST = ("cuda/test_nccl.py", "start/test_pytest_plugin.py", "start/test_run.py")
+QUICK = ("tests/simgpu", *(f"--ignore=tests/simgpu/{name}" for name in SLOWEST))
 SECONDS = {True: 900, False: 4 * 3600}  # quick or not
 
 

@@ -119,7 +119,7 @@ def _summary(driver):
 
 
 def _refusal(name, original):
-    """Return what refuses a call of torch.cuda's `name`; for a class a class, which programs may ask `isinstance` of."""
+    """Return what refuses a call of torch.cuda's `name`: for a class a class, so that `isinstance` may be asked."""
 
     def refused(*args, **kwargs):
         raise RuntimeError(

@@ -18,7 +18,7 @@ from tests.slow.torches.runs import Run, lines, run
 def main(torch, quick, lanes, remove):
     """End with 1 where a test fails; a torch that can't be had is said, and is no failure."""
     runs = []
-    for wanted in [torch] if torch else [OLDEST_TORCH, None]:
+    for wanted in [torch] if torch else [OLDEST_TORCH, ""]:
         runs.append(tried(wanted, quick, lanes))
         if remove and not runs[-1].missing:
             shutil.rmtree(folder_of(runs[-1].torch))
@@ -26,8 +26,8 @@ def main(torch, quick, lanes, remove):
     sys.exit(any(one.failed for one in runs))
 
 
-def tried(wanted: str | None, quick: bool, lanes: int) -> Run:
-    """Return the `Run` of the torch `wanted`, of the newest for None."""
+def tried(wanted: str, quick: bool, lanes: int) -> Run:
+    """Return the `Run` of the torch `wanted`, of the newest for ""."""
     try:
         wanted = wanted or newest(say)
         python = environment(wanted, say)
@@ -35,7 +35,7 @@ def tried(wanted: str | None, quick: bool, lanes: int) -> Run:
         say(str(problem))
         return Run(wanted or "(the newest)", missing=str(problem))
     except install_pip.PipFailed as problem:
-        return Run(wanted or "(the newest)", wrong=str(problem))
+        return Run(wanted, wrong=str(problem))
     return run(python, wanted, quick, lanes)
 
 

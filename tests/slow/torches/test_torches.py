@@ -167,7 +167,7 @@ def test_the_lines_at_the_end_tell_all():
 @pytest.fixture
 def stood_in(monkeypatch, tmp_path):
     """The command without environments and tests: `.newest` is a version or an exception, `.passes` says of which."""
-    stood_in = SimpleNamespace(newest="2.15.0", passes=True, ran=[])
+    stood_in = SimpleNamespace(newest="2.15.0", passes=True, ran=[], make=lambda wanted: "python")
 
     def find(say):
         if isinstance(stood_in.newest, Exception):
@@ -180,7 +180,7 @@ def stood_in(monkeypatch, tmp_path):
         return Run(wanted, passed=1, failures=[] if stood_in.passes else ["tests.a::one"])
 
     monkeypatch.setattr(command, "newest", find)
-    monkeypatch.setattr(command, "environment", lambda wanted, say: "python")
+    monkeypatch.setattr(command, "environment", lambda wanted, say: stood_in.make(wanted))
     monkeypatch.setattr(command, "folder_of", lambda wanted: tmp_path / wanted)
     monkeypatch.setattr(command, "run", run)
     return stood_in
@@ -203,9 +203,17 @@ def test_a_torch_that_cannot_be_had_is_said_and_a_test_that_fails_ends_with_1(st
     stood_in.passes = False
     done = CliRunner().invoke(command.main, ["--remove"])
     assert done.exit_code == 1 and "  FAILED tests.a::one" in done.output
-    stood_in.newest = install_pip.PipFailed("our package")
-    stood_in.passes = True
-    assert CliRunner().invoke(command.main, ["--remove"]).exit_code == 1
+
+
+def test_what_of_ours_cannot_be_installed_ends_with_1(stood_in, tmp_path):
+    def make(wanted):
+        (tmp_path / wanted).mkdir()
+        raise install_pip.PipFailed("pyproject.toml can't be read")
+
+    stood_in.make = make
+    done = CliRunner().invoke(command.main, ["--remove"])
+    assert done.exit_code == 1 and done.output.count("WRONG pyproject.toml can't be read") == 2
+    assert stood_in.ran == [] and not any(tmp_path.iterdir())
 
 
 def test_what_is_run_and_what_is_left_out_is_there():

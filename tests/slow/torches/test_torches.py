@@ -205,6 +205,14 @@ def test_a_torch_that_cannot_be_had_is_said_and_a_test_that_fails_ends_with_1(st
     assert done.exit_code == 1 and "  FAILED tests.a::one" in done.output
 
 
+def test_the_quick_form_begins_none_when_the_time_is_up(stood_in, monkeypatch):
+    monkeypatch.setattr(command, "PATIENCE", -1)
+    done = CliRunner().invoke(command.main, ["--quick"])
+    assert done.exit_code == 0 and "torch 2.11.*: could not be had. Of the quick form none is begun" in done.output
+    assert stood_in.ran == []
+    assert CliRunner().invoke(command.main).exit_code == 0 and len(stood_in.ran) == 2
+
+
 def test_what_of_ours_cannot_be_installed_ends_with_1(stood_in, tmp_path):
     def make(wanted):
         (tmp_path / wanted).mkdir()

@@ -14,8 +14,18 @@ NEWEST = "(the newest)"  # where it isn't known
 PATIENCE = 1500  # seconds; on a slow network CI has other tests to come to
 
 
+def version(context, option, text):
+    """Return the `text` if it is a version of torch, or ""; raises click.BadParameter."""
+    try:
+        return text and folder_of(text) and text
+    except ValueError as problem:
+        raise click.BadParameter(str(problem)) from problem
+
+
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
-@click.option("--torch", default="", help='That one alone, as in "2.14.*".  [default: the oldest and the newest]')
+@click.option(
+    "--torch", default="", callback=version, help='That alone, as "2.14.*".  [default: the oldest, the newest]'
+)
 @click.option("--quick", is_flag=True, help="What CI runs: without the tests that start many processes.")
 @click.option("--lanes", default=2, show_default=True, type=click.IntRange(1), help="Files that are tested at a time.")
 @click.option("--remove", is_flag=True, help="Remove each environment when its tests are done: 5 GB each.")
@@ -27,8 +37,8 @@ def main(torch, quick, lanes, remove):
             runs.append(Run(wanted or NEWEST, missing=f"Of the quick form none is begun after {PATIENCE} s."))
             break
         runs.append(tried(wanted, quick, lanes))
-        if remove and not runs[-1].missing:
-            shutil.rmtree(folder_of(runs[-1].torch))
+        if remove and runs[-1].torch != NEWEST:
+            shutil.rmtree(folder_of(runs[-1].torch), ignore_errors=True)
     click.echo("\n".join(["", *(line for one in runs for line in lines(one))]))
     sys.exit(any(one.failed for one in runs))
 

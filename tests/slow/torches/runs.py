@@ -12,7 +12,7 @@ from tests.slow.torches.environments import ROOT
 
 #: All that is about simgpu.
 ALL = ("tests/simgpu", "tests/slow/conformance")
-#: In the quick form: what starts many processes, three fifths of the time.
+#: In the quick form: without what starts many processes, a third of the time.
 SLOWEST = ("cuda/test_nccl.py", "start/test_pytest_plugin.py", "start/test_run.py")
 QUICK = ("tests/simgpu", *(f"--ignore=tests/simgpu/{name}" for name in SLOWEST))
 SECONDS = {True: 1800, False: 4 * 3600}  # quick or not: against a test that hangs

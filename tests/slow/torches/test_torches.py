@@ -176,24 +176,26 @@ def stood_in(monkeypatch, tmp_path):
 
     def run(python, wanted, quick, lanes):
         stood_in.ran.append((wanted, quick, lanes))
-        (tmp_path / wanted).mkdir()
+        environments.folder_of(wanted).mkdir()
         return Run(wanted, passed=1, failures=[] if stood_in.passes else ["tests.a::one"])
 
     monkeypatch.setattr(command, "newest", find)
     monkeypatch.setattr(command, "environment", lambda wanted, say: stood_in.make(wanted))
-    monkeypatch.setattr(command, "folder_of", lambda wanted: tmp_path / wanted)
+    monkeypatch.setattr(environments, "ROOT", tmp_path)
+    (tmp_path / "build" / "torches").mkdir(parents=True)
+    stood_in.folder = tmp_path / "build" / "torches"
     monkeypatch.setattr(command, "run", run)
     return stood_in
 
 
-def test_the_oldest_and_the_newest_are_run_or_the_one_that_is_named(stood_in, tmp_path):
+def test_the_oldest_and_the_newest_are_run_or_the_one_that_is_named(stood_in):
     assert CliRunner().invoke(command.main, ["--lanes", "3"]).exit_code == 0
     assert stood_in.ran == [("2.11.*", False, 3), ("2.15.0", False, 3)]
     assert CliRunner().invoke(command.main, ["--torch", "2.14.*", "--quick", "--remove"]).exit_code == 0
-    assert stood_in.ran[2:] == [("2.14.*", True, 2)] and {one.name for one in tmp_path.iterdir()} == {
-        "2.11.*",
-        "2.15.0",
-    }
+    assert stood_in.ran[2:] == [("2.14.*", True, 2)]
+    assert {one.name for one in stood_in.folder.iterdir()} == {"2.11", "2.15"}
+    refused = CliRunner().invoke(command.main, ["--torch", "newest"])
+    assert refused.exit_code == 2 and "is no version of torch" in refused.output
 
 
 def test_a_torch_that_cannot_be_had_is_said_and_a_test_that_fails_ends_with_1(stood_in):
@@ -213,15 +215,15 @@ def test_the_quick_form_begins_none_when_the_time_is_up(stood_in, monkeypatch):
     assert CliRunner().invoke(command.main).exit_code == 0 and len(stood_in.ran) == 2
 
 
-def test_what_of_ours_cannot_be_installed_ends_with_1(stood_in, tmp_path):
+def test_what_of_ours_cannot_be_installed_ends_with_1(stood_in):
     def make(wanted):
-        (tmp_path / wanted).mkdir()
+        environments.folder_of(wanted).mkdir()
         raise install_pip.PipFailed("pyproject.toml can't be read")
 
     stood_in.make = make
     done = CliRunner().invoke(command.main, ["--remove"])
     assert done.exit_code == 1 and done.output.count("WRONG pyproject.toml can't be read") == 2
-    assert stood_in.ran == [] and not any(tmp_path.iterdir())
+    assert stood_in.ran == [] and not any(stood_in.folder.iterdir())
 
 
 def test_what_is_run_and_what_is_left_out_is_there():

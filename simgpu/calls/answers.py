@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.fx.experimental import proxy_tensor
 from torch.jit._builtins import _get_builtin_table
 from torch.nn.parameter import Parameter, UninitializedTensorMixin
-from torch.overrides import handle_torch_function
+from torch.overrides import get_default_nowrap_functions, handle_torch_function
 
 from simgpu.calls import conversions, functions
 from simgpu.calls.lazy import lazily
@@ -38,10 +38,17 @@ _METHODS = {
 _MAKERS = ("tensor", "as_tensor", "asarray")
 _ANYWHERE = {"dtype", "requires_grad"}
 _are_numbers = {int, float, bool, complex}.issuperset
-_dtype, _device = torch.dtype, torch.device
+_dtype = torch.dtype
 #: Whether `.to` is told of dtypes and the CPU alone; no flags, which are equal to the numbers of GPUs.
 _stays = {None, "cpu", torch.device("cpu"), *(one for one in vars(torch).values() if type(one) is _dtype)}.issuperset
 _PLAIN = {Tensor, Parameter}  # of which none is on a simulated device, or without a size yet
+
+
+class _Gradient(property):
+    """Answers for `Tensor.grad`, and for what torch's compiler asks of a getter: its name, and whose it is."""
+
+    __name__ = "grad"
+    __objclass__ = torch._C.TensorBase
 
 
 @contextmanager
@@ -51,6 +58,9 @@ def answered() -> Iterator[None]:
     changes = [*_answers(), *lazily(), *own_functions(), *classes()]
     makers = {value for owner, name, value in changes if name in _MAKERS}
     constructors |= makers
+    as_they_are = get_default_nowrap_functions()  # likewise; a subclass's gradient is in it, no new object each time
+    getters = {value.__get__ for owner, name, value in changes if isinstance(value, _Gradient)}
+    as_they_are |= getters
     moves = [value for owner, name, value in changes if owner is Tensor and name in ("to", "cuda")]
     changes.append((UninitializedTensorMixin, "_allowed_methods", [*UninitializedTensorMixin._allowed_methods, *moves]))
     scripted = _get_builtin_table()  # torch's compiler of scripts knows its functions by their ids
@@ -62,6 +72,7 @@ def answered() -> Iterator[None]:
     finally:
         functions.forget()
         constructors -= makers
+        as_they_are -= getters
         for one in names:
             del scripted[one]
 
@@ -83,7 +94,7 @@ def _answers():
     # make_fx would look into a tensor of a class that it doesn't know, and take what it finds for constants.
     yield proxy_tensor, "HANDLED_TYPES", (*proxy_tensor.HANDLED_TYPES, SimulatedTensor)
     yield Tensor, "data", property(Tensor.data.__get__, conversions.set_data)
-    yield Tensor, "grad", property(Tensor.grad.__get__, conversions.set_grad, Tensor.grad.__delete__)
+    yield Tensor, "grad", _Gradient(Tensor.grad.__get__, conversions.set_grad, Tensor.grad.__delete__)
 
 
 def _told():

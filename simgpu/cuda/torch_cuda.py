@@ -92,7 +92,7 @@ def _replacements(driver, generators):
     for owner in (cuda, torch.cuda.memory, torch.cuda.graphs):
         for name in _REFUSED:
             if name in vars(owner):
-                yield owner, name, _refusal(name)
+                yield owner, name, _refusal(name, vars(owner)[name])
 
 
 def _streams():
@@ -118,14 +118,16 @@ def _summary(driver):
     return memory_summary
 
 
-def _refusal(name):
+def _refusal(name, original):
+    """Return what refuses a call of torch.cuda's `name`: for a class a class, so that `isinstance` may be asked."""
+
     def refused(*args, **kwargs):
         raise RuntimeError(
             f"torch.cuda.{name}: simulated GPUs do not do this. It needs a real one; "
             "help(simulated_gpus) says what works here."
         )
 
-    return refused
+    return type(name, (original,), {"__new__": refused}) if isinstance(original, type) else refused
 
 
 def _record_stream(tensor, stream):

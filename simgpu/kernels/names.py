@@ -4,6 +4,7 @@ The names follow torchgen/dest/register_dispatch_key.py; which op is structured,
 TensorIterator, stands in native_functions.yaml. A test compares the tables with both, as torch's wheel brings them.
 """
 
+import torch
 from torch._ops import OpOverload
 
 #: Have a structured kernel: its name ends in the overload's, others begin with it. Only ops that read several tensors.
@@ -19,6 +20,8 @@ STRUCTURED = frozenset(
     "sigmoid_backward silu_backward slow_conv_transpose2d softplus_backward softshrink_backward tanh_backward "
     "threshold_backward triangular_solve".split()
 )
+if hasattr(torch.ops.aten, "_scaled_addmm"):  # in torch 2.15: it, and those that are structured since it is there
+    STRUCTURED |= {"_scaled_addmm", "_scaled_grouped_mm_v2", "_scaled_mm_v2"}
 
 #: Declared pointwise, but their devices are looked at beforehand: a 0-dim CPU tensor isn't taken along.
 CHECKED = frozenset(

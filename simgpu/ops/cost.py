@@ -30,14 +30,13 @@ _OVERWRITES = {
 _PICKS = {_aten.embedding, _aten.index_select, _aten.index, _aten.gather, _aten.take}
 _PUTS = {_aten.index_put_, _aten.scatter_, _aten.scatter_add_, _aten.index_add_, _aten.index_copy_, _aten.index_fill_}
 _CONVOLUTIONS = {_aten.convolution, _aten._convolution, _aten.convolution_backward, _aten._slow_conv2d_forward}
-# Torch has no formula of their own for products in place and for the CPU's own attention.
-_LIKE = {
-    "addmm_": "addmm",
-    "baddbmm_": "baddbmm",
-    "_addmm_activation": "addmm",
-    "_scaled_dot_product_flash_attention_for_cpu": "_scaled_dot_product_flash_attention",
-    "_scaled_dot_product_flash_attention_for_cpu_backward": "_scaled_dot_product_flash_attention_backward",
-}
+# Torch has no formula of their own for products in place and for the CPU's own attention: (it, its like, which argument
+# its queries are).
+_LIKE = {"addmm_": "addmm", "baddbmm_": "baddbmm", "_addmm_activation": "addmm"}
+_ATTENTION = [
+    ("_scaled_dot_product_flash_attention_for_cpu", "_scaled_dot_product_flash_attention", 0),
+    ("_scaled_dot_product_flash_attention_for_cpu_backward", "_scaled_dot_product_flash_attention_backward", 1),
+]
 
 
 def _layer(x, weights, recurrent, *rest, out_val=None):
@@ -45,9 +44,25 @@ def _layer(x, weights, recurrent, *rest, out_val=None):
     return 2 * x.shape[0] * x.shape[1] * (weights.numel() + recurrent.numel())
 
 
+def _of_all_heads(formula, at):
+    """Return the `formula` of an attention whose query is argument `at`, for keys and values of fewer heads, too.
+
+    Each head of theirs meets several of the query's. Torch 2.11's own formula refuses that.
+    """
+
+    def operations(*args, **kwargs):
+        *first, key, value = args[: at + 3]
+        heads = args[at].shape[1]
+        shapes = [(one.shape[0], heads, *one.shape[2:]) for one in (key, value)]
+        return formula(*first, *shapes, *args[at + 3 :], **kwargs)
+
+    return operations
+
+
 _FORMULAS = {
     **{packet: formula for packet, formula in flop_registry.items() if hasattr(packet, "default")},
     **{getattr(_aten, name): flop_registry[getattr(_aten, like)] for name, like in _LIKE.items()},
+    **{getattr(_aten, name): _of_all_heads(flop_registry[getattr(_aten, like)], at) for name, like, at in _ATTENTION},
     _aten.mkldnn_rnn_layer: _layer,
     _aten.mkldnn_rnn_layer_backward: lambda *args, out_val=None: 2 * _layer(*args),
 }

@@ -123,16 +123,21 @@ def test_ci_installs_what_the_machine_lacks_and_runs_the_readmes_command(tmp_pat
     stand_in(tmp_path / "python3", "exit 1")
     stand_in(tmp_path / "apt-get", 'echo "apt-get $@"')
     stand_in(tmp_path / "npm", 'echo "npm $@"')
-    stand_in(tmp_path / "make", 'echo "make $@, Chromium: $COURSE_MUST_HAVE_CHROMIUM"')
-    done = subprocess.run(
-        [ROOT / ".ci" / "run"], capture_output=True, text=True, timeout=30, env={"PATH": str(tmp_path)}
-    )
+    stand_in(tmp_path / "make", 'echo "make $@, Chromium: $COURSE_MUST_HAVE_CHROMIUM"; [ "$1" != "$FAILS" ]')
+
+    def ran(fails):
+        variables = {"PATH": str(tmp_path), "FAILS": fails}
+        return subprocess.run([ROOT / ".ci" / "run"], capture_output=True, text=True, timeout=30, env=variables)
+
+    done = ran(fails="nothing")
     assert done.returncode == 0, done.stderr
-    asked, update, install, proxy, test = done.stdout.splitlines()
+    asked, update, install, proxy, torches, test = done.stdout.splitlines()
     assert "python3-venv chromium" in asked and update == "apt-get update -q"
     assert "python3-venv chromium fonts-dejavu-core bubblewrap" in install  # and what else is not in /usr/sbin
     assert proxy.startswith("npm install") and proxy.endswith("configurable-http-proxy@5")
+    assert torches == "make torches QUICK=1 REMOVE=1 LANES=2, Chromium: 1"
     assert test == "make test, Chromium: 1"
+    assert ran(fails="torches").returncode == ran(fails="test").returncode == 1
 
 
 @pytest.fixture

@@ -36,6 +36,11 @@ def of_header(name):
     return {".".join(re.split(r",\s*", one)) for one in re.findall(r"_\((\w+(?:, \w+)?)\)", text)}
 
 
+def without_names(names):
+    """Return the names without those that take dimensions by their names, a prototype that torch 2.13 has no more."""
+    return {name for name in names if not re.search(r"dimname|\.names", name, re.IGNORECASE)}
+
+
 @pytest.mark.parametrize(
     ("ours", "theirs"),
     [
@@ -46,7 +51,7 @@ def of_header(name):
     ],
 )
 def test_a_list_is_the_headers(ours, theirs):
-    found = of_header(theirs)
+    found = without_names(of_header(theirs))
     assert len(found) > 10 and (ours == found if torch.__version__ >= (2, 13) else ours >= found)
 
 
@@ -57,6 +62,7 @@ def test_every_kernel_that_torch_has_is_in_a_list():
         if name.startswith("aten::") and torch._C._dispatch_has_kernel_for_dispatch_key(name, "AutocastCUDA")
     }
     ours = lists.LOWER | lists.FLOAT32 | lists.FLOAT32_UNLESS_TOLD | {*lists.TOLD_FLOAT32} | lists.WIDEST | lists.BANNED
+    registered = without_names(registered)
     registered -= {"_cudnn_rnn"}  # in a build for CUDA; here the functions that call it are lowered
     assert len(registered) > 100 and registered <= ours
     assert ours - registered <= {"linalg_matrix_sqrth"} or torch.__version__ < (2, 13)

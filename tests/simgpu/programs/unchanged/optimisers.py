@@ -1,5 +1,6 @@
 """Programs about optimisers: each of torch's in each of its ways, schedules, and steps of one's own."""
 
+import inspect
 import warnings
 
 import torch
@@ -14,12 +15,14 @@ DENSE = {
 }  # fmt: skip
 
 
-def every(**way):
-    """Train by every optimiser that takes the options `way`; return the losses of each."""
+def every(without=(), **way):
+    """Train by every optimiser that takes the options `way` but for those `without`; return the losses of each."""
     device, found = gpu(), {}
     x = drawn(5, 3, device=device)
     start = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 1)).state_dict()
     for name, options in DENSE.items():
+        if name in without:
+            continue
         model = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 1))
         model.load_state_dict(start)
         model = model.to(device)
@@ -49,7 +52,8 @@ def every_optimiser_many_tensors_at_a_time():
 
 @program
 def every_optimiser_that_is_fused():
-    return every(fused=True)
+    on_the_cpu_alone = "cuda_unsupported" in inspect.getsource(optim.Adagrad)  # in torch 2.11
+    return every(without=("Adagrad",) if on_the_cpu_alone else (), fused=True)
 
 
 @program

@@ -19,7 +19,7 @@ def test_five_hundred_calls_end_in_a_result_or_a_meant_error():
 def test_a_process_that_dies_is_brought_back_to_its_call(monkeypatch):
     """The comparison's own check: a stand-in for a batch dies at call 7, on simulated GPUs alone."""
 
-    def stand_in(seed, first, count, where="simulated"):
+    def stand_in(seed, first, count, close, where="simulated"):
         dies = where == "simulated" and first <= 7 < first + count
         return run.Ended(7 if dies else first + count - 1, "exit -11" if dies else "", [{"done": {"made": count}}])
 

@@ -37,7 +37,7 @@ from tests.slow.conformance.operators.placing import copied
 FAULTS = (AttributeError, KeyError, AssertionError, NameError, RecursionError, ZeroDivisionError, SystemError)
 PACKAGE = str(Path(simgpu.__file__).parent)
 ROOM = 2**30  # bytes that calls may take beyond what the process has at its start
-LONGEST = 60.0  # seconds of the processor, which a busy machine doesn't change, that one call may compute
+LONGEST = 20.0  # seconds of the processor, which a busy machine doesn't change, that one call may compute
 
 
 class Batch:

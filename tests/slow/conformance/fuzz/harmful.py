@@ -23,17 +23,29 @@ def _other_pivots(values):
     return tensors[1].shape != (*batch, min(rows, columns))
 
 
-def _at_the_edge(values):
-    return any(isinstance(value, (list, tuple)) and _at_the_edge(value) or _is_edge(value) for value in values)
+def _far_below_zero(values):
+    return any(number <= -(2**31) for number in _numbers(values))
 
 
-def _is_edge(value):
-    return isinstance(value, int) and abs(value) >= 2**31
+def _many_turns(values):
+    return values[0].dim() == 0 or any(number >= 2**31 for number in _numbers(values))
+
+
+def _numbers(values):
+    """Return the whole numbers in `values` and in lists of it."""
+    found: list[int] = []
+    for value in values:
+        if isinstance(value, (list, tuple)):
+            found += _numbers(value)
+        elif isinstance(value, int):
+            found.append(value)
+    return found
 
 
 _KNOWN: dict[str, tuple[str, Callable[[list], bool]]] = {
     "lu_unpack": ("pivots of another shape: it writes past the end of the permutation", _other_pivots),
-    "matrix_power": ("n=-2**63: it has no end", _at_the_edge),
-    "fractional_max_pool2d": ("sizes at the edge of int64: it has no end", _at_the_edge),
-    "fractional_max_pool2d_with_indices": ("sizes at the edge of int64: it has no end", _at_the_edge),
+    "matrix_power": ("n=-2**63: it has no end", _far_below_zero),
+    "fractional_max_pool2d": ("kernel_size=-2**31: it has no end", _far_below_zero),
+    "fractional_max_pool2d_with_indices": ("kernel_size=-2**31: it has no end", _far_below_zero),
+    "index": ("dims=2**63-1: functorch takes the number of dimensions away until it is negative", _many_turns),
 }

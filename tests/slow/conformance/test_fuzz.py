@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import signal
 import subprocess
 import sys
 
@@ -23,6 +24,17 @@ ctypes.memset(ctypes.addressof(block) + 1000, 0, 1)
 del block
 """
 
+#: A call that computes without end, with a shorter limit than that of a batch.
+ENDLESS = """
+from tests.slow.conformance.fuzz import batch
+
+batch.LONGEST = 0.5
+batch.say_where_it_hangs()
+batch.begin(7, bytearray(8))
+while True:
+    pass
+"""
+
 
 @pytest.mark.timeout(3600)  # a quarter of a minute of one core, which may be busy
 def test_three_thousand_calls_end_in_a_result_or_a_meant_error():
@@ -38,6 +50,11 @@ def test_a_byte_written_past_a_block_of_the_heap_ends_a_batch():
         pytest.skip("glibc's libc_malloc_debug isn't here: harm to the heap is found when the process dies of it")
     ended = subprocess.run([sys.executable, "-c", PAST_THE_END], env={**os.environ, **run.GUARDS}, capture_output=True)
     assert ended.returncode == -6, ended.stderr
+
+
+def test_a_call_without_end_ends_a_batch_by_the_processors_time():
+    ended = subprocess.run([sys.executable, "-c", ENDLESS], capture_output=True, text=True)
+    assert ended.returncode == -signal.SIGPROF and "in <module>" in ended.stderr, ended.stderr
 
 
 def test_what_harms_torch_alone_is_left_out_by_its_arguments():

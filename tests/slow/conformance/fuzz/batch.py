@@ -142,7 +142,7 @@ def main(seed: int, first: int, count: int, close: int, progress: str, where: st
     """
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
-    faulthandler.register(signal.SIGPROF, chain=True)  # says where it hangs, then ends it
+    say_where_it_hangs()
     batch, numbers = Batch(seed), range(first, first + count)
     with open(progress, "r+b") as file, mmap.mmap(file.fileno(), 8) as place, simulated() as gpus:
         for name in batch.names:
@@ -161,7 +161,7 @@ def _make(batch, numbers, close, gpus, place):
         for number in numbers:
             if number == close:
                 gpus.close()
-            _begin(number, place)
+            begin(number, place)
             threaded = random.Random(f"thread {batch.seed}:{number}").random() < 0.05
             counts[thread.submit(_tried, batch, number).result() if threaded else _tried(batch, number)] += 1
             if gpus.context.fault is not None:  # a device-side assert: all later calls would raise its error
@@ -174,13 +174,18 @@ def _make(batch, numbers, close, gpus, place):
 def _make_alone(calls, gpus, place):
     gpus.close()
     for number, function, args, kwargs in calls:
-        _begin(number, place)
+        begin(number, place)
         with suppress(Exception):
             function(*args, **kwargs)
 
 
-def _begin(number, place):
-    """Write the number down; a call that computes for longer than `LONGEST` ends the process."""
+def say_where_it_hangs() -> None:
+    """Have the process print where it is when its time for a call is over, before that ends it."""
+    faulthandler.register(signal.SIGPROF, chain=True)
+
+
+def begin(number: int, place: Any) -> None:
+    """Write the number of a call to `place`, 8 bytes; one that computes for longer than `LONGEST` ends the process."""
     place[:] = struct.pack("q", number)
     signal.setitimer(signal.ITIMER_PROF, LONGEST)
 

@@ -33,7 +33,7 @@ class Ended:
 
 @dataclass
 class Found:
-    """What came of all calls: how many were `made`, `refused`; `bad`, in words; `torchs`: it fails so by itself."""
+    """What came of all calls: how many had which end; `bad`, in words; `torchs`: it fails so by itself."""
 
     counts: Counter = field(default_factory=Counter)
     bad: list[str] = field(default_factory=list)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 SILENCE = 600.0  # seconds without a new call after which a process waits for what never comes: far more than any needs
-AFTER = 0.9  # of a batch is called while GPUs are simulated; the rest after the end
+AFTER = 10  # the last tenth of a batch is called after the end of the simulation
 #: glibc looks at a block's borders whenever it is freed, and ends the process at the first that was written over; what
 #: memory holds before it is written, and the order of a set, are the same in every run.
 GUARDS = {
@@ -45,7 +45,7 @@ def fuzz(seed: int, first: int, count: int, batch: int, say: Callable[[str], Non
     found, end = Found(), first + count
     while first < end:
         size = min(batch, end - first)
-        close = first + int(AFTER * size)
+        close = first + size - size // AFTER
         ended = run(seed, first, size, close)
         for line in ended.lines:
             found.counts.update(line.get("done", {}))

@@ -61,6 +61,8 @@ def test_what_harms_torch_alone_is_left_out_by_its_arguments():
     factors, pivots = torch.ones(3, 5), torch.ones(3, dtype=torch.int32)
     assert harm_of("torch.lu_unpack", [factors, pivots[:, None]], {})
     assert not harm_of("torch.lu_unpack", [factors, pivots], {})
+    assert harm_of("torch.native_batch_norm", [factors, torch.ones(1)], {})
+    assert not harm_of("torch.native_batch_norm", [factors, torch.ones(5)], {})
     assert harm_of("linalg.matrix_power", [factors, [-(2**63)]], {}) and not harm_of(
         "torch.add", [factors, -(2**63)], {}
     )

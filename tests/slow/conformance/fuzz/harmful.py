@@ -23,12 +23,17 @@ def _other_pivots(values):
     return tensors[1].shape != (*batch, min(rows, columns))
 
 
+def _other_channels(values):
+    of_input, *others = [value for value in values if isinstance(value, Tensor)] or [None]
+    return any(of_input.dim() < 2 or other.shape != of_input.shape[1:2] for other in others)
+
+
 def _far_below_zero(values):
     return any(number <= -(2**31) for number in _numbers(values))
 
 
 def _many_turns(values):
-    return values[0].dim() == 0 or any(number >= 2**31 for number in _numbers(values))
+    return isinstance(values[0], Tensor) and values[0].dim() == 0 or any(number >= 2**31 for number in _numbers(values))
 
 
 def _numbers(values):
@@ -44,6 +49,7 @@ def _numbers(values):
 
 _KNOWN: dict[str, tuple[str, Callable[[list], bool]]] = {
     "lu_unpack": ("no shapes are compared, for CUDA neither: it writes past the end of the permutation", _other_pivots),
+    "native_batch_norm": ("no sizes are compared: it writes past the end of the running mean", _other_channels),
     "matrix_power": ("n=-2**63: it has no end", _far_below_zero),
     "fractional_max_pool2d": ("kernel_size=-2**31: it has no end", _far_below_zero),
     "fractional_max_pool2d_with_indices": ("kernel_size=-2**31: it has no end", _far_below_zero),

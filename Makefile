@@ -65,7 +65,7 @@ conformance:  ## set up, then call every op of torch on the CPU and on simulated
 	$(INSTALL) --test
 	@$(VENV) -m tests.slow.conformance.operators $(if $(COUNT),--most $(COUNT) --no-write)
 
-fuzz:  ## set up, then call torch 300,000 times with odd arguments beside simulated GPUs (COUNT=5000 SEED=7; 45 minutes)
+fuzz:  ## set up, then call torch 300,000 times with odd arguments beside simulated GPUs (COUNT=5000 SEED=7; 15 minutes)
 	$(INSTALL) --test
 	@$(VENV) -m tests.slow.conformance.fuzz --count $(or $(COUNT),300000) --seed $(or $(SEED),1)
 

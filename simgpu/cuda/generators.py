@@ -62,7 +62,12 @@ def device_of(generator: torch.Generator) -> torch.device:
 
 
 def check_generator(generator: torch.Generator, device: "torch.device | str") -> None:
-    """Raise torch's RuntimeError when an op on `device` is given a generator of another kind of device."""
+    """Raise torch's RuntimeError when an op on `device` is given a generator of another kind of device.
+
+    What is no generator is left to the op, which refuses it by a TypeError.
+    """
+    if not isinstance(generator, _ORIGINAL):
+        return
     found = device_of(generator).type
     if found != torch.device(device).type:
         # The text of ATen's check_generator (ATen/core/Generator.h).

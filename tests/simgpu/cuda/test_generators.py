@@ -43,6 +43,16 @@ def test_a_generator_of_the_other_kind_of_device_is_refused_in_torchs_words():
     check_generator(DeviceGenerator("cuda:0"), torch.device("cuda:1"))  # CUDA compares the kind only
 
 
+def test_what_is_no_generator_is_refused_by_torchs_own_type_error():
+    with simulated_gpus(1):
+        x = torch.ones(2, device="cuda")
+        for wrong in (7, "cuda", x):
+            with pytest.raises(TypeError, match="generator"):
+                torch.bernoulli(x, generator=wrong)
+            with pytest.raises(TypeError, match="generator"):
+                torch.rand(2, device="cuda", generator=wrong)
+
+
 def test_devices_start_from_the_cpus_seed():
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(11)

@@ -1,24 +1,28 @@
-"""A batch of calls in a process of its own: `python -m tests…fuzz.batch SEED FIRST COUNT PROGRESS WHERE`.
+"""A batch of calls in a process of its own: `python -m tests…fuzz.batch SEED FIRST COUNT CLOSE PROGRESS WHERE`.
 
 It writes the number of each call to the file PROGRESS before the call, so that one that kills the process is known, and
 prints a line of JSON for each that failed inside simgpu, and one at the end.
 """
 
+import faulthandler
 import json
 import mmap
 import random
 import resource
+import signal
 import struct
 import sys
 import traceback
 import warnings
 from collections import Counter
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import numpy
 import torch
 from torch import Tensor
 
@@ -26,13 +30,14 @@ import simgpu
 from tests.slow.conformance.fuzz.arguments import changed, odd, tensor
 from tests.slow.conformance.fuzz.consuming import consume
 from tests.slow.conformance.fuzz.functions import SPACES, functions
+from tests.slow.conformance.fuzz.harmful import harm_of
 from tests.slow.conformance.operators.placing import copied
 
 #: Errors that simgpu's own code never means to raise unless it says `raise`.
 FAULTS = (AttributeError, KeyError, AssertionError, NameError, RecursionError, ZeroDivisionError, SystemError)
 PACKAGE = str(Path(simgpu.__file__).parent)
 ROOM = 2**30  # bytes that calls may take beyond what the process has at its start
-AFTER = 0.9  # of a batch is called while GPUs are simulated; the rest after the end
+LONGEST = 20.0  # seconds of the processor, which a busy machine doesn't change, that one call may compute
 
 
 class Batch:
@@ -48,21 +53,26 @@ class Batch:
             self.dead = [torch.ones(3, device="cuda"), torch.ones(2, 2, device="cuda", requires_grad=True)]
         assert ended.closed
 
-    def call(self, number: int) -> None:
-        """Make the call of that number, and use its result."""
+    def call(self, number: int) -> str:
+        """Make the call of that number, and use its result; return "made", or "left out" if it would harm torch."""
         draw = random.Random(f"{self.seed}:{number}")
         name, function, args, kwargs = self.drawn(draw)
+        if harm_of(name, args, kwargs):
+            return "left out"
         made = function(*args, **kwargs)
         if draw.random() < 0.5:
             consume(draw, made)
+        return "made"
 
-    def alone(self, number: int) -> None:
-        """Make the call with all tensors on the CPU, after the end of the simulation: what torch itself does."""
-        name, _, args, kwargs = self.drawn(random.Random(f"{self.seed}:{number}"))
-        args, kwargs = copied((args, kwargs), "cpu")
-        simgpu.state.required().close()
-        with suppress(Exception):
-            self.functions[name](*args, **kwargs)
+    def on_cpu(self, numbers: Iterable[int]) -> list[tuple]:
+        """Return (number, function, arguments, keywords) of these calls, all tensors on the CPU."""
+        found = []
+        for number in numbers:
+            with suppress(Exception):  # a tensor whose simulation has ended isn't copied
+                name, _, args, kwargs = self.drawn(random.Random(f"{self.seed}:{number}"))
+                if not harm_of(name, args, kwargs):
+                    found.append((number, self.functions[name], *copied((args, kwargs), "cpu")))
+        return found
 
     def drawn(self, draw: random.Random) -> tuple:
         """Return (name, function, arguments, keywords) of a call."""
@@ -100,6 +110,8 @@ class Batch:
             if not op.dtypes:
                 continue
             torch.manual_seed(0)
+            numpy.random.seed(0)
+            random.seed(0)
             dtype = torch.float32 if torch.float32 in op.dtypes else sorted(op.dtypes, key=str)[0]
             try:
                 for sample in islice(op.sample_inputs_func(op, "cuda:0", dtype, False), 3):
@@ -123,43 +135,70 @@ def _database():
     return found
 
 
-def main(seed: int, first: int, count: int, progress: str, where: str) -> None:
-    """Make the calls `first` to `first + count`; `where` is "simulated", or "cpu": all tensors there."""
+def main(seed: int, first: int, count: int, close: int, progress: str, where: str) -> None:
+    """Make the calls `first` to `first + count`, from `close` on after the end of the simulation.
+
+    `where` is "simulated", or "cpu": all tensors there, and no GPU is simulated.
+    """
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
-    batch = Batch(seed)
-    with open(progress, "r+b") as file, mmap.mmap(file.fileno(), 8) as place, ThreadPoolExecutor(1) as thread:
-        gpus = simulated()
+    say_where_it_hangs()
+    batch, numbers = Batch(seed), range(first, first + count)
+    with open(progress, "r+b") as file, mmap.mmap(file.fileno(), 8) as place, simulated() as gpus:
         for name in batch.names:
             batch._samples(name)
         _bound_memory()
-        counts: Counter = Counter()
-        for number in range(first, first + count):
-            if count > 1 and number == first + int(AFTER * count):
+        if where == "cpu":
+            _make_alone(batch.on_cpu(numbers), gpus, place)
+        else:
+            print(json.dumps({"done": _make(batch, numbers, close, gpus, place)}), flush=True)
+
+
+def _make(batch, numbers, close, gpus, place):
+    """Make these calls and return how many had which end."""
+    counts: Counter = Counter()
+    with ThreadPoolExecutor(1) as thread:
+        for number in numbers:
+            if number == close:
                 gpus.close()
-            place[:] = struct.pack("q", number)
-            if where == "cpu":
-                batch.alone(number)
-                continue
-            threaded = random.Random(f"thread {seed}:{number}").random() < 0.05
+            begin(number, place)
+            threaded = random.Random(f"thread {batch.seed}:{number}").random() < 0.05
             counts[thread.submit(_tried, batch, number).result() if threaded else _tried(batch, number)] += 1
             if gpus.context.fault is not None:  # a device-side assert: all later calls would raise its error
                 gpus.context.renew()
             if number % 64 == 0:
                 _healthy(gpus)
-    print(json.dumps({"done": counts}), flush=True)
+    return counts
+
+
+def _make_alone(calls, gpus, place):
+    gpus.close()
+    for number, function, args, kwargs in calls:
+        begin(number, place)
+        with suppress(Exception):
+            function(*args, **kwargs)
+
+
+def say_where_it_hangs() -> None:
+    """Have the process print where it is when its time for a call is over, before that ends it."""
+    faulthandler.register(signal.SIGPROF, chain=True)
+
+
+def begin(number: int, place: Any) -> None:
+    """Write the number of a call to `place`, 8 bytes; one that computes for longer than `LONGEST` ends the process."""
+    place[:] = struct.pack("q", number)
+    signal.setitimer(signal.ITIMER_PROF, LONGEST)
 
 
 def _tried(batch, number):
     try:
-        batch.call(number)
+        return batch.call(number)
     except Exception as error:
         fault = fault_of(error)
         if fault:
             print(json.dumps({"number": number, "fault": fault, "call": described(batch, number)}), flush=True)
             return "faults"
         return "refused"
-    return "made"
 
 
 def fault_of(error: BaseException) -> str:
@@ -202,4 +241,4 @@ def _bound_memory():
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), sys.argv[4], sys.argv[5])
+    main(*map(int, sys.argv[1:5]), *sys.argv[5:])

@@ -23,7 +23,6 @@ LEFT_OUT = {
     "__setstate__ __reduce_ex__ __reduce__ __getstate__ __del__ __class__ __init__ __new__ __subclasshook__ "
     "__init_subclass__ __setattr__ __delattr__ __getattribute__ __torch_function__ __torch_dispatch__ "
     "_make_subclass _make_wrapper_subclass _make_dtensor __dir__ __sizeof__ share_memory_ requires_grad_ "
-    "matrix_power fractional_max_pool2d fractional_max_pool2d_with_indices "  # of -2**63: without end, on the CPU too
     "refine_names names rename rename_ align_to align_as".split()
 }
 SPACES = {

@@ -12,7 +12,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-START, SILENCE = 600.0, 60.0  # seconds to the first call, and without a new one, after which a batch is taken to hang
+SILENCE = 600.0  # seconds without a new call after which a process waits for what never comes: far more than any needs
+AFTER = 10  # the last tenth of a batch is called after the end of the simulation
+#: glibc looks at a block's borders whenever it is freed, and ends the process at the first that was written over; what
+#: memory holds before it is written, and the order of a set, are the same in every run.
+GUARDS = {
+    "LD_PRELOAD": "libc_malloc_debug.so.0", "GLIBC_TUNABLES": "glibc.malloc.check=3", "MALLOC_CHECK_": "3",
+    "MALLOC_PERTURB_": "165", "PYTHONHASHSEED": "0", "OMP_NUM_THREADS": "1",
+}  # fmt: skip
 
 
 @dataclass
@@ -26,7 +33,7 @@ class Ended:
 
 @dataclass
 class Found:
-    """What came of all calls: how many were `made`, `refused`; `bad`, in words; `torchs`: it fails so by itself."""
+    """What came of all calls: how many had which end; `bad`, in words; `torchs`: it fails so by itself."""
 
     counts: Counter = field(default_factory=Counter)
     bad: list[str] = field(default_factory=list)
@@ -37,35 +44,43 @@ def fuzz(seed: int, first: int, count: int, batch: int, say: Callable[[str], Non
     """Make `count` calls from number `first` on in batches; `say` is told of each batch and each find."""
     found, end = Found(), first + count
     while first < end:
-        ended = run(seed, first, min(batch, end - first))
+        size = min(batch, end - first)
+        close = first + size - size // AFTER
+        ended = run(seed, first, size, close)
         for line in ended.lines:
             found.counts.update(line.get("done", {}))
             if "fault" in line:
                 found.bad.append(f"call {line['number']}: {line['call']}\n{line['fault']}")
                 say(found.bad[-1])
         if ended.how:
-            words = f"call {ended.at}: {ended.how}; {_shortest(seed, first, ended.at)}"
-            kind = found.torchs if run(seed, ended.at, 1, "cpu").how else found.bad
-            kind.append(words)
-            say(("torch itself: " if kind is found.torchs else "") + words)
+            _explain(found, seed, first, close, ended, say)
             found.counts["before a bad end"] += ended.at - first
             first = ended.at + 1
         else:
-            first += batch
+            first += size
         say(f"to call {first}: {dict(found.counts)}")
     return found
 
 
-def run(seed: int, first: int, count: int, where: str = "simulated") -> Ended:
-    """Run a batch in a process, and end that when it is silent for too long."""
+def _explain(found, seed, first, close, ended, say):
+    """Bring a bad end back to as few calls as show it again, and make these on the CPU alone."""
+    start, words = _shortest(seed, first, ended.at, close)
+    words = f"call {ended.at}{' after the end' if ended.at >= close else ''}: {ended.how}; {words}"
+    kind = found.torchs if run(seed, start, ended.at + 1 - start, close, "cpu").how else found.bad
+    kind.append(words)
+    say(("torch itself: " if kind is found.torchs else "") + words)
+
+
+def run(seed: int, first: int, count: int, close: int, where: str = "simulated") -> Ended:
+    """Run a batch in a process, whose simulation ends before call `close`; end it when it is silent for too long."""
     with tempfile.TemporaryDirectory() as folder:
         progress = Path(folder) / "progress"
         progress.write_bytes(struct.pack("q", -1))
         command = [sys.executable, "-X", "faulthandler", "-m", "tests.slow.conformance.fuzz.batch"]
         with open(Path(folder) / "said", "w+") as said, open(Path(folder) / "errors", "w+") as errors:
             process = subprocess.Popen(
-                [*command, str(seed), str(first), str(count), str(progress), where],
-                stdout=said, stderr=errors, env={**os.environ, "OMP_NUM_THREADS": "1"},
+                [*command, *map(str, (seed, first, count, close, progress, where))],
+                stdout=said, stderr=errors, env={**os.environ, **GUARDS},
             )  # fmt: skip
             hung = _watched(process, progress)
             said.seek(0)
@@ -88,19 +103,19 @@ def _watched(process, progress):
             now = progress.read_bytes()
             if now != before:
                 before, since = now, time.monotonic()
-            if time.monotonic() - since > (SILENCE if before and struct.unpack("q", before)[0] >= 0 else START):
+            if time.monotonic() - since > SILENCE:
                 process.kill()
                 process.wait()
                 return True
 
 
-def _shortest(seed, first, at):
-    """Return in words how few calls before it the call `at` needs to end badly again."""
+def _shortest(seed, first, at, close):
+    """Return from which call on it takes to end badly at call `at` again, and that in words."""
     length = 1
     while True:
         start = max(first, at + 1 - length)
-        if run(seed, start, at + 1 - start).how:
-            return f"again with --first {start} --count {at + 1 - start}"
+        if run(seed, start, at + 1 - start, close).how:
+            return start, f"again with --first {start} --count {at + 1 - start}"
         if start == first:
-            return "not again in a second run"
+            return start, "not again in a second run"
         length *= 8

@@ -54,6 +54,10 @@ class DeviceModel:
       size reaches it, as with figures of a data sheet).
     - `memory`: bytes; `memory_bandwidth`; `copy_bandwidth` of pinned host memory and between devices,
       `copy_bandwidth_pageable` of ordinary host memory, each one way.
+    - `shortest_kernel`: the device's time for an op, however small; `synchronise`: the host's time to ask whether a
+      device is done, besides the waiting; `peer_bandwidth`: between devices (0: like pinned memory). No data sheet
+      states these three.
+    - `capability`: CUDA's compute capability, `multiprocessors`: how many; (0, 0) and 0 where they are not known.
     - `origin`: where the figures come from, in words; `assumed`: those that come from nowhere.
     """
 
@@ -69,6 +73,11 @@ class DeviceModel:
     origin: str
     half_size: dict[str, float] = field(default_factory=dict)
     assumed: tuple[str, ...] = ()
+    shortest_kernel: float = 0.0
+    synchronise: float = 0.0
+    peer_bandwidth: float = 0.0
+    capability: tuple[int, int] = (0, 0)
+    multiprocessors: int = 0
 
     @classmethod
     def from_data_sheet(cls, sheet: Mapping) -> "DeviceModel":
@@ -99,8 +108,8 @@ class DeviceModel:
         return f"modelled: {self.origin}"
 
     def seconds(self, work: Work) -> float:
-        """Return the device's seconds for `work`: the longer of its arithmetic and its reads and writes."""
-        moving = work.bytes / self.memory_bandwidth
+        """Return the device's seconds for `work`: the longest of its arithmetic, its reads and writes, any kernel."""
+        moving = max(self.shortest_kernel, work.bytes / self.memory_bandwidth)
         if not work.flops:
             return moving
         arithmetic = work.flops / self.rate(work.dtype)
@@ -114,6 +123,11 @@ class DeviceModel:
         if dtype in self.peak:
             return self.peak[dtype]
         return self.peak["float32"] / (32 if dtype == "float64" else 1)
+
+    @property
+    def between_devices(self) -> float:
+        """Bytes a second from one device to another."""
+        return self.peer_bandwidth or self.copy_bandwidth
 
     def copy_seconds(self, nbytes: int, pinned: bool = False) -> float:
         """Return the seconds of one copy between host and device that is waited for."""

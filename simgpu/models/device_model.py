@@ -38,7 +38,8 @@ class ProductSeconds:
     label: str
 
 
-_OF_A_SHEET = (
+#: What a data sheet has.
+OF_A_SHEET = (
     *("name", "hardware", "peak", "memory", "memory_bandwidth", "copy_bandwidth"),
     *("launch", "copy_latency", "assumed"),
 )
@@ -86,7 +87,7 @@ class DeviceModel:
         `sheet` has `name`, `hardware`, `peak`, `memory`, `memory_bandwidth`, `copy_bandwidth`, `launch`,
         `copy_latency` and `assumed`, as the files in `simgpu/models/data` do. Raises ValueError where one is missing.
         """
-        missing = [name for name in _OF_A_SHEET if name not in sheet]
+        missing = [name for name in OF_A_SHEET if name not in sheet]
         if missing:
             raise ValueError(
                 f"model={dict(sheet)!r}: a data sheet needs {', '.join(missing)}, too, as the files in "

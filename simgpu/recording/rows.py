@@ -1,0 +1,166 @@
+"""What is measured of a device: products, ops bound by memory, copies, and what an op costs its host."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+
+import torch
+from torch import Tensor
+
+from simgpu.models.calibration import Device
+from simgpu.ops.results import put
+from simgpu.ops.tensor import SimulatedTensor
+from simgpu.recording.stopwatch import Spread, Stopwatch
+from simgpu.state import active
+
+_LONG = 0.05  # seconds of a product after which no larger one is tried
+_STRETCH = 5e-4  # seconds between two events at least, if a few calls take so long
+
+
+@dataclass(frozen=True)
+class Product:
+    """The device's seconds of a `size` × `size` product in `dtype`."""
+
+    size: int
+    dtype: str
+    compute: float
+    iqr: float
+    repeats: int
+
+    @property
+    def flops(self) -> int:
+        """Floating-point operations of the product."""
+        return 2 * self.size**3
+
+
+@dataclass(frozen=True)
+class Op:
+    """The device's seconds of `op` on arrays of `numbers` numbers: `flops` operations, `nbytes` read and written."""
+
+    op: str
+    dtype: str
+    numbers: int
+    flops: int
+    nbytes: int
+    seconds: float
+    iqr: float
+    repeats: int
+
+
+@dataclass(frozen=True)
+class Copy:
+    """The host's seconds for a copy of `nbytes` that it waits for.
+
+    `direction` is "to device", "from device" or "between devices"; `memory`, of the host's end, "pinned" or "pageable".
+    """
+
+    direction: str
+    memory: str
+    nbytes: int
+    seconds: float
+    iqr: float
+    repeats: int
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """What is measured: `products` by size, ops on so many `numbers`, `copies` of so many bytes."""
+
+    products: Sequence[int] = (256, 512, 1024, 2048, 4096, 8192)
+    numbers: Sequence[int] = (2**20, 2**24, 2**26, 2**28)
+    copies: Sequence[int] = (2**12, 2**16, 2**20, 2**24, 2**27)
+
+
+#: On a simulated device copies really are made, and no cache makes a small one quicker.
+SIMULATED = Sizes(copies=(2**12, 2**16, 2**20))
+
+
+def products(watch: Stopwatch, sizes: Sequence[int], dtypes: Sequence[str]) -> list[Product]:
+    """Return a `Product` for each of `dtypes` and rising `sizes`; after one that takes long, no larger one."""
+    rows = []
+    before = torch.get_float32_matmul_precision()
+    try:
+        for dtype in dtypes:
+            torch.set_float32_matmul_precision("high" if dtype == "tfloat32" else "highest")
+            for size in sizes:
+                rows.append(Product(size, dtype, *_product(watch, size, dtype)))
+                if rows[-1].compute > _LONG:
+                    break
+    finally:
+        torch.set_float32_matmul_precision(before)
+    return rows
+
+
+def _product(watch, size, dtype):
+    kind = torch.float32 if dtype == "tfloat32" else getattr(torch, dtype)
+    a, b, out = (tensor(watch, (size, size), kind) for _ in range(3))
+    return _device_seconds(watch, lambda: torch.mm(a, b, out=out))
+
+
+def ops(watch: Stopwatch, numbers: Sequence[int]) -> list[Op]:
+    """Return an `Op` for each of some ops bound by memory and each of `numbers`; in float32."""
+    rows = []
+    for count in numbers:
+        a, b, out = (tensor(watch, (count,), torch.float32) for _ in range(3))
+        calls = {
+            "add": (lambda a=a, b=b, out=out: torch.add(a, b, out=out), count, 3),
+            "copy": (lambda a=a, out=out: out.copy_(a), 0, 2),
+            "clamp": (lambda a=a, out=out: torch.clamp(a, min=0, out=out), count, 2),
+        }
+        for name, (call, flops, arrays) in calls.items():
+            rows.append(Op(name, "float32", count, flops, arrays * count * 4, *_device_seconds(watch, call)))
+    return rows
+
+
+def copies(watch: Stopwatch, sizes: Sequence[int]) -> list[Copy]:
+    """Return a `Copy` for each of `sizes` in bytes, to and from the device, and to a second one where there is one."""
+    rows = []
+    second = next((torch.device("cuda", i) for i in range(torch.cuda.device_count()) if i != watch.device.index), None)
+    for nbytes in sizes:
+        there = torch.zeros(nbytes, dtype=torch.uint8, device=watch.device)
+        for memory in ("pageable", "pinned"):
+            host = torch.zeros(nbytes, dtype=torch.uint8, pin_memory=memory == "pinned")
+            found = watch.waited(lambda host=host, there=there: there.copy_(host))
+            rows.append(Copy("to device", memory, nbytes, *found))
+            found = watch.waited(lambda host=host, there=there: host.copy_(there))
+            rows.append(Copy("from device", memory, nbytes, *found))
+        if second is not None:
+            beside = torch.zeros(nbytes, dtype=torch.uint8, device=second)
+            found = watch.waited(lambda beside=beside, there=there: beside.copy_(there))
+            rows.append(Copy("between devices", "of a device", nbytes, *found))
+    return rows
+
+
+def of_device(watch: Stopwatch) -> Device:
+    """Return the `Device`: an op's launch and its shortest kernel, medians over some small ops; what a wait costs."""
+    a, b, out = (tensor(watch, (64,), torch.float32) for _ in range(3))
+    square, product = (tensor(watch, (8, 8), torch.float32) for _ in range(2))
+    calls = (
+        lambda: torch.add(a, b, out=out),
+        lambda: torch.clamp(a, min=0, out=out),
+        lambda: out.copy_(a),
+        lambda: torch.exp(a, out=out),
+        lambda: torch.mm(square, square, out=product),
+    )
+    told = torch.cuda.get_device_properties(watch.device)
+    return Device(
+        launch=median(watch.queued(call).median for call in calls),
+        shortest_kernel=median(watch.on_device(call, watch.most).median for call in calls),
+        synchronise=watch.queued(lambda: torch.cuda.synchronize(watch.device)).median,
+        memory=told.total_memory,
+        capability=(told.major, told.minor),
+        multiprocessors=told.multi_processor_count,
+    )
+
+
+def tensor(watch: Stopwatch, shape: tuple[int, ...], dtype: torch.dtype) -> Tensor:
+    """Return zeros on the device; on a simulated one a tensor of shapes alone, as nobody asks for its numbers."""
+    simulation = active()
+    if simulation is None:
+        return torch.zeros(shape, dtype=dtype, device=watch.device)
+    return put(SimulatedTensor, torch.empty(shape, dtype=dtype, device="meta"), watch.device, simulation)
+
+
+def _device_seconds(watch: Stopwatch, call) -> Spread:
+    once = watch.on_device(call, 1).median
+    return watch.on_device(call, max(1, min(watch.most, round(_STRETCH / max(once, 1e-9)))))

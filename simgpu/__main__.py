@@ -16,6 +16,28 @@ from simgpu.variables import GPUS, MEMORY, MODEL, REPORT, VISIBLE
 
 def main(given: Sequence[str] | None = None) -> int:
     """Do what the command line `given` asks (the process's own by default) and return the exit status."""
+    parser, run = _parser()
+    options = parser.parse_args(given)
+    if options.command == "doctor":
+        from simgpu.doctor import examine
+
+        return examine(options.files)
+    if options.command == "calibrate":
+        from simgpu.recording.command import calibrate_command
+
+        return calibrate_command(options.device, options.out, options.seconds)
+    try:
+        command, environment = _run(options)
+    except ValueError as error:
+        run.error(str(error))
+    sys.stdout.flush()
+    if os.name == "posix":  # the program takes this process's place: signals and the exit status are its own
+        os.execvpe(command[0], command, environment)
+    return subprocess.call(command, env=environment)
+
+
+def _parser():
+    """Return the parser of the command line, and that of `run`."""
     parser = argparse.ArgumentParser(
         prog="simgpu",
         description="Simulated GPUs for PyTorch programs: values are the CPU's, devices and errors CUDA's.",
@@ -35,23 +57,7 @@ def main(given: Sequence[str] | None = None) -> int:
     calibrate.add_argument("--device", default="cuda:0", metavar="NAME", help="which one (cuda:0)")
     calibrate.add_argument("--out", default="card.json", metavar="FILE", help="the card, a .json file (card.json)")
     calibrate.add_argument("--seconds", default="300", metavar="N", help="give up after so many, and write none (300)")
-    options = parser.parse_args(given)
-    if options.command == "doctor":
-        from simgpu.doctor import examine
-
-        return examine(options.files)
-    if options.command == "calibrate":
-        from simgpu.recording.command import calibrate_command
-
-        return calibrate_command(options.device, options.out, options.seconds)
-    try:
-        command, environment = _run(options)
-    except ValueError as error:
-        run.error(str(error))
-    sys.stdout.flush()
-    if os.name == "posix":  # the program takes this process's place: signals and the exit status are its own
-        os.execvpe(command[0], command, environment)
-    return subprocess.call(command, env=environment)
+    return parser, run
 
 
 def _run(options):

@@ -132,5 +132,5 @@ FIGURES = {
         "two whole numbers, as [9, 0]",
     ),
     "multiprocessors": Rule(lambda value: _whole(value) and 0 <= value < 2**31, "a whole number, 0: not known"),
-    "assumed": Rule(lambda value: isinstance(value, list) and all(isinstance(n, str) for n in value), "a list of texts"),
+    "assumed": Rule(lambda value: isinstance(value, list) and all(isinstance(n, str) for n in value), "list of texts"),
 }  # fmt: skip

@@ -52,7 +52,7 @@ def figures(recording: Recording, model: DeviceModel) -> list[str]:
         f"{model.copy_bandwidth_pageable / 1e9:.4g} GB/s pageable; {between}",
         f"spread: the middle half of the repeats lies within {widest.iqr / _seconds_of(widest):.0%} of the median, or "
         "closer, in every row",
-        f"the model is off its own rows by {off.largest.relative:+.0%} at most ({off.largest.what}, "
+        f"the model is off its own rows by {abs(off.largest.relative):.0%} at most ({off.largest.what}, "
         f"{off.largest.size}), of products from 256 on and copies with the host",
         *(f"note: {words}" for words in model.assumed),
     ]

@@ -97,8 +97,8 @@ def write(path: Path, recording: Recording) -> None:
     head = {"schema": SCHEMA, "kind": SIMULATED if recording.simulated else MEASURED}
     head |= {name: told[name] for name in ("simulated", "date", "driver", "torch", "seconds")}
     figures = asdict(modelled(recording))
-    text = json.dumps(head | {name: figures[name] for name in FIGURES}, indent=2, ensure_ascii=False)
-    lines = {kind: ",\n      ".join(map(json.dumps, found)) for kind, found in measured.items()}
+    text = json.dumps(_short(head | {name: figures[name] for name in FIGURES}), indent=2, ensure_ascii=False)
+    lines = {kind: ",\n      ".join(json.dumps(_short(row)) for row in found) for kind, found in measured.items()}
     text = text.removesuffix("\n}") + ',\n  "rows": {\n    '
     text += ",\n    ".join(f'"{kind}": [\n      {found}\n    ]' for kind, found in lines.items()) + "\n  }\n}\n"
     unfinished = path.with_name(f".{os.getpid()}.{path.name}")
@@ -107,6 +107,13 @@ def write(path: Path, recording: Recording) -> None:
         unfinished.replace(path)
     finally:
         unfinished.unlink(missing_ok=True)
+
+
+def _short(value):
+    """Return JSON's data with six digits of every float: no clock has more."""
+    if isinstance(value, dict):
+        return {name: _short(one) for name, one in value.items()}
+    return float(f"{value:.6g}") if isinstance(value, float) else value
 
 
 def _fitting(device):

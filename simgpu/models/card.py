@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable, Mapping
-from math import isfinite
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -84,7 +83,8 @@ def _wrong(name, given, legal):
 
 
 def _number(value):
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and isfinite(value)
+    """Return whether `value` is a number; the bounds of a rule then leave out NaN and what is infinite."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def _whole(value):

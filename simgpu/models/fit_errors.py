@@ -75,7 +75,7 @@ def errors(model: DeviceModel, trace: RecordedTrace) -> FitErrors:
         if row.direction == "in memory":
             modelled = max(floor, model.seconds(Work(0, 2 * row.nbytes)))
         elif row.direction == "between devices":
-            modelled = model.copy_latency + row.nbytes / model.between_devices
+            modelled = row.nbytes / model.between_devices
         else:
             modelled = model.copy_seconds(row.nbytes, row.memory == "pinned")
         rows.append(FitError(f"{row.direction}, {row.memory}", row.nbytes, row.seconds, modelled))

@@ -5,13 +5,9 @@ from dataclasses import dataclass
 from statistics import median
 
 import torch
-from torch import Tensor
 
 from simgpu.models.calibration import Device
-from simgpu.ops.results import put
-from simgpu.ops.tensor import SimulatedTensor
 from simgpu.recording.stopwatch import Spread, Stopwatch
-from simgpu.state import active
 
 _LONG = 0.05  # seconds of a product after which no larger one is tried
 _STRETCH = 5e-4  # seconds between two events at least, if a few calls take so long
@@ -49,7 +45,7 @@ class Op:
 
 @dataclass(frozen=True)
 class Copy:
-    """The host's seconds for a copy of `nbytes` that it waits for.
+    """The seconds of a copy of `nbytes`: the host's, which waits for it, or between devices the device's.
 
     `direction` is "to device", "from device" or "between devices"; `memory`, of the host's end, "pinned" or "pageable".
     """
@@ -93,7 +89,7 @@ def products(watch: Stopwatch, sizes: Sequence[int], dtypes: Sequence[str]) -> l
 
 def _product(watch, size, dtype):
     kind = torch.float32 if dtype == "tfloat32" else getattr(torch, dtype)
-    a, b, out = (tensor(watch, (size, size), kind) for _ in range(3))
+    a, b, out = (watch.tensor((size, size), kind) for _ in range(3))
     return _device_seconds(watch, lambda: torch.mm(a, b, out=out))
 
 
@@ -101,7 +97,7 @@ def ops(watch: Stopwatch, numbers: Sequence[int]) -> list[Op]:
     """Return an `Op` for each of some ops bound by memory and each of `numbers`; in float32."""
     rows = []
     for count in numbers:
-        a, b, out = (tensor(watch, (count,), torch.float32) for _ in range(3))
+        a, b, out = (watch.tensor((count,), torch.float32) for _ in range(3))
         calls = {
             "add": (lambda a=a, b=b, out=out: torch.add(a, b, out=out), count, 3),
             "copy": (lambda a=a, out=out: out.copy_(a), 0, 2),
@@ -120,21 +116,21 @@ def copies(watch: Stopwatch, sizes: Sequence[int]) -> list[Copy]:
         there = torch.zeros(nbytes, dtype=torch.uint8, device=watch.device)
         for memory in ("pageable", "pinned"):
             host = torch.zeros(nbytes, dtype=torch.uint8, pin_memory=memory == "pinned")
-            found = watch.waited(lambda host=host, there=there: there.copy_(host))
+            found = watch.blocking(lambda host=host, there=there: there.copy_(host))
             rows.append(Copy("to device", memory, nbytes, *found))
-            found = watch.waited(lambda host=host, there=there: host.copy_(there))
+            found = watch.blocking(lambda host=host, there=there: host.copy_(there))
             rows.append(Copy("from device", memory, nbytes, *found))
         if second is not None:
             beside = torch.zeros(nbytes, dtype=torch.uint8, device=second)
-            found = watch.waited(lambda beside=beside, there=there: beside.copy_(there))
+            found = _device_seconds(watch, lambda beside=beside, there=there: beside.copy_(there))
             rows.append(Copy("between devices", "of a device", nbytes, *found))
     return rows
 
 
 def of_device(watch: Stopwatch) -> Device:
     """Return the `Device`: an op's launch and its shortest kernel, medians over some small ops; what a wait costs."""
-    a, b, out = (tensor(watch, (64,), torch.float32) for _ in range(3))
-    square, product = (tensor(watch, (8, 8), torch.float32) for _ in range(2))
+    a, b, out = (watch.tensor((64,), torch.float32) for _ in range(3))
+    square, product = (watch.tensor((8, 8), torch.float32) for _ in range(2))
     calls = (
         lambda: torch.add(a, b, out=out),
         lambda: torch.clamp(a, min=0, out=out),
@@ -151,14 +147,6 @@ def of_device(watch: Stopwatch) -> Device:
         capability=(told.major, told.minor),
         multiprocessors=told.multi_processor_count,
     )
-
-
-def tensor(watch: Stopwatch, shape: tuple[int, ...], dtype: torch.dtype) -> Tensor:
-    """Return zeros on the device; on a simulated one a tensor of shapes alone, as nobody asks for its numbers."""
-    simulation = active()
-    if simulation is None:
-        return torch.zeros(shape, dtype=dtype, device=watch.device)
-    return put(SimulatedTensor, torch.empty(shape, dtype=dtype, device="meta"), watch.device, simulation)
 
 
 def _device_seconds(watch: Stopwatch, call) -> Spread:

@@ -6,7 +6,10 @@ from statistics import median, quantiles
 from typing import Any, NamedTuple
 
 import torch
+from torch import Tensor
 
+from simgpu.ops.results import put
+from simgpu.ops.tensor import SimulatedTensor
 from simgpu.state import active
 
 _FIRST, _LARGEST = 2**20, 2**30  # bytes copied to keep the device busy while the host queues what is timed
@@ -43,6 +46,7 @@ class Stopwatch:
         self.simulated = simulation is not None
         self.most = most
         self.ahead = True  # so far the host was never slower than a device whose own seconds were asked for
+        self._simulation = simulation
         self._host = time.perf_counter if simulation is None else lambda: simulation.clock.host
         self._limit, self._end, self._repeats = limit, time.monotonic() + limit, repeats
         self._busy: Any = ()  # the two ends of the copy that keeps the device busy
@@ -51,9 +55,9 @@ class Stopwatch:
         """Return the host's seconds to queue `call`, one of `most` in a row that start with an idle device."""
         return self._repeated(lambda: self._queued(call, self.most))
 
-    def waited(self, call: Callable[[], object]) -> Spread:
-        """Return the host's seconds for `call` and its work, from an idle device to an idle device."""
-        return self._repeated(lambda: self._queued(call, 1, wait=True))
+    def blocking(self, call: Callable[[], object]) -> Spread:
+        """Return the host's seconds for a `call` that waits for its own work, from an idle device on."""
+        return self._repeated(lambda: self._queued(call, 1))
 
     def between_events(self, call: Callable[[], object]) -> Spread:
         """Return the seconds from an event before `call` to one after it, on an idle device."""
@@ -69,6 +73,14 @@ class Stopwatch:
             self._keep_busy(4 * self._nbytes())
         self.ahead = self.ahead and ahead
         return self._repeated(lambda: self._between(call, times, behind=True)[0])
+
+    def tensor(self, shape: tuple[int, ...], dtype: torch.dtype) -> Tensor:
+        """Return random numbers on the device: products of zeros need less power, and are faster than others.
+
+        On a simulated device it has a shape alone, as nobody asks for its numbers.
+        """
+        made = self._empty(shape, dtype)
+        return made if self.simulated else made.normal_()
 
     def idle(self) -> None:
         """Wait until the device has done all it was given."""
@@ -91,13 +103,11 @@ class Stopwatch:
         once()
         return spread([once() for _ in range(self._repeats)])
 
-    def _queued(self, call, times, wait=False):
+    def _queued(self, call, times):
         self.idle()
         start = self._host()
         for _ in range(times):
             call()
-        if wait:
-            torch.cuda.synchronize(self.device)
         return (self._host() - start) / times
 
     def _between(self, call, times, behind=False):
@@ -112,7 +122,7 @@ class Stopwatch:
             start.record()
             for _ in range(times):
                 call()
-            ahead = not start.query()
+            ahead = behind and not start.query()  # to ask takes the host a while
             stop.record()
         self._wait(stop)
         return start.elapsed_time(stop) / 1e3 / times, ahead
@@ -120,10 +130,15 @@ class Stopwatch:
     def _nbytes(self):
         return len(self._busy[0]) if self._busy else _FIRST
 
+    def _empty(self, shape, dtype):
+        if self._simulation is None:
+            return torch.empty(shape, dtype=dtype, device=self.device)
+        return put(SimulatedTensor, torch.empty(shape, dtype=dtype, device="meta"), self.device, self._simulation)
+
     def _keep_busy(self, nbytes):
         if not self._busy or len(self._busy[0]) != nbytes:
-            host = torch.zeros(nbytes, dtype=torch.uint8, pin_memory=True)
-            self._busy = host, torch.zeros(nbytes, dtype=torch.uint8, device=self.device)
+            host = torch.empty(nbytes, dtype=torch.uint8, pin_memory=True)
+            self._busy = host, self._empty((nbytes,), torch.uint8)
 
     def _wait(self, event):
         """Wait for an event, but no longer than the limit: a device that hangs must not take the host along."""

@@ -13,7 +13,7 @@ INSTALL = @command -v "$(PYTHON)" >/dev/null 2>&1 || { \
 	echo "There is no $(PYTHON) here. Install Python 3.11 or newer, or name yours: make lab PYTHON=python3.12"; exit 1; }; \
 	"$(PYTHON)" install.py $(CHOSEN) $(if $(TORCH),--torch "$(TORCH)") $(if $(CUDA),--cuda)
 
-.PHONY: help lab test explore mutants faults crowd serving distance storm monkey conformance fuzz sites containers binder attacks bench notebooks labs architecture picture look publish env clean
+.PHONY: help lab test explore mutants faults crowd serving distance storm monkey conformance fuzz calibrate sites containers binder attacks bench notebooks labs architecture picture look publish env clean
 
 help:  ## these lines
 	@sed -n 's/^\([a-z]*\):.*## /\1|/p' Makefile | awk -F'|' '{ printf "make %-10s %s\n", $$1, $$2 }'
@@ -68,6 +68,10 @@ conformance:  ## set up, then call every op of torch on the CPU and on simulated
 fuzz:  ## set up, then call torch 300,000 times with odd arguments beside simulated GPUs (COUNT=5000 SEED=7; 45 minutes)
 	$(INSTALL) --test
 	@$(VENV) -m tests.slow.conformance.fuzz --count $(or $(COUNT),300000) --seed $(or $(SEED),1)
+
+calibrate:  ## set up, then measure this machine's GPU: its card, and 40 programs modelled beside measured (5 minutes)
+	$(INSTALL) --test
+	@$(VENV) -m benchmarks.modelled
 
 sites:  ## set up, then deploy on Slurms as other sites have them, one with accounts if slurmdbd and MariaDB are there (10 minutes)
 	$(INSTALL) --test

@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "modelled_and_measured.md"
 MISSING = (
     "The table of modelled against measured seconds is missing: this PyTorch finds no CUDA device, and nothing is "
-    "written that was not measured. On a machine with a GPU: make calibrate CUDA=1, or, with any PyTorch for CUDA, "
+    "written that was not measured. On a machine with an NVIDIA GPU: make calibrate, or, with any PyTorch for CUDA, "
     "python -m benchmarks.modelled."
 )
 
@@ -31,8 +31,10 @@ MISSING = (
 def main(given: Sequence[str] | None = None) -> int:
     """Return the exit status: 0 when all was compared, 1 when the time was over, 2 where there is no CUDA device."""
     options = _options(given)
+    names = options.programs or list(PROGRAMS)
     if options.model:
-        return _say_modelled(options.model, options.part)
+        print(json.dumps(modelled(model_for(options.model), options.part, names, _progress("modelled", names))))
+        return 0
     if not torch.cuda.is_available():
         print(MISSING, file=sys.stderr)
         return 2
@@ -42,15 +44,16 @@ def main(given: Sequence[str] | None = None) -> int:
     if status:
         return status
     try:
-        seconds = measured(torch.device(options.device), options.seconds, options.part, say=_progress("measured"))
+        place, say = torch.device(options.device), _progress("measured", names)
+        seconds = measured(place, options.seconds, options.part, names, say)
     except TimeoutError as error:
         print(error, file=sys.stderr)
         return 1
-    rows = compared(_in_a_process_of_its_own(card, options.part), seconds)
+    rows = compared(_in_a_process_of_its_own(card, options.part, names), seconds)
     told = json.loads(card.read_text(encoding="utf-8"))
     origin = Origin(told["hardware"], told["simulated"], told["driver"], told["torch"], told["date"])
     print("\n".join(lines(rows, origin)))
-    if options.write and options.part == 1 and not origin.simulated:
+    if options.write and options.part == 1 and len(rows) == len(PROGRAMS) and not origin.simulated:
         write_text(PAGE, page(rows, origin))
         print(f"written: {PAGE}")
     return 0
@@ -58,6 +61,7 @@ def main(given: Sequence[str] | None = None) -> int:
 
 def _options(given):
     parser = argparse.ArgumentParser(prog="python -m benchmarks.modelled", description=__doc__)
+    parser.add_argument("programs", nargs="*", metavar="PROGRAM", help="only these, without the page (all of them)")
     parser.add_argument("--device", default="cuda:0", metavar="NAME", help="which one (cuda:0)")
     parser.add_argument(
         "--out", type=Path, default=ROOT / "build" / "modelled", metavar="FOLDER", help="for card.json (build/modelled)"
@@ -69,24 +73,22 @@ def _options(given):
     options = parser.parse_args(given)
     if not 1 <= options.part <= 32:
         parser.error(f"--part={options.part}: give a whole number from 1 to 32.")
+    for name in options.programs:
+        if name not in PROGRAMS:
+            parser.error(f"PROGRAM {name!r}: there is none by that name. Use {', '.join(PROGRAMS)}.")
     return options
 
 
-def _say_modelled(card, part):
-    print(json.dumps(modelled(model_for(card), part, say=_progress("modelled"))))
-    return 0
-
-
-def _in_a_process_of_its_own(card, part):
+def _in_a_process_of_its_own(card, part, names):
     """Return name -> `Modelled`; a process that has used a real device, or a simulated one, is no place for it."""
     environment = {name: text for name, text in os.environ.items() if name != GPUS} | {VISIBLE: ""}
     command = [sys.executable, "-m", "benchmarks.modelled", "--model", str(card.absolute()), "--part", str(part)]
-    done = subprocess.run(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True, check=True)
+    done = subprocess.run([*command, *names], cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True, check=True)
     return {name: Modelled(*found) for name, found in json.loads(done.stdout).items()}
 
 
-def _progress(what):
-    order = {name: place for place, name in enumerate(PROGRAMS, 1)}
+def _progress(what, names):
+    order = {name: place for place, name in enumerate(names, 1)}
     return lambda name: print(f"{what}: {order[name]} of {len(order)}, {name}", file=sys.stderr, flush=True)
 
 

@@ -24,6 +24,15 @@ def is_path(given: object) -> bool:
     return isinstance(given, PathLike) or isinstance(given, str) and given.endswith(".json")
 
 
+def is_card(path: "str | PathLike[str]") -> bool:
+    """Return whether the file at `path` calls itself a card; it may still be refused as one."""
+    try:
+        document = json.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(document, Mapping) and document.get("kind") in (MEASURED, SIMULATED)
+
+
 def read_card(path: "str | PathLike[str]") -> DeviceModel:
     """Return the `DeviceModel` in the file at `path`: a card's, or a data sheet's as those that come with simgpu.
 

@@ -34,7 +34,7 @@ def spread(seconds: Sequence[float]) -> Spread:
 
 
 class Stopwatch:
-    """Times calls on `device`, each `repeats` times after one to warm up, until `limit` seconds are over.
+    """Times calls on `device`, each `repeats` times after one to warm up a real one, until `limit` seconds are over.
 
     `most`: how many calls are made in a row, where a row says more than a call. `simulated` says whether the seconds
     are modelled. Every wait raises TimeoutError when the limit is over.
@@ -100,7 +100,8 @@ class Stopwatch:
         return left
 
     def _repeated(self, once):
-        once()
+        if not self.simulated:
+            once()
         return spread([once() for _ in range(self._repeats)])
 
     def _queued(self, call, times):

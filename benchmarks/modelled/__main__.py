@@ -38,7 +38,11 @@ def main(given: Sequence[str] | None = None) -> int:
     if not torch.cuda.is_available():
         print(MISSING, file=sys.stderr)
         return 2
-    options.out.mkdir(parents=True, exist_ok=True)
+    try:
+        options.out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        print(f"--out={str(options.out)!r}: no folder can be made there: {error.strerror}.", file=sys.stderr)
+        return 2
     card = options.out / "card.json"
     status = calibrate_command(options.device, str(card), str(options.seconds))
     if status:

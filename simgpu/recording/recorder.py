@@ -19,6 +19,7 @@ from simgpu.recording.rows import Copy, Op, Product, Sizes
 from simgpu.recording.stopwatch import Stopwatch
 from simgpu.state import active
 
+_WARM_UP = 1.0  # seconds
 _MEASURED, _SIMULATED = (15, 100), (1, 4)  # repeats, calls in a row; a modelled clock says the same every time
 
 
@@ -57,6 +58,7 @@ def record(device: torch.device, limit: float = 300.0, say: Callable[[str], obje
     watch = Stopwatch(device, limit, *_SIMULATED if active() else _MEASURED)
     sizes = rows.SIMULATED if watch.simulated else _fitting(device)
     hardware = torch.cuda.get_device_name(device).removesuffix(" (simulated)")
+    rows.warm_up(watch, _WARM_UP)
     say("the host's seconds for an op, and the device's shortest")
     found = rows.of_device(watch)
     say("memory")

@@ -127,6 +127,12 @@ def copies(watch: Stopwatch, sizes: Sequence[int]) -> list[Copy]:
     return rows
 
 
+def warm_up(watch: Stopwatch, seconds: float) -> None:
+    """Keep the device busy with products for `seconds`, so that it is timed at the frequency at which it works."""
+    a, out = (watch.tensor((1024, 1024), torch.float32) for _ in range(2))
+    watch.warm_up(lambda: torch.mm(a, a, out=out), seconds)
+
+
 def of_device(watch: Stopwatch) -> Device:
     """Return the `Device`: an op's launch and its shortest kernel, medians over some small ops; what a wait costs."""
     a, b, out = (watch.tensor((64,), torch.float32) for _ in range(3))

@@ -74,6 +74,13 @@ class Stopwatch:
         self.ahead = self.ahead and ahead
         return self._repeated(lambda: self._between(call, times, behind=True)[0])
 
+    def warm_up(self, call: Callable[[], object], seconds: float) -> None:
+        """Keep a real device busy with `call` for `seconds`: one that idles runs at a lower frequency."""
+        end = time.monotonic() + (0.0 if self.simulated else seconds)
+        while time.monotonic() < end:
+            call()
+            self.idle()
+
     def tensor(self, shape: tuple[int, ...], dtype: torch.dtype) -> Tensor:
         """Return random numbers on the device: products of zeros need less power, and are faster than others.
 

@@ -75,7 +75,8 @@ def test_what_is_done_on_a_real_device_is_done_on_one_that_passes_for_real(tmp_p
         monkeypatch.setattr(module, "active", lambda: None)
     monkeypatch.setattr(recorder, "Sizes", lambda *given: Sizes((32, 64), (256, 4096), (2**10, 2**14)))
     monkeypatch.setattr(recorder, "_MEASURED", (2, 4))
-    with simulated_gpus(1, "A100"):
+    monkeypatch.setattr(recorder, "_WARM_UP", 0.01)
+    with simulated_gpus(1, replace(model_for("A100"), launch=1e-6)):  # the host is soon ahead
         recording = record(torch.device("cuda", 0))
     path = tmp_path / "card.json"
     write(path, recording)

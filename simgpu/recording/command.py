@@ -11,11 +11,12 @@ from simgpu.units import bytes_in_words, seconds_in_words
 def calibrate_command(device: str, out: str, seconds: str) -> int:
     """Measure `device` ("cuda:0") for `seconds` at most and write its card to `out`; return the exit status.
 
-    2 where there is nothing to measure or an argument isn't legal, 1 where the time was over; then nothing is written.
+    2 where there is nothing to measure or an argument isn't legal, 1 where the time was over or the device failed; then
+    nothing is written.
     """
     try:
         limit, path, place = _seconds(seconds), _path(out), _device(device)
-        from simgpu.recording.recorder import modelled, record, write
+        from simgpu.recording.recorder import fitted, record, write
 
         recording = record(place, limit, say=lambda words: print(f"measuring {words}", flush=True))
         write(path, recording)
@@ -23,9 +24,11 @@ def calibrate_command(device: str, out: str, seconds: str) -> int:
         return _refused(str(error), 2)
     except TimeoutError as error:
         return _refused(str(error), 1)
+    except RuntimeError as error:  # CUDA's own: out of memory, or lost
+        return _refused(f"calibrate: {device} failed, so nothing is written: {str(error).splitlines()[0]}", 1)
     except OSError as error:
         return _refused(f"calibrate --out {out!r}: it can't be written: {error.strerror}.", 2)
-    print("\n".join(figures(recording, modelled(recording))))
+    print("\n".join(figures(recording, fitted(recording))))
     print(f"written: {path}. Use it by simulated_gpus(model={str(path)!r}) or simgpu run --model {path}")
     return 0
 
@@ -39,7 +42,9 @@ def figures(recording: Recording, model: DeviceModel) -> list[str]:
         between = f"{model.peer_bandwidth / 1e9:.4g} GB/s between devices"
     else:
         between = "no second device to copy to"
-    widest = max((*recording.matmul, *recording.ops, *recording.copies), key=lambda row: row.iqr / _seconds_of(row))
+    spreads = [row.iqr / row.compute for row in recording.matmul]
+    spreads += [row.iqr / row.seconds for row in recording.ops]
+    spreads += [row.iqr / row.seconds for row in recording.copies]
     off = errors(model, recording)
     return [
         f"{model.hardware}, {bytes_in_words(model.memory)}, {recording.driver}, torch {recording.torch}",
@@ -50,16 +55,11 @@ def figures(recording: Recording, model: DeviceModel) -> list[str]:
         f"products: {rates} TFLOP/s",
         f"copies: {seconds_in_words(model.copy_latency)}, then {model.copy_bandwidth / 1e9:.4g} GB/s pinned, "
         f"{model.copy_bandwidth_pageable / 1e9:.4g} GB/s pageable; {between}",
-        f"spread: the middle half of the repeats lies within {widest.iqr / _seconds_of(widest):.0%} of the median, or "
-        "closer, in every row",
+        f"spread: the middle half of the repeats lies within {max(spreads):.0%} of the median, or closer, in every row",
         f"the model is off its own rows by {abs(off.largest.relative):.0%} at most ({off.largest.what}, "
         f"{off.largest.size}), of products from 256 on and copies with the host",
         *(f"note: {words}" for words in model.assumed),
     ]
-
-
-def _seconds_of(row):
-    return row.compute if hasattr(row, "compute") else row.seconds
 
 
 def _refused(words, status):

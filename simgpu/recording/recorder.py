@@ -85,11 +85,11 @@ def record(device: torch.device, limit: float = 300.0, say: Callable[[str], obje
     )
 
 
-def modelled(recording: Recording) -> DeviceModel:
+def fitted(recording: Recording) -> DeviceModel:
     """Return the `DeviceModel` fitted to `recording`; it says whether the device was simulated."""
-    fitted = calibrate(recording)
+    found = calibrate(recording)
     told = origin(recording.hardware, recording.date, recording.simulated)
-    return DeviceModel(**{**vars(fitted), "origin": told, "assumed": (*fitted.assumed, *recording.notes)})
+    return DeviceModel(**{**vars(found), "origin": told, "assumed": (*found.assumed, *recording.notes)})
 
 
 def write(path: Path, recording: Recording) -> None:
@@ -98,7 +98,7 @@ def write(path: Path, recording: Recording) -> None:
     measured = {kind: told[kind] for kind in ("matmul", "copies", "ops")}
     head = {"schema": SCHEMA, "kind": SIMULATED if recording.simulated else MEASURED}
     head |= {name: told[name] for name in ("simulated", "date", "driver", "torch", "seconds")}
-    figures = asdict(modelled(recording))
+    figures = asdict(fitted(recording))
     text = json.dumps(_short(head | {name: figures[name] for name in FIGURES}), indent=2, ensure_ascii=False)
     lines = {kind: ",\n      ".join(json.dumps(_short(row)) for row in found) for kind, found in measured.items()}
     text = text.removesuffix("\n}") + ',\n  "rows": {\n    '

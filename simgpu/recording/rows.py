@@ -1,7 +1,8 @@
 """What is measured of a device: products, ops bound by memory, copies, and what an op costs its host."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from statistics import median
 
 import torch
@@ -90,7 +91,7 @@ def products(watch: Stopwatch, sizes: Sequence[int], dtypes: Sequence[str]) -> l
 def _product(watch, size, dtype):
     kind = torch.float32 if dtype == "tfloat32" else getattr(torch, dtype)
     a, b, out = (watch.tensor((size, size), kind) for _ in range(3))
-    return _device_seconds(watch, lambda: torch.mm(a, b, out=out))
+    return _device_seconds(watch, partial(torch.mm, a, b, out=out))
 
 
 def ops(watch: Stopwatch, numbers: Sequence[int]) -> list[Op]:
@@ -99,9 +100,9 @@ def ops(watch: Stopwatch, numbers: Sequence[int]) -> list[Op]:
     for count in numbers:
         a, b, out = (watch.tensor((count,), torch.float32) for _ in range(3))
         calls = {
-            "add": (lambda a=a, b=b, out=out: torch.add(a, b, out=out), count, 3),
-            "copy": (lambda a=a, out=out: out.copy_(a), 0, 2),
-            "clamp": (lambda a=a, out=out: torch.clamp(a, min=0, out=out), count, 2),
+            "add": (partial(torch.add, a, b, out=out), count, 3),
+            "copy": (partial(out.copy_, a), 0, 2),
+            "clamp": (partial(torch.clamp, a, min=0, out=out), count, 2),
         }
         for name, (call, flops, arrays) in calls.items():
             rows.append(Op(name, "float32", count, flops, arrays * count * 4, *_device_seconds(watch, call)))
@@ -116,13 +117,13 @@ def copies(watch: Stopwatch, sizes: Sequence[int]) -> list[Copy]:
         there = torch.zeros(nbytes, dtype=torch.uint8, device=watch.device)
         for memory in ("pageable", "pinned"):
             host = torch.zeros(nbytes, dtype=torch.uint8, pin_memory=memory == "pinned")
-            found = watch.blocking(lambda host=host, there=there: there.copy_(host))
+            found = watch.blocking(partial(there.copy_, host))
             rows.append(Copy("to device", memory, nbytes, *found))
-            found = watch.blocking(lambda host=host, there=there: host.copy_(there))
+            found = watch.blocking(partial(host.copy_, there))
             rows.append(Copy("from device", memory, nbytes, *found))
         if second is not None:
             beside = torch.zeros(nbytes, dtype=torch.uint8, device=second)
-            found = _device_seconds(watch, lambda beside=beside, there=there: beside.copy_(there))
+            found = _device_seconds(watch, partial(beside.copy_, there))
             rows.append(Copy("between devices", "of a device", nbytes, *found))
     return rows
 
@@ -130,7 +131,7 @@ def copies(watch: Stopwatch, sizes: Sequence[int]) -> list[Copy]:
 def warm_up(watch: Stopwatch, seconds: float) -> None:
     """Keep the device busy with products for `seconds`, so that it is timed at the frequency at which it works."""
     a, out = (watch.tensor((1024, 1024), torch.float32) for _ in range(2))
-    watch.warm_up(lambda: torch.mm(a, a, out=out), seconds)
+    watch.warm_up(partial(torch.mm, a, a, out=out), seconds)
 
 
 def of_device(watch: Stopwatch) -> Device:
@@ -138,23 +139,23 @@ def of_device(watch: Stopwatch) -> Device:
     a, b, out = (watch.tensor((64,), torch.float32) for _ in range(3))
     square, product = (watch.tensor((8, 8), torch.float32) for _ in range(2))
     calls = (
-        lambda: torch.add(a, b, out=out),
-        lambda: torch.clamp(a, min=0, out=out),
-        lambda: out.copy_(a),
-        lambda: torch.exp(a, out=out),
-        lambda: torch.mm(square, square, out=product),
+        partial(torch.add, a, b, out=out),
+        partial(torch.clamp, a, min=0, out=out),
+        partial(out.copy_, a),
+        partial(torch.exp, a, out=out),
+        partial(torch.mm, square, square, out=product),
     )
     told = torch.cuda.get_device_properties(watch.device)
     return Device(
         launch=median(watch.queued(call).median for call in calls),
         shortest_kernel=median(watch.on_device(call, watch.most).median for call in calls),
-        synchronise=watch.queued(lambda: torch.cuda.synchronize(watch.device)).median,
+        synchronise=watch.queued(partial(torch.cuda.synchronize, watch.device)).median,
         memory=told.total_memory,
         capability=(told.major, told.minor),
         multiprocessors=told.multi_processor_count,
     )
 
 
-def _device_seconds(watch: Stopwatch, call) -> Spread:
+def _device_seconds(watch: Stopwatch, call: Callable[[], object]) -> Spread:
     once = watch.on_device(call, 1).median
     return watch.on_device(call, max(1, min(watch.most, round(_STRETCH / max(once, 1e-9)))))

@@ -154,5 +154,4 @@ class Stopwatch:
             event.synchronize()
         while not event.query():
             self.seconds_left()
-            time.sleep(5e-5)
         self.seconds_left()

@@ -10,7 +10,7 @@ import torch
 from benchmarks.modelled import __main__ as command
 from benchmarks.modelled.measuring import measured
 from benchmarks.modelled.modelling import Modelled, modelled
-from benchmarks.modelled.programs import PROGRAMS
+from benchmarks.modelled.programs import PROGRAMS, ROOMS
 from benchmarks.modelled.table import Origin, Row, compared, lines, median_error, page
 from simgpu import model_for, simulated_gpus
 from simgpu.models.catalogue import data_sheets
@@ -37,12 +37,13 @@ def test_there_are_forty_programs_and_each_says_what_it_does():
     assert all(program.__doc__ and program.__doc__.endswith(".") for program in PROGRAMS.values())
 
 
-def test_modelled_seconds_are_those_between_events_on_the_same_clock():
-    """All of them on one card; the slow parts of it are PyTorch's own."""
-    rows = compared(modelled(model_for("H100"), PART), by_events("H100", PROGRAMS, PART))
-    assert [row.name for row in rows] == list(PROGRAMS)
+@pytest.mark.parametrize("room", ROOMS, ids=lambda room: room.__name__.rpartition(".")[2])
+def test_modelled_seconds_are_those_between_events_on_the_same_clock(room):
+    names = [program.__name__ for program in room.PROGRAMS]
+    rows = compared(modelled(model_for("H100"), PART, names), by_events("H100", names, PART))
+    assert [row.name for row in rows] == names
     assert {row.name: row for row in rows if abs(row.modelled - row.measured) > MARK} == {}
-    assert {row.bound for row in rows if row.name in ("tiny_kernels", "adam_by_hand", "mlp_sgd")} == {"launch"}
+    assert {row.bound for row in rows if row.name in ("tiny_kernels", "adam_by_hand", "mlp_sgd")} <= {"launch"}
 
 
 def test_a_halved_bandwidth_is_seen_where_memory_is_the_bound_and_nowhere_else():

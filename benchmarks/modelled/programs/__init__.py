@@ -13,9 +13,7 @@ from benchmarks.modelled.programs import arithmetic, copies, layers, memory, net
 Step = Callable[[], object]
 Program = Callable[[torch.device, int], Step]
 
+ROOMS = (training, networks, layers, arithmetic, memory, copies, small)
+
 #: Name -> program, in the order of the table.
-PROGRAMS: dict[str, Program] = {
-    program.__name__: program
-    for room in (training, networks, layers, arithmetic, memory, copies, small)
-    for program in room.PROGRAMS
-}
+PROGRAMS: dict[str, Program] = {program.__name__: program for room in ROOMS for program in room.PROGRAMS}

@@ -50,6 +50,18 @@ def test_on_a_simulated_device_it_works_and_says_what_it_is(tmp_path, capsys):
     assert json.loads(path.read_text(encoding="utf-8"))["simulated"] is True
 
 
+def test_a_device_that_fails_is_told_of_in_its_own_words(tmp_path, capsys, monkeypatch):
+    def full(place, limit, say):
+        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 3.00 GiB.\nMore of it")
+
+    monkeypatch.setattr(recorder, "record", full)
+    with simulated_gpus(1):
+        assert main(["calibrate", "--out", str(tmp_path / "card.json")]) == 1
+    said = capsys.readouterr().err
+    assert said == "calibrate: cuda:0 failed, so nothing is written: CUDA out of memory. Tried to allocate 3.00 GiB.\n"
+    assert not list(tmp_path.iterdir())
+
+
 def test_when_the_time_is_over_the_status_is_1_and_there_is_no_file(tmp_path, capsys, monkeypatch):
     def late(place, limit, say):
         raise TimeoutError(f"calibrate: {limit:g} s are over")

@@ -12,7 +12,7 @@ from simgpu.models.card import read_card
 from simgpu.models.catalogue import data_sheets
 from simgpu.models.device_model import BYTES
 from simgpu.recording import recorder, stopwatch
-from simgpu.recording.recorder import modelled, record, write
+from simgpu.recording.recorder import fitted, record, write
 from simgpu.recording.rows import Sizes
 
 FIGURES = ("launch", "memory_bandwidth", "copy_bandwidth", "copy_bandwidth_pageable", "copy_latency", "between_devices")
@@ -83,7 +83,7 @@ def test_what_is_done_on_a_real_device_is_done_on_one_that_passes_for_real(tmp_p
     told = json.loads(path.read_text(encoding="utf-8"))
     assert told["kind"] == "measured card" and told["simulated"] is False and told["torch"] == torch.__version__
     assert told["driver"].startswith("NVIDIA ") and {row["repeats"] for row in told["rows"]["ops"]} == {2}
-    assert modelled(recording).label.startswith("modelled: fitted to measurements on NVIDIA A100 SXM 80 GB, 20")
+    assert fitted(recording).label.startswith("modelled: fitted to measurements on NVIDIA A100 SXM 80 GB, 20")
     assert recording.device.launch > 0 and len(recording.matmul) == 2 * 5
 
 

@@ -50,6 +50,7 @@ def test_a_model_with_all_that_no_data_sheet_states_is_found_again_too(tmp_path)
     for dtype in ("float32", "tfloat32", "float16"):
         assert found.rate(dtype) == pytest.approx(MADE_UP.rate(dtype), rel=0.02), dtype
         assert found.half_size[dtype] == pytest.approx(MADE_UP.half_size[dtype], rel=0.1), dtype
+    assert found.capability == (8, 6) and found.multiprocessors == 68
     assert abs(errors(found, recording).largest.relative) < 0.02
     assert abs(errors(replace(found, memory_bandwidth=1e12), recording)[-1].relative) > 0.9, "the largest op on memory"
 

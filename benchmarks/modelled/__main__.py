@@ -70,7 +70,9 @@ def _options(given):
     parser.add_argument(
         "--out", type=Path, default=ROOT / "build" / "modelled", metavar="FOLDER", help="for card.json (build/modelled)"
     )
-    parser.add_argument("--seconds", type=float, default=300.0, metavar="N", help="give up after twice as many (300)")
+    parser.add_argument(
+        "--seconds", type=float, default=300.0, metavar="N", help="at most, card and programs each (300)"
+    )
     parser.add_argument("--part", type=int, default=1, metavar="N", help="smaller programs, without the page (1)")
     parser.add_argument("--no-write", dest="write", action="store_false", help="leave the page of docs as it is")
     parser.add_argument("--model", metavar="CARD", help="say what this card's model says, as JSON, and no more")
@@ -87,7 +89,9 @@ def _in_a_process_of_its_own(card, part, names):
     """Return name -> `Modelled`; a process that has used a real device, or a simulated one, is no place for it."""
     environment = {name: text for name, text in os.environ.items() if name != GPUS} | {VISIBLE: ""}
     command = [sys.executable, "-m", "benchmarks.modelled", "--model", str(card.absolute()), "--part", str(part)]
-    done = subprocess.run([*command, *names], cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True, check=True)
+    done = subprocess.run(
+        [*command, *names], cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True, check=True, timeout=3600
+    )
     return {name: Modelled(*found) for name, found in json.loads(done.stdout).items()}
 
 

@@ -25,7 +25,7 @@ def calibrate_command(device: str, out: str, seconds: str) -> int:
     except TimeoutError as error:
         return _refused(str(error), 1)
     except RuntimeError as error:  # CUDA's own: out of memory, or lost
-        return _refused(f"calibrate: {device} failed, so nothing is written: {str(error).splitlines()[0]}", 1)
+        return _refused(f"calibrate: {device} failed, so nothing is written: {str(error).partition(chr(10))[0]}", 1)
     except OSError as error:
         return _refused(f"calibrate --out {out!r}: it can't be written: {error.strerror}.", 2)
     print("\n".join(figures(recording, fitted(recording))))
@@ -45,6 +45,7 @@ def figures(recording: Recording, model: DeviceModel) -> list[str]:
     spreads = [row.iqr / row.compute for row in recording.matmul]
     spreads += [row.iqr / row.seconds for row in recording.ops]
     spreads += [row.iqr / row.seconds for row in recording.copies]
+    spreads += [row.iqr / row.seconds for row in recording.calls if row.seconds]
     off = errors(model, recording)
     return [
         f"{model.hardware}, {bytes_in_words(model.memory)}, {recording.driver}, torch {recording.torch}",

@@ -15,7 +15,7 @@ from simgpu.models.calibration import Device, calibrate
 from simgpu.models.card import FIGURES, MEASURED, SCHEMA, SIMULATED, origin
 from simgpu.models.device_model import DeviceModel
 from simgpu.recording import rows
-from simgpu.recording.rows import Copy, Op, Product, Sizes
+from simgpu.recording.rows import Call, Copy, Op, Product, Sizes
 from simgpu.recording.stopwatch import Stopwatch
 from simgpu.state import active
 
@@ -38,6 +38,7 @@ class Recording:
     torch: str
     seconds: float
     device: Device
+    calls: Sequence[Call]
     matmul: Sequence[Product]
     copies: Sequence[Copy]
     ops: Sequence[Op]
@@ -60,7 +61,8 @@ def record(device: torch.device, limit: float = 300.0, say: Callable[[str], obje
     hardware = torch.cuda.get_device_name(device).removesuffix(" (simulated)")
     rows.warm_up(watch, _WARM_UP)
     say("the host's seconds for an op, and the device's shortest")
-    found = rows.of_device(watch)
+    calls = rows.calls(watch)
+    found = rows.of_device(device, calls)
     say("memory")
     ops = rows.ops(watch, sizes.numbers)
     say("copies")
@@ -78,6 +80,7 @@ def record(device: torch.device, limit: float = 300.0, say: Callable[[str], obje
         torch.__version__,
         round(time.monotonic() - began, 1),
         found,
+        calls,
         products,
         copies,
         ops,
@@ -95,7 +98,7 @@ def fitted(recording: Recording) -> DeviceModel:
 def write(path: Path, recording: Recording) -> None:
     """Write the card of `recording` to `path`, whole or not at all: the model's figures, then the rows behind them."""
     told = asdict(recording)
-    measured = {kind: told[kind] for kind in ("matmul", "copies", "ops")}
+    measured = {kind: told[kind] for kind in ("calls", "matmul", "copies", "ops")}
     head = {"schema": SCHEMA, "kind": SIMULATED if recording.simulated else MEASURED}
     head |= {name: told[name] for name in ("simulated", "date", "driver", "torch", "seconds")}
     figures = asdict(fitted(recording))

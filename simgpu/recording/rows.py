@@ -14,6 +14,20 @@ _LONG = 0.05  # seconds of a product after which no larger one is tried
 _STRETCH = 5e-4  # seconds between two events at least, if a few calls take so long
 
 
+HOST, DEVICE, WAIT = "queued by the host", "done by the device", "waited by the host"
+
+
+@dataclass(frozen=True)
+class Call:
+    """The seconds of one small call of `op`, by `side`: `HOST`, `DEVICE` or `WAIT`."""
+
+    op: str
+    side: str
+    seconds: float
+    iqr: float
+    repeats: int
+
+
 @dataclass(frozen=True)
 class Product:
     """The device's seconds of a `size` × `size` product in `dtype`."""
@@ -134,22 +148,30 @@ def warm_up(watch: Stopwatch, seconds: float) -> None:
     watch.warm_up(partial(torch.mm, a, a, out=out), seconds)
 
 
-def of_device(watch: Stopwatch) -> Device:
-    """Return the `Device`: an op's launch and its shortest kernel, medians over some small ops; what a wait costs."""
+def calls(watch: Stopwatch) -> list[Call]:
+    """Return a `Call` for some small ops, each on the host and on the device, and for a wait for an idle device."""
     a, b, out = (watch.tensor((64,), torch.float32) for _ in range(3))
     square, product = (watch.tensor((8, 8), torch.float32) for _ in range(2))
-    calls = (
-        partial(torch.add, a, b, out=out),
-        partial(torch.clamp, a, min=0, out=out),
-        partial(out.copy_, a),
-        partial(torch.exp, a, out=out),
-        partial(torch.mm, square, square, out=product),
-    )
-    told = torch.cuda.get_device_properties(watch.device)
+    small = {
+        "add": partial(torch.add, a, b, out=out),
+        "clamp": partial(torch.clamp, a, min=0, out=out),
+        "copy": partial(out.copy_, a),
+        "exp": partial(torch.exp, a, out=out),
+        "mm": partial(torch.mm, square, square, out=product),
+    }
+    rows = [Call(name, HOST, *watch.queued(call)) for name, call in small.items()]
+    rows += [Call(name, DEVICE, *watch.on_device(call, watch.most)) for name, call in small.items()]
+    return [*rows, Call("synchronize", WAIT, *watch.queued(partial(torch.cuda.synchronize, watch.device)))]
+
+
+def of_device(device: torch.device, found: Sequence[Call]) -> Device:
+    """Return the `Device` by the medians of what was `found` of small ops, and by its own properties."""
+    told = torch.cuda.get_device_properties(device)
+    launch, shortest, wait = (median(row.seconds for row in found if row.side == side) for side in (HOST, DEVICE, WAIT))
     return Device(
-        launch=median(watch.queued(call).median for call in calls),
-        shortest_kernel=median(watch.on_device(call, watch.most).median for call in calls),
-        synchronise=watch.queued(partial(torch.cuda.synchronize, watch.device)).median,
+        launch=launch,
+        shortest_kernel=shortest,
+        synchronise=wait,
         memory=told.total_memory,
         capability=(told.major, told.minor),
         multiprocessors=told.multi_processor_count,

@@ -62,6 +62,7 @@ def test_the_card_of_a_simulated_device_says_so_and_is_taken_as_a_model(tmp_path
     assert told["simulated"] is True and told["kind"] == "simulated card" and told["driver"] == "none: simulated"
     assert "not measured" in found.label and found.peer_bandwidth == 0, "there was no second device to copy to"
     assert {row["repeats"] for kind in told["rows"].values() for row in kind} == {1}
+    assert list(told["rows"]) == ["calls", "matmul", "copies", "ops"] and len(told["rows"]["calls"]) == 2 * 5 + 1
     with simulated_gpus(1, model=path) as gpus:
         assert torch.cuda.get_device_capability() == (7, 5)
         assert torch.cuda.get_device_name() == "NVIDIA T4 (simulated)"

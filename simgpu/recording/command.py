@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 from simgpu.models.device_model import DeviceModel
-from simgpu.recording.recorder import Recording
+from simgpu.recording.card_recorder import Recording
 from simgpu.units import bytes_in_words, seconds_in_words
 
 
@@ -16,7 +16,7 @@ def calibrate_command(device: str, out: str, seconds: str) -> int:
     """
     try:
         limit, path, place = _seconds(seconds), _path(out), _device(device)
-        from simgpu.recording.recorder import fitted, record, write
+        from simgpu.recording.card_recorder import fitted, record, write
 
         recording = record(place, limit, say=lambda words: print(f"measuring {words}", flush=True))
         write(path, recording)

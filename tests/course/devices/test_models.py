@@ -12,7 +12,7 @@ import simgpu
 from course.devices.simulated import model_for, simulated_gpus
 from course.traces import CopyTiming, MatmulTiming, OpTiming, Trace, load_trace
 from simgpu import DeviceModel, ModelledClock, Work, calibrate, errors
-from simgpu.recording.recorder import record, write
+from simgpu.recording.card_recorder import record, write
 
 
 @pytest.mark.parametrize("name", ["H200", "T4", "h200-data-sheet"])

@@ -7,7 +7,7 @@ import torch
 
 from simgpu import simulated_gpus
 from simgpu.__main__ import main
-from simgpu.recording import recorder
+from simgpu.recording import card_recorder
 
 
 def test_without_a_cuda_device_it_says_so_and_writes_nothing(tmp_path, capsys, monkeypatch):
@@ -54,7 +54,7 @@ def test_a_device_that_fails_is_told_of_in_its_own_words(tmp_path, capsys, monke
     def full(place, limit, say):
         raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 3.00 GiB.\nMore of it")
 
-    monkeypatch.setattr(recorder, "record", full)
+    monkeypatch.setattr(card_recorder, "record", full)
     with simulated_gpus(1):
         assert main(["calibrate", "--out", str(tmp_path / "card.json")]) == 1
     said = capsys.readouterr().err
@@ -66,7 +66,7 @@ def test_when_the_time_is_over_the_status_is_1_and_there_is_no_file(tmp_path, ca
     def late(place, limit, say):
         raise TimeoutError(f"calibrate: {limit:g} s are over")
 
-    monkeypatch.setattr(recorder, "record", late)
+    monkeypatch.setattr(card_recorder, "record", late)
     with simulated_gpus(1):
         assert main(["calibrate", "--out", str(tmp_path / "card.json"), "--seconds", "7"]) == 1
     assert "calibrate: 7 s are over" in capsys.readouterr().err and not list(tmp_path.iterdir())

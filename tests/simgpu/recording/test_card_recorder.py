@@ -11,8 +11,8 @@ from simgpu import DeviceModel, errors, model_for, simulated_gpus
 from simgpu.models.card import read_card
 from simgpu.models.catalogue import data_sheets
 from simgpu.models.device_model import BYTES
-from simgpu.recording import recorder, stopwatch
-from simgpu.recording.recorder import fitted, record, write
+from simgpu.recording import card_recorder, stopwatch
+from simgpu.recording.card_recorder import fitted, record, write
 from simgpu.recording.rows import Sizes
 
 FIGURES = ("launch", "memory_bandwidth", "copy_bandwidth", "copy_bandwidth_pageable", "copy_latency", "between_devices")
@@ -73,11 +73,11 @@ def test_the_card_of_a_simulated_device_says_so_and_is_taken_as_a_model(tmp_path
 
 def test_what_is_done_on_a_real_device_is_done_on_one_that_passes_for_real(tmp_path, monkeypatch):
     """The simulation denies itself here: host's clock, repeats, sizes and real numbers are a real device's."""
-    for module in (recorder, stopwatch):
+    for module in (card_recorder, stopwatch):
         monkeypatch.setattr(module, "active", lambda: None)
-    monkeypatch.setattr(recorder, "Sizes", lambda *given: Sizes((32, 64), (256, 4096), (2**10, 2**14)))
-    monkeypatch.setattr(recorder, "_MEASURED", (2, 4))
-    monkeypatch.setattr(recorder, "_WARM_UP", 0.01)
+    monkeypatch.setattr(card_recorder, "Sizes", lambda *given: Sizes((32, 64), (256, 4096), (2**10, 2**14)))
+    monkeypatch.setattr(card_recorder, "_MEASURED", (2, 4))
+    monkeypatch.setattr(card_recorder, "_WARM_UP", 0.01)
     with simulated_gpus(1, replace(model_for("A100"), launch=1e-6)):  # the host is soon ahead
         recording = record(torch.device("cuda", 0))
     path = tmp_path / "card.json"

@@ -13,7 +13,7 @@ INSTALL = @command -v "$(PYTHON)" >/dev/null 2>&1 || { \
 	echo "There is no $(PYTHON) here. Install Python 3.11 or newer, or name yours: make lab PYTHON=python3.12"; exit 1; }; \
 	"$(PYTHON)" install.py $(CHOSEN) $(if $(TORCH),--torch "$(TORCH)") $(if $(CUDA),--cuda)
 
-.PHONY: help lab test explore mutants faults crowd serving distance storm monkey conformance fuzz torches sites containers binder attacks bench notebooks labs architecture picture look publish env clean
+.PHONY: help lab test explore mutants faults crowd serving distance storm monkey conformance fuzz torches calibrate sites containers binder attacks bench notebooks labs architecture picture look publish env clean
 
 help:  ## these lines
 	@sed -n 's/^\([a-z]*\):.*## /\1|/p' Makefile | awk -F'|' '{ printf "make %-10s %s\n", $$1, $$2 }'
@@ -73,6 +73,10 @@ fuzz:  ## set up, then call torch 300,000 times with odd arguments beside simula
 torches:  ## set up, then simgpu's tests on its oldest torch and the newest to be had (TORCH=2.14.*: that; QUICK=1; 15 minutes)
 	$(subst --torch "$(TORCH)",,$(INSTALL)) --test
 	@.venv/bin/python -m tests.slow.torches --torch "$(TORCH)" --lanes $(LANES) $(if $(QUICK),--quick) $(if $(REMOVE),--remove)
+
+calibrate:  ## set up, then measure this machine's GPU: its card, and 40 programs modelled beside measured (5 minutes)
+	$(INSTALL) --test
+	@$(VENV) -m benchmarks.modelled
 
 sites:  ## set up, then deploy on Slurms as other sites have them, one with accounts if slurmdbd and MariaDB are there (10 minutes)
 	$(INSTALL) --test

@@ -30,7 +30,7 @@ ROWS = (
     Row("`DataParallel`, `scatter`, `gather`, `broadcast`", SIMULATED, "copies between devices, on the modelled clock"),
     Row("`nccl`: collectives, DDP, FSDP2 by processes", SIMULATED, "gloo carries it and answers to the name"),
     Row("random numbers", DIFFERS, "repeatable by seed, but other numbers than a real GPU's"),
-    Row("times", DIFFERS, "modelled from data sheets, never measured"),
+    Row("times", DIFFERS, "modelled, from data sheets or a card of your own, never measured"),
     Row("`torch.compile`", DIFFERS, "the function runs uncompiled", ("torch.compile",)),
     Row("the profiler", DIFFERS, "it shows the CPU, which simulates", ("torch.profiler", "torch.autograd.profiler")),
     Row("NVTX marks", DIFFERS, "taken and dropped", ("torch.cuda.nvtx",)),

@@ -3,6 +3,7 @@
 import atexit
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, contextmanager
+from os import PathLike
 from typing import Any
 
 import torch
@@ -27,16 +28,16 @@ from simgpu.replaced import replaced
 from simgpu.state import activate, active, opened
 
 
-def simulated_gpus(count: int = 1, model: "str | Mapping | DeviceModel" = "H200") -> "SimulatedGPUs":
+def simulated_gpus(count: int = 1, model: "str | PathLike[str] | Mapping | DeviceModel" = "H200") -> "SimulatedGPUs":
     """Start `count` simulated GPUs and return them as `SimulatedGPUs`.
 
     From now on this process's PyTorch programs find `cuda:0` to `cuda:{count-1}`, in every thread, as on a machine that
     has them: values are the CPU's, devices, errors and their words are CUDA's, and `.clock` keeps modelled seconds,
     never measured ones.
-    `model` says what is modelled: a data sheet by name ("H200", "T4") or as a mapping, or a `DeviceModel`, such as
-    `calibrate(trace)` gives. Use it in a `with`, or over several cells and then `.close()`; afterwards its tensors
-    refuse every use. One at a time in a process. A real GPU is hidden meanwhile. Numbers lie in this computer's memory,
-    once for all devices.
+    `model` says what is modelled: a data sheet by name ("H200", "T4") or as a mapping, the path of a card ("card.json")
+    that `simgpu calibrate` wrote, or a `DeviceModel`, such as `calibrate(trace)` gives. Use it in a `with`, or over
+    several cells and then `.close()`; afterwards its tensors refuse every use. One at a time in a process. A real GPU
+    is hidden meanwhile. Numbers lie in this computer's memory, once for all devices.
 
     No mode is entered: ops on CPU tensors cost what they cost without. Compiled functions run uncompiled. Refused
     plainly: sparse tensors but for an embedding's gradient, `torch.export`. Not seen: a C++ function that reads memory

@@ -10,13 +10,15 @@ from course.devices.machine import Device, as_devices
 from course.draw import Picture, lanes
 from course.traces import DataSheet, Trace, load_trace, names
 from simgpu import DeviceModel, calibrate
+from simgpu.models.card import is_card, is_path, read_card
 from simgpu.models.catalogue import nearest
 
 
 def model_for(given: "str | DataSheet | Trace | DeviceModel") -> DeviceModel:
     """Return the `DeviceModel` meant by a name ("H200", "T4", a trace's), a `DataSheet`, a `Trace` or a `DeviceModel`.
 
-    A data sheet's figures are taken as they are; a trace is fitted by `calibrate`. Raises ValueError for a name that
+    A name that ends in .json is a file's: a trace, or a card that `simgpu calibrate` wrote. A data sheet's figures are
+    taken as they are; a trace is fitted by `calibrate`. Raises ValueError for a name that
     stands for neither, TypeError for anything else.
 
     >>> model_for("H200")
@@ -30,6 +32,8 @@ def model_for(given: "str | DataSheet | Trace | DeviceModel") -> DeviceModel:
         return calibrate(given)
     if not isinstance(given, str):
         raise TypeError(f"model={given!r}: give a name such as 'H200', a DataSheet, a Trace or a DeviceModel.")
+    if is_path(given) and is_card(given):
+        return read_card(given)
     known = names()
     for name in (given, f"{given.lower().replace(' ', '')}-data-sheet"):
         if name in known or name.endswith(".json"):

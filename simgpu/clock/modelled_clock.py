@@ -4,12 +4,12 @@ Pure Python, no torch and no real seconds: a program's ops and copies are handed
 program always gives the same times. The rules, all of them:
 
 - The host spends `launch` on an op, `copy_latency` on a copy, `CALL` on an event; then it goes on. It waits only in
-  `synchronize`, for a blocking copy, and for a copy from or to pageable memory.
+  `synchronize` (which costs it `synchronise` besides), for a blocking copy, and for one from or to pageable memory.
 - A stream does its work in the order in which it was given; streams know of each other by events alone.
 - Each device has one engine for ops and one for copies in each direction. Copies therefore overlap with ops and with
   copies the other way. Ops of two streams take turns: each is taken to fill its device, so a second compute stream
   makes no device faster.
-- A copy between two devices takes the way out of one and the way into the other, at the speed of pinned copies.
+- A copy between two devices takes the way out of one and the way into the other, at the speed between devices.
 """
 
 import threading
@@ -129,8 +129,9 @@ class ModelledClock:
         """Return the seconds that a copy takes alone; the arguments are those of `copy`."""
         if source == target:
             return 2 * nbytes / self.model.memory_bandwidth
-        fast = pinned or source is not None and target is not None
-        return nbytes / (self.model.copy_bandwidth if fast else self.model.copy_bandwidth_pageable)
+        if source is not None and target is not None:
+            return nbytes / self.model.between_devices
+        return nbytes / (self.model.copy_bandwidth if pinned else self.model.copy_bandwidth_pageable)
 
     def replay(self, index: int, parts: "Sequence[tuple[str, float, str]]", name: str) -> None:
         """Hand work of known length to the current stream of device `index` with one launch called `name`.
@@ -149,6 +150,7 @@ class ModelledClock:
         with self._lock:
             chosen = self._engines if index is None else [self._engines[index]]
             self._wait(max(engine.end for engines in chosen for engine in engines.values()))
+            self._spend("host", self.model.synchronise, "synchronise")
 
     def spend(self, seconds: float, name: str = "host") -> None:
         """Keep the host busy for `seconds` of work of its own."""
@@ -193,6 +195,7 @@ class ModelledClock:
         """Wait: the host's time moves on to `moment`."""
         with self._lock:
             self._wait(moment)
+            self._spend("host", self.model.synchronise, "synchronise")
 
     def passed(self, moment: float) -> bool:
         """Return whether `moment` is over; asking takes the host `CALL` seconds, so that asking again helps."""

@@ -188,5 +188,6 @@ class DeviceProperties:
 def properties_of(model: DeviceModel, index: int) -> DeviceProperties:
     """Return the `DeviceProperties` of simulated GPU `index` of a `DeviceModel`: the same for every index."""
     words = model.hardware.replace("-", " ").split()
-    (major, minor), count = next((known for word, known in _KNOWN.items() if word in words), ((0, 0), 0))
+    known = next((known for word, known in _KNOWN.items() if word in words), ((0, 0), 0))
+    (major, minor), count = (model.capability, model.multiprocessors) if any(model.capability) else known
     return DeviceProperties(f"{model.hardware} (simulated)", major, minor, model.memory, count)

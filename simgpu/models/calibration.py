@@ -4,6 +4,7 @@ Each speed is chosen so that the largest relative error against the rows it deci
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import exp, inf, log, sqrt
 from statistics import median
 from typing import Any, NamedTuple, Protocol
@@ -43,26 +44,45 @@ class RecordedTrace(Protocol):
         """Rows with op, dtype, numbers (how many), flops, nbytes and seconds."""
 
 
+@dataclass(frozen=True)
+class Device:
+    """What a trace may say of its device itself, as its `device`; its products and ops are then the device's seconds.
+
+    Without it they are taken as seen by a host that queues one after the other. `launch`, `shortest_kernel` and
+    `synchronise` are in seconds, `memory` in bytes; they and the other two are as a `DeviceModel` has them.
+    """
+
+    launch: float
+    shortest_kernel: float
+    synchronise: float
+    memory: int
+    capability: tuple[int, int]
+    multiprocessors: int
+
+
 def calibrate(trace: RecordedTrace) -> DeviceModel:
     """Return the `DeviceModel` that fits `trace`.
 
-    Products give the launch and, by dtype, peak and half size; ops and copies in memory give the memory's bandwidth,
-    copies to and from the device the rest. What a trace does not tell is assumed and listed in `assumed`. Raises
-    ValueError for a trace without products in float32.
+    Products give, by dtype, peak and half size, and the launch, unless the trace has a `Device`; ops and copies in
+    memory give the memory's bandwidth, copies to, from and between devices the rest. What a trace does not tell is
+    assumed and listed in `assumed`. Raises ValueError for a trace without products in float32.
     """
     if not any(row.dtype == "float32" for row in trace.matmul):
         raise ValueError(f"calibrate(trace={trace.name!r}): it has no float32 products; record some by record_trace.")
     assumed: list[str] = []
+    device = device_of(trace)
     bandwidth = _memory(trace)
-    launch, peak, half_size = _products(trace.matmul, bandwidth, assumed)
+    launch, peak, half_size = _products(trace.matmul, bandwidth, assumed, device)
     if bandwidth == inf:
         bandwidth = peak["float32"] / 10
         assumed.append("memory bandwidth: a byte for every ten operations of the float32 peak")
     latency, pinned, pageable = _copies(trace, bandwidth, assumed)
+    if device is None:
+        assumed.append("memory: 16 GiB")
     return DeviceModel(
         name=trace.name,
         hardware=trace.hardware,
-        memory=16 * 2**30,
+        memory=16 * 2**30 if device is None else device.memory,
         launch=launch,
         peak=peak,
         memory_bandwidth=bandwidth,
@@ -71,16 +91,31 @@ def calibrate(trace: RecordedTrace) -> DeviceModel:
         copy_latency=latency,
         origin=f"fitted to a trace recorded on {trace.origin}",
         half_size=half_size,
-        assumed=(*assumed, "memory: 16 GiB"),
+        assumed=tuple(assumed),
+        peer_bandwidth=_between(trace),
+        **({} if device is None else {name: getattr(device, name) for name in _AS_STATED}),
     )
 
 
-def _products(rows, bandwidth, assumed):
-    """Return launch, peaks and half sizes: time = max(launch, bytes / bandwidth, 2n³ / peak · (1 + half / n))."""
+#: What of a `Device` a model takes over as it is.
+_AS_STATED = ("shortest_kernel", "synchronise", "capability", "multiprocessors")
+
+
+def device_of(trace: RecordedTrace) -> Device | None:
+    """Return what `trace` says of its device itself, or None."""
+    return getattr(trace, "device", None)
+
+
+def _products(rows, bandwidth, assumed, device):
+    """Return launch, peaks and half sizes: time = max(launch, bytes / bandwidth, 2n³ / peak · (1 + half / n)).
+
+    On the `device`'s own time it is the shortest kernel that takes the place of the launch.
+    """
     shortest = min(row.compute for row in rows)
     near = [row.compute for row in rows if row.compute <= 1.25 * shortest]
     tried = []
-    for launch in (0.0, sqrt(min(near) * max(near))):  # 0: every row lies above the launch
+    # 0: every row lies above the launch
+    for launch in (0.0, sqrt(min(near) * max(near))) if device is None else (device.shortest_kernel,):
         floors = {row: max(launch, 3 * row.size**2 * BYTES[row.dtype] / bandwidth) for row in rows}
         fits = {
             dtype: _rate({row: floor for row, floor in floors.items() if row.dtype == dtype})
@@ -89,7 +124,9 @@ def _products(rows, bandwidth, assumed):
         worst, everywhere = (max(fit[place] for fit in fits.values()) for place in (0, 1))
         tried.append(((max(worst, _GOOD_ENOUGH), round(everywhere, 2)), launch, fits))
     _, launch, fits = min(tried, key=lambda one: one[0])
-    if not launch:
+    if device is not None:
+        launch = device.launch
+    elif not launch:
         launch = min(10e-6, shortest)
         assumed.append(f"launch: {launch * 1e6:.3g} µs, as no product was short enough to show it")
     return launch, {d: fit.peak for d, fit in fits.items()}, {d: fit.half for d, fit in fits.items()}
@@ -133,20 +170,30 @@ def _memory(trace):
 
 def _copies(trace, bandwidth, assumed):
     """Return latency, pinned and pageable bandwidth of copies: seconds = latency + bytes / bandwidth, both ways."""
-    rows = [row for row in trace.copies if row.direction != "in memory"]
+    rows = [row for row in trace.copies if row.direction in ("to device", "from device")]
     if not rows:
         assumed.append("copies: at half the memory's bandwidth, at once, as nothing was copied to a device")
         return 0.0, bandwidth / 2, bandwidth / 2
+    latency, found = _latency_and_speeds(rows)
+    if len(found) == 1:
+        assumed.append(f"copies: pinned and pageable alike, as only {rows[0].memory} ones were recorded")
+    only = next(iter(found.values()))
+    return latency, found.get("pinned", only), found.get("pageable", only)
+
+
+def _between(trace):
+    """Return the bandwidth of copies from one device to another, 0 where none was recorded."""
+    rows = [row for row in trace.copies if row.direction == "between devices"]
+    return next(iter(_latency_and_speeds(rows)[1].values())) if rows else 0.0
+
+
+def _latency_and_speeds(rows):
+    """Return the seconds before a copy of `rows` begins, and kind of memory -> bytes a second after that."""
     kinds = sorted({row.memory for row in rows})
     # Divided by the recorded seconds, so that a small copy counts as much as a large one.
     columns = [[row.nbytes * (row.memory == kind) / row.seconds for row in rows] for kind in kinds]
     *slopes, constant = _least_squares([*columns, [1 / row.seconds for row in rows]], [1.0] * len(rows))
-    latency = max(constant, 0.0)
-    found = {kind: 1 / max(slope, 1e-15) for kind, slope in zip(kinds, slopes, strict=True)}
-    if len(found) == 1:
-        assumed.append(f"copies: pinned and pageable alike, as only {kinds[0]} ones were recorded")
-    only = next(iter(found.values()))
-    return latency, found.get("pinned", only), found.get("pageable", only)
+    return max(constant, 0.0), {kind: 1 / max(slope, 1e-15) for kind, slope in zip(kinds, slopes, strict=True)}
 
 
 def _least_squares(columns, wanted):

@@ -1,10 +1,12 @@
-"""The models that come with the package, by name: vendors' data sheets as JSON files, none of them measured."""
+"""Models by name: the vendors' data sheets that come with the package, none of them measured, and one's own cards."""
 
 import json
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
+from os import PathLike
 from pathlib import Path
 
+from simgpu.models.card import is_path, read_card
 from simgpu.models.device_model import DeviceModel
 
 DATA = Path(__file__).with_name("data")
@@ -20,11 +22,12 @@ def data_sheets() -> dict[str, Path]:
     return {path.stem.removesuffix(_SUFFIX).upper(): path for path in sorted(DATA.glob(f"*{_SUFFIX}.json"))}
 
 
-def model_for(given: "str | Mapping | DeviceModel") -> DeviceModel:
-    """Return the `DeviceModel` meant by a name ("H200", "RTX 4090"), a data sheet's mapping, or a `DeviceModel`.
+def model_for(given: "str | PathLike[str] | Mapping | DeviceModel") -> DeviceModel:
+    """Return the `DeviceModel` meant by a name ("H200"), a card's path, a data sheet's mapping, or a `DeviceModel`.
 
-    Raises ValueError for a name that stands for no data sheet and for a mapping that lacks figures, TypeError for
-    anything else.
+    A path is text that ends in .json, or a path object; `simgpu calibrate` writes such a file. Raises ValueError for a
+    name that stands for no data sheet, a file that is no card and a mapping that lacks figures, TypeError for anything
+    else.
 
     >>> model_for("H200")
     DeviceModel('H200', modelled: NVIDIA H200 SXM data sheet, not measured)
@@ -33,14 +36,18 @@ def model_for(given: "str | Mapping | DeviceModel") -> DeviceModel:
         return given
     if isinstance(given, Mapping):
         return DeviceModel.from_data_sheet(given)
+    if is_path(given):
+        return read_card(given)
     if not isinstance(given, str):
-        raise TypeError(f"model={given!r}: give a name such as 'H200', a data sheet's mapping or a DeviceModel.")
+        raise TypeError(
+            f"model={given!r}: give a name such as 'H200', a card's path, a data sheet's mapping or a DeviceModel."
+        )
     sheets = data_sheets()
     name = given.upper().removesuffix(_SUFFIX.upper()).replace(" ", "")
     if name not in sheets:
         raise ValueError(
-            f"model={given!r}: no data sheet by that name. {nearest(name, sheets)}Use {', '.join(sheets)}, or a "
-            "DeviceModel of your own; "
+            f"model={given!r}: no data sheet by that name. {nearest(name, sheets)}Use {', '.join(sheets)}, the path "
+            "of a card that `simgpu calibrate` wrote (card.json), or a DeviceModel of your own; "
             "calibrate(trace) fits one to a recorded trace."
         )
     return DeviceModel.from_data_sheet(json.loads(sheets[name].read_text(encoding="utf-8")))

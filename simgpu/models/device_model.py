@@ -38,7 +38,8 @@ class ProductSeconds:
     label: str
 
 
-_OF_A_SHEET = (
+#: What a data sheet has.
+OF_A_SHEET = (
     *("name", "hardware", "peak", "memory", "memory_bandwidth", "copy_bandwidth"),
     *("launch", "copy_latency", "assumed"),
 )
@@ -54,6 +55,10 @@ class DeviceModel:
       size reaches it, as with figures of a data sheet).
     - `memory`: bytes; `memory_bandwidth`; `copy_bandwidth` of pinned host memory and between devices,
       `copy_bandwidth_pageable` of ordinary host memory, each one way.
+    - `shortest_kernel`: the device's time for an op, however small; `synchronise`: the host's time to ask whether a
+      device is done, besides the waiting; `peer_bandwidth`: between devices (0: like pinned memory). No data sheet
+      states these three.
+    - `capability`: CUDA's compute capability, `multiprocessors`: how many; (0, 0) and 0 where they are not known.
     - `origin`: where the figures come from, in words; `assumed`: those that come from nowhere.
     """
 
@@ -69,6 +74,11 @@ class DeviceModel:
     origin: str
     half_size: dict[str, float] = field(default_factory=dict)
     assumed: tuple[str, ...] = ()
+    shortest_kernel: float = 0.0
+    synchronise: float = 0.0
+    peer_bandwidth: float = 0.0
+    capability: tuple[int, int] = (0, 0)
+    multiprocessors: int = 0
 
     @classmethod
     def from_data_sheet(cls, sheet: Mapping) -> "DeviceModel":
@@ -77,7 +87,7 @@ class DeviceModel:
         `sheet` has `name`, `hardware`, `peak`, `memory`, `memory_bandwidth`, `copy_bandwidth`, `launch`,
         `copy_latency` and `assumed`, as the files in `simgpu/models/data` do. Raises ValueError where one is missing.
         """
-        missing = [name for name in _OF_A_SHEET if name not in sheet]
+        missing = [name for name in OF_A_SHEET if name not in sheet]
         if missing:
             raise ValueError(
                 f"model={dict(sheet)!r}: a data sheet needs {', '.join(missing)}, too, as the files in "
@@ -99,8 +109,8 @@ class DeviceModel:
         return f"modelled: {self.origin}"
 
     def seconds(self, work: Work) -> float:
-        """Return the device's seconds for `work`: the longer of its arithmetic and its reads and writes."""
-        moving = work.bytes / self.memory_bandwidth
+        """Return the device's seconds for `work`: the longest of its arithmetic, its reads and writes, any kernel."""
+        moving = max(self.shortest_kernel, work.bytes / self.memory_bandwidth)
         if not work.flops:
             return moving
         arithmetic = work.flops / self.rate(work.dtype)
@@ -114,6 +124,11 @@ class DeviceModel:
         if dtype in self.peak:
             return self.peak[dtype]
         return self.peak["float32"] / (32 if dtype == "float64" else 1)
+
+    @property
+    def between_devices(self) -> float:
+        """Bytes a second from one device to another."""
+        return self.peer_bandwidth or self.copy_bandwidth
 
     def copy_seconds(self, nbytes: int, pinned: bool = False) -> float:
         """Return the seconds of one copy between host and device that is waited for."""

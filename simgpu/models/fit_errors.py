@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from simgpu.models.calibration import AIMED_SIZE, RecordedTrace
-from simgpu.models.device_model import DeviceModel, Work
+from simgpu.models.calibration import AIMED_SIZE, RecordedTrace, device_of
+from simgpu.models.device_model import BYTES, DeviceModel, Work
 from simgpu.units import seconds_in_words
 
 
@@ -66,17 +66,20 @@ class FitErrors(tuple[FitError, ...]):
 
 def errors(model: DeviceModel, trace: RecordedTrace) -> FitErrors:
     """Return the `FitErrors` of `model` (a `DeviceModel`) against the products, copies and ops of `trace`."""
-    rows = [
-        FitError(f"product {row.dtype}", row.size, row.compute, model.matmul(row.size, row.dtype).compute)
-        for row in trace.matmul
-    ]
+    floor = model.launch if device_of(trace) is None else 0.0  # a device's own seconds have no launch in them
+    rows = []
+    for row in trace.matmul:
+        work = Work(row.flops, 3 * row.size**2 * BYTES[row.dtype], row.dtype)
+        rows.append(FitError(f"product {row.dtype}", row.size, row.compute, max(floor, model.seconds(work))))
     for row in trace.copies:
         if row.direction == "in memory":
-            modelled = max(model.launch, 2 * row.nbytes / model.memory_bandwidth)
+            modelled = max(floor, model.seconds(Work(0, 2 * row.nbytes)))
+        elif row.direction == "between devices":
+            modelled = row.nbytes / model.between_devices
         else:
             modelled = model.copy_seconds(row.nbytes, row.memory == "pinned")
         rows.append(FitError(f"{row.direction}, {row.memory}", row.nbytes, row.seconds, modelled))
     for row in trace.ops:
-        modelled = max(model.launch, model.seconds(Work(row.flops, row.nbytes, row.dtype)))
+        modelled = max(floor, model.seconds(Work(row.flops, row.nbytes, row.dtype)))
         rows.append(FitError(f"{row.op} {row.dtype}", row.numbers, row.seconds, modelled))
     return FitErrors(rows, f"{model.label}, against a trace recorded on {trace.origin}")

@@ -20,7 +20,7 @@ def booked(simulation: Simulation, where: torch.device, nbytes: int, name: str) 
     """Tell the clock of a collective: the device is taken to be busy for as long as its own bytes, sent once, take at
     the speed of copies between devices."""
     model = simulation.model
-    simulation.clock.run(where.index, Work(0, nbytes * model.memory_bandwidth / model.copy_bandwidth), name)
+    simulation.clock.run(where.index, Work(0, nbytes * model.memory_bandwidth / model.between_devices), name)
 
 
 def run(cls: type, func: OpOverload, args: tuple, kwargs: dict, first: Any) -> Any:

@@ -53,7 +53,9 @@ def test_an_unknown_model_is_told_the_nearest(name, near):
 
 @pytest.mark.parametrize("model", [5, None, True, 1.5, ["H200"]])
 def test_a_model_of_no_kind(model):
-    with pytest.raises(TypeError, match="give a name such as 'H200', a data sheet's mapping or a DeviceModel"):
+    with pytest.raises(
+        TypeError, match="a name such as 'H200', a card's path, a data sheet's mapping or a DeviceModel"
+    ):
         simulated_gpus(1, model=model)
 
 

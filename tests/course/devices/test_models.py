@@ -4,12 +4,15 @@ import math
 import re
 
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from course.devices.simulated import model_for
+import simgpu
+from course.devices.simulated import model_for, simulated_gpus
 from course.traces import CopyTiming, MatmulTiming, OpTiming, Trace, load_trace
 from simgpu import DeviceModel, ModelledClock, Work, calibrate, errors
+from simgpu.recording.card_recorder import record, write
 
 
 @pytest.mark.parametrize("name", ["H200", "T4", "h200-data-sheet"])
@@ -151,3 +154,14 @@ def test_what_a_trace_does_not_tell_is_listed_as_assumed():
     words = " ".join(model.assumed)
     assert "memory bandwidth" in words and "copies" in words and "launch" in words and "memory: 16 GiB" in words
     assert model.peak["float32"] == pytest.approx(1e11, rel=0.01)
+
+
+def test_a_card_that_simgpu_wrote_is_a_model_for_the_course_too(tmp_path):
+    path = tmp_path / "card.json"
+    with simgpu.simulated_gpus(1, "L4"):
+        write(path, record(torch.device("cuda", 0)))
+    with simulated_gpus(1, str(path)) as gpus:
+        assert gpus.model == simgpu.model_for(path) and gpus.devices[0].memory == 24_000_000_000
+    path.write_text('{"kind": "other"}', encoding="utf-8")
+    with pytest.raises(ValueError, match="trace: schema is 'nothing'"):
+        model_for(str(path))

@@ -25,7 +25,8 @@ def test_pageable_memory_is_slower_than_the_bus_and_than_the_staging():
 
 def test_what_is_no_model_is_refused_with_the_legal_ones():
     with pytest.raises(
-        ValueError, match=r"model='H999': no data sheet by that name. Use A100, B200, H100, H200, L4, RTX4090, T4, or"
+        ValueError,
+        match=r"model='H999': no data sheet by that name. Use A100, B200, H100, H200, L4, RTX4090, T4, the path of a",
     ):
         model_for("H999")
     with pytest.raises(TypeError, match="give a name such as 'H200'"):

@@ -9,7 +9,8 @@ import pytest
 
 from simgpu import autostart, environment
 from simgpu.__main__ import main
-from simgpu.variables import GPUS
+from simgpu.models.catalogue import data_sheets
+from simgpu.variables import GPUS, MODEL
 
 PROGRAM = """
 import subprocess, sys, torch
@@ -100,6 +101,18 @@ def test_what_makes_no_sense_is_refused_before_the_program_starts(words, said, p
     with pytest.raises(SystemExit) as stop:
         main(["run", *words, str(program)])
     assert stop.value.code == 2 and said in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the program takes the process's place on POSIX alone")
+def test_a_card_of_ones_own_is_found_from_whatever_folder(program, tmp_path, monkeypatch):
+    (tmp_path / "mine.json").write_text(data_sheets()["L4"].read_text(encoding="utf-8"), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    started = []
+    monkeypatch.setattr(os, "execvpe", lambda file, command, environment: started.append(environment) or sys.exit(0))
+    for name, known in (("mine.json", str(tmp_path / "mine.json")), ("L4", "L4")):
+        with pytest.raises(SystemExit):
+            main(["run", "--model", name, str(program)])
+        assert started[-1][MODEL] == known
 
 
 def test_a_program_that_is_not_there_and_gpus_that_are_all_hidden(program, capsys, monkeypatch):

@@ -272,7 +272,7 @@ class Exhibit(traitlets.HasTraits):
             self._connect(key)
         home = next(kind for kind in type(self).__mro__ if "module" in vars(kind))
         room = home.__module__.rpartition(".")[0]
-        files = script("wire.js", "exhibit.js", "scales.js", *self.shared), script(*self.parts, self.module, room=room)
+        files = script("wire.js", "exhibit.js", "reasons.js", "scales.js", *self.shared), script(*self.parts, self.module, room=room)
         shown = page(key, data, "\n".join(files), still, script(*self.styles, room=room))
         return {"text/plain": repr(self), "text/html": shown.html}
 

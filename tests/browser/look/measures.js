@@ -110,6 +110,14 @@ function focused() {
   return [listed.indexOf(one), ring(one), box.top + scrollY, box.bottom + scrollY];
 }
 
+// A line for each button that can't be pressed, and has no words that say why: a reader sees none, or a screen reader has none.
+function unexplained() {
+  const off = [...document.querySelectorAll('button:is(:disabled, [aria-disabled="true"])')].filter((one) => one.checkVisibility());
+  const why = (one) => document.getElementById(one.getAttribute("aria-describedby"));
+  const said = (one) => !one.disabled && why(one)?.checkVisibility() && why(one).textContent.trim().length > 8;
+  return [`${off.length} disabled`, ...off.filter((one) => !said(one)).map((one) => `${one.closest("section")?.id}: ${one.textContent}`)];
+}
+
 // The text alternative of every picture in `inside` that has one; "" for one that should, and has none.
 function alternatives(inside) {
   const pictures = [...document.querySelectorAll(`${inside} :is(svg[role="img"], img)`)];

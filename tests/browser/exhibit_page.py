@@ -40,7 +40,7 @@ def asked(page):
 
 
 def why(page, button):
-    """Return the words beside a button that say why it can't be pressed, as a screen reader has them; None if it can."""
+    """Return the words beside a button that say why it can't be pressed, as a screen reader has them, or None."""
     if button.get_attribute("aria-disabled") != "true":
         return None
     words = page.locator(f"#{button.get_attribute('aria-describedby')}")

@@ -126,11 +126,12 @@ function alternatives(inside) {
 
 // --- sizes ---
 
-// A line for each text in `inside` that the page shows in letters smaller than `least` pixels.
+// A line for each text in `inside` that the page shows in letters smaller than `least` pixels; exponents may be.
 function smallWords(inside, least) {
   const has = (one) => [...one.childNodes].some((part) => part.nodeType === Node.TEXT_NODE && part.data.trim());
-  const shown = (one) => one.checkVisibility() && !one.closest("script, style, option") && has(one);
-  const size = (one) => parseFloat(getComputedStyle(one).fontSize) * (one.getScreenCTM?.().a ?? 1);
+  const shown = (one) => one.checkVisibility() && !one.closest("script, style, option, tspan") && has(one);
+  const scale = ({ a, b }) => Math.hypot(a, b); // of a drawing that is turned, too
+  const size = (one) => parseFloat(getComputedStyle(one).fontSize) * (one.getScreenCTM ? scale(one.getScreenCTM()) : 1);
   const small = [...document.querySelectorAll(`${inside} *`)].filter((one) => shown(one) && size(one) < least);
   return small.map((one) => `${one.closest("section")?.id}: ${one.textContent.trim().slice(0, 40)}: ${size(one).toFixed(1)} px`);
 }

@@ -155,3 +155,24 @@ function cutWords(inside) {
   }
   return found;
 }
+
+// A line for each control in `inside` that is lower or narrower than `least` pixels: too small for a finger.
+function smallTargets(inside, least) {
+  const shown = [...document.querySelectorAll(`${inside} :is(button, input, select, summary)`)].filter((one) => one.checkVisibility());
+  const box = (one) => (one.type === "radio" ? one.closest("label") : one).getBoundingClientRect();
+  const small = shown.filter((one) => Math.min(box(one).width, box(one).height) < least);
+  return small.map((one) => `${one.ariaLabel ?? one.textContent}: ${box(one).width.toFixed(0)} x ${box(one).height.toFixed(0)} px`);
+}
+
+// --- bets ---
+
+// What a reader sees of each cell of a notebook's page: its words, what its pictures are said to be, the names of its bets,
+// and the data of its answers, which are folded.
+const cellsInSight = () => [...document.querySelectorAll(".jp-Cell")].map((cell) => {
+  const shown = [...cell.querySelectorAll(".jp-RenderedMarkdown, .jp-OutputArea-output")].map((one) => one.innerText);
+  const pictures = [...cell.querySelectorAll("[role=img], [role=application], img")].filter((one) => one.checkVisibility());
+  const alternatives = pictures.map((one) => one.getAttribute("aria-label") ?? one.getAttribute("alt") ?? "");
+  const stored = (one) => JSON.parse(one.closest(".exhibit").querySelector("script[type='application/json']").textContent);
+  const bets = [...cell.querySelectorAll(".stage:has(.question)")].map((one) => stored(one).name);
+  return { words: [...shown, ...alternatives].join("\n"), bets, answers: [...cell.querySelectorAll("[data-answers]")].map(stored) };
+});

@@ -4,6 +4,7 @@
 const KEY = "Upright lines of the notebook's lane: checkpoints that it saved; dashed: where training went on from one. Dots: waits. ✕: killed. Faint: still to come.";
 
 const NOTHING_TRAINS = "nothing trains now. Press Train again, and then strike.";
+const TRAINS = "it trains. Stop ends it.";
 const PRESSED = "pressed; the picture is about to show what comes of it.";
 const DEAD = "its process is dead, until there is another.";
 
@@ -76,7 +77,7 @@ export function draw(root, data) {
   let [answer, now, works, again] = [null, Infinity, false, null];
   const told = (busy) => {
     works = busy;
-    if (again) again.hidden = busy;
+    if (busy && again) state.unable(again, TRAINS);
     if (answer) hits.update(answer, works);
   };
   const headline = () => ({ figure: standing(answer, now), sentence: answer.versions.length ? numbers(answer, now) : "", alt: now < answer.until ? `${standing(answer, now)}. ${numbers(answer, now)}` : answer.alt });

@@ -174,11 +174,11 @@ def test_a_failure_labs_buttons_strike_what_they_name_and_the_headline_is_of_wha
     assert asked(page)[1:] == [{"do": "refresh", "with": []}]
     at_work = {"settings": lab.state(), "busy": 0.1}
     says(page, **at_work, said="", answer=lab.answer(RehearsalRecord()))
+    assert why(page, train) == "Train again: it trains. Stop ends it." and focused(page) == "Train again"
     words = page.locator(".stage .says")
     assert words.inner_text() == "The processes start: no update yet" and not page.locator(".said").is_visible()
     says(page, **at_work, answer=lab.answer(record(1.9, ""), 1.9))
     assert words.inner_text() == "Everybody works" and why(page, kill) is None
-    assert page.locator(".reasons").inner_text() == ""
     kill.press("Enter")
     assert asked(page)[-1] == {"do": "press", "with": ["kill", B]} and "pressed" in why(page, kill)
     kill.press("Enter")
@@ -192,8 +192,15 @@ def test_a_failure_labs_buttons_strike_what_they_name_and_the_headline_is_of_wha
     page.locator(".moment").press("Home")
     says(page, **at_work, answer=lab.answer(record(6.0, ""), 6.0))
     assert float(page.locator(".moment").input_value()) == 0, "who looks back stays there"
+    page.get_by_role("button", name="Stop").press("Enter")
+    says(page, settings=lab.state(), answer=lab.answer(record(6.0, "by its button")))
+    assert focused(page) == "Train again", "Stop is gone, and Tab goes on from here"
     page.evaluate("window.gone()")  # as when it is restarted
     assert "needs a kernel" in why(page, kill) == why(page, train)
+
+
+def focused(page):
+    return page.evaluate("document.activeElement.textContent")
 
 
 def test_a_frozen_worker_may_be_thawed_and_a_slow_one_made_quick(opened):

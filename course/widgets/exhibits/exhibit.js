@@ -79,7 +79,9 @@ function exhibit(root, data, paint, { local = null, derive = null, told = () => 
     for (const one of asking) state.unable(one, state.lacks());
     root.classList.toggle("old", of !== null && differing(settings, of).length > 0);
     for (const [name, row] of Object.entries(rows)) row.set(settings[name]);
+    const held = busy === null && find(".work").contains(document.activeElement); // by Stop, which goes
     find(".work").hidden = busy === null;
+    if (held) [...root.querySelectorAll(".sliders :is(input, select), .buttons button")].at(-1)?.focus(); // or Tab would begin anew
     if (busy !== null) find("progress").value = busy;
     find(".who").textContent = standing();
     find(".who").classList.toggle("wrong", wrong !== "");

@@ -12,6 +12,13 @@ from tests.browser.look.notebook_page import CHAPTERS
 pytestmark = pytest.mark.browser
 
 
+def in_sight(rendered, notebook):
+    """Return what is seen of each cell; nothing of what differs from run to run, whose numbers may meet by chance."""
+    seen = measured(rendered(notebook), "cellsInSight")
+    differs = ["timing" in cell.metadata.get("tags", ()) for cell in notebook.cells]
+    return [cell | {"words": "", "answers": []} if other else cell for cell, other in zip(seen, differs, strict=True)]
+
+
 def told(cells):
     """Return a line for each number that answers a bet, and stands in sight of it, up to two cells after its answer."""
     found = []
@@ -47,8 +54,8 @@ def lines(cell, shown):
 
 @pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda path: path.stem)
 def test_no_answer_stands_in_sight_of_a_bet_that_is_not_made(rendered, chapter):
-    cells = measured(rendered(nbformat.read(chapter, as_version=4)), "cellsInSight")
-    assert sum(len(cell["answers"]) for cell in cells) > 1
+    cells = in_sight(rendered, nbformat.read(chapter, as_version=4))
+    assert sum(len(cell["answers"]) for cell in cells) > 0
     assert told(cells) == []
 
 
@@ -70,5 +77,5 @@ def test_an_answer_that_is_told_below_its_fold_is_found(rendered, wrong):
     ]
     outputs[2] += [WRONG[wrong]] if wrong in WRONG else []
     cells = [nbformat.v4.new_code_cell("show()", outputs=one) for one in outputs]
-    found = told(measured(rendered(nbformat.v4.new_notebook(cells=cells)), "cellsInSight"))
+    found = told(in_sight(rendered, nbformat.v4.new_notebook(cells=cells)))
     assert bool(found) == (wrong in WRONG), found

@@ -7,7 +7,6 @@ from course.draw.colours import ROLES
 from course.draw.picture import Picture, figure, picture
 
 _POINTS = {"textcoords": "offset points", "fontsize": 9.5}
-_LEAST = 550  # pixels: at these the smallest text has 10
 
 
 @dataclass(frozen=True)
@@ -91,7 +90,7 @@ def ladder(climbed: Ladder, limit: float, what: str) -> Picture:
         axes.set_xlabel(f"{climbed.unit} a second (each line is ten times the one before)")
         axes.set_title(title)
     steps = "; ".join(f"{rung.name} {spoken(rung.rate)}" for rung in rungs)
-    return picture(drawn, f"{climbed.unit} a second: {title}. {steps}; limit {spoken(limit)} ({what}).", _LEAST)
+    return picture(drawn, f"{climbed.unit} a second: {title}. {steps}; limit {spoken(limit)} ({what}).")
 
 
 def _ends(rungs: Sequence[Rung], limit: float) -> tuple[float, float]:

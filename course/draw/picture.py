@@ -15,6 +15,7 @@ from functools import cache
 from html import escape
 from importlib.resources import files
 from itertools import zip_longest
+from math import ceil
 from typing import TYPE_CHECKING, Any
 
 from course.signals import held_back
@@ -27,6 +28,8 @@ _MARKS = re.compile(r'(?:<use [^>]*style="([^"]*)"/>\s*)(?:<use [^>]*style="\1"/
 _HATCHING = re.compile(r"<pattern .*?</pattern>", re.S)
 _DOT = re.compile(r"M (\S+) (\S+) \n(?:C [^\n]*\n)+z\n")  # a circle, of eight curves
 _COLOURED = re.compile(r"(<text [^>]*fill: )(#[0-9a-f]{6})")  # words in a colour of their own
+_TEXT_SIZE = re.compile(r'<(?:text|svg) [^>]*?font(?:-size="|-size: |: )[^"\d]*([\d.]+)')
+_LEGIBLE = 10  # pixels: no text of a picture is smaller
 _ID = re.compile(r'( id="|url\(#|href="#)([^")]+)')  # where an id is given, and where it is used
 _DRAWING = threading.RLock()  # rcParams are one per process; widget callbacks draw from several threads
 
@@ -76,10 +79,18 @@ def css() -> str:
 
 def svg(width: float, height: float, parts: Iterable[str], alt: str) -> str:
     """Return an image of `parts`, elements of SVG, `width` × `height` pixels; `alt` says it in words."""
-    return (
+    return _legible(
         f'<svg role="img" aria-label="{escape(alt, quote=True)}" viewBox="0 0 {width} {height}" width="{width}" '
         f'height="{height}" font-size="12.5" fill="currentColor">{"".join(parts)}</svg>'
     )
+
+
+def _legible(drawing):
+    """Return an SVG that is never narrower than its smallest text bears; on a phone it is moved sideways."""
+    _, _, wide, _ = map(float, re.search(r'viewBox="([^"]*)"', drawing)[1].split())
+    least = ceil(_LEGIBLE * wide / min(map(float, _TEXT_SIZE.findall(drawing)), default=wide))
+    bounded = drawing.replace("<svg ", f'<svg style="min-width:{least}px" ', 1)
+    return f'<div style="overflow-x:auto">{bounded}</div>'
 
 
 def html(body: str, alt: str) -> Picture:
@@ -103,11 +114,8 @@ def figure(**settings: Any) -> Iterator[tuple[Any, Any]]:
         yield drawn, drawn.subplots(**settings)
 
 
-def picture(figure: "Figure", alt: str, least: int = 0) -> Picture:
-    """Return the matplotlib `figure` as a `Picture` of inline SVG; `alt` states in words what it shows.
-
-    `least`: pixels that it is never narrower than, so that its text stays legible; on a phone it is moved sideways.
-    """
+def picture(figure: "Figure", alt: str) -> Picture:
+    """Return the matplotlib `figure` as a `Picture` of inline SVG; `alt` states in words what it shows."""
     import matplotlib
 
     stream = io.StringIO()
@@ -116,10 +124,8 @@ def picture(figure: "Figure", alt: str, least: int = 0) -> Picture:
     svg = stream.getvalue()
     svg = svg[svg.index("<svg") :].replace(_TEXT, "currentColor")
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.S)
-    narrow = f'style="min-width:{least}px" ' if least else ""
-    label = f'<svg role="img" aria-label="{escape(alt, quote=True)}" {narrow}'
-    body = _with_own_ids(_short(svg)).replace("<svg ", label, 1)
-    return html(f'<div style="overflow-x:auto">{body}</div>' if least else body, alt)
+    label = f'<svg role="img" aria-label="{escape(alt, quote=True)}" '
+    return html(_legible(_with_own_ids(_short(svg)).replace("<svg ", label, 1)), alt)
 
 
 def _short(svg):

@@ -40,7 +40,7 @@ def scale(rates: Mapping[str, Mapping[int, float]], title: str, label: str, alt:
         axes.grid(True)
         fig.suptitle(title, x=0.01, ha="left", fontsize=12, fontweight="bold")
     ends = (f"{name}: {curve[max(curve)]:,.0f} with {max(curve):,} workers" for name, curve in rates.items())
-    return picture(fig, f"{title}. Gradients a second, {label}. {alt or '; '.join(ends) + '.'}", least=550)
+    return picture(fig, f"{title}. Gradients a second, {label}. {alt or '; '.join(ends) + '.'}")
 
 
 def latency(curves: Mapping[str, Mapping[float, float]], title: str, alone: float, alt: str = "") -> Picture:
@@ -71,4 +71,4 @@ def latency(curves: Mapping[str, Mapping[float, float]], title: str, alone: floa
         axes.grid(True)
         fig.suptitle(title, x=0.01, ha="left", fontsize=12, fontweight="bold")
     ends = (f"{name}: {1e3 * curve[max(curve)]:.1f} ms at {max(curve):,.0f} a second" for name, curve in curves.items())
-    return picture(fig, f"{title}. 99 of 100 requests are answered within, {alt or '; '.join(ends) + '.'}", least=550)
+    return picture(fig, f"{title}. 99 of 100 requests are answered within, {alt or '; '.join(ends) + '.'}")

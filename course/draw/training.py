@@ -133,9 +133,7 @@ def distance(curves: Mapping[str, Mapping[float, float]], title: str, alone: flo
         axes.grid(True)
         fig.suptitle(title, x=0.01, ha="left", fontsize=12, fontweight="bold")
     ends = (f"{name}: {curve[min(curve)]:,.0f} near, {curve[max(curve)]:,.0f} far" for name, curve in curves.items())
-    return picture(
-        fig, f"{title}. Gradients a second over the distance, {'; '.join(ends)}; alone {alone:,.0f}.", least=550
-    )
+    return picture(fig, f"{title}. Gradients a second over the distance, {'; '.join(ends)}; alone {alone:,.0f}.")
 
 
 def _apart(curves):

@@ -99,13 +99,13 @@ export function draw(root, data) {
   }));
   const verdict = document.createElement("p");
   verdict.setAttribute("role", "status");
-  machine.append(title, list, root.querySelector(".sliders"), verdict, state.buttons);
+  machine.append(title, list, root.querySelector(".sliders"), verdict, state.buttons, root.querySelector(".reasons"));
   root.querySelector(".picture").after(machine);
   const judge = (slow) => {
     const own = Object.keys(data.settings).every((name) => state.settings[name] === data.settings[name]);
     title.textContent = !own ? "Another machine" : data.devices.length ? "Your machine, when this cell ran" : "A machine like the one that the chapters were run on";
     list.hidden = !own || !data.devices.length;
-    again.disabled = own;
+    state.unable(again, own ? "these are its own figures." : "");
     verdict.textContent = slow.length ? `${slow.length} of ${data.stations.length} chapters are slow on it, estimated: ${slow.join("; ")}.` : `No chapter should pass its ${data.limit} s on it, estimated.`;
   };
   const times = (value) => `${+value.toFixed(2)} × as long`;

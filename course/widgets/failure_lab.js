@@ -3,17 +3,18 @@
 
 const KEY = "Upright lines of the notebook's lane: checkpoints that it saved; dashed: where training went on from one. Dots: waits. ✕: killed. Faint: still to come.";
 
+const NOTHING_TRAINS = "nothing trains now. Press Train again, and then strike.";
+const TRAINS = "it trains. Stop ends it.";
+const PRESSED = "pressed; the picture is about to show what comes of it.";
+const DEAD = "its process is dead, until there is another.";
+
 // A row of buttons for each process; `update(answer, works)` names them by what they would do now.
 function strikes(state, root) {
   const box = document.createElement("div");
   box.className = "strikes";
   root.querySelector(".buttons").before(box);
-  let [rows, running] = [[], false];
-  const press = (one, act, task) => {
-    if (state.live() && !running) return state.note("Nothing trains now: press Train again, and then strike.");
-    if (state.live() && one.getAttribute("aria-disabled") === "true") return; // without a kernel `act` says so
-    if (state.act("press", act(), task)) one.setAttribute("aria-disabled", "true"); // until the next look shows what came of it
-  };
+  let rows = [];
+  const press = (one, act, task) => state.act("press", act(), task) && state.unable(one, PRESSED);
   const rowOf = (task) => {
     const [row, words] = [document.createElement("div"), document.createElement("span")];
     words.textContent = named(task).lane;
@@ -24,7 +25,6 @@ function strikes(state, root) {
     return { task, row, does, made };
   };
   const update = (answer, works) => {
-    running = works;
     const tasks = Object.keys(answer.lives);
     if (tasks.join() !== rows.map((one) => one.task).join()) {
       box.replaceChildren();
@@ -38,7 +38,7 @@ function strikes(state, root) {
       const words = { kill: `✕ Kill ${own}`, freeze: `${frozen ? "Thaw" : "Freeze"} ${own}`, slow: `${slow ? "Quicken" : "Slow"} ${own}` };
       for (const [one, press] of Object.entries(made)) {
         press.textContent = words[one];
-        press.setAttribute("aria-disabled", String(!works || what === "dead"));
+        state.unable(press, state.lacks() || (works ? (what === "dead" ? DEAD : "") : NOTHING_TRAINS));
       }
     }
   };
@@ -77,7 +77,7 @@ export function draw(root, data) {
   let [answer, now, works, again] = [null, Infinity, false, null];
   const told = (busy) => {
     works = busy;
-    if (again) again.hidden = busy;
+    if (busy && again) state.unable(again, TRAINS);
     if (answer) hits.update(answer, works);
   };
   const headline = () => ({ figure: standing(answer, now), sentence: answer.versions.length ? numbers(answer, now) : "", alt: now < answer.until ? `${standing(answer, now)}. ${numbers(answer, now)}` : answer.alt });
@@ -129,7 +129,7 @@ export function draw(root, data) {
   state.choice("mode", { label: "rule", options: [["async", "asynchronous: nobody waits"], ["sync", "synchronous: everybody waits"]] });
   state.slider("workers", { label: "workers", stops: [2, 3], settled: true });
   state.slider("seconds", { label: "it trains for", stops: data.lengths, words: (seconds) => `${seconds} s`, settled: true });
-  again = state.button("Train again", () => state.act("refresh"));
+  again = state.asks("Train again", "refresh");
   state.start();
   dragged(picture.image, (x) => answer && moment.set(at().invert(x)));
   new ResizeObserver(() => answer && !moment.playing() && show(now)).observe(state.picture);

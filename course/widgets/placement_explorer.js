@@ -68,7 +68,7 @@ export function draw(root, data) {
     root.dataset.result = JSON.stringify({ seconds: found.run.seconds, moves: found.run.moves, best: found.least.placement, score: found.score });
     peek.textContent = settings.reveal ? "Hide the best" : "Show the best";
     peek.setAttribute("aria-pressed", settings.reveal);
-    undo.setAttribute("aria-disabled", past.length === 0);
+    undoable();
     source.textContent = `Seconds are ${data.labels[settings.model]}.`;
     picture.paint(found, settings);
   }, { local: answer });
@@ -83,6 +83,7 @@ export function draw(root, data) {
   });
   picture.image.setAttribute("role", "group"); // of sliders: the chips
   picture.image.style.touchAction = "pan-y"; // a finger that goes across drags a chip
+  const undoable = () => state.unable(undo, past.length ? "" : "no chip was moved.");
   const put = (placement, again = false) => {
     if (!differing(placement, state.settings.placement).length) return;
     if (!again) past.push(state.settings.placement);
@@ -127,13 +128,13 @@ export function draw(root, data) {
       if (past.at(-1) === drag.from && !differing(drag.from, state.settings.placement).length) past.pop();
       drag = null;
       node.classList.remove("held");
-      undo.setAttribute("aria-disabled", past.length === 0);
+      undoable();
       picture.repaint();
     };
   });
   state.slider("width", { label: "size n", stops: data.widths });
   state.choice("model", { label: "GPU model", options: Object.keys(data.figures).map((name) => [name, name]) });
-  const undo = state.button("Undo", () => past.length && state.set({ placement: past.pop() }));
+  const undo = state.button("Undo", () => state.set({ placement: past.pop() }));
   state.button("Reset", () => put(data.settings.placement));
   state.button(`All on ${devices[1]}`, () => put(ops.map(() => devices[1])));
   const peek = state.button("Show the best", () => state.set({ reveal: !state.settings.reveal }));

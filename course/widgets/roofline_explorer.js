@@ -74,6 +74,6 @@ export function draw(root, data) {
   state.choice("op", { label: "op", options: data.ops.map((name) => [name, name]) });
   const dtypes = state.choice("dtype", { label: "numbers", options: data.dtypes.h200.map((name) => [name, name]) });
   state.choice("source", { label: "roof of", options: data.sources });
-  state.button("Measure here", () => state.act("measure"));
+  state.asks("Measure here", "measure");
   state.start();
 }

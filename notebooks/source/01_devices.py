@@ -196,7 +196,7 @@ bet_moved.reveal(log.bytes_moved, "Both inputs go, 64 · 256 and 256 · 32 numbe
 # NVIDIA H200; more on them later.
 
 # %% tags=["nbval-check-output"]
-print(f"{log.bytes_moved:,} bytes moved; the product is on {h.device}, x is still on {x.device}")
+print(f"the product is on {h.device}, x is still on {x.device}")
 
 # %% [markdown]
 # The inputs went to the op, not the op to the inputs: two copies (`_to_copy`), then one product. `x` itself stays
@@ -245,11 +245,13 @@ why = "A write stays where its target lies, a view where its memory is, and an e
 bet_six.reveal(len(there), why, shows=[log, picture])
 
 # %% [markdown]
-# Those that didn't obey have good reasons to stay:
+# <details><summary>Those that didn't obey have good reasons to stay (open it after your guess)</summary>
 #
 # - `x += 1` **writes to** `x`. It runs where `x` lies; on a copy the change would be lost.
 # - `x.t()` is a view. A window stays where its wall is. The op that reads through it moves what it needs.
 # - `torch.ones(4, device="cpu")` **says** where. The nearest word wins.
+#
+# </details>
 #
 # Two tensors moved, `x` and `w`. `relu` and `sum` found their input there already, and nothing moved for them.
 #
@@ -353,13 +355,11 @@ with log_placement() as log, place("/gpu:0"):
     (x @ leaf).sum().backward()
 moved = sum(record.bytes_moved for record in log.backward)
 shown = f"each entry: {leaf.grad.unique().tolist()}; {moved:,} bytes moved in the backward pass"
-bet_grad.reveal(str(leaf.grad.device), "It lies with its leaf, or the optimiser could not add the two.", shows=shown)
+why = "Autograd has recorded the move, and going back it copies the gradient to its leaf, where the optimiser adds the two."
+bet_grad.reveal(str(leaf.grad.device), why, shows=shown)
 
 # %% [markdown]
-# The move is part of what autograd records, and going back it copies the gradient to the CPU: 256 · 32 numbers of 4
-# bytes. Each entry is the sum of a column of `x`: 64 rows of 2.
-#
-# Had the copy been made behind autograd's back, the leaf would get no gradient, or one on the wrong side. A leaf that
+# Each entry is the sum of a column of `x`: 64 rows of 2. Had the copy been made behind autograd's back, the leaf would get no gradient, or one on the wrong side. A leaf that
 # you make on the GPU (`device="cuda:0"`) gets its gradient there, and nothing moves.
 #
 # ## One thread at a time

@@ -194,15 +194,9 @@ with simulated_gpus(1) as gpus:
     accepted = gpus.clock.host
     torch.cuda.synchronize()
     finished = gpus.clock.host
-why = f"Accepted after that time; finished after {(finished - start) * 1e6:.0f} µs."
-bet_watch.reveal(round((accepted - start) * 1e6), why, shows=gpus.model.label)
-
-# %% [markdown]
-# What it read is the time to hand the product over, and it would be the same for a product of any size. The picture
-# shows who waits.
-
-# %%
-gpus.clock.picture("The GPU works on after the host has gone on", start)
+why = f"The time to hand the product over, of whatever size; it is finished after {(finished - start) * 1e6:.0f} µs."
+picture = gpus.clock.picture("The GPU works on after the host has gone on", start)
+bet_watch.reveal(round((accepted - start) * 1e6), why, shows=[gpus.model.label, picture])
 
 # %% [markdown]
 # The better stopwatch lets the GPU hold it: an *event* before the work and one behind it, each with the GPU's own time.
@@ -443,13 +437,13 @@ why = f"It saves {pinning / seconds[0]:.0%} of the whole, the other {streams / s
 bet_stream.reveal(answer, why, shows="\n".join(lines))
 
 # %% [markdown]
-# Why? With pinned memory the host no longer copies every block once more. The lanes of the last one show what lies
-# above what.
+# Why? Look at what the host does in the last one, and at what lies above what.
 
 # %%
 took.picture("While one block is multiplied, the next is on its way")
 
 # %% [markdown]
+# From pinned memory the bus takes a block as it is; from pageable memory the host copies it once more.
 # Work can be hidden, never removed: the busiest lane sets the time. Here that is neither the bus nor the arithmetic. It
 # is the host, which spends 10 µs on starting each copy and each product. Larger blocks would give it a rest.
 #

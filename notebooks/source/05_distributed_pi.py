@@ -130,8 +130,7 @@ why = "From 10,000 to 1,000,000 darts the error falls to about a tenth."
 bet_decimals.reveal(round(float(np.log10(errors[1] / errors[3])), 1), why, shows="\n".join(lines))
 
 # %% [markdown]
-# Halving the error costs four times the darts. On paper with logarithmic axes such a law is a straight line; its slope
-# is the power. Measure it, with its own standard error: each of 10 groups of seeds gives one slope.
+# Is there a law in it? On paper with logarithmic axes a power is a straight line, and its slope is the power. Measure it, with its own standard error: each of 10 groups of seeds gives one slope.
 
 
 # %% tags=["nbval-check-output"]
@@ -146,8 +145,8 @@ slopes = [slope(group) for group in range(10)]
 print(f"slope {np.mean(slopes):.2f} ± {np.std(slopes, ddof=1) / sqrt(len(slopes)):.2f}")
 
 # %% [markdown]
-# The law says −0.50, and the measured slope agrees within its standard error. There is the answer to the question at
-# the top: a hundred times the darts, one digit more.
+# The law says −0.50: to halve the error takes four times the darts, and the measured slope agrees within its standard
+# error. There is the answer to the question at the top: a hundred times the darts, one digit more.
 #
 # ### Exercise: the price of a wish
 #
@@ -599,17 +598,18 @@ for method in ("pseudo", "stratified", "sobol"):
     by_method[method] = [typical_error(n, method, seeds=15) for n in samples]
     lines.append(f"{method:<11} " + "  ".join(f"{error:.1e}" for error in by_method[method]))
 why = "Each place has four times the darts of the one before: chance halves its error, even darts do better."
-bet_sobol.reveal([float(f"{error:.1e}") for error in by_method["sobol"]], why, shows="\n".join(lines))
+picture = draw.error_law(samples, by_method, "Evenly spread darts: errors fall faster than n^-1/2")
+bet_sobol.reveal([float(f"{error:.1e}") for error in by_method["sobol"]], why, shows=["\n".join(lines), picture])
 
 # %% [markdown]
-# All three on logarithmic axes:
-
-# %%
-draw.error_law(samples, by_method, "Evenly spread darts: errors fall faster than n^-1/2")
-
-# %% [markdown]
+# <details><summary>How much is that worth? (Open it after your guess.)</summary>
+#
 # At 262,144 darts the even ones err about ten times less: chance would need about a hundred times as many darts for
-# that. Their lines are steeper, too, near n^−3/4. Where does their standard error come from? One set of even darts
+# that. Their lines are steeper, too, near n^−3/4.
+#
+# </details>
+#
+# Where does the even darts' standard error come from? One set of even darts
 # has no spread to measure, so `estimate_pi` throws 16 sets with independent randomness, and takes the spread of their
 # 16 answers.
 

@@ -318,43 +318,38 @@ slow = training.slowed(problem, worker=1, seconds=0.010)
 with cluster.record() as tape:
     apart = training.train(slow, cluster, optimizer=SGD, workers=2, total_steps=200)
     joined = training.train(slow, cluster, optimizer=SGD, workers=2, mode="sync", total_steps=20)
-shares = [len(apart.of_worker(1)) / len(apart.history), len(joined.of_worker(1)) / len(joined.history)]
-print(f"the slow worker's share of the gradients, synchronous: {shares[1]:.0%}")
-print("oldest gradient, synchronous:", max(joined.staleness_counts()))
+print(apart, joined, sep="\n")
 
 # %% [markdown]
-# Here are both runs in the picture from the beginning of this chapter, as they were. Choose the synchronous one, and
-# look at what worker A does while it waits for worker B.
-
-# %% tags=["timing"]
-print(f"the slow worker's share of the gradients, asynchronous: {shares[0]:.0%}")
+# Behind the answer lie both runs in the picture from the beginning of this chapter, as they were: choose the synchronous
+# one, and look at what worker A does while it waits for worker B. Below it both are on a tape, with every push and every
+# pull. Play it, or zoom in and step. Then drag a gradient of worker 1 longer: what moves in the first part, and what in the
+# second?
 
 # %% tags=["timing"]
 from course.draw.timeline import waiting_share
 
 both = {"asynchronous": apart, "synchronous": joined}
 replay = ParameterStore(both)
+slower = [f"{name}: {len(run.of_worker(1)) / len(run.history):.0%}" for name, run in both.items()]
+shown = "the slow worker's share of the gradients, " + ", ".join(slower)
 shares = [round(100 * waiting_share(run.history)[0]) for run in both.values()]
 why = "Synchronously every update takes as long as the slowest worker; asynchronously nobody is waited for."
-bet_waits.reveal(shares, why, shows=replay, stored=[5, 91])
+bet_waits.reveal(shares, why, shows=[shown, replay, tape.timeline()], stored=[5, 91])
 
 # %% [markdown]
+# <details><summary>What the two pictures show (open it after your guess)</summary>
+#
 # Asynchronously, worker 0 (A) fills its row and makes nearly all the updates; each gradient of worker 1 (B) is many
 # updates old when it arrives. Synchronously, worker 0 waits most of its time, and every update takes as long as the
-# slowest worker. Between the two lie the middle ways: `max_staleness=`
-# drops gradients that are too old, and `aggregate=` makes a synchronous step of the first few workers and drops the
-# rest.
+# slowest worker. So a longer gradient of worker 1 moves only its own later ones in the first part of the tape, and all
+# that comes after, of both workers, in the second.
 #
-# Both runs are on a tape, too, with every push and every pull. Play it, or zoom in and step.
-
-# %% tags=["timing"]
-tape.timeline()
-
-# %% [markdown]
-# Drag a gradient of worker 1 longer. In the first part only its own later ones move. In the second, all that comes after
-# moves, of both workers: each update waits for the later of the two.
-
-# %% [markdown]
+# </details>
+#
+# Between the two lie the middle ways: `max_staleness=` drops gradients that are too old, and `aggregate=` makes a
+# synchronous step of the first few workers and drops the rest.
+#
 # ## When late gradients are wrong
 #
 # Late gradients did no harm so far, because each update was small: after two of them the slope of the loss was still
@@ -449,21 +444,20 @@ class Strike(training.Hook):
 bet_missing = Predict("How many of 1,500 updates are missing?", 0, 1500, unit="updates", name="06 missing")
 bet_missing
 
-# %% tags=["nbval-check-output"]
+# %% tags=["timing"]
 slowly = training.paced(problem, seconds=0.002)
 strike = Strike(300, cluster.kill, "/job:worker/task:1")
 hit = training.train(slowly, cluster, optimizer=SGD, total_steps=1500, hooks=[strike])
 noticed = [f"{event.what}: {event.task}" for event in hit.events if event.what == "worker lost"]
 shown = "\n".join([str(hit), *noticed])
-bet_missing.reveal(1500 - len(hit.history), "Those who were left made the rest.", shows=shown)
+why = "The store counts updates, not workers, and takes them from whoever lives: those who were left made the rest."
+picture = draw.faults(hit.history, hit.events, "Worker 1 dies and comes back; the others never stop")
+bet_missing.reveal(1500 - len(hit.history), why, shows=[shown, picture])
 
 # %% [markdown]
-# The store counts updates, not workers, and it takes them from whoever lives. What was lost is the one gradient that
-# worker 1 was computing. The cluster replaced the process, and the new one joined the training where it was, by pulling
-# the parameters. It has nothing to catch up with, for a worker keeps nothing between two steps.
-
-# %% tags=["timing"]
-draw.faults(hit.history, hit.events, "Worker 1 dies and comes back; the others never stop")
+# The cluster replaced the process, and the new one joined the training where it was, by pulling
+# the parameters. It has nothing to catch up with, for a worker keeps nothing between two steps. What went
+# with the old process is the one gradient that it was computing.
 
 # %% [markdown]
 # ## No push twice
@@ -613,19 +607,13 @@ updates = "\n".join(f"{needed} of 3: {run.version} updates" for needed, run in o
 bet_degraded.reveal(answer, "Where one is to spare, a death changes nothing.", shows=updates)
 
 # %% [markdown]
-# Both end with all their updates. Three of three is exact while all live, and honest about when it wasn't: those
+# <details><summary>What each rule pays (open it after your guess)</summary>
+#
+# Both end with all their updates. Three of three is exact while all live, and honest about when it wasn't: its degraded
 # updates were means of 40 points where 60 were promised. Two of three never needed the third, and pays for it on every
-# step, for the slowest gradient is always thrown away.
-
-# %% tags=["timing"]
-draw.table(
-    ["rule", "updates", "degraded", "gradients dropped", "updates a second"],
-    [
-        [f"{needed} of 3", run.version, run.degraded, sum(run.dropped.values()), f"{run.steps_per_second:,.0f}"]
-        for needed, run in outcomes.items()
-    ],
-    "With three of three some updates are degraded; with two of three many gradients are dropped.",
-)
+# step, for the slowest gradient is always thrown away: `outcomes[2].dropped` counts them.
+#
+# </details>
 
 # %% [markdown]
 # ## Each role in its own terminal

@@ -101,20 +101,15 @@ for devices in (["/gpu:0"], ["/gpu:0", "/gpu:1"]):
     with gpus.clock.timed() as took:
         replicas.split_matmul(a, b, devices)
     times.append(took)
-why = "The product was never what took the time: b has to be copied twice."
+why = "The product, a thin bar under compute, was never what took the time: b has to be copied twice."
 shown = "\n".join(f"{count} GPU(s): {took}" for count, took in enumerate(times, 1))
-bet_two.reveal(round(times[0].seconds / times[1].seconds, 2), why, shows=shown)
+picture = took.picture("Two GPUs wait for one host: b has to be copied twice")
+bet_two.reveal(round(times[0].seconds / times[1].seconds, 2), why, shows=[shown, picture])
 
 # %% [markdown]
 # Those are seconds of the simulation's *modelled* clock, worked out from a data sheet. Your own clock can't tell: two
-# simulated GPUs share one CPU and are no faster than it. The lanes show who waits.
-
-# %%
-took.picture("Two GPUs wait for one host: b has to be copied twice")
-
-# %% [markdown]
-# The products are the thin bars under *compute*. While the second GPU gets its copy of *b*, the first has long finished.
-# With the data in place it looks different.
+# simulated GPUs share one CPU and are no faster than it. The lanes behind the answer show who waits. And with the data in
+# place?
 
 # %% tags=["nbval-check-output"]
 for count in (1, 2):
@@ -244,8 +239,8 @@ why = "The same processes and as many updates: how far each step goes decides, a
 bet_digits.reveal(right, why, shows=shown, stored=[14.8, 92])
 
 # %% [markdown]
-# With the classic settings the program runs, prints and is distributed, and has learned next to nothing after 1,200
-# updates; its author let it run for 11,000 a worker. How many machines took part is not how well they learned.
+# How many machines took part is not how well they learned. (The author of the classic settings let them run for 11,000
+# updates a worker.)
 #
 # The synchronous rule makes one update of three gradients. So 400 updates see as many images as those 1,200. This time
 # a hook writes *summaries*: files with losses, rates and the parameters' distributions, which TensorBoard shows.
@@ -257,7 +252,6 @@ hooks = [looks["sync"], training.WriteSummaries(folder.name, every=50, histogram
 settings = dict(optimizer=TUNED.made(), mode="sync", hooks=hooks)
 synchronous = training.train(digits, cluster, total_steps=400, **settings)
 print(synchronous, "gradients:", len(synchronous.history))
-print(f"held out: {digits.validate(synchronous.parameters)['accuracy']:.0%} right")
 
 # %% [markdown]
 # To look at them, `print(folder.name)` and run `tensorboard --logdir` with that folder in a terminal; it prints an
@@ -318,11 +312,11 @@ for task in pair.tasks:
         seen[task] = pair.executor.submit(os.getenv, "CUDA_VISIBLE_DEVICES").result()
 answer = choices[[["0,1"] * 3, ["0,1", "0", "1"], ["0,1", "0", "0"]].index(list(seen.values()))]
 shown = "\n".join(f"{task} sees {value}" for task, value in seen.items())
-bet_visible.reveal(answer, "The workers of a host take its GPUs in turn.", shows=shown)
+why = "The workers of a host take its GPUs in turn; the server's variable stays as it was, and it uses none."
+bet_visible.reveal(answer, why, shows=shown)
 
 # %% [markdown]
-# Each worker has a GPU to itself; the server's variable stays as it was, and it uses none. Each worker's one GPU is
-# called `/gpu:0` by it, whichever it is. That is why one word is right for all of them: `device="/gpu:0"`. The
+# Each worker calls its one GPU `/gpu:0`, whichever it is. That is why one word is right for all of them: `device="/gpu:0"`. The
 # parameters and the batch go there, the gradient comes back and is pushed as ever. Here the GPUs are simulated.
 
 # %% tags=["nbval-check-output"]
@@ -625,13 +619,13 @@ bet_server.reveal(made, "It takes every gradient in itself, one after the other:
 # %% tags=["nbval-check-output"]
 most = max(rates, key=lambda name: rates[name][10_000])
 shown = "\n".join([*lines, f"simulated; costs {machine.label}"])
-bet_most.reveal(most, "Its steps grow as the logarithm of the workers.", shows=shown)
-
-# %%
-draw.scale(rates, "Servers break first, a ring later, a tree bends", f"simulated; costs {machine.label}")
+picture = draw.scale(rates, "Servers break first, a ring later, a tree bends", f"simulated; costs {machine.label}")
+bet_most.reveal(most, "Its steps grow as the logarithm of the workers.", shows=[shown, picture])
 
 # %% [markdown]
 # Each design breaks at what it does one after another.
+#
+# <details><summary>At what, and from how many workers on (open it after your guesses)</summary>
 #
 # - **One server** takes in every gradient itself, and a gradient costs it 0.9 ms: so 1,070 a second, whoever asks. Six
 #   workers ask for that much.
@@ -643,6 +637,8 @@ draw.scale(rates, "Servers break first, a ring later, a tree bends", f"simulated
 # - **The tree** has about 2·log₂ *n* steps, and sends all bytes in each. With ten workers that is the slowest way of all;
 #   with a hundred it is the quickest. It bends, and doesn't break. But a worker of ten thousand computes for 4 ms of
 #   56.
+#
+# </details>
 #
 # The nine hours, with a thousand workers: an hour and a half by one server, about four minutes by a tree, where half a
 # minute would be a thousandth (simulated, like the picture).

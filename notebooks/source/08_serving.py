@@ -90,8 +90,8 @@ why = f"Best alone {best[0]:.2f}, best with three {best[1]:.2f}: late gradients 
 bet_rate.reveal(round(best[1] / best[0], 2), why, shows="\n".join(lines))
 
 # %% [markdown]
-# While the rate is small, both columns are nearly the same: steps are short, so it hardly matters where they begin. After
-# 0.39 the right column gets worse again, and the left one still gets better.
+# While the rate is small, both columns behind the answer are nearly the same: steps are short, so it hardly matters where
+# they begin. Look where they part.
 
 # %% tags=["nbval-check-output"]
 print(f"with three, at the rate that is best alone: loss {three.trials[one.best.number].value:.2f}")
@@ -348,10 +348,8 @@ why = "Callers who don't know of each other come in bunches, and a bunch has to 
 bet_tail.reveal(round(tail[800], 1), why, shows="\n".join(lines))
 
 # %% [markdown]
-# With 800 a second, 1 in 100 waits more than ten times as long as the work takes. Nothing is broken: the server is idle for
-# a fifth of the time. Callers who don't know of each other come in bunches, and a bunch has to stand in line. Half full,
-# 1 in 100 waits four times as long; nineteen twentieths full, more than fifty times. **So a server is never planned to
-# be full.**
+# Nothing is broken: with 800 a second the server is idle for a fifth of the time. Half full, 1 in 100 waits four times as
+# long as the work takes; nineteen twentieths full, more than fifty times. **So a server is never planned to be full.**
 #
 # There is a law in these numbers that holds for every queue: on average, the number of requests inside is the rate times the
 # mean stay, *L* = λ*W* (Little, 1961). No assumption about bunches is in it: each request adds its stay to both sides,
@@ -443,9 +441,8 @@ why = "Eight callers make a queue of seven, never more; in an open loop it grows
 bet_loops.reveal(times, why, shows=picture, stored=[4, 20])
 
 # %% [markdown]
-# In the closed loop nobody waits for long, however busy the server is: eight callers make a queue of seven, never more.
-# When the server is slow, its callers ask less often. In an open loop they don't: the queue grows with every bunch, and
-# above the full rate it would grow for ever. A load test that waits for answers before it asks again measures its own
+# In a closed loop callers ask less often when the server is slow. In an open loop they don't, and above the full rate the
+# queue would grow for ever. A load test that waits for answers before it asks again measures its own
 # politeness. Little's law in the last run:
 
 # %% tags=["timing"]
@@ -569,13 +566,14 @@ for settings in ({"largest": 1}, {"largest": 64}, {"queue": 32, "deadline": 100}
     came = len(dots.outcome.arrives) + len(dots.outcome.refused)
     answered[settings.get("queue")] = round(100 * len(dots.outcome.stays) / came, 1)
     lines.append(f"{settings} " + str(dots).split("Simulated: ")[1].strip(")"))
-why = "In the long queue a request comes to its head after 600 ms, and its caller left after 100."
+why = (
+    "In the long queue a request comes to its head after 600 ms, and its caller left after 100; the short one refuses."
+)
 bet_queue.reveal([answered[32], answered[256]], why, shows="\n".join(lines))
 
 # %% [markdown]
 # Batches end the refusals, and 99 of 100 wait for 6 ms instead of 151. They need not be large for that: two images, on
-# average. The long queue works for callers who have left. The short one refuses nearly half at once, and answers all
-# the others in time. So let a queue be no longer than what can be answered while callers wait: by Little's law, answers
+# average. Who is refused knows it at once; who waits for nothing does not. So let a queue be no longer than what can be answered while callers wait: by Little's law, answers
 # a second times their patience.
 #
 # ## Forward, under load

@@ -96,16 +96,14 @@ bet_digits
 # %% tags=["nbval-check-output"]
 together = zip(*(f"{pi:.15f}" for pi in {found.value, *(run.pi for run in elsewhere())}), strict=True)
 different = sum(len(set(digits)) > 1 for digits in together)
-bet_digits.reveal(different, "A dart depends on the seed and its number, not on who throws it.")
-
-# %%
 headings = ["system", "until it was there, s", "first Pi, s", "first training, s", "π"]
 rows = [(one.system, one.start, one.first_pi, one.first_training, str(one.pi)) for one in elsewhere()]
 title = f"The same cell on three systems ({elsewhere()[0].label}; loopback)"
-draw.table(headings, rows, title, title)
+table = draw.table(headings, rows, title, title)
+bet_digits.reveal(different, "A dart depends on the seed and its number, not on who throws it.", shows=table)
 
 # %% [markdown]
-# What differs is the start: elsewhere each task is a fresh Python that imports torch, and a batch system looks at its
+# What differs, for certain, is the start: elsewhere each task is a fresh Python that imports torch, and a batch system looks at its
 # queue first. On a busy one you wait for others' jobs, minutes or a day; that is no error, and `deploy` says what it
 # waits for. All three ran on one machine, so no distance is in these seconds yet.
 #
@@ -179,13 +177,17 @@ bet_curve
 
 # %% tags=["timing"]
 runs = {mode: {delay: far(mode, delay) for delay in delays} for mode in ("async", "sync")}
+lines = []
 for delay, run in runs["sync"].items():
     least = COMPUTE + 2 * delay
     quickest = numpy.diff(numpy.unique(run.history["applied"])).min()
-    print(f"{1e3 * delay:3.0f} ms away: at least {1e3 * least:.0f} ms, the quickest round took {1e3 * quickest:.1f} ms")
+    lines.append(
+        f"{1e3 * delay:3.0f} ms away: at least {1e3 * least:.0f} ms, the quickest round {1e3 * quickest:.1f} ms"
+    )
 
 # %% [markdown]
-# And in gradients a second? The thin line is worker 0 alone, beside the server, waiting for nobody.
+# And in gradients a second? In the picture behind the answer the thin line is worker 0 alone, beside the server, waiting
+# for nobody.
 
 # %% tags=["timing"]
 alone = rate(training.train(slowly, cluster, optimizer=SGD, workers=1, total_steps=20))
@@ -193,9 +195,8 @@ curves = {mode: {delay: rate(run) for delay, run in found.items()} for mode, fou
 both = {"asynchronous": curves["async"], "synchronous": curves["sync"]}
 picture = draw.distance(both, "Waiting for a far worker soon costs more than it brings", alone)
 made = [round(rate, 1) for rate in curves["sync"].values()]
-bet_curve.reveal(
-    made, "A round lasts as long as the far worker's gradient, with its way there and back.", shows=picture
-)
+why = "A round lasts as long as the far worker's gradient, with its way there and back."
+bet_curve.reveal(made, why, shows=["\n".join(lines), picture])
 
 # %% [markdown]
 # Where is the synchronous curve as high as worker 0 alone? Between two measured distances a round grows along a straight
@@ -204,14 +205,12 @@ bet_curve.reveal(
 # %% tags=["timing"]
 rounds = [1 / curves["sync"][delay] for delay in delays]
 crossing = 1e3 * numpy.interp(1 / alone, rounds, delays)
-why = "There the way there and back takes as long as the gradient."
+why = "Two gradients in 20 + 2d ms, or one in 20: they are equal where the way there and back takes as long as the gradient."
 bet_far.reveal(round(crossing, 1), why, stored=11.5)
 
 # %% [markdown]
-# The synchronous curve falls below the line near **10 ms**. You can compute it: two gradients in 20 + 2*d* ms against one
-# in 20 ms; they are equal at *d* = 10. In general, *a worker stops paying when the way there and back takes as long as the
-# gradient.* That is all: a gradient of 1 s bears a server on the other side of the earth; one of 1 ms
-# wants it within 100 km.
+# The reason holds in general: a gradient of 1 s bears a server on the other side of the earth; one of 1 ms wants it within
+# 100 km.
 #
 # The asynchronous curve never falls below it. The near worker doesn't wait, and what the far one sends comes on top. So
 # by this count asynchronous training pays at every distance. What does it pay with?
@@ -252,7 +251,7 @@ bet_ring
 # %% [markdown]
 # Recorded with the same `Link`, in real processes (the ring in threads); `make distance` does it again on your machine.
 
-# %%
+# %% tags=["nbval-check-output"]
 unlimited = [run for run in sweep() if run.bandwidth is None]
 names = {"synchronous": "one server", "shards": "two shards", "ring": "ring"}
 curves = {name: {} for name in names.values()}
@@ -260,10 +259,13 @@ for run in unlimited:
     if run.design in names:
         curves[names[run.design]][run.delay] = run.rate
 title = "Far apart, the ring's four trips count twice the server's two"
-draw.distance(curves, title, 1 / COMPUTE, label=unlimited[0].label)
+picture = draw.distance(curves, title, 1 / COMPUTE, label=unlimited[0].label)
+ring = next(run for run in unlimited if run.design == "ring" and run.delay == 0.050)
+why = "Four trips of 50 ms one after the other, and the gradient: 220 ms."
+bet_ring.reveal(round(1e3 * ring.seconds), why, shows=picture)
 
 # %% [markdown]
-# Near, the ring is the quickest: nobody handles all the bytes. From some 5 ms on it is the slowest. Is a link on one machine
+# Near, the ring is the quickest: nobody handles all the bytes. Is a link on one machine
 # a fair stand-in? For the same training the server was put on another host: a *network namespace*, with addresses and a cable of its own.
 
 # %%
@@ -274,17 +276,10 @@ title = f"The same rounds between two hosts ({two_hosts()[0].label})"
 draw.table(["one way", "ms a round, one host", "ms a round, two hosts"], rows, title, title)
 
 # %% [markdown]
-# It is: the line's length decides, not how many kernels there are. And why is the ring so slow?
-
-# %% tags=["nbval-check-output"]
-ring = next(run for run in unlimited if run.design == "ring" and run.delay == 0.050)
-bet_ring.reveal(round(1e3 * ring.seconds), "Four trips of 50 ms one after the other, and the gradient: 220 ms.")
-
-# %% [markdown]
-# The server needs two trips, 120 ms. Shards are no help against distance: both are asked at the same time, and are
-# equally far.
+# It is: the line's length decides, not how many kernels there are. Shards are no help against distance: both are asked at
+# the same time, and are equally far.
 #
-# So the ring is a bad design? Now a line that is *thin*: 4 MB/s, about what a house is connected with, and 5 ms long.
+# Which design would you take for a line that is long? Now a line that is *thin*: 4 MB/s, about what a house is connected with, and 5 ms long.
 
 # %%
 thin = [run for run in sweep() if run.bandwidth and run.delay == 0.005]
@@ -372,23 +367,19 @@ hit, hit_at = struck(cut, total_steps=90)
 print(hit)
 
 # %% tags=["timing"]
-for event in hit.events:
-    print(f"{event.seconds - hit_at:4.1f} s after the cut: {event.what} {event.task}")
-print("degraded updates:", hit.degraded)
-
-# %% [markdown]
-# Look at the version: it stands still, rises faster with worker 0 alone, and slower when two wait for each other again.
-
-# %% tags=["timing"]
+lines = [f"{event.seconds - hit_at:4.1f} s after the cut: {event.what} {event.task}" for event in hit.events]
+lines.append(
+    f"degraded updates: {hit.degraded}; look at the version: when does it stand still, when does it rise faster?"
+)
 mine = [training.Event(hit_at, "cut", "", 10), training.Event(hit_at + 4.2, "whole again", "", 10)]
 title = "A line is cut: all wait, go on without, and meet again"
 applied, cut_at = hit.history["applied"], mine[0].seconds
 made = len(numpy.unique(applied[(applied > cut_at) & (applied < cut_at + 2.9)]))
 why = "In a synchronous round everybody waits for everybody, also for somebody who can't be heard."
-bet_cut.reveal(made, why, shows=draw.faults(hit.history, [*hit.events, *mine], title))
+bet_cut.reveal(made, why, shows=["\n".join(lines), draw.faults(hit.history, [*hit.events, *mine], title)])
 
 # %% [markdown]
-# First all wait. Then worker 1 is counted out, and worker 0 goes on alone, in *degraded* updates. When the line is
+# After 3 s of silence worker 1 is counted out, and worker 0 goes on alone, in *degraded* updates. When the line is
 # whole again worker 1 connects anew; the gradient that was on its way is lost, and counts nowhere. Asynchronously
 # worker 0 would not have noticed.
 #

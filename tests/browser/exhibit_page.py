@@ -39,5 +39,14 @@ def asked(page):
     return page.evaluate("window.asked")
 
 
+def why(page, button):
+    """Return the words beside a button that say why it can't be pressed, as a screen reader has them, or None."""
+    if button.get_attribute("aria-disabled") != "true":
+        return None
+    words = page.locator(f"#{button.get_attribute('aria-describedby')}")
+    assert words.is_visible() and button.evaluate("(one) => one.tabIndex >= 0 && !one.disabled")
+    return words.inner_text()
+
+
 def shown(page):
     return json.loads(page.locator(".stage").get_attribute("data-result"))

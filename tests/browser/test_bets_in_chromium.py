@@ -11,6 +11,7 @@ from course import draw
 from course.draw.picture import text_of
 from course.widgets import Predict, Scorecard
 from course.widgets.bets.guess import said
+from tests.browser.exhibit_page import why
 
 pytestmark = pytest.mark.browser
 ADDRESS = "http://course.test/chapter.html"  # answered by the test itself: storage needs an address
@@ -133,7 +134,10 @@ def test_guesses_outlast_a_reload_until_they_are_forgotten(opened):
     page.reload()
     assert guesses(page) == kept and folds(page) == [True, True]
     assert page.locator(".figure .it").all_inner_texts() == ["it was 3 ops", "it was: cpu", "1 of 2 right or near"]
-    page.get_by_role("button", name="Forget my guesses").press("Enter")
+    forget = page.get_by_role("button", name="Forget my guesses")
+    assert why(page, forget) is None
+    forget.press("Enter")
+    assert why(page, forget) == "Copy a link with my guesses, Forget my guesses: no guess is made yet."
     assert guesses(page) == [None, None, None, None, [None, None]] and folds(page) == [False, False]
     page.reload()
     assert guesses(page)[:2] == [None, None] and "beat 7.27×" in page.locator(".challenge").inner_text()

@@ -368,8 +368,9 @@ def test_a_timeline_is_stepped_and_stretched_by_keys_and_mouse_and_reflows_as_py
     longer = reflow(record.bars, record.edges, {2: 20_000})
     assert json.loads(told("result")) == {"ends": [max(bar.stop for bar in longer), 10_000], "moved": [[3], []]}
     assert "1 bar moves with it; the last bar ends 180.0 ms later" in page.locator(".finding").inner_text()
-    page.get_by_role("button", name="As it was").click()
+    page.get_by_role("button", name="As it was").press("Enter")
     assert json.loads(told("result"))["moved"] == [[], []]
+    assert picture.evaluate("(one) => one === document.activeElement"), "the button is gone, and Tab goes on from here"
     bar = page.locator('[data-run="0"] [data-place="0"]').last.bounding_box()
     page.mouse.move(bar["x"] + bar["width"] - 2, bar["y"] + 5)
     page.mouse.down()

@@ -11,7 +11,7 @@ from course.devices.explore import CPU, DEVICES, PROGRAM, READ, best, figures, r
 from course.widgets import CourseMap, PlacementExplorer
 from course.widgets.placement_explorer import MODELS, WIDTHS
 from course.widgets.stations import STATIONS
-from tests.browser.exhibit_page import evaluated, kernel, says
+from tests.browser.exhibit_page import evaluated, kernel, says, why
 
 pytestmark = pytest.mark.browser
 ONE = "/gpu:0"
@@ -72,7 +72,7 @@ def test_an_op_moves_by_keys_keeps_the_focus_and_is_taken_back(opened):
     undo.press("Enter")
     assert placement(page) == moved
     undo.press("Enter")
-    assert placement(page) == [CPU] * 6 and undo.get_attribute("aria-disabled") == "true"
+    assert placement(page) == [CPU] * 6 and why(page, undo) == "Undo: no chip was moved."
     undo.press("Enter")
     page.get_by_role("button", name="All on /gpu:0").press("Enter")
     page.get_by_role("button", name="Reset").press("Enter")
@@ -205,5 +205,8 @@ def test_another_machine_has_other_bars_and_the_way_back(opened):
     slow = [one for one in outlook(1, 7.6) if one.why]
     assert f"{len(slow)} of 10 chapters are slow on it" in page.locator(".machine").inner_text()
     assert "Another machine" in page.locator(".machine").inner_text()
-    page.get_by_role("button", name="As it was").press("Enter")
+    again = page.get_by_role("button", name="As it was")
+    assert why(page, again) is None
+    again.press("Enter")
     assert result(page)["found"] == [[one.seconds, one.why] for one in outlook(2, 7.6)]
+    assert why(page, again) == "As it was: these are its own figures."

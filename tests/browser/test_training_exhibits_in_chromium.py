@@ -9,7 +9,7 @@ from course.scale.parameter_store import parameter_store
 from course.training.driver.rehearsal import RehearsalRecord
 from course.training.records import RECORD, Event
 from course.widgets import ParameterStore
-from tests.browser.exhibit_page import asked, evaluated, kernel, says, shown
+from tests.browser.exhibit_page import asked, evaluated, kernel, says, shown, why
 from tests.course.widgets.canned_labs import B, C, Canned, InTurns, record
 
 pytestmark = pytest.mark.browser
@@ -65,8 +65,11 @@ def test_keys_buttons_and_the_scrubber_move_the_store(opened):
     assert shown(page) == told(ParameterStore(mode="sync", c=800, faults=[[moment, "kill", 2]]))
     assert "C is killed" in page.locator(".rail svg").get_attribute("aria-label")
     assert page.get_by_role("button", name="Revive C").is_visible()
-    page.get_by_role("button", name="Nobody dies").press("Enter")
+    nobody = page.get_by_role("button", name="Nobody dies")
+    assert why(page, nobody) is None
+    nobody.press("Enter")
     assert shown(page) == told(ParameterStore(mode="sync", c=800))
+    assert why(page, nobody) == "Nobody dies: nobody was killed."
 
 
 def test_a_recorded_run_replays_and_the_simulated_one_lies_beside_it(opened):
@@ -159,33 +162,45 @@ def test_a_failure_labs_scrubber_and_picture_may_be_touched_before_its_first_tra
 def test_a_failure_labs_buttons_strike_what_they_name_and_the_headline_is_of_what_has_happened(opened):
     lab = Canned(seconds=9).wait()
     page = opened(lab)
-    kill = page.get_by_role("button", name="✕ Kill B")
+    kill, train = (page.get_by_role("button", name=name) for name in ("✕ Kill B", "Train again"))
     kill.press("Enter")
-    assert "needs a kernel" in page.locator(".who").inner_text()
+    assert why(page, kill) == why(page, train)
+    assert "this needs a kernel, and none is connected. Run the notebook." in why(page, train)
     kernel(page)
     says(page, pong=True, settings=lab.state(), answer=lab.answer(lab.result))
     kill.press("Enter")
-    assert "press Train again" in page.locator(".said").inner_text() and asked(page) == [{"ping": 1}]
-    page.get_by_role("button", name="Train again").press("Enter")
+    assert "nothing trains now. Press Train again" in why(page, kill) and asked(page) == [{"ping": 1}]
+    train.press("Enter")
     assert asked(page)[1:] == [{"do": "refresh", "with": []}]
     at_work = {"settings": lab.state(), "busy": 0.1}
     says(page, **at_work, said="", answer=lab.answer(RehearsalRecord()))
+    assert why(page, train) == "Train again: it trains. Stop ends it." and focused(page) == "Train again"
     words = page.locator(".stage .says")
     assert words.inner_text() == "The processes start: no update yet" and not page.locator(".said").is_visible()
     says(page, **at_work, answer=lab.answer(record(1.9, ""), 1.9))
-    assert words.inner_text() == "Everybody works" and kill.get_attribute("aria-disabled") == "false"
+    assert words.inner_text() == "Everybody works" and why(page, kill) is None
     kill.press("Enter")
-    assert asked(page)[-1] == {"do": "press", "with": ["kill", B]} and kill.get_attribute("aria-disabled") == "true"
+    assert asked(page)[-1] == {"do": "press", "with": ["kill", B]} and "pressed" in why(page, kill)
     kill.press("Enter")
     assert len(asked(page)) == 3, "a second press waits for what came of the first"
     says(page, **at_work, answer=lab.answer(record(2.5, ""), 2.5))
-    assert words.inner_text() == "B is dead; A and C go on" and kill.get_attribute("aria-disabled") == "true"
+    assert words.inner_text() == "B is dead; A and C go on"
+    assert why(page, kill) == "✕ Kill B, Freeze B, Slow B: its process is dead, until there is another."
     says(page, **at_work, answer=lab.answer(record(4.5, ""), 4.5))
-    assert words.inner_text() == "Everybody works" and kill.get_attribute("aria-disabled") == "false"
+    assert words.inner_text() == "Everybody works" and why(page, kill) is None
     assert float(page.locator(".moment").input_value()) == 4.5, "who looks at the end stays at it"
     page.locator(".moment").press("Home")
     says(page, **at_work, answer=lab.answer(record(6.0, ""), 6.0))
     assert float(page.locator(".moment").input_value()) == 0, "who looks back stays there"
+    page.get_by_role("button", name="Stop").press("Enter")
+    says(page, settings=lab.state(), answer=lab.answer(record(6.0, "by its button")))
+    assert focused(page) == "Train again", "Stop is gone, and Tab goes on from here"
+    page.evaluate("window.gone()")  # as when it is restarted
+    assert "needs a kernel" in why(page, kill) == why(page, train)
+
+
+def focused(page):
+    return page.evaluate("document.activeElement.textContent")
 
 
 def test_a_frozen_worker_may_be_thawed_and_a_slow_one_made_quick(opened):

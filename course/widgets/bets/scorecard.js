@@ -6,12 +6,14 @@ const MARKUP = `
   <div class="bar"><button type="button" class="copy">Copy a link with my guesses</button>
   <button type="button" class="forget">Forget my guesses</button>
   <button type="button" class="peek">Show the numbers</button> <span class="state" role="status"></span></div>
+  <p class="note reasons" hidden></p>
   <p class="linked" hidden><a></a></p>
   <p class="challenge"></p>`;
 
 export function draw(root, data) {
   const find = (what) => root.querySelector(what);
-  let peeks = false;
+  const anyMade = () => data.bets.some((bet) => recall(bet) !== null);
+  let [peeks, unable] = [false, null];
   const show = () => {
     const guesses = data.bets.map((bet) => recall(bet));
     root.dataset.guess = JSON.stringify(guesses);
@@ -22,7 +24,8 @@ export function draw(root, data) {
     find("small").textContent = all ? "near: within a factor of two on a log axis, within a tenth of any other" : `${data.bets.length} bets in chapter ${data.chapter}`;
     find("tbody").replaceChildren(...data.bets.map((bet, number) => line(bet, guesses[number], counts[number], peeks || guesses[number] !== null)));
     find(".peek").hidden = peeks || made === data.bets.length;
-    for (const what of [".copy", ".forget"]) find(what).setAttribute("aria-disabled", made === 0);
+    unable ??= reasons(find(".reasons"));
+    for (const what of [".copy", ".forget"]) unable(find(what), made ? "" : "no guess is made yet.");
     find(".linked a").href = linkOf(data.bets);
     find(".linked a").textContent = "this page with these guesses";
     if (!made) find(".linked").hidden = true;
@@ -31,7 +34,7 @@ export function draw(root, data) {
   find(".challenge").textContent = `One more: ${data.challenge}`;
   const say = (text) => (find(".state").textContent = text);
   find(".copy").onclick = async () => {
-    if (!data.bets.some((bet) => recall(bet) !== null)) return say("There is no guess to link to.");
+    if (!anyMade()) return;
     find(".linked").hidden = false;
     try {
       await navigator.clipboard.writeText(linkOf(data.bets));
@@ -46,7 +49,7 @@ export function draw(root, data) {
     find(".forget").focus();
   };
   find(".forget").onclick = () => {
-    if (!data.bets.some((bet) => recall(bet) !== null)) return say("Nothing to forget.");
+    if (!anyMade()) return;
     peeks = false;
     for (const bet of data.bets) commit(bet, null);
     if (/[#&]bets=/.test(location.hash)) history.replaceState(null, "", location.href.split("#")[0]); // or it brings them back

@@ -38,5 +38,5 @@ class Scorecard:
             measured = {"value": answer and answer.value, "stored": answer and answer.stored, "guess": bet.guess}
             rows.append(bet.subject.as_data() | measured)
         data = {"chapter": self.chapter, "bets": rows, "challenge": self.challenge}
-        shown = sheet("scorecard.js", data, self.static())
+        shown = sheet("scorecard.js", data, self.static(), "exhibits/reasons.js")
         return {"text/plain": repr(self), "text/html": shown.html}

@@ -14,16 +14,17 @@ _WIDTH, _LINE = 700, 20  # pixels of a still
 _LETTERS = 92  # in a line of it
 
 
-def sheet(drawing: str, data: Mapping[str, Any], without: Picture) -> Picture:
+def sheet(drawing: str, data: Mapping[str, Any], without: Picture, *tools: str) -> Picture:
     """Return `data` (plain values), drawn in the page by this room's file `drawing`; `without` scripts a still.
 
+    `tools`: more files, as `script` finds them.
     The same data give the same bytes, in every kernel: a page joins bets and answers by their names.
     """
     key = key_of(drawing, data)
     return page(
         f"bet-{key}",
         data,
-        lean("exhibits/scales.js", "kept.js", "axes.js", drawing),
+        lean("exhibits/scales.js", "kept.js", "axes.js", *tools, drawing),
         without,
         script("bets.css", room=_ROOM),
     )

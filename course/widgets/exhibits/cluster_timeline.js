@@ -143,6 +143,7 @@ export function draw(root, data) {
     if (chosen) handle.set(runs[chosen.run].bars[chosen.place][3]);
     to = Math.min(to, end);
     again();
+    picture.focus(); // this button is gone
   });
 
   // --- pointer and keys ---

@@ -91,9 +91,11 @@ function textBox(box, { name, label, value, legal, refused, offered = [], change
   return { set, words: String, label, row, input };
 }
 
+// A button; one that reasons.js has disabled stays where Tab finds it, and is not pressed.
 function button(box, words, pressed) {
   const made = document.createElement("button");
-  [made.type, made.textContent, made.onclick] = ["button", words, pressed];
+  [made.type, made.textContent] = ["button", words];
+  made.onclick = () => made.getAttribute("aria-disabled") === "true" || pressed();
   box.append(made);
   return made;
 }

@@ -5,7 +5,8 @@
 //     const picture = chart(state.picture, { high: 200 }, (wide, answer) => [svg("rect", { … }), …]); // axes.js
 //     state.slider("size", { label: "matrix size n", stops: data.sizes, words: (n) => `${n}` }); // controls.js
 //     state.choice("model", { label: "GPU model", options: [["H200", "NVIDIA H200"], …] });
-//     state.button("Measure here", () => state.act("measure")); // calls measure() in Python, if it is in `actions`
+//     state.asks("Measure here", "measure"); // a button that calls measure() in Python, if it is in `actions`
+//     const back = state.button("As it was", () => state.set(data.settings));
 //     state.start();
 //   }
 //
@@ -17,12 +18,14 @@
 // settings -> answer, computes all in the page, and needs no kernel; `{ derive }`, settings -> answer or null, replaces the
 // grid; `{ told }` is called with whether the kernel is at work; `{ own }`, called with a message and its buffers, says
 // whether it was one of the exhibit's own; `state.post(message, buffers)` sends such, each of which must be answered. What
-// is for other settings than the present ones is dimmed, and says so.
+// is for other settings than the present ones is dimmed, and says so. `state.unable(back, "nothing was moved yet.")` disables
+// a button, and says why beside it (reasons.js); `state.lacks()` is why the kernel can't be asked, "" where it can.
 
 const FRAME = `
   <div class="figure" role="status"><span class="says"></span> <small></small></div>
   <div class="sliders"></div>
   <div class="bar buttons"></div>
+  <p class="note reasons" hidden></p>
   <p class="note said" role="status" hidden></p>
   <div class="bar work" hidden><progress max="1" aria-label="at work"></progress></div>
   <div class="picture"></div>
@@ -37,6 +40,11 @@ const WHO = {
 };
 const UNHEARD = "The kernel has not heard it yet: it runs a cell, or is gone. It hears it when the cell has ended; Interrupt, in the notebook's menu, ends the cell now.";
 
+const LACKS = {
+  alone: "this needs a kernel, and none is connected. Run the notebook.",
+  silent: "the kernel does not answer. It is busy, or gone.",
+};
+
 const same = (one, other) => one === other || JSON.stringify(one) === JSON.stringify(other);
 
 function exhibit(root, data, paint, { local = null, derive = null, told = () => {}, own = () => false } = {}) {
@@ -44,6 +52,7 @@ function exhibit(root, data, paint, { local = null, derive = null, told = () => 
   const find = (what) => root.querySelector(what);
   const settings = structuredClone(data.settings);
   const rows = {}; // name of a setting -> its control
+  const asking = []; // buttons that need a kernel
   let [shown, of] = [null, null]; // the answer that is shown, and the settings that it is an answer to
   let agreed = { ...settings }; // the settings that the kernel knows
   let [mode, number, pending, timer, unheard, busy, wrong] = ["alone", 0, false, null, null, null, ""];
@@ -67,9 +76,12 @@ function exhibit(root, data, paint, { local = null, derive = null, told = () => 
     return mode === "live" ? shownFor : `${shownFor} No answer to the new setting is stored: run the notebook for it.`;
   };
   const tell = () => {
+    for (const one of asking) state.unable(one, state.lacks());
     root.classList.toggle("old", of !== null && differing(settings, of).length > 0);
     for (const [name, row] of Object.entries(rows)) row.set(settings[name]);
+    const held = busy === null && find(".work").contains(document.activeElement); // by Stop, which goes
     find(".work").hidden = busy === null;
+    if (held) [...root.querySelectorAll(".sliders :is(input, select), .buttons button")].at(-1)?.focus(); // or Tab would begin anew
     if (busy !== null) find("progress").value = busy;
     find(".who").textContent = standing();
     find(".who").classList.toggle("wrong", wrong !== "");
@@ -182,6 +194,12 @@ function exhibit(root, data, paint, { local = null, derive = null, told = () => 
     choice: (name, options) => state.tie(name, choice, options),
     number: (name, options) => state.tie(name, numberBox, options),
     button: (words, pressed) => button(find(".buttons"), words, pressed),
+    asks(words, action) {
+      asking.push(state.button(words, () => state.act(action)));
+      return asking.at(-1);
+    },
+    unable: reasons(find(".reasons")),
+    lacks: () => LACKS[mode] ?? "",
     start() {
       button(find(".work"), "Stop", () => state.act("stop"));
       move();

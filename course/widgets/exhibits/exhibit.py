@@ -21,6 +21,8 @@ from course.progress_line import STATIC_TWINS
 from course.widgets.exhibits.page import key_of, page, script
 from course.widgets.exhibits.wire import Wire
 
+_CORE = ("wire.js", "exhibit.js", "reasons.js", "scales.js")
+
 
 class Exhibit(traitlets.HasTraits):
     """What a reader touches; a subclass says what its state is, which engine it calls and how the answer looks.
@@ -272,7 +274,7 @@ class Exhibit(traitlets.HasTraits):
             self._connect(key)
         home = next(kind for kind in type(self).__mro__ if "module" in vars(kind))
         room = home.__module__.rpartition(".")[0]
-        files = script("wire.js", "exhibit.js", "scales.js", *self.shared), script(*self.parts, self.module, room=room)
+        files = script(*_CORE, *self.shared), script(*self.parts, self.module, room=room)
         shown = page(key, data, "\n".join(files), still, script(*self.styles, room=room))
         return {"text/plain": repr(self), "text/html": shown.html}
 

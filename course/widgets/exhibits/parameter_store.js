@@ -157,7 +157,7 @@ export function draw(root, data) {
     const left = 26 + ((whole.image.viewBox.baseVal.width - 34) * now) / run.horizon;
     whole.image.querySelector(".now")?.setAttribute("transform", `translate(${left},0)`);
     kills.forEach((press, worker) => (press.textContent = `${lives(worker) ? "✕ Kill" : "Revive"} ${LETTERS[worker]}`));
-    forget.disabled = run.faults.length === 0;
+    state.unable(forget, run.faults.length ? "" : "nobody was killed.");
   };
   const instants = () => [...new Set(run.gradients.flatMap((row) => [row[SENT], row[ENDS], row[ARRIVES], row[APPLIED]]).filter((at) => at >= 0 && at <= run.horizon))].sort((early, late) => early - late);
   const moment = scrubber(state.picture, {

@@ -10,7 +10,7 @@ import pytest
 
 from course.deadlines import EXHIBIT_PATIENCE
 from course.widgets import PiDarts, RooflineExplorer, SliceMean
-from tests.browser.exhibit_page import asked, kernel, says
+from tests.browser.exhibit_page import asked, kernel, says, why
 from tests.slow.monkey.in_page import Notebook, noted
 
 pytestmark = pytest.mark.browser
@@ -54,11 +54,12 @@ def test_a_press_that_a_busy_kernel_has_not_heard_is_said_to_wait_and_no_longer_
     made.close()
 
 
-def test_a_press_without_a_kernel_says_what_it_needs_and_the_picture_stays(opened):
+def test_a_button_without_a_kernel_says_what_it_needs_and_the_picture_stays(opened):
     page = opened(RooflineExplorer().wait())
     figure = page.locator(".stage .figure").inner_text()
-    page.get_by_role("button", name="Measure").first.press("Enter")
-    assert "this needs a kernel. Run the notebook" in page.locator(".who").inner_text()
+    measure = page.get_by_role("button", name="Measure").first
+    measure.press("Enter")
+    assert why(page, measure) == "Measure here: this needs a kernel, and none is connected. Run the notebook."
     assert page.locator(".stage .figure").inner_text() == figure
 
 

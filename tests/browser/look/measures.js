@@ -110,6 +110,14 @@ function focused() {
   return [listed.indexOf(one), ring(one), box.top + scrollY, box.bottom + scrollY];
 }
 
+// A line for each button that can't be pressed, and has no words that say why: a reader sees none, or a screen reader has none.
+function unexplained() {
+  const off = [...document.querySelectorAll('button:is(:disabled, [aria-disabled="true"])')].filter((one) => one.checkVisibility());
+  const why = (one) => document.getElementById(one.getAttribute("aria-describedby"));
+  const said = (one) => !one.disabled && why(one)?.checkVisibility() && why(one).textContent.trim().length > 8;
+  return [`${off.length} disabled`, ...off.filter((one) => !said(one)).map((one) => `${one.closest("section")?.id}: ${one.textContent}`)];
+}
+
 // The text alternative of every picture in `inside` that has one; "" for one that should, and has none.
 function alternatives(inside) {
   const pictures = [...document.querySelectorAll(`${inside} :is(svg[role="img"], img)`)];
@@ -118,11 +126,12 @@ function alternatives(inside) {
 
 // --- sizes ---
 
-// A line for each text in `inside` that the page shows in letters smaller than `least` pixels.
+// A line for each text in `inside` that the page shows in letters smaller than `least` pixels; exponents may be.
 function smallWords(inside, least) {
   const has = (one) => [...one.childNodes].some((part) => part.nodeType === Node.TEXT_NODE && part.data.trim());
-  const shown = (one) => one.checkVisibility() && !one.closest("script, style, option") && has(one);
-  const size = (one) => parseFloat(getComputedStyle(one).fontSize) * (one.getScreenCTM?.().a ?? 1);
+  const shown = (one) => one.checkVisibility() && !one.closest("script, style, option, tspan") && has(one);
+  const scale = ({ a, b }) => Math.hypot(a, b); // of a drawing that is turned, too
+  const size = (one) => parseFloat(getComputedStyle(one).fontSize) * (one.getScreenCTM ? scale(one.getScreenCTM()) : 1);
   const small = [...document.querySelectorAll(`${inside} *`)].filter((one) => shown(one) && size(one) < least);
   return small.map((one) => `${one.closest("section")?.id}: ${one.textContent.trim().slice(0, 40)}: ${size(one).toFixed(1)} px`);
 }
@@ -146,3 +155,24 @@ function cutWords(inside) {
   }
   return found;
 }
+
+// A line for each control in `inside` that is lower or narrower than `least` pixels: too small for a finger.
+function smallTargets(inside, least) {
+  const shown = [...document.querySelectorAll(`${inside} :is(button, input, select, summary)`)].filter((one) => one.checkVisibility());
+  const box = (one) => (one.type === "radio" ? one.closest("label") : one).getBoundingClientRect();
+  const small = shown.filter((one) => Math.min(box(one).width, box(one).height) < least);
+  return small.map((one) => `${one.ariaLabel ?? one.textContent}: ${box(one).width.toFixed(0)} x ${box(one).height.toFixed(0)} px`);
+}
+
+// --- bets ---
+
+// What a reader sees of each cell of a notebook's page: its words, what its pictures are said to be, the names of its bets,
+// and the data of its answers, which are folded.
+const cellsInSight = () => [...document.querySelectorAll(".jp-Cell")].map((cell) => {
+  const shown = [...cell.querySelectorAll(".jp-RenderedMarkdown, .jp-OutputArea-output")].map((one) => one.innerText);
+  const pictures = [...cell.querySelectorAll("[role=img], [role=application], img")].filter((one) => one.checkVisibility());
+  const alternatives = pictures.map((one) => one.getAttribute("aria-label") ?? one.getAttribute("alt") ?? "");
+  const stored = (one) => JSON.parse(one.closest(".exhibit").querySelector("script[type='application/json']").textContent);
+  const bets = [...cell.querySelectorAll(".stage:has(.question)")].map((one) => stored(one).name);
+  return { words: [...shown, ...alternatives].join("\n"), bets, answers: [...cell.querySelectorAll("[data-answers]")].map(stored) };
+});

@@ -1,35 +1,15 @@
 """What the outputs of every chapter's page are to axe-core, as nbconvert makes it of the committed notebook."""
 
 import re
-from pathlib import Path
 
 import nbformat
 import pytest
 
 from tests.browser.look.accessibility import OUTPUTS, findings, measured
-from tests.browser.look.sheet import GROUNDS
+from tests.browser.look.notebook_page import CHAPTERS
+from tests.browser.look.sheet import GROUNDS, PHONE
 
 pytestmark = pytest.mark.browser
-ADDRESS = "http://course.test/chapter.html"  # answered by the test itself; nbconvert's own page asks others for scripts
-CHAPTERS = sorted((Path(__file__).resolve().parents[3] / "notebooks").glob("[0-9]*.ipynb"))
-
-
-@pytest.fixture
-def rendered(chromium):
-    """A function that shows the page of a notebook, and returns it."""
-    from nbconvert import HTMLExporter
-
-    page = chromium.new_page(viewport={"width": 1200, "height": 900}, reduced_motion="reduce")
-
-    def show(notebook):
-        text, _ = HTMLExporter().from_notebook_node(notebook)
-        answer = {"body": text, "content_type": "text/html"}
-        page.route("**", lambda route: route.fulfill(**answer) if route.request.url == ADDRESS else route.abort())
-        page.goto(ADDRESS)
-        return page
-
-    yield show
-    page.close()
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda path: path.stem)
@@ -61,3 +41,20 @@ def test_a_picture_without_words_and_a_control_without_a_name_are_found_in_an_ou
     page = rendered(nbformat.v4.new_notebook(cells=[cell]))
     assert {line.partition(":")[0] for line in findings(page)} == {"role-img-alt", "label"}
     assert len(measured(page, "paleWords", OUTPUTS, GROUNDS["light"])) == 1
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda path: path.stem)
+def test_on_a_phone_a_chapter_is_not_wider_than_the_page_its_words_are_legible_and_its_controls_fit_a_finger(
+    phone, chapter
+):
+    page = phone(nbformat.read(chapter, as_version=4))
+    assert page.evaluate("document.documentElement.scrollWidth") == PHONE
+    assert measured(page, "smallWords", OUTPUTS, 9.9) == []  # 10, rounded
+    assert measured(page, "smallTargets", OUTPUTS, 24) == []
+
+
+def test_small_words_and_small_targets_are_found_on_a_phone(phone):
+    html = "<p style='font-size:9px'>small</p><button style='height:12px'>B</button><input type='range' aria-label='r'>"
+    output = nbformat.v4.new_output("display_data", {"text/html": html})
+    page = phone(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("show()", outputs=[output])]))
+    assert len(measured(page, "smallWords", OUTPUTS, 10)) == 1 and len(measured(page, "smallTargets", OUTPUTS, 24)) == 2

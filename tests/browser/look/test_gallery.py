@@ -34,7 +34,7 @@ PLANTED = """<section id="planted"><div class="course exhibit"><button></button>
 <p style="color: #9a9a9a">pale words</p><svg role="img" width="90" height="60">
 <text y="15" fill="#6f6f6f">dark enough</text><text y="30" fill="#9a9a9a">pale words</text>
 <rect y="36" width="90" height="24" fill="#0072B2"/><text x="5" y="50" fill="#444">on blue</text>
-<text x="70" y="15">cut off</text></svg>
+<text x="70" y="15">cut off</text></svg><button aria-disabled="true" aria-describedby="gone">Off</button>
 <svg width="100" viewBox="0 0 200 20"><text y="15" font-size="14">small</text></svg></div></section>"""
 
 
@@ -44,6 +44,7 @@ def test_each_measure_finds_what_is_planted(page):
     try:
         rules = {line.partition(":")[0] for line in findings(page, "#planted")}
         pale = measured(page, "paleWords", "#planted", GROUNDS["light"])
+        silent = measured(page, "unexplained")
         small, cut = (measured(page, name, "#planted", *least) for name, *least in (("smallWords", 10), ("cutWords",)))
     finally:
         page.evaluate("document.querySelector('#planted').remove()")
@@ -52,6 +53,7 @@ def test_each_measure_finds_what_is_planted(page):
         'planted: "pale words" stands out 2.81 : 1',
         'planted: "on blue" stands out 1.88 : 1',
     ]
+    assert silent[1:] == ["planted: Off"]
     assert small == ["planted: small: 7.0 px"] and len(cut) == 1 and '"cut off"' in cut[0]
 
 
@@ -73,6 +75,12 @@ def test_tab_reaches_every_control_in_the_order_in_which_they_stand_and_its_ring
         if bottom <= top and "workers" not in name  # the places of a line that is drawn go up with it
     ]
     assert raised == []
+
+
+def test_what_cannot_be_pressed_says_why_beside_it_and_to_a_screen_reader(page):
+    look(page, "light")
+    count, *silent = measured(page, "unexplained")
+    assert int(count.split()[0]) > 10 and silent == []
 
 
 @pytest.mark.parametrize("width", [WIDE, PHONE])

@@ -57,6 +57,25 @@ def test_the_pages_engine_gives_the_same_cells_as_pythons_on_random_boards_rules
         assert around == int(nine[row, column])
 
 
+def test_a_random_board_has_its_share_of_living_cells_and_none_follows_from_the_one_beside_it(opened):
+    fill = """(module, [begins, chance, count]) => {
+        Math.random = () => begins;
+        const cells = new Uint8Array(count);
+        module.sprinkle(cells, chance);
+        return [...cells];
+    }"""
+    drawn = in_page(opened(LifePlayer()), fill, [[0.1, 0.35, 65536], [0, 0.35, 65536], [0.7, 0, 7], [0.7, 1, 7]])
+    for cells in drawn[:2]:
+        board, error = (
+            np.array(cells).reshape(256, 256),
+            4 / 256,
+        )  # 4 standard errors of a share are less than 2 of these
+        assert abs(board.mean() - 0.35) < error / 2
+        for beside in (board[:, 1:] * board[:, :-1], board[1:] * board[:-1], board[:, 2:] * board[:, :-2]):
+            assert abs(beside.mean() - 0.35**2) < error / 2
+    assert drawn[0] != drawn[1] and drawn[2:] == [[0] * 7, [1] * 7]
+
+
 def test_the_page_reads_rules_as_python_does_and_finds_the_same_periods(opened):
     page = opened(LifePlayer())
     texts = [*RULES, "b63/s32", "S23/B3", "23/3", "B3S23", "", "B9/S1", "Conway", "B3/S23x", "3", "B 3 / S 2 3", "/"]

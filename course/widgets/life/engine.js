@@ -89,13 +89,17 @@ export function count(cells) {
   return living;
 }
 
-// Each cell lives with this chance, by itself: sixteen bits of one draw decide a cell, the next sixteen another.
+// Each cell lives with this chance: sixteen bits of one draw decide a cell, the next sixteen another. The draws are those
+// of an xorshift generator (Marsaglia, 2003), in a fraction of the time that Math.random takes.
 export function sprinkle(cells, chance) {
-  const least = chance * 65536;
+  const least = Math.round(chance * 65536);
+  let drawn = (Math.random() * 2 ** 32) | 1; // never 0, of which all others would be 0
   for (let at = 0; at < cells.length; at += 2) {
-    const drawn = Math.random() * 2 ** 32;
-    cells[at] = (drawn & 65535) < least ? 1 : 0;
-    if (at + 1 < cells.length) cells[at + 1] = drawn / 65536 < least ? 1 : 0;
+    drawn ^= drawn << 13;
+    drawn ^= drawn >>> 17;
+    drawn ^= drawn << 5;
+    cells[at] = ((drawn & 65535) - least) >>> 31; // the sign: a branch would be guessed wrong every third time
+    if (at + 1 < cells.length) cells[at + 1] = ((drawn >>> 16) - least) >>> 31;
   }
 }
 

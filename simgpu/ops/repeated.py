@@ -15,6 +15,7 @@ from simgpu.ops.kinds import kind_of
 from simgpu.ops.results import put_all
 
 _SETTINGS = {int, bool, str, type(None), torch.dtype, torch.layout, torch.memory_format}
+_are_ints = {int}.issuperset
 _MOST = 4096  # entries of a table
 _wrap = Tensor._make_subclass
 _inference = torch.is_inference_mode_enabled
@@ -79,10 +80,14 @@ def _looked_through(cls, plan, args):
         elif kind is list and value and type(value[0]) is cls:  # `cat`, `stack`
             if first is None:
                 first, where = value[0], value[0].where
-            if any(type(one) is not cls or one.where is not where for one in value):
-                return None
-            key.append(tuple([one.kind for one in value]))
-            inner.append([one.numbers for one in value])
+            kinds, numbers = [], []
+            for one in value:
+                if type(one) is not cls or one.where is not where:
+                    return None
+                kinds.append(one.kind)
+                numbers.append(one.numbers)
+            key.append(tuple(kinds))
+            inner.append(numbers)
         else:
             if kind in _SETTINGS:
                 key.append(value)
@@ -159,7 +164,7 @@ def _noted(value, kind, key):
     """Add a setting to the key; return False for an argument that may change what the op costs in ways not noted."""
     if kind in _SETTINGS:
         key.append(value)
-    elif kind is list and all(type(one) is int for one in value):
+    elif kind is list and _are_ints(map(type, value)):
         key.append(tuple(value))
     else:
         return kind is float  # whose value changes no shape

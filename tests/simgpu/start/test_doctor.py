@@ -162,7 +162,7 @@ TRIED = {
     "pinned memory, `non_blocking` copies, `DataLoader`": [_pinned],
     "`torch.save`, `torch.load`, pickles, `map_location`": [_files],
     "`DataParallel`, `scatter`, `gather`, `broadcast`": [_several],
-    "`nccl` by processes: collectives, DDP, FSDP, DTensor, `SyncBatchNorm`": [_nccl],
+    "`nccl`: collectives, DDP, FSDP, DTensor, `SyncBatchNorm`": [_nccl],
     "random numbers": [_random],
     "times": [_times],
     "`torch.compile`": [_compile],

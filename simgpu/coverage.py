@@ -28,7 +28,7 @@ ROWS = (
     Row("pinned memory, `non_blocking` copies, `DataLoader`", SIMULATED, "in their order, on the modelled clock"),
     Row("`torch.save`, `torch.load`, pickles, `map_location`", SIMULATED, "files that a real GPU's program reads"),
     Row("`DataParallel`, `scatter`, `gather`, `broadcast`", SIMULATED, "copies between devices, on the modelled clock"),
-    Row("`nccl`: collectives, DDP, FSDP, DTensor, `SyncBatchNorm`", SIMULATED, "gloo carries it, answering to the name"),
+    Row("`nccl`: collectives, DDP, FSDP, DTensor, `SyncBatchNorm`", SIMULATED, "gloo carries it, by that name"),
     Row("random numbers", DIFFERS, "repeatable by seed, but other numbers than a real GPU's"),
     Row("times", DIFFERS, "modelled, from data sheets or a card of your own, never measured"),
     Row("`torch.compile`", DIFFERS, "the function runs uncompiled", ("torch.compile",)),

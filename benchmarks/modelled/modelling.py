@@ -34,7 +34,7 @@ class BoundClock(ModelledClock):
         """Hand `work` to a device as any clock does; what is longer than its reads and writes is bound by compute."""
         seconds = super().run(index, work, name)
         if seconds:
-            moving = max(self.model.shortest_kernel, work.bytes / self.model.memory_bandwidth)
+            moving = self.model.seconds(Work(0, work.bytes))
             self.spent["compute" if seconds > moving else "memory"] += seconds
             self.spent["launch"] += self.model.launch
         return seconds

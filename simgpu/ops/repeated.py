@@ -22,7 +22,7 @@ _inference = torch.is_inference_mode_enabled
 #: (op, kinds of its tensors, settings) -> its `Work`, None for a view; the kind of its result, None for several; and
 #: what runs it.
 _KNOWN: dict[tuple, tuple[Work | None, int | None, Callable]] = {}
-_RUNNERS: dict[int, Callable] = {}  # by the op's id, which its plan keeps alive
+_RUNNERS: dict[tuple[OpOverload, int], Callable] = {}  # (op, how many tensors it is given) -> what runs it
 
 
 def run_again(cls: type, func: OpOverload, plan: OpPlan, args: tuple) -> Any:
@@ -127,10 +127,11 @@ def _runner(func, plan, inner):
     """
     if not all(type(value) is Tensor for value in inner):
         return func._op
-    runner = _RUNNERS.get(id(func))
+    key = func, len(inner)
+    runner = _RUNNERS.get(key)
     if runner is None:
         named = getattr(torch._C._VariableFunctions, plan.name, None)
-        runner = _RUNNERS[id(func)] = func._op if named is None or not _calls(named, func, inner) else named
+        runner = _RUNNERS[key] = func._op if named is None or not _calls(named, func, inner) else named
     return runner
 
 

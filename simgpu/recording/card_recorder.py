@@ -30,7 +30,6 @@ class Recording:
     `simulated`: the device was, and none of its seconds are measured. `notes` say what the rows don't show.
     """
 
-    name: str
     hardware: str
     simulated: bool
     date: str
@@ -43,6 +42,11 @@ class Recording:
     copies: Sequence[Copy]
     ops: Sequence[Op]
     notes: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """What the model is called: as the hardware."""
+        return self.hardware
 
     @property
     def origin(self) -> str:
@@ -72,7 +76,6 @@ def record(device: torch.device, limit: float = 300.0, say: Callable[[str], obje
     products = rows.products(watch, sizes.products, dtypes)
     slow = "kernels: the host was slower than the device at times, so short ones may be shorter than they seem"
     return Recording(
-        hardware,
         hardware,
         watch.simulated,
         date.today().isoformat(),

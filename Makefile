@@ -13,7 +13,7 @@ INSTALL = @command -v "$(PYTHON)" >/dev/null 2>&1 || { \
 	echo "There is no $(PYTHON) here. Install Python 3.11 or newer, or name yours: make lab PYTHON=python3.12"; exit 1; }; \
 	"$(PYTHON)" install.py $(CHOSEN) $(if $(TORCH),--torch "$(TORCH)") $(if $(CUDA),--cuda)
 
-.PHONY: help lab test explore mutants faults crowd serving distance storm monkey conformance fuzz torches calibrate sites containers binder attacks bench notebooks labs architecture picture look publish env clean
+.PHONY: help lab test long explore mutants faults crowd serving distance storm monkey conformance fuzz torches calibrate sites containers binder attacks bench notebooks labs architecture picture look publish env clean
 
 help:  ## these lines
 	@sed -n 's/^\([a-z]*\):.*## /\1|/p' Makefile | awk -F'|' '{ printf "make %-10s %s\n", $$1, $$2 }'
@@ -27,7 +27,11 @@ test:  ## set up, then check everything that the chapters claim (LANES=2: two fi
 	$(INSTALL) --test
 	@$(VENV) -m ruff check .
 	@$(VENV) -m ruff format --check .
-	@PYTHONDONTWRITEBYTECODE= $(VENV) -m pytest -n $(LANES) --durations=25
+	@PYTHONDONTWRITEBYTECODE= $(VENV) -m pytest -m "not long" -n $(LANES)
+
+long:  ## set up, then what `make test` leaves out: storms, fuzz, containers, clouds' machines, contests, every page (25 minutes)
+	$(INSTALL) --test
+	@PYTHONDONTWRITEBYTECODE= $(VENV) -m pytest -m long -n $(LANES)
 
 explore:  ## set up, then draw new examples for every property (SEED=7: those again); a find becomes an @example
 	$(INSTALL) --test

@@ -22,4 +22,6 @@ def one_stream(samples: int, servers: int, seed: int = 0, method: str = "pseudo"
             f"{2 * METHODS[method]} darts or more."
         )
     alone = estimate_pi(samples // servers, seed, method=method)
-    return PiEstimate(alone.value, alone.standard_error / sqrt(servers), alone.inside * servers, alone.samples * servers)
+    return PiEstimate(
+        alone.value, alone.standard_error / sqrt(servers), alone.inside * servers, alone.samples * servers
+    )

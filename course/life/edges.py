@@ -1,8 +1,8 @@
 """What lies beyond the edges of a board: its other side on a torus (`wrap`), dead cells otherwise.
 
-`neighbours` says it cell by cell, and every engine's edges equal it. `roll` needs no border on a torus, as rolling wraps.
-The compiled engine has its own in the layout of its words: `load`, `close_rows` and `close_columns` of
-`course.life.kernels`; that of a GPU has them in `next_words` of `course.life.packed_gpu`.
+`neighbours` says it cell by cell, and every engine's edges equal it. Rolling wraps, so `roll` needs no border on a
+torus. Two engines handle edges in the layout of their words: the compiled one in `load`, `close_rows` and
+`close_columns` of `course.life.kernels`, that of a GPU in `next_words` of `course.life.packed_gpu`.
 """
 
 import torch

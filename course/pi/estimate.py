@@ -116,11 +116,11 @@ def _count(work):
 
 
 def _one_set(function):
-    """Return `function(seed, first, last)` as one that is told, as those of several sets are, which set of which size."""
+    """Return a function of `(seed, replicate, size, first, last)` that calls `function(seed, first, last)`."""
     return lambda seed, replicate, size, first, last: function(seed, first, last)
 
 
-#: method -> `count(seed, replicate, size, first, last)`: how many of these darts are inside; `_POINTS`: where they fall.
+# method -> function of (seed, replicate, size, first, last): how many of these darts are inside, and where they fall
 _COUNTS = {
     "pseudo": _one_set(pseudo.count),
     "philox": _one_set(philox.count),

@@ -7,7 +7,8 @@ import numpy as np
 
 from course.compiled import kernel
 
-# Those of dart_places.py, pseudo.py and philox.py, written again (a test compares): compiled code is kept until this file changes.
+# Those of dart_places.py, pseudo.py and philox.py, written again (a test compares): compiled code is kept until this
+# file changes.
 BLOCK, LANES = 1 << 16, 128
 MULTIPLIERS, WEYL, ROUNDS = (0xD2511F53, 0xCD9E8D57), (0x9E3779B9, 0xBB67AE85), 10
 # Sobol points whose low bits are in a table: 8 kB, in the processor's first cache.

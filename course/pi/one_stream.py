@@ -6,7 +6,7 @@ from course.pi.estimate import METHODS, PiEstimate, estimate_pi
 
 
 def one_stream(samples: int, servers: int, seed: int = 0, method: str = "pseudo") -> PiEstimate:
-    """Return the joint estimate of `servers` that all throw the same darts: a `PiEstimate` that claims too small an error.
+    """Return the `PiEstimate` of `servers` that all throw the same darts; it claims too small an error.
 
     Each throws `samples` // `servers` darts of the one `seed`. `standard_error` is what they would have if all darts
     were different: √`servers` times too small. Raises ValueError as `estimate_pi` does, and for servers below 1.

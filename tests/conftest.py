@@ -3,6 +3,7 @@
 import contextlib
 import random
 import socket
+import time
 
 import pytest
 from hypothesis import Phase, settings
@@ -10,6 +11,7 @@ from hypothesis.internal.conjecture import providers
 
 from tests.helpers.lanes import Lanes, longest_first
 from tests.helpers.leaks import check_leaks, leftovers
+from tests.selection import is_left_out, left_out
 
 # Examples are drawn from each test's own text, and none has a time limit: the same commit gets the same verdict, on any
 # machine and under any load. `make explore` draws new ones; what it finds becomes an `@example` of the test.
@@ -20,10 +22,27 @@ settings.register_profile("same verdict, found sooner", deadline=None, derandomi
 settings.load_profile("same verdict")
 
 
+_BEGAN = pytest.StashKey[float]()
+
+
 def pytest_configure(config):
     # Nor from the numbers in the modules that tests before it happened to import; Hypothesis has no setting for that.
     if settings().derandomize:
         providers.is_local_module_file = lambda path: False
+
+
+def pytest_sessionstart(session):
+    session.config.stash[_BEGAN] = time.monotonic()
+
+
+def pytest_ignore_collect(collection_path, config):
+    return is_left_out(collection_path, config.option.markexpr) or None
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    if sentence := left_out(config.option.markexpr):
+        minutes, seconds = divmod(round(time.monotonic() - config.stash[_BEGAN]), 60)
+        terminalreporter.write_line(f"These tests took {minutes} min {seconds} s. {sentence}")
 
 
 def pytest_collection_modifyitems(items):

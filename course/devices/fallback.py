@@ -7,7 +7,7 @@ import torch
 from torch.utils._pytree import tree_map_only
 
 from course.devices import moves
-from course.devices.machine import Device, list_devices
+from course.devices.device_list import Device, list_devices
 from course.devices.moves import noted
 from course.devices.names import DeviceName, name_of
 from course.devices.rules import CallPlan, Rule

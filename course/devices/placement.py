@@ -13,8 +13,8 @@ from torch._compile import _disable_dynamo
 from torch.overrides import TorchFunctionMode
 
 from course.devices import moves
+from course.devices.device_list import Device
 from course.devices.fallback import missing_kernel, resolve, run_on_cpu
-from course.devices.machine import Device
 from course.devices.moves import noted
 from course.devices.names import DeviceName, name_of
 from course.devices.rules import CallPlan, Rule, plan_for, target

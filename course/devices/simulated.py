@@ -6,7 +6,7 @@ from dataclasses import asdict
 import psutil
 
 import simgpu
-from course.devices.machine import Device, as_devices
+from course.devices.device_list import Device, as_devices
 from course.draw import Picture, lanes
 from course.traces import DataSheet, Trace, load_trace, names
 from simgpu import DeviceModel, calibrate

@@ -12,8 +12,8 @@ import torch
 from course.devices import list_devices
 from course.timing.device_lookup import find_device
 from course.timing.matmul import measure_matmul
+from course.timing.op_times import OPS, measure_copies, measure_life, measure_ops
 from course.timing.precision import TF32, multiplying
-from course.timing.trace_rows import OPS, measure_copies, measure_life, measure_ops
 from course.traces import Trace, validate
 from course.traces.trace import ROWS
 

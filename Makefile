@@ -110,9 +110,10 @@ labs:  ## make the labs' release notebooks, and in build/labs those with solutio
 	$(INSTALL) --test
 	@$(VENV) -m grader.lab.release
 
-architecture:  ## draw the pictures of who imports whom again, from the code
+architecture:  ## draw who imports whom again, from the code, and write each room's lines and its tests' seconds
 	$(INSTALL) --test
 	@$(VENV) docs/architecture.py
+	@$(VENV) docs/sizes.py
 
 picture:  ## draw the README's picture again
 	$(INSTALL)

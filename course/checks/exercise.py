@@ -157,5 +157,8 @@ def by_name(*exercises: Exercise) -> dict[str, Exercise]:
 
 
 def strategy(module: str, name: str) -> Callable:
-    """Return what gives the Hypothesis strategy that `module.name()` makes: loaded only when a check wants it."""
+    """Return a function that gives the Hypothesis strategy `module.name()`, and imports it when a check needs it.
+
+    `module` lies beside the exercise, in a package that `load_part` named after the folder; it is no room of the course.
+    """
     return lambda: getattr(import_module(module), name)()

@@ -206,11 +206,11 @@ def _complaint(exercise, case, got, observed=()):
     if exercise.read is not None:
         try:
             got = exercise.read(got)
-        except Exception:  # `read` and the answer's own value, such as numpy's or a reader's class, raise whatever they like
+        except Exception:  # `read`, numpy, torch and the reader's own class raise what they like
             return f"expected {exercise.wants}" if exercise.wants else exercise.complaint(case, None)
     try:
         return exercise.complaint(case, got, observed)
-    except Exception as failure:  # a comparison with the answer's own value raises whatever numpy, torch or a reader's class does
+    except Exception as failure:  # numpy, torch and the reader's own class raise what they like
         return f"that is not what was asked for: looked at as an answer, it raised {type(failure).__name__}"
 
 

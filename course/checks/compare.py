@@ -60,7 +60,7 @@ def show(value: Any, limit: int = 300) -> str:
     """
     try:
         text = str(_first(value, limit).tolist()) if _is_array(value) else repr(value)
-    except Exception as failure:  # int of 5,000 digits: ValueError; nested lists: RecursionError; a reader's __repr__: anything
+    except Exception as failure:  # of long ints, deep lists, a reader's own __repr__
         text = f"{type(value).__name__} that can't be shown ({type(failure).__name__}: {failure})"
     text = _ADDRESS.sub("", _FUNCTION.sub(r"\1", text))
     return text if len(text) <= limit else text[:limit] + " …"

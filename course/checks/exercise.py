@@ -157,8 +157,8 @@ def by_name(*exercises: Exercise) -> dict[str, Exercise]:
 
 
 def strategy(module: str, name: str) -> Callable:
-    """Return a function that gives the Hypothesis strategy `module.name()`, and imports it when a check needs it.
+    """Return a function that imports the Hypothesis strategy `module.name()` when a check needs it.
 
-    `module` lies beside the exercise, in a package that `load_part` named after the folder; it is no room of the course.
+    `module` lies beside the exercise, in the package of its folder (see `load_part`); it is no room of the course.
     """
     return lambda: getattr(import_module(module), name)()

@@ -11,19 +11,19 @@ from torch import Tensor
 from torch.utils._pytree import tree_map
 
 from simgpu import state
-from simgpu.calls import conversions, packed
+from simgpu.calls import conversions, packed_sequences
 from simgpu.calls.arguments import any_simulated, common_device, left_at_home, tensors_in
 from simgpu.calls.factories import make, make_inside
-from simgpu.calls.into_out import copied_out, is_composed
-from simgpu.calls.moves import get_grad, placed_all, register_hook
+from simgpu.calls.moves import placed_all
 from simgpu.calls.one_hot import one_hot
+from simgpu.calls.out_arguments import copied_out, is_composed
 from simgpu.calls.python_functions import body_of
 from simgpu.cuda.generators import check_generator
 from simgpu.memory.host import mark
-from simgpu.messages import invalid_gradient, left_behind, no_class_of_ones_own
+from simgpu.messages import invalid_gradient, left_behind
 from simgpu.ops.backward_formulas import entrance
-from simgpu.ops.mismatch import refused, reworded
-from simgpu.ops.tensor import SimulatedTensor, read
+from simgpu.ops.device_mismatch import refused, reworded
+from simgpu.ops.device_tensor import DeviceTensor, read
 
 _quiet = torch._C.DisableTorchFunctionSubclass
 _CPU = torch.device("cpu")
@@ -85,7 +85,7 @@ def _checked(func, args, kwargs, made):
     if where is not None:
         made = make_inside(func, args, kwargs, where, state.active())
     if left_at_home(made, args, kwargs) and func.__name__ not in _ONLY_SIZES and any_simulated(args, kwargs):
-        device = next(one.device for one in (*tensors_in(args), *tensors_in(kwargs)) if type(one) is SimulatedTensor)
+        device = next(one.device for one in (*tensors_in(args), *tensors_in(kwargs)) if isinstance(one, DeviceTensor))
         raise RuntimeError(left_behind(func.__name__, device))
     return made
 
@@ -98,7 +98,7 @@ def _on_device(func, args, kwargs, device, simulation):
     if device.type == "cuda":
         return make(func, args, kwargs, device, simulation)
     if device.type == "cpu":  # `torch.zeros_like(x, device="cpu")`
-        args = tree_map(lambda value: read(value) if type(value) is SimulatedTensor else value, args)
+        args = tree_map(lambda value: read(value) if isinstance(value, DeviceTensor) else value, args)
     with _quiet():
         return func(*args, **{**kwargs, "device": device})
 
@@ -126,7 +126,8 @@ def _backward(tensor, gradient=None, *args, **kwargs):
 
 
 @entrance
-def _of_class(cls, func, types, args=(), kwargs=None):
+def of_class(cls: type, func: Callable, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
+    """`__torch_function__` of simulated tensors: most functions of C++ need nothing but their arguments."""
     if not kwargs and not _autocast("cpu"):
         direct = _DIRECT.get(func)
         if direct is None:
@@ -134,7 +135,7 @@ def _of_class(cls, func, types, args=(), kwargs=None):
         if direct:
             try:
                 made = _disabled(func, types, args)
-                if type(made) is SimulatedTensor:
+                if type(made) is cls:
                     return made
             except RuntimeError as error:
                 if not refused(error):
@@ -163,23 +164,9 @@ def _grad(outputs, inputs, *args, **kwargs):
     return placed_all(_GRAD(outputs, inputs, *args, **kwargs), inputs)
 
 
-def _as_subclass(tensor: SimulatedTensor, cls: type) -> Tensor:
-    """`Tensor.as_subclass`: the tensor itself for a class that it is of; raises NotImplementedError for others."""
-    if issubclass(type(tensor), cls):
-        return tensor
-    raise NotImplementedError(no_class_of_ones_own(cls.__name__))
-
-
 def _same_layout(tensor, other):
     return tensor.layout == other.layout
 
-
-# Here and not in the class: these functions need the class, and a thread without the mode needs them.
-SimulatedTensor.__torch_function__ = classmethod(_of_class)
-SimulatedTensor.grad = property(get_grad, conversions.set_grad, Tensor.grad.__delete__)
-SimulatedTensor.register_hook = register_hook
-SimulatedTensor.as_subclass = _as_subclass
-SimulatedTensor.data = property(Tensor.data.__get__, conversions.set_data)
 
 _BACKWARD = body_of(Tensor.backward)
 _GRAD = body_of(torch.autograd.grad)
@@ -200,6 +187,6 @@ _HANDLERS: dict[Any, Callable] = {
     torch.autograd.grad: _grad,
     Tensor.backward: _backward,
     torch._C._nn.one_hot: one_hot,
-    torch._VF._pack_padded_sequence: packed.pack_padded_sequence,
-    torch._VF._pad_packed_sequence: packed.pad_packed_sequence,
+    torch._VF._pack_padded_sequence: packed_sequences.pack_padded_sequence,
+    torch._VF._pad_packed_sequence: packed_sequences.pad_packed_sequence,
 }

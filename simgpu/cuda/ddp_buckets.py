@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 from simgpu.ops.collectives import booked
+from simgpu.ops.device_tensor import DeviceTensor, read
 from simgpu.ops.results import put
-from simgpu.ops.tensor import SimulatedTensor, read
 from simgpu.state import required
 
 
@@ -50,7 +50,7 @@ class _Reducers:
         @functools.wraps(original, updated=())
         def reducer(parameters, indices, sizes, group, *args):
             made = original(parameters, indices, sizes, group, *args)
-            if parameters and all(isinstance(one, SimulatedTensor) for one in parameters):
+            if parameters and all(isinstance(one, DeviceTensor) for one in parameters):
                 where = self._places[made] = self._of_groups[group.group_name] = parameters[0].where
                 if not _are_gradients_views(args):
                     weakref.finalize(made, _taken(parameters, indices, where).clear)
@@ -75,7 +75,7 @@ class _Reducers:
         made = torch.ops.c10d.allreduce_.default.redispatch(
             keys & torch._C._after_autograd_keyset, tensors, group, *args
         )
-        if torch._C._current_graph_task_id() != -1 and not any(isinstance(one, SimulatedTensor) for one in tensors):
+        if torch._C._current_graph_task_id() != -1 and not any(isinstance(one, DeviceTensor) for one in tensors):
             where = self._of_groups.get(torch.distributed.ProcessGroup.unbox(group).group_name)
             if where is not None:
                 booked(required(), where, sum(one.nbytes for one in tensors), "all-reduce of a bucket")
@@ -119,7 +119,7 @@ class Bucket:
         return getattr(self._bucket, name)
 
     def _placed(self, numbers):
-        return put(SimulatedTensor, numbers, self._where, required(), shares=True)
+        return put(numbers, self._where, required(), shares=True)
 
 
 def _called(hook, where, state, bucket):
@@ -130,4 +130,4 @@ def _called(hook, where, state, bucket):
 def _plain(value):
     if isinstance(value, (list, tuple)):
         return type(value)(map(_plain, value))
-    return read(value) if isinstance(value, SimulatedTensor) else value
+    return read(value) if isinstance(value, DeviceTensor) else value

@@ -6,17 +6,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from simgpu.messages import no_interface, not_numpy, only_on_cpu
+from simgpu.calls import conversions, moves
+from simgpu.calls.torch_function import of_class
+from simgpu.messages import no_class_of_ones_own, no_interface, not_numpy, only_on_cpu
 from simgpu.ops import saving
+from simgpu.ops.device_tensor import OWN_ATTRIBUTES, DeviceTensor, read
 from simgpu.ops.dispatch import run_op
-from simgpu.ops.kinds import kind_of
-from simgpu.state import opened
-
-_wrap = Tensor._make_subclass  # its C++ device is the CPU: one of cuda aborts in autograd on a build without CUDA
-OWN = ("numbers", "where", "simulation", "kind")
 
 
-class SimulatedTensor(Tensor):
+class SimulatedTensor(DeviceTensor):
     """A tensor that says it is on `where`, a simulated `cuda:k`; `numbers`, a plain CPU tensor, has its values.
 
     Torch's own functions make it while `simulated_gpus` is active; `simulation` is the `SimulatedGPUs` it belongs to.
@@ -24,17 +22,11 @@ class SimulatedTensor(Tensor):
     shape and dtype.
     """
 
-    @staticmethod
-    def __new__(cls, numbers, where, simulation, kind=None):
-        made = _wrap(cls, numbers)  # the same memory: C++ that looks at it directly finds the numbers, and no hole
-        made.numbers = numbers
-        made.where = where
-        made.simulation = simulation
-        made.kind = kind_of(numbers) if kind is None else kind
-        return made
-
-    __torch_dispatch__: Any = classmethod(run_op)
-    where: Any  # a `torch.device`; torch has a method by that name
+    __torch_function__: Any = classmethod(of_class)  # what a program calls, before autograd
+    __torch_dispatch__: Any = classmethod(run_op)  # each op, at its kernel
+    grad: Any = property(moves.get_grad, conversions.set_grad, Tensor.grad.__delete__)
+    data: Any = property(Tensor.data.__get__, conversions.set_data)
+    register_hook: Any = moves.register_hook
 
     @property
     def device(self) -> torch.device:
@@ -91,6 +83,12 @@ class SimulatedTensor(Tensor):
     def tolist(self) -> Any:
         """Return its values as nested lists, or one number."""
         return self.detach().cpu().tolist()
+
+    def as_subclass(self, cls: type) -> Any:
+        """Return the tensor itself for a class that it is of; raise NotImplementedError for others."""
+        if issubclass(type(self), cls):
+            return self
+        raise NotImplementedError(no_class_of_ones_own(cls.__name__))
 
     def is_shared(self) -> bool:
         """Return True: CUDA's memory always is."""
@@ -149,7 +147,7 @@ class SimulatedTensor(Tensor):
 
 def _said(tensor):
     """Return what a program itself has written on the tensor."""
-    return {name: value for name, value in tensor.__dict__.items() if name not in OWN}
+    return {name: value for name, value in tensor.__dict__.items() if name not in OWN_ATTRIBUTES}
 
 
 def _on_host(tensor):
@@ -158,9 +156,3 @@ def _on_host(tensor):
     if not tensor.simulation.as_usual:
         tensor.simulation.clock.synchronize(tensor.where.index)
     return numbers
-
-
-def read(tensor: SimulatedTensor) -> Tensor:
-    """Return the plain CPU tensor inside `tensor`, or raise if its simulation is closed."""
-    opened(tensor.simulation)
-    return tensor.numbers

@@ -8,11 +8,11 @@ from torch import Tensor
 from torch._ops import OpOverload
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from simgpu.models.device_model import Work
-from simgpu.ops import cost
+from simgpu.models.op_seconds import Work
 from simgpu.ops.declarations import OpPlan
-from simgpu.ops.kinds import kind_of
+from simgpu.ops.flops_and_bytes import work_of
 from simgpu.ops.results import put_all
+from simgpu.ops.shape_numbers import kind_of
 
 _SETTINGS = {int, bool, str, type(None), torch.dtype, torch.layout, torch.memory_format}
 _are_ints = {int}.issuperset
@@ -54,7 +54,7 @@ def run_again(cls: type, func: OpOverload, plan: OpPlan, args: tuple) -> Any:
     if plan.in_place:
         return args[0]
     if kind is None:
-        return put_all(cls, plan, made, where, simulation)
+        return put_all(plan, made, where, simulation)
     if not plan.sharing:
         storage = made.untyped_storage()
         simulation.memory.took(where.index, storage.nbytes(), storage)
@@ -112,7 +112,7 @@ def remember(func: OpOverload, plan: OpPlan, inner: list, made: Any) -> None:
         _KNOWN.clear()
     if type(made) is Tensor and made.layout is not torch.strided:
         return
-    work = None if plan.view else cost.work_of(func, inner, {}, made)
+    work = None if plan.view else work_of(func, inner, {}, made)
     if type(made) is Tensor:
         _KNOWN[tuple(key)] = work, kind_of(made), func._op if plan.in_place else _runner(func, plan, inner)
     else:

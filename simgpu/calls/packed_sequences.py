@@ -7,12 +7,12 @@ numbers on the CPU, and the device's tensor is indexed by the places that they r
 import torch
 from torch import Tensor
 
-from simgpu.ops.tensor import SimulatedTensor
+from simgpu.ops.device_tensor import DeviceTensor
 
 
 def pack_padded_sequence(sequences: Tensor, lengths: Tensor, batch_first: bool) -> tuple[Tensor, Tensor]:
     """`torch._VF._pack_padded_sequence`: return the steps that count, in one row, and how many run at each time."""
-    if not isinstance(sequences, SimulatedTensor):
+    if not isinstance(sequences, DeviceTensor):
         return _plain("_pack_padded_sequence", sequences, lengths, batch_first)
     if lengths.device.type != "cpu":
         raise RuntimeError(  # of ATen/native/PackedSequence.cpp
@@ -29,7 +29,7 @@ def pad_packed_sequence(
     data: Tensor, batch_sizes: Tensor, batch_first: bool, padding_value: float, total_length: int
 ) -> tuple[Tensor, Tensor]:
     """`torch._VF._pad_packed_sequence`: the inverse; what no step fills is `padding_value`."""
-    if not isinstance(data, SimulatedTensor):
+    if not isinstance(data, DeviceTensor):
         return _plain("_pad_packed_sequence", data, batch_sizes, batch_first, padding_value, total_length)
     places = torch.arange(1, len(data) + 1, device="cpu")
     picked, lengths = _plain("_pad_packed_sequence", places, batch_sizes, batch_first, 0, total_length)

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from simgpu import simulated_gpus
-from simgpu.ops import repeated
+from simgpu.ops import fast_path
 
 _OPS = torch.ops.aten
 CALLS = {  # an op, its plain arguments, and whether torch's function of that name calls it and nothing else
@@ -25,12 +25,12 @@ CALLS = {  # an op, its plain arguments, and whether torch's function of that na
 def test_a_function_of_torch_runs_an_op_only_where_it_calls_that_one(op):
     count, same = CALLS[op]
     function = getattr(torch._C._VariableFunctions, op._schema.name.partition("::")[2], torch.relu)
-    assert repeated._calls(function, op, [torch.rand(3, 3) for _ in range(count)]) == same
+    assert fast_path._calls(function, op, [torch.rand(3, 3) for _ in range(count)]) == same
 
 
 def test_a_function_that_refuses_or_takes_more_runs_no_op():
-    assert not repeated._calls(torch.add, _OPS.add.Tensor, [torch.ones(2), torch.ones(3)])
-    assert not repeated._calls(torch.add, _OPS.add.Tensor, [])
+    assert not fast_path._calls(torch.add, _OPS.add.Tensor, [torch.ones(2), torch.ones(3)])
+    assert not fast_path._calls(torch.add, _OPS.add.Tensor, [])
 
 
 @pytest.mark.parametrize("name", ["add", "mul", "div", "pow", "mm", "exp", "relu", "sum", "t", "gt", "maximum", "bmm"])

@@ -17,14 +17,14 @@ from torch.jit._builtins import _get_builtin_table
 from torch.nn.parameter import Parameter, UninitializedTensorMixin
 from torch.overrides import get_default_nowrap_functions, handle_torch_function
 
-from simgpu.calls import conversions, functions
-from simgpu.calls.lazy import lazily
-from simgpu.calls.own_functions import own_functions
-from simgpu.cuda.classes import classes
+from simgpu.calls import conversions, torch_function
+from simgpu.calls.autograd_functions import own_functions
+from simgpu.calls.lazy_modules import lazily
 from simgpu.cuda.generators import DeviceGenerator, check_generator
+from simgpu.cuda.torch_classes import classes
 from simgpu.memory.host import mark
 from simgpu.messages import no_interface, not_dense
-from simgpu.ops.tensor import SimulatedTensor
+from simgpu.ops.device_tensor import DeviceTensor
 from simgpu.replaced import replaced
 
 _modes = torch._C._is_torch_function_mode_enabled
@@ -52,10 +52,10 @@ class _Gradient(property):
 
 
 @contextmanager
-def answered() -> Iterator[None]:
+def answered(tensor_class: type) -> Iterator[None]:
     """Within the `with`, torch's functions that can't reach the dispatcher answer for simulated devices."""
     constructors = default_device._device_constructors()  # kept by torch from its first call on: torch's own are in it
-    changes = [*_answers(), *lazily(), *own_functions(), *classes()]
+    changes = [*_answers(tensor_class), *lazily(), *own_functions(), *classes()]
     makers = {value for owner, name, value in changes if name in _MAKERS}
     constructors |= makers
     as_they_are = get_default_nowrap_functions()  # likewise; a subclass's gradient is in it, no new object each time
@@ -70,14 +70,14 @@ def answered() -> Iterator[None]:
         with replaced(changes):
             yield
     finally:
-        functions.forget()
+        torch_function.forget()
         constructors -= makers
         as_they_are -= getters
         for one in names:
             del scripted[one]
 
 
-def _answers():
+def _answers(tensor_class):
     """Yield (owner, name, value) for every attribute of torch that is answered."""
     yield Tensor, "to", _to(Tensor.to)
     for name, handler in _METHODS.items():
@@ -92,7 +92,7 @@ def _answers():
                 yield owner, name, _exported(getattr(owner, name))
     yield torch._C._nn, "_parse_to", _parse_to(torch._C._nn._parse_to)
     # make_fx would look into a tensor of a class that it doesn't know, and take what it finds for constants.
-    yield proxy_tensor, "HANDLED_TYPES", (*proxy_tensor.HANDLED_TYPES, SimulatedTensor)
+    yield proxy_tensor, "HANDLED_TYPES", (*proxy_tensor.HANDLED_TYPES, tensor_class)
     yield Tensor, "data", property(Tensor.data.__get__, conversions.set_data)
     yield Tensor, "grad", _Gradient(Tensor.grad.__get__, conversions.set_grad, Tensor.grad.__delete__)
 
@@ -198,7 +198,7 @@ def _on_host(args, device):
 def _exported(original):
     @functools.wraps(original)
     def to_dlpack(tensor, *args, **kwargs):
-        if isinstance(tensor, SimulatedTensor):
+        if isinstance(tensor, DeviceTensor):
             raise BufferError(no_interface(tensor.where))
         return original(tensor, *args, **kwargs)
 

@@ -13,7 +13,7 @@ from torch.autograd.function import BackwardCFunction
 
 from simgpu.calls.moves import placed
 from simgpu.messages import invalid_gradient
-from simgpu.ops.tensor import SimulatedTensor
+from simgpu.ops.device_tensor import DeviceTensor
 
 
 def own_functions() -> Iterator[tuple[Any, str, Any]]:
@@ -26,7 +26,7 @@ def _noting(original):
     def apply(cls, *args, **kwargs):
         made = original.__get__(None, cls)(*args, **kwargs)  # a class method, of Python or, in torch 2.15, of C++
         results = made if type(made) is tuple else (made,)
-        if any(type(one) is SimulatedTensor for one in (*args, *results)):
+        if any(isinstance(one, DeviceTensor) for one in (*args, *results)):
             node = next((one.grad_fn for one in results if isinstance(one, Tensor) and one.grad_fn is not None), None)
             if isinstance(node, BackwardCFunction):
                 node.places = _places(args), _places(results)

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch.utils._pytree import tree_map
 
-from simgpu.ops.tensor import SimulatedTensor, read
+from simgpu.ops.device_tensor import DeviceTensor, read
 
 
 @cache
@@ -48,7 +48,7 @@ def _plainly(func, args, kwargs):
     """Return the results of `func` written into plain tensors of no size."""
 
     def plain(value):
-        return read(value) if type(value) is SimulatedTensor else value
+        return read(value) if isinstance(value, DeviceTensor) else value
 
     def unsized(value):
         return torch.empty(0, dtype=value.dtype, device="cpu")

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import FlopCounterMode
 
-from simgpu.ops.cost import work_of
+from simgpu.ops.flops_and_bytes import work_of
 
 aten = torch.ops.aten
 
@@ -161,11 +161,11 @@ def test_more_of_everything_never_costs_less(shape, dtype):
 
 
 def test_shapes_that_never_repeat_do_not_fill_the_memory():
-    from simgpu.ops import cost
+    from simgpu.ops import flops_and_bytes
 
     one = torch.ones(1, 1)
     for _ in range(3):
         for key in range(3000):
-            cost._counted[(aten.mm.default, key)] = None
-        work(aten.mm.default, one, torch.ones(1, len(cost._counted) % 7 + 1))
-    assert len(cost._counted) <= 4096 + 3000
+            flops_and_bytes._counted[(aten.mm.default, key)] = None
+        work(aten.mm.default, one, torch.ones(1, len(flops_and_bytes._counted) % 7 + 1))
+    assert len(flops_and_bytes._counted) <= 4096 + 3000

@@ -16,15 +16,15 @@ from torch import Tensor
 from torch._ops import OpOverload
 from torch.utils._pytree import tree_leaves
 
-from simgpu.clock.modelled_clock import Queue
+from simgpu.clock.stream_queue import Queue
 from simgpu.context import asserts
 from simgpu.context.context import program_line
-from simgpu.cuda.places import Places, Step
+from simgpu.cuda.graph_memory import Places, Step
 from simgpu.messages import capture_error, not_in_capture
-from simgpu.ops import cost
 from simgpu.ops.call import Call
+from simgpu.ops.device_mismatch import written_to
 from simgpu.ops.dispatch import attempted, results_of
-from simgpu.ops.mismatch import written_to
+from simgpu.ops.flops_and_bytes import work_of
 from simgpu.state import Simulation
 
 #: Write to arguments without torch's declaration saying so: the running mean and variance.
@@ -106,7 +106,7 @@ class Tape:
         made, _ = run(inner, named)
         result = results_of(call, args, kwargs, made)
         if not plan.view:
-            work = cost.work_of(func, inner, named, made)
+            work = work_of(func, inner, named, made)
             seconds = self.simulation.model.seconds(work) if work.flops or work.bytes else 0.0
             line = program_line() if plan.asserts else ""
             self.add(run, (inner, named), made, result, (args, kwargs), ("compute", seconds, plan.name), line)

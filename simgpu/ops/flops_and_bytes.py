@@ -12,7 +12,7 @@ import torch
 from torch._ops import OpOverload
 from torch.utils.flop_counter import flop_registry
 
-from simgpu.models.device_model import Work
+from simgpu.models.op_seconds import Work
 
 NOTHING = Work(0, 0)
 _aten = torch.ops.aten

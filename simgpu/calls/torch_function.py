@@ -30,7 +30,7 @@ _CPU = torch.device("cpu")
 _REFUSED = object()
 #: Take a CPU tensor and only the size of another, wherever that is.
 _ONLY_SIZES = {"expand_as", "view_as", "reshape_as", "broadcast_tensors"}
-_disabled = torch._C._disabled_torch_function_impl  # calls a function, ours hidden from it; quicker than `_quiet`
+_disabled: Any = torch._C._disabled_torch_function_impl  # calls a function, ours hidden from it; quicker than `_quiet`
 _autocast = torch.is_autocast_enabled
 _ExcludeKeys = torch._C._ExcludeDispatchKeyGuard
 _AUTOCAST_OF_HOST = torch._C.DispatchKeySet(torch._C.DispatchKey.AutocastCPU)

@@ -40,7 +40,7 @@ from torch.nn import functional
 
 from course import draw, local_cluster, tune, tuning
 from course.checks import check
-from course.serving import Client, export, local_server, pin
+from modelserver import Client, export, local_server, pin
 from course.training import batch_generator, mnist
 from course.widgets import DigitPad, Predict, Scorecard
 

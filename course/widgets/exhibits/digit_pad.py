@@ -11,7 +11,7 @@ import traitlets
 
 from course.deadlines import PAD_ANSWER, PAD_PATIENCE
 from course.draw import Picture, figure, picture
-from course.serving.client import Client, ServingError
+from modelserver.client import Client, ServingError
 from course.widgets.exhibits.exhibit import Exhibit
 
 _SIDE = 28

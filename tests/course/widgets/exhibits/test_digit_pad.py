@@ -7,7 +7,7 @@ import re
 import numpy
 import pytest
 
-from course.serving.client import ServingError
+from modelserver.client import ServingError
 from course.widgets import DigitPad
 from tests.course.widgets.exhibits.line import Line
 

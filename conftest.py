@@ -28,7 +28,7 @@ def pytest_configure(config):
 
 def pytest_collection_modifyitems(items):
     for item in items:
-        if item.nodeid.startswith("tests/slow/"):
+        if item.nodeid.startswith(("tests/slow/", "modelserver/tests/slow/")):
             item.add_marker("long")
     longest_first(items)
 

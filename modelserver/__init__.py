@@ -2,7 +2,7 @@
 
 Read in this order: `versions` (a model on the disk), `protocol` (requests and answers as bytes), `compute` (a worker
 that runs batches), `front` (the process that holds sockets, queue and workers), `client` (who asks).
-docs/serving.md says how to run it.
+modelserver/docs/serving.md says how to run it.
 """
 
 from importlib import import_module

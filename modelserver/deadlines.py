@@ -26,14 +26,10 @@ CONNECTIONS_LOOKED_AT_EVERY = 1.0
 IDLE_CONNECTION = 60.0
 #: A server that was told to end answers what is under way for so long.
 SERVER_DRAINS = 30.0
-#: Between two looks of a worker whether its front process still lives, where the system doesn't tell it.
-OWNER_LOOK_EVERY = 1.0
 #: For a server that a notebook starts to answer: its workers start, and load the versions.
 LOCAL_SERVER_STARTS = 300.0
 #: For a server that a notebook closes to end; after that it is killed.
 LOCAL_SERVER_ENDS = 45.0
-#: Between two looks at something that is about to happen, such as a server that starts.
-SOON_EVERY = 0.005
 #: A client waits so long for an answer, its repeats included, unless told otherwise.
 CLIENT_ANSWER = 30.0
 #: A client's first pause before it asks again; twice as long each time, and by chance up to as much again.

@@ -14,10 +14,11 @@ import weakref
 from pathlib import Path
 from typing import Any
 
-from modelserver.deadlines import LOCAL_SERVER_ENDS, LOCAL_SERVER_STARTS, SOON_EVERY
+from modelserver.deadlines import LOCAL_SERVER_ENDS, LOCAL_SERVER_STARTS
 from modelserver.signals import held_back
 
 _LOOKS_EVERY = 0.05
+_READY_LOOKED_FOR_EVERY = 0.005
 _START = "from modelserver.local import _main; _main()"
 _READY = re.compile(r"at (https?://\S+:\d+)")
 
@@ -84,7 +85,7 @@ class LocalServer(contextlib.AbstractContextManager):
                 raise RuntimeError(f"local_server(…): it ended with status {self._process.returncode}:\n{self.log}")
             if time.monotonic() > ends:
                 raise TimeoutError(f"local_server(…): not ready after {LOCAL_SERVER_STARTS:.0f} s:\n{self.log}")
-            time.sleep(SOON_EVERY)
+            time.sleep(_READY_LOOKED_FOR_EVERY)
         return found[1]
 
 

@@ -18,8 +18,15 @@ from course.checks.mistakes import StillToWrite, float_for_int, heard, told, who
 from course.checks.noted import noted
 from course.checks.shrink import smallest
 from course.checks.time_limit import time_limit
-from course.deadlines import CHECK, CHECKED_ANSWER_WAITS, CHECKED_ANSWER_WORKS
 from course.draw import html
+
+#: An answer to one input of `check` may work so long, in the processor's time: right ones take milliseconds, and the
+#: first may import a library.
+CHECKED_ANSWER_WORKS = 10.0
+#: … and so long on the clock: a busy machine lets it wait.
+CHECKED_ANSWER_WAITS = 60.0
+#: For all inputs of one `check` together; after that no other begins.
+CHECK = 120.0
 
 HINT_AFTER = 2  # wrong answers
 

@@ -6,8 +6,8 @@ import signal
 import sys
 import threading
 
-from modelserver.deadlines import OWNER_LOOK_EVERY
-
+#: Between two looks whether the owner still lives, where the system does not tell.
+_LOOKS_EVERY = 1.0
 _PR_SET_PDEATHSIG = 1  # from linux/prctl.h: "signal me when my parent dies"
 
 
@@ -30,7 +30,7 @@ def _watch(owner):
     try:
         process = psutil.Process(owner)
         while process.is_running():
-            threading.Event().wait(OWNER_LOOK_EVERY)
+            threading.Event().wait(_LOOKS_EVERY)
     except psutil.NoSuchProcess:
         pass
     os._exit(0)

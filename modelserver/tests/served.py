@@ -75,17 +75,17 @@ class Served:
 def serving(directory, *flags, port=0, ends_well=True, deadlines=None):
     """Serve `directory` on `port`, 0: a free one; give the `Served`. It gets Ctrl-C at the end, and must end well.
 
-    `deadlines`: {name in `course.deadlines`: other seconds}.
+    `deadlines`: {name in `modelserver.deadlines`: other seconds}.
     """
-    start = [f"course.deadlines.{name} = {seconds}" for name, seconds in (deadlines or {}).items()]
-    source = "\n".join(["import course.deadlines, runpy", *start, "runpy.run_module('course', run_name='__main__')"])
+    start = [f"modelserver.deadlines.{name} = {seconds}" for name, seconds in (deadlines or {}).items()]
+    source = "\n".join(["import modelserver.deadlines, runpy", *start, "runpy.run_module('modelserver', run_name='__main__')"])
     command = [sys.executable, "-c", source, "serve", str(directory), "--port", str(port), *map(str, flags)]
     process = subprocess.Popen(
         command,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        cwd=Path(__file__).parents[3],
+        cwd=Path(__file__).parents[2],
         start_new_session=True,
     )
     served = Served(process, [])

@@ -18,7 +18,7 @@ from course.cluster.certificates import write_certificate
 from modelserver import Client, ServingError, export
 from modelserver.tests.served import PATIENCE, serving
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 
 
 class Doubled(torch.nn.Module):
@@ -88,7 +88,7 @@ def test_workers_end_with_a_front_process_that_is_killed_and_a_client_finds_the_
 
 
 def run(*arguments):
-    command = [sys.executable, "-m", "course", "serve", *map(str, arguments)]
+    command = [sys.executable, "-m", "modelserver", "serve", *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=PATIENCE)
 
 

@@ -25,16 +25,10 @@ CONNECT = 30.0
 TASK_WAITS = 60.0
 #: For a task that is told to stop.
 TASK_LEAVES = 10.0
-#: Between two looks of the fork server whether its owner still lives.
-OWNER_LOOK_EVERY = 1.0
 #: For a task to join, once its process is started.
 TASK_JOINS = 60.0
 #: Between two looks at something that is about to happen, such as a process that was just killed: as good as at once.
 SOON_EVERY = 0.005
-#: For the kernel to end a process that was killed: a machine that swaps is slow.
-KILLED_PROCESS_ENDS = 10.0
-#: For a task's Dask worker to close; a function that still runs is not waited for.
-WORKER_CLOSES = 2.0
 #: For a client to say goodbye to its scheduler.
 CLIENT_CLOSES = 2.0
 #: All that a client leaves when it is killed is gone after so long.

@@ -34,13 +34,9 @@ def _errors_as_text() -> Iterator[None]:
 
 @click.command()
 @click.argument("directory", type=click.Path(file_okay=False))
-@click.option(
-    "--host", default="127.0.0.1", show_default=True, help="Another than loopback asks for a token, and TLS."
-)
+@click.option("--host", default="127.0.0.1", show_default=True, help="Another than loopback asks for a token, and TLS.")
 @click.option("--port", default=8500, show_default=True, type=click.IntRange(0, 65535), help="0: any free one.")
-@click.option(
-    "--workers", default=2, show_default=True, type=click.IntRange(1, 256), help="Processes that compute."
-)
+@click.option("--workers", default=2, show_default=True, type=click.IntRange(1, 256), help="Processes that compute.")
 @click.option("--device", default="cpu", show_default=True, help="What each worker computes on: cpu, /gpu:0, …")
 @click.option("--simulated-gpus", default=0, type=click.IntRange(0, 128), help="Simulated GPUs for each worker.")
 @click.option("--largest", default=64, show_default=True, type=click.IntRange(1, 65536), help="Rows of a batch.")
@@ -163,7 +159,9 @@ def _check_certificate(path):
     try:
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(path)
     except ssl.SSLError as error:
-        raise ValueError(f"--tls {path}: it must hold a certificate and its private key, in PEM form ({error})") from None
+        raise ValueError(
+            f"--tls {path}: it must hold a certificate and its private key, in PEM form ({error})"
+        ) from None
 
 
 def _log_to_stderr(verbose):

@@ -18,6 +18,10 @@ MODEL_ANSWERS = 10.0
 WORKER_STARTS_AGAIN = 0.1
 #: … up to this. A worker that lived longer did not fail soon.
 WORKER_STARTS_AGAIN_MOST = 5.0
+#: For workers to end when their input is closed; after that they are killed,
+WORKERS_CLOSE = 2.0
+#: … and the kernel ends them in so long: a machine that swaps is slow.
+KILLED_WORKER_ENDS = 10.0
 #: For a request to be whole, from its first byte to its last; and for its caller to read the answer.
 REQUEST_COMES = 30.0
 #: Between two looks at the connections for those that are too slow.

@@ -10,15 +10,15 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from modelserver.compute.pipe import Kind, Message
 from modelserver.deadlines import (
-    KILLED_PROCESS_ENDS,
+    KILLED_WORKER_ENDS,
     SERVING_LOOKS_EVERY,
     SERVING_STARTS,
-    WORKER_CLOSES,
     WORKER_STARTS_AGAIN,
     WORKER_STARTS_AGAIN_MOST,
+    WORKERS_CLOSE,
 )
-from modelserver.compute.pipe import Kind, Message
 from modelserver.front.metrics import Metrics
 from modelserver.front.queue import Batch, Pending, RequestQueue
 from modelserver.front.worker_process import WorkerLost, WorkerProcess
@@ -116,10 +116,10 @@ class Pool:
             self._refuse(one, Refused(503, "the server is ending; send it to another, or again when it is back."))
         for worker in self._workers:
             worker.close()
-        await _until(lambda: all(worker.lost for worker in self._workers), WORKER_CLOSES)
+        await _until(lambda: all(worker.lost for worker in self._workers), WORKERS_CLOSE)
         for worker in self._workers:
             worker.kill("the server ended")
-        await _until(lambda: all(w.transport.get_returncode() is not None for w in self._workers), KILLED_PROCESS_ENDS)
+        await _until(lambda: all(w.transport.get_returncode() is not None for w in self._workers), KILLED_WORKER_ENDS)
         for worker in self._workers:
             worker.transport.close()
 
@@ -240,7 +240,7 @@ class Pool:
                     worker.kill(f"a batch took longer than {self._model_seconds:g} s")
 
     async def _reaped(self, worker):
-        await _until(lambda: worker.transport.get_returncode() is not None, KILLED_PROCESS_ENDS)
+        await _until(lambda: worker.transport.get_returncode() is not None, KILLED_WORKER_ENDS)
         worker.transport.close()
 
     def _keep(self, work):

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from modelserver.deadlines import VERSION_LOADS
 from modelserver.compute.pipe import Kind, Message, Parser, packed
+from modelserver.deadlines import VERSION_LOADS
 from modelserver.front.queue import Batch
 
 _jobs = itertools.count(1)

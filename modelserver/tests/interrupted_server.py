@@ -14,8 +14,8 @@ from pathlib import Path
 
 import psutil
 
-from modelserver.deadlines import LOCAL_SERVER_ENDS
 from modelserver import local, local_server
+from modelserver.deadlines import LOCAL_SERVER_ENDS
 
 
 def interrupted(when, kept):

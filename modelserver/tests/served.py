@@ -78,7 +78,9 @@ def serving(directory, *flags, port=0, ends_well=True, deadlines=None):
     `deadlines`: {name in `modelserver.deadlines`: other seconds}.
     """
     start = [f"modelserver.deadlines.{name} = {seconds}" for name, seconds in (deadlines or {}).items()]
-    source = "\n".join(["import modelserver.deadlines, runpy", *start, "runpy.run_module('modelserver', run_name='__main__')"])
+    source = "\n".join(
+        ["import modelserver.deadlines, runpy", *start, "runpy.run_module('modelserver', run_name='__main__')"]
+    )
     command = [sys.executable, "-c", source, "serve", str(directory), "--port", str(port), *map(str, flags)]
     process = subprocess.Popen(
         command,

@@ -40,9 +40,9 @@ from torch.nn import functional
 
 from course import draw, local_cluster, tune, tuning
 from course.checks import check
-from modelserver import Client, export, local_server, pin
 from course.training import batch_generator, mnist
 from course.widgets import DigitPad, Predict, Scorecard
+from modelserver import Client, export, local_server, pin
 
 torch.set_num_threads(1)  # the server gets the other core
 

@@ -36,7 +36,13 @@ def loggers_as_they_were():
 def graph():
     """Every file of the three packages, and which it imports; what only a type checker reads is left out."""
     return grimp.build_graph(
-        "course", "grader", "modelserver", "simgpu", include_external_packages=True, exclude_type_checking_imports=True, cache_dir=None
+        "course",
+        "grader",
+        "modelserver",
+        "simgpu",
+        include_external_packages=True,
+        exclude_type_checking_imports=True,
+        cache_dir=None,
     )
 
 

@@ -21,7 +21,10 @@ FACES = [
     for name in (package, *(m.name for m in pkgutil.walk_packages([str(ROOT / package)], f"{package}.") if m.ispkg))
 ]
 FILES = sorted(
-    path for package in PACKAGES for path in (ROOT / package).rglob("*.py") if ROOT / package / "tests" not in path.parents
+    path
+    for package in PACKAGES
+    for path in (ROOT / package).rglob("*.py")
+    if ROOT / package / "tests" not in path.parents
 )
 
 

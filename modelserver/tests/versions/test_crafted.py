@@ -9,9 +9,9 @@ import torch
 
 from modelserver import export, read_version
 from modelserver.compute.program import load
+from modelserver.tests.versions import crafted
 from modelserver.versions.checksums import NAME, DamagedVersion, write_checksums
 from modelserver.versions.ownership import NotYours
-from modelserver.tests.versions import crafted
 
 WAYS = [crafted.weights, crafted.sample_inputs, crafted.guards, crafted.symbols]
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="owners, modes and links are POSIX's")

@@ -11,9 +11,9 @@ import torch
 from course.devices import simulated_gpus
 from modelserver import export, read_version
 from modelserver.compute.program import load
+from modelserver.tests.served import Digits, export_digits
 from modelserver.versions.checksums import DamagedVersion
 from modelserver.versions.version import numbers
-from modelserver.tests.served import Digits, export_digits
 
 
 class Doubled(torch.nn.Module):
@@ -60,8 +60,8 @@ def test_a_program_that_was_exported_on_the_cpu_answers_on_another_device(digits
         numpy.testing.assert_allclose(answer, Digits(0)(images).numpy(), atol=1e-5)
 
 
-def test_a_device_that_is_none_is_told_with_the_grammar(digits):
-    with pytest.raises(ValueError, match="KIND is cpu, gpu, mps or meta"):
+def test_a_device_that_is_none_is_refused_with_the_legal_names(digits):
+    with pytest.raises(ValueError, match="give cpu, /gpu:0, or another name of torch"):
         load(str(digits.folder), "gpu one", None, 4)
 
 

@@ -1,8 +1,11 @@
 """What every test shares: a test that leaves a process, a listening port or a thread behind fails, by name."""
 
 import contextlib
+import json
 import random
 import socket
+import time
+from collections import Counter
 
 import pytest
 from hypothesis import Phase, settings
@@ -10,6 +13,7 @@ from hypothesis.internal.conjecture import providers
 
 from tests.helpers.lanes import Lanes, longest_first
 from tests.helpers.leaks import check_leaks, leftovers
+from tests.selection import LONG, ROOT, SHORT, is_left_out, left_out
 
 # Examples are drawn from each test's own text, and none has a time limit: the same commit gets the same verdict, on any
 # machine and under any load. `make explore` draws new ones; what it finds becomes an `@example` of the test.
@@ -20,10 +24,41 @@ settings.register_profile("same verdict, found sooner", deadline=None, derandomi
 settings.load_profile("same verdict")
 
 
+_BEGAN = pytest.StashKey[float]()
+_SECONDS = Counter()  # of each file's tests
+
+
 def pytest_configure(config):
     # Nor from the numbers in the modules that tests before it happened to import; Hypothesis has no setting for that.
     if settings().derandomize:
         providers.is_local_module_file = lambda path: False
+
+
+def pytest_sessionstart(session):
+    session.config.stash[_BEGAN] = time.monotonic()
+
+
+def pytest_ignore_collect(collection_path, config):
+    return is_left_out(collection_path, config.option.markexpr) or None
+
+
+def pytest_runtest_logreport(report):
+    _SECONDS[report.nodeid.split("::")[0]] += report.duration
+
+
+def pytest_sessionfinish(session):
+    """Leave each file's seconds to `make architecture`: its page says how long the tests of each room take."""
+    name = {SHORT: "short", LONG: "long"}.get(session.config.option.markexpr)
+    if name and not hasattr(session.config, "workerinput"):
+        place = ROOT / "build" / "seconds" / f"{name}.json"
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(json.dumps(_SECONDS, indent=0))
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    if sentence := left_out(config.option.markexpr):
+        minutes, seconds = divmod(round(time.monotonic() - config.stash[_BEGAN]), 60)
+        terminalreporter.write_line(f"These tests took {minutes} min {seconds} s. {sentence}")
 
 
 def pytest_collection_modifyitems(items):

@@ -107,4 +107,4 @@ def _loopback_interface():
     import psutil
 
     addresses = psutil.net_if_addrs().items()
-    return next(name for name, known in addresses if any(one.address == LOOPBACK for one in known))
+    return next(name for name, own in addresses if any(address.address == LOOPBACK for address in own))

@@ -85,6 +85,16 @@ def test_the_pictures_of_who_imports_whom_are_what_the_code_does():
             assert drawn == script["draw"](package, colours), f"{package}: make architecture"
 
 
+def test_the_page_of_sizes_has_every_room_and_lines_that_are_about_right():
+    """`make architecture` writes it again; a twentieth more or less is let pass, so that not each change has to."""
+    script = runpy.run_path(str(ROOT / "docs" / "sizes.py"))
+    page = script["PAGE"].read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| `(.+?)` \| (\d*) \|", page, re.M))
+    lines = {room: code for room, (code, _) in script["lines_of_rooms"]().items()}
+    assert rows.keys() == lines.keys(), "make architecture"
+    assert all(abs(int(rows[room] or 0) - code) <= 40 + code / 20 for room, code in lines.items()), "make architecture"
+
+
 @pytest.mark.parametrize("paper", PAPERS, ids=lambda path: path.name)
 def test_the_files_that_a_paper_names_are_there(paper):
     tops = "course|grader|modelserver|simgpu|labs|notebooks|tests|docs|binder|benchmarks|deploy"

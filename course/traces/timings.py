@@ -1,28 +1,8 @@
-"""What one product, copy, op or game took: measured, recorded or modelled, and each figure says which."""
+"""The seconds of one product, copy, op or game of Life; each is a `Figure`, so it says whether it was measured."""
 
 from dataclasses import dataclass
 
-KINDS = ("measured", "recorded", "modelled")
-
-
-class Figure:
-    """What has a `kind`, one of `KINDS`, and an `origin`, which may be empty.
-
-    A figure is "measured" here and now, "recorded" on another day, or "modelled" from a data sheet; `origin` names the
-    hardware, and the date where there is one.
-    """
-
-    kind: str
-    origin: str
-
-    @property
-    def label(self) -> str:
-        """Where the figure comes from, in words, to stand beside it wherever it is shown.
-
-        >>> MatmulTiming(8, "/cpu:0", compute=1.0, kind="recorded", origin="a CPU, 2026-11-21").label
-        'recorded: a CPU, 2026-11-21'
-        """
-        return f"{self.kind}: {self.origin}" if self.origin else self.kind
+from course.traces.measured_or_modelled import Figure
 
 
 @dataclass(frozen=True)

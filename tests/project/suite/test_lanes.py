@@ -10,7 +10,7 @@ import pytest
 
 from tests.helpers.lanes import APART, LONGEST, Lanes, longest_first
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.mark.parametrize("name", sorted({*LONGEST, *APART}))

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import torch
 
-from course.devices import Device, DeviceName, list_devices, machine
+from course.devices import Device, DeviceName, device_list, list_devices
 from simgpu import simulated_gpus
 
 
@@ -34,13 +34,13 @@ def test_a_task_gives_its_devices_full_names():
 
 
 def test_a_containers_limit_counts_as_the_memory(monkeypatch):
-    monkeypatch.setattr(machine.Path, "read_text", lambda self: "1073741824\n")
-    assert machine._cpu_memory() == 2**30
+    monkeypatch.setattr(device_list.Path, "read_text", lambda self: "1073741824\n")
+    assert device_list._cpu_memory() == 2**30
 
 
 def test_a_simulated_device_says_so_in_text_and_table(monkeypatch):
     gpu = Device("/gpu:0", "gpu", 2**34, "H200", simulated=True)
-    monkeypatch.setattr(machine, "_gpus", lambda: [gpu])
+    monkeypatch.setattr(device_list, "_gpus", lambda: [gpu])
     assert "H200 (simulated)" in str(list_devices())
     assert "H200 (simulated)" in list_devices()._repr_mimebundle_()["text/html"]
 

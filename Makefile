@@ -51,7 +51,7 @@ crowd:  ## set up, then train on 32 workers that share this machine's cores; 2.2
 
 serving:  ## set up, then serve under load: 50 changes of version, 10 killed workers, 10,000 odd requests (MINUTES=10: a soak too)
 	$(INSTALL) --long
-	@$(VENV) -m tests.slow.serving $(if $(MINUTES),--minutes $(MINUTES))
+	@$(VENV) -m modelserver.tests.slow $(if $(MINUTES),--minutes $(MINUTES))
 
 distance:  ## set up, then train over lines of 0 to 100 ms, each design, on one host and between two; none quicker than its way
 	$(INSTALL) --long

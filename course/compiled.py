@@ -78,11 +78,11 @@ def kernel_address(signature: Any) -> Callable[[Callable], int]:
 
     def decorate(function):
         try:
-            made = numba.cfunc(signature, cache=True)(function)
+            native = numba.cfunc(signature, cache=True)(function)
         except (RuntimeError, OSError):
-            made = numba.cfunc(signature)(function)
-        _FOR_EVER.append(made)  # its code goes when the object does
-        return made.address
+            native = numba.cfunc(signature)(function)
+        _FOR_EVER.append(native)  # its code goes when the object does
+        return native.address
 
     return decorate
 
@@ -141,8 +141,8 @@ def usual_threads() -> int:
     torch = sys.modules.get("torch")
     if torch is not None:
         return torch.get_num_threads()
-    asked = os.environ.get("OMP_NUM_THREADS", "")
-    return max(int(asked), 1) if asked.isdecimal() else cores()
+    setting = os.environ.get("OMP_NUM_THREADS", "")
+    return max(int(setting), 1) if setting.isdecimal() else cores()
 
 
 def threads() -> int:
@@ -150,8 +150,8 @@ def threads() -> int:
 
     In the tasks of a cluster that is one.
     """
-    asked = os.environ.get("NUMBA_NUM_THREADS", "")
-    return max(1, min(usual_threads(), cores(), int(asked) if asked.isdecimal() else cores()))
+    setting = os.environ.get("NUMBA_NUM_THREADS", "")
+    return max(1, min(usual_threads(), cores(), int(setting) if setting.isdecimal() else cores()))
 
 
 def in_pieces(count: int, size: int, function: Callable[[int, int], object], most: int | None = None) -> None:
@@ -164,21 +164,21 @@ def in_pieces(count: int, size: int, function: Callable[[int, int], object], mos
         return
     pieces = 4 * count if count > 1 else 1  # a thread that starts late finds fewer left
     pieces = min(max(pieces, -(-size // (most or size))), size)
-    left = list(pairwise(size * piece // pieces for piece in range(pieces + 1)))
-    together(count, _take, left, function)
-    _take(left, function)
+    waiting = list(pairwise(size * piece // pieces for piece in range(pieces + 1)))
+    together(count, _take, waiting, function)
+    _take(waiting, function)
 
 
-def _take(left, function):
+def _take(waiting, function):
     with suppress(IndexError):  # another thread may have taken the last one
-        while piece := left.pop():
+        while piece := waiting.pop():
             try:
                 function(*piece)
             except MemoryError:
-                left.append(piece)
+                waiting.append(piece)
                 raise
             except BaseException:  # an interrupt: the other threads end, too
-                left.clear()
+                waiting.clear()
                 raise
 
 

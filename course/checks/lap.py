@@ -47,9 +47,9 @@ def _ratio(mine, ours, question, repeats):
     best = {mine: float("inf"), ours: float("inf")}
     for _ in range(repeats):
         for way in best:
-            asked = copy.deepcopy(question)
+            arguments = copy.deepcopy(question)
             started = perf_counter()
-            way(*asked)
+            way(*arguments)
             best[way] = min(best[way], perf_counter() - started)
     return best[ours] / best[mine]
 

@@ -57,7 +57,9 @@ def callable_with(answer: Callable, *arguments: object, **settings: object) -> N
         raise WrongSignature(f"{signature}: {failure}") from None
 
 
-def told(failure: BaseException, exercise: Exercise, answer: Callable, case: Case, seconds: float) -> tuple[str, bool]:
+def sentence_for(
+    failure: BaseException, exercise: Exercise, answer: Callable, case: Case, seconds: float
+) -> tuple[str, bool]:
     """Return (sentence, whether it is a slip) for what `answer` raised for `case`; it may work for `seconds`.
 
     A slip has nothing to do with the case: no other input and no hint would help.
@@ -70,7 +72,7 @@ def told(failure: BaseException, exercise: Exercise, answer: Callable, case: Cas
     if isinstance(failure, SystemExit):
         return f"{call}\nasked Python to end{where}. Leave with `return`.", True
     if isinstance(failure, NameError) and not isinstance(failure, UnboundLocalError) and failure.name:
-        near = difflib.get_close_matches(failure.name, _known(failure), 1)
+        near = difflib.get_close_matches(failure.name, _names_in_reach(failure), 1)
         meant = f" Did you mean `{near[0]}`?" if near else " If it is made in a cell above, run that cell first."
         return f"{exercise.entry} uses a name that is not defined: `{failure.name}`{where}.{meant}", True
     return f"{call} raised {_in_short(failure)}{where}", isinstance(failure, (SyntaxError, ImportError))
@@ -118,7 +120,7 @@ def _where(failure, answer):
     return f" (line {line}: `{text}`)" if text else ""
 
 
-def _known(failure):
+def _names_in_reach(failure):
     frame, traced = None, failure.__traceback__
     while traced is not None:
         frame, traced = traced.tb_frame, traced.tb_next

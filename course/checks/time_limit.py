@@ -42,7 +42,7 @@ def _alarm(first, over):
             raise TimeIsUp
 
     began, handler = time.monotonic(), signal.signal(signal.SIGALRM, ring)
-    left, every = signal.setitimer(signal.ITIMER_REAL, first, _AGAIN)  # of an alarm that was set before
+    remaining, every = signal.setitimer(signal.ITIMER_REAL, first, _AGAIN)  # of an alarm that was set before
     try:
         try:
             yield
@@ -51,8 +51,8 @@ def _alarm(first, over):
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, handler)
-        if left:
-            signal.setitimer(signal.ITIMER_REAL, max(0.001, left - (time.monotonic() - began)), every)
+        if remaining:
+            signal.setitimer(signal.ITIMER_REAL, max(0.001, remaining - (time.monotonic() - began)), every)
 
 
 @contextlib.contextmanager

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from course.deadlines import LEFTOVER_ENDS, SLURM_ANSWERS
+from course.deploy.clouds.cloud_runtime import LEFTOVER_ENDS
+from course.deploy.slurm_command import SLURM_ANSWERS
 
 if TYPE_CHECKING:
     from course.deploy.ledger import Entry

@@ -106,12 +106,12 @@ class PlacementLog(Sequence):
 
         Views are left out unless `views` is true: who reads a view reads what it is a view of.
         """
-        records, found = self[:], self.edges()
+        records, joins = self[:], self.edges()
         if not views:
-            found = dataflow.without_views(found, {place for place, record in enumerate(records) if record.view})
+            joins = dataflow.without_views(joins, {place for place, record in enumerate(records) if record.view})
         shown = [place for place, record in enumerate(records) if views or not record.view]
         row = {place: number for number, place in enumerate(shown)}
-        joined = [(row[edge.source], row[edge.target]) for edge in found]
+        joined = [(row[edge.source], row[edge.target]) for edge in joins]
         return ops([records[place] for place in shown], title or repr(self), joined)
 
     def overhead(self) -> Overhead:

@@ -64,9 +64,9 @@ def find_cycle(
     >>> find_cycle(put(empty(8, 8), pattern("glider")))
     Cycle(start=0, period=32)
     """
-    seen: dict[bytes, list[int]] = {}
+    generations_of: dict[bytes, list[int]] = {}
     for generation, state in enumerate(frames(board, limit, rule, wrap)):
-        alike = seen.setdefault(_fingerprint(state), [])
+        alike = generations_of.setdefault(_fingerprint(state), [])
         for start in alike:
             # Two different boards with one fingerprint would be a discovery; replaying makes the answer certain.
             if torch.equal(run(board, start, rule=rule, wrap=wrap), state):

@@ -10,7 +10,7 @@ from torch.utils.benchmark import Timer
 
 from course.timing.clock import clock_for
 from course.timing.device_lookup import find_device
-from course.traces.figures import Figure
+from course.traces.measured_or_modelled import Figure
 from course.units import in_words
 
 _SHORT = 100e-6  # seconds; below it, what the host does between two calls would show in a single one

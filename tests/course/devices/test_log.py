@@ -325,7 +325,7 @@ def test_a_loops_ops_are_kept_once():
     with log_placement() as log:
         for _ in range(500):
             x.add_(1)
-    assert len(log) == 500 and len(log._ops.seen) == 1
+    assert len(log) == 500 and len(log._ops.stored) == 1
 
 
 def test_what_the_log_costs_is_measured_and_says_so():

@@ -253,7 +253,7 @@ def test_a_pattern_is_put_where_it_is_asked_for_and_over_whatever_lies_there():
 
 
 def test_the_neighbours_of_a_corner_are_three_or_eight_and_never_itself():
-    from course.life.op import neighbours
+    from course.life.edges import neighbours
 
     assert sorted(neighbours((0, 0), 3, 4, wrap=False)) == [(0, 1), (1, 0), (1, 1)]
     assert sorted(neighbours((2, 3), 3, 4, wrap=False)) == [(1, 2), (1, 3), (2, 2)]

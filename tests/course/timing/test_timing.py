@@ -138,7 +138,7 @@ def test_what_does_not_fit_in_the_budget_is_left_out(monkeypatch):
     def one(size, place, share, expected, dtype, generator, watch):
         return MatmulTiming(size, place.name, compute=size**3 * 1e-3)
 
-    monkeypatch.setattr(course.timing.matmul, "_one", one)
+    monkeypatch.setattr(course.timing.matmul, "_timed", one)
     # 10 takes 1 s a call; 100 would take 1000 s; 11 still fits
     assert [t.size for t in measure_matmul([10, 100, 11], budget=5)] == [10, 11]
 

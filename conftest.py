@@ -11,9 +11,9 @@ import pytest
 from hypothesis import Phase, settings
 from hypothesis.internal.conjecture import providers
 
+from tests.helpers.cluster.shared import SharedCluster
 from tests.helpers.lanes import Lanes, longest_first
 from tests.helpers.leaks import check_leaks, leftovers
-from tests.helpers.shared_cluster import SharedCluster
 from tests.selection import LONG, ROOT, SHORT, is_left_out, left_out
 
 # Examples are drawn from each test's own text, and none has a time limit: the same commit gets the same verdict, on any

@@ -8,13 +8,18 @@ from typing import TYPE_CHECKING
 from distributed import Client
 
 from course.cluster.executor import ClusterExecutor, OpenWork
-from course.cluster.lease import Lease
+from course.cluster.lease import LEASE_LASTS, Lease
 from course.cluster.pin import Pin, check_task, parse_pin, pinned
 from course.cluster.runtime import Runtime
 from course.cluster.spec import ClusterSpec
 from course.cluster.tape.recorder import Recorder
 from course.cluster.tape.tape import Tape
-from course.deadlines import CLIENT_CLOSES, DEVICES_ANSWER, LEASE_ANSWER, LEASE_LASTS
+from course.deadlines import CLIENT_CLOSES
+
+#: For the scheduler to answer one question about a lease; slower than this, the answer would come too late to act on.
+LEASE_ANSWER = 2.0
+#: For every task to say which devices it has: it may be busy, and a task does one thing at a time.
+DEVICES_ANSWER = 35.0
 
 if TYPE_CHECKING:
     from course.devices import DeviceList

@@ -20,7 +20,9 @@ from distributed.core import clean_exception
 
 from course.cluster.outcomes import finish, settle, settle_in_order
 from course.cluster.task.return_values import CutShort, run_chunk_for_home, run_for_home
-from course.deadlines import CALLS_SENT_EVERY
+
+#: `executor.map` sends together what a list, a range, … gave in so long.
+CALLS_SENT_EVERY = 0.05
 
 _LARGE_MESSAGE = 1 << 26  # bytes of arguments, about; Dask would warn of a graph of 1 GB
 _CANCELLED_TOGETHER = 50  # by one message, on which Dask's scheduler spends a time that grows with the square of this

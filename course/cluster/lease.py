@@ -12,7 +12,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from course.cluster.spec import by_numbers
-from course.deadlines import LEASE_CANDIDATE_LIVES, LEASE_LASTS, LEASE_SETTLES
+
+#: A lease holds so long after it was last renewed, at most: a scheduler that starts anew gives nothing away for as
+#: long, because a lease that its predecessor gave may still hold.
+LEASE_LASTS = 3.0
+#: A candidate must ask at least so often.
+LEASE_ASKED_EVERY = 0.5
+#: A candidate that asked so lately is live, and may win a free lease.
+LEASE_CANDIDATE_LIVES = 1.0
+#: From the first question on, a candidate of a lower index may still turn up and win.
+LEASE_SETTLES = 0.5
 
 
 @dataclass

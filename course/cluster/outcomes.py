@@ -11,7 +11,9 @@ from typing import Any
 from distributed import Future
 from distributed.scheduler import KilledWorker, NoValidWorkerError
 
-from course.deadlines import RESULTS_FETCHED_EVERY
+#: … and fetches so often what has ended, unless all has.
+RESULTS_FETCHED_EVERY = 0.05
+
 
 _TIMES = 30  # a pause is as many times as long as the fetch before it,
 _LONGEST = 0.5  # and of no more seconds: a large result must not keep the next small one

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import torch
 
 from course.commands.cluster_flags import computing_tasks
-from course.deadlines import PART_ENDS
 from course.life.board import empty, put, to_text
 from course.life.files import pattern as named_pattern
 from course.life.files import read_pattern
 from course.life.run import run
+from course.mapreduce.engine import PART_ENDS
 
 if TYPE_CHECKING:
     from course.cluster.cluster import Cluster

@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
-from course.deadlines import TRIAL_SILENCE
 from course.training.problems.named import NamedProblem, named_problem
 from course.training.problems.problem import shown
 from course.tuning import TuningResult, tune
 from course.tuning.arguments import checked_plan
+from course.tuning.driver import TRIAL_SILENCE
 from course.tuning.result import shown_parameters
 from course.tuning.trial import made_with
 

@@ -14,13 +14,20 @@ from course.cluster.certificates import new_certificate, security
 from course.cluster.executor import OpenWork
 from course.cluster.local_runtime.loop import LoopThread
 from course.cluster.multihost.ports import check_free
-from course.deadlines import CARETAKER_ENDS, CARETAKER_ENDS_EVERY, CARETAKER_LOOKS_EVERY, SLURM_ANSWERS
 from course.deploy.caretaker import Caretaker
 from course.deploy.keeper import Keeper
 from course.deploy.launcher import DeployError, Launcher
 from course.deploy.ledger import Entry
 from course.deploy.options import CommonOptions
 from course.deploy.scheduler import DeployScheduler
+from course.deploy.slurm_command import SLURM_ANSWERS
+
+#: Between two looks of the caretaker whether its client lives,
+CARETAKER_LOOKS_EVERY = 0.5
+#: … and between two times that it ends what a client left; a job may still be on its way into the queue.
+CARETAKER_ENDS_EVERY = 2.0
+#: It does so for so long.
+CARETAKER_ENDS = 8.0
 
 _SIGNALS = {"kill": "KILL", "freeze": "STOP", "thaw": "CONT"}
 _SECONDS = {

@@ -12,10 +12,17 @@ from distributed.core import Status
 from distributed.diagnostics.plugin import SchedulerPlugin
 from distributed.metrics import time as dask_time
 
-from course.deadlines import DEPLOYED_LOOKS_EVERY, DEPLOYED_TASK_REJOINS, SLOW_JOIN_IS_TOLD, SOON_EVERY, TASK_JOINS
+from course.deadlines import SOON_EVERY, TASK_JOINS
 from course.deploy.launcher import DeployError, Launcher, State
 from course.deploy.order import Order
 from course.deploy.scheduler import DeployScheduler
+
+#: Between two looks at the jobs or processes of tasks that are not there; where all are there, nothing is asked.
+DEPLOYED_LOOKS_EVERY = 1.0
+#: A task that has left, and whose job goes on, may come back for so long; then its job is ended and replaced.
+DEPLOYED_TASK_REJOINS = 5.0
+#: A task that runs and has not joined for so long is told to the reader: a disk is slow, or a firewall in between.
+SLOW_JOIN_IS_TOLD = 8.0
 
 #: Whether a task ended by itself -> how often, in a row and before joining, until it is given up.
 _DEATHS = {True: 3, False: 10}

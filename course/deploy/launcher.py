@@ -9,6 +9,9 @@ from typing import Any, Protocol
 from course.deploy.order import Order
 from course.signals import held_back
 
+#: For the jobs of a cluster that is closed to be gone from the queue.
+DEPLOYED_TASKS_END = 10.0
+
 
 @dataclass(frozen=True)
 class State:

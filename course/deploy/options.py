@@ -11,8 +11,10 @@ from dask.utils import parse_bytes
 
 from course.cluster.certificates import Certificate
 from course.cluster.spec import check_job
-from course.deadlines import DEPLOYED_IDLE
 from course.deploy.order import Order
+
+#: A deployed cluster without work closes itself after so long, unless told otherwise.
+DEPLOYED_IDLE = 3600.0
 
 Options = TypeVar("Options", bound="CommonOptions")
 

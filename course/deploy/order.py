@@ -5,7 +5,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from course.cluster.certificates import Certificate
-from course.deadlines import DEPLOYED_TASK_TRIES
+
+#: A deployed task tries for so long to find its scheduler, at first and again: then its client is gone, and it ends.
+DEPLOYED_TASK_TRIES = 6.0
 
 
 @dataclass(frozen=True)

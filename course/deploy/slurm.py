@@ -16,8 +16,7 @@ import dask
 
 from course.cluster.certificates import Certificate
 from course.cluster.spec import by_numbers
-from course.deadlines import DEPLOYED_TASKS_END
-from course.deploy.launcher import DeployError, State
+from course.deploy.launcher import DEPLOYED_TASKS_END, DeployError, State
 from course.deploy.options import SlurmOptions, order_for
 from course.deploy.order import Order
 from course.deploy.slurm_command import slurm

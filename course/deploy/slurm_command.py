@@ -4,8 +4,10 @@ import asyncio
 from asyncio.subprocess import PIPE
 from contextlib import suppress
 
-from course.deadlines import SLURM_ANSWERS
 from course.deploy.launcher import DeployError
+
+#: For one of Slurm's commands: without slurmctld they try for 9 s and more, and say nothing meanwhile.
+SLURM_ANSWERS = 8.0
 
 #: What Slurm's complaint has in it -> the next step, where its own words have none.
 _NEXT = {"configuration source": "Run this on a login node of the cluster, or say where its slurm.conf is: SLURM_CONF"}

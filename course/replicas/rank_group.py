@@ -1,7 +1,7 @@
 """One rank's side, in its task: meet the others in a folder, connect to them by gloo, run the function, leave no group.
 
-A process outlives the groups that it was in, so whatever one run leaves behind would spoil the next. Three rules keep
-that from happening: no rank begins before all are connected, every wait has an end, and a rank that failed to connect
+A process outlives the groups that it was in, so anything that one run leaves behind would spoil the next. Three rules
+prevent that: no rank begins before all are connected, every wait has an end, and a rank that failed to connect
 forgets that it tried.
 """
 
@@ -13,7 +13,13 @@ from pathlib import Path
 from typing import TypeVar
 
 from course.cluster.tape.on_worker import notes_here
-from course.deadlines import RANKS_CONNECT, RANKS_CONNECTED, RANKS_MEET
+
+#: For all ranks to find each other: a busy laptop, not a hang.
+RANKS_MEET = 30.0
+#: For gloo to connect one rank to another, once; it tries five times.
+RANKS_CONNECT = 5.0
+#: For all ranks to be connected: gloo's five tries.
+RANKS_CONNECTED = 25.0
 
 LOOPBACK = "127.0.0.1"
 Result = TypeVar("Result")
@@ -101,4 +107,4 @@ def _loopback_interface():
     import psutil
 
     addresses = psutil.net_if_addrs().items()
-    return next(name for name, known in addresses if any(one.address == LOOPBACK for one in known))
+    return next(name for name, own in addresses if any(address.address == LOOPBACK for address in own))

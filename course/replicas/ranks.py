@@ -8,8 +8,14 @@ from collections.abc import Callable
 from concurrent.futures import wait
 from typing import TYPE_CHECKING, Any
 
-from course.deadlines import RANK_SILENCE, RANKS_END, RANKS_SAY_WHY
 from course.replicas.rank_group import PeerError, RankError, Result, run_as_rank
+
+#: For a rank to wait for another one in a reduction, unless told otherwise.
+RANK_SILENCE = 10.0
+#: For the other ranks to say what they saw, once one has failed.
+RANKS_SAY_WHY = 1.0
+#: For all ranks together, unless told otherwise.
+RANKS_END = 300.0
 
 if TYPE_CHECKING:
     from course.cluster import Cluster

@@ -15,9 +15,13 @@ from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
-from course.deadlines import TRIAL_STOPPED, TRIAL_STOPS
 from course.signals import held_back
 from course.tuning.trial import Job, forget_study, run_trial, stop_trials
+
+#: For workers to answer that they were told to stop a trial.
+TRIAL_STOPPED = 2.0
+#: For trials to stop when tuning ends early: each looks once an update. After that a local task's process is ended.
+TRIAL_STOPS = 3.0
 
 if TYPE_CHECKING:
     from course.cluster.cluster import Cluster

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
-from course.deadlines import TRIAL_SILENCE, TRIAL_WORKER_COMES, TUNING_LOOKS_EVERY, TUNING_STOOD_STILL
 from course.training.problems.problem import Problem
 from course.training.records import in_words
 from course.tuning.arguments import checked_plan
@@ -14,6 +13,15 @@ from course.tuning.dispatch import Begun, Dispatch, Report
 from course.tuning.remaining import Remaining
 from course.tuning.result import TuningError, TuningResult, shown_parameters
 from course.tuning.study import Study, opened_study
+
+#: A trial that neither reports nor ends for so long, on a task that lives, hangs, unless told otherwise.
+TRIAL_SILENCE = 600.0
+#: Where no worker task is there any more, one is waited for so long.
+TRIAL_WORKER_COMES = 30.0
+#: Between two looks of the driver at trials that say nothing, and at the clock.
+TUNING_LOOKS_EVERY = 0.2
+#: A look that comes so much later than it was to was the driver's own standstill, and no trial's.
+TUNING_STOOD_STILL = 1.0
 
 if TYPE_CHECKING:
     from course.cluster.cluster import Cluster

@@ -8,7 +8,9 @@ from typing import Any, TypeVar
 from tornado.ioloop import IOLoop
 
 from course.cluster.task.loop_errors import watch_errors
-from course.deadlines import LOOP_THREAD
+
+#: For an event loop's thread to start, and to end.
+LOOP_THREAD = 10.0
 
 Result = TypeVar("Result")
 

@@ -14,7 +14,11 @@ from dataclasses import asdict
 from typing import Any
 
 from course.cluster.task.task import TaskSettings, run_task, task_settings
-from course.deadlines import FORK_SERVER_ANSWER, FORK_SERVER_ENDS
+
+#: For the fork server, or a fresh Python, to import torch from a slow disk and answer.
+FORK_SERVER_ANSWER = 60.0
+#: For the fork server to end when its owner closes it; after that it is killed.
+FORK_SERVER_ENDS = 5.0
 
 _ENDED = "the fork server has ended; the next local_cluster() starts a new one"
 #: One thread each: tasks are the parallel part, and an idle pool in the fork server would not survive the fork.

@@ -7,7 +7,7 @@ from distributed import Scheduler
 from distributed.diagnostics.plugin import SchedulerPlugin
 
 from course.cluster.lease import Leases
-from course.deadlines import LOOP_KEEPS_UP_EVERY
+from course.cluster.task.task import LOOP_KEEPS_UP_EVERY
 
 LOOPBACK = "127.0.0.1"
 #: How many processes may die under one function before Dask gives it up; by default 3, few where killing is a lesson.

@@ -16,15 +16,20 @@ from distributed.core import Status
 from distributed.diagnostics.plugin import SchedulerPlugin
 
 from course.cluster.executor import OpenWork
-from course.deadlines import (
-    CLIENT_ASKS_EVERY,
-    CLIENT_STOOD_STILL,
-    HEARTBEAT_EVERY,
-    LOST_CLIENT_CLOSES,
-    SCHEDULER_LOOKS_EVERY,
-    SCHEDULER_SILENCE,
-    TASK_SILENCE,
-)
+from course.deadlines import CLIENT_ASKS_EVERY, SCHEDULER_SILENCE
+
+#: Between two heartbeats of a task; a packet lost and sent again (0.2 s and more) costs no heartbeat.
+HEARTBEAT_EVERY = 0.5
+#: Without a heartbeat for so long, the scheduler counts a task out: four are missing, and a garbage collection is over.
+TASK_SILENCE = 2.5
+#: Between two looks of the scheduler at its tasks. Four times as late, it stood still itself, and blames none.
+SCHEDULER_LOOKS_EVERY = 0.25
+#: A client whose own wait ended so much later than asked for was frozen itself, and knows nothing about the scheduler.
+CLIENT_STOOD_STILL = 1.0
+#: For a client whose scheduler is lost to close: its goodbye has no answer.
+LOST_CLIENT_CLOSES = 1.0
+#: A lost scheduler is noticed by a client in so long, all in all.
+SCHEDULER_LOSS_NOTICED = 10.0
 
 
 async def send_heartbeats(worker: Worker) -> str:

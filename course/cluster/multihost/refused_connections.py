@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from course.deadlines import REFUSAL_IS_REPEATED
+from course.cluster.task.loop_errors import REFUSAL_IS_REPEATED
 
 _LOG = "distributed.comm.tcp"
 _BEGINS = "Listener on %r: TLS handshake failed"

@@ -12,7 +12,11 @@ from course.cluster.multihost.handshake import other_versions, versions
 from course.cluster.multihost.heartbeat import Watch
 from course.cluster.routes import RoutedPool, Routes
 from course.cluster.spec import ClusterSpec
-from course.deadlines import PINNED_WORK_WAITS, TASK_HEARD_LATELY
+
+#: A task heard this lately is alive: another process that wants its name is refused, not asked to wait.
+TASK_HEARD_LATELY = 1.5
+#: Work that is pinned to a task waits so long for it to come back.
+PINNED_WORK_WAITS = 30.0
 
 
 class TaskScheduler(LocalScheduler):

@@ -12,7 +12,9 @@ from distributed.diagnostics.plugin import WorkerPlugin
 from distributed.metrics import time
 
 from course.cluster.tape.record import GRADIENT, RANK_STEP
-from course.deadlines import TAPE_FLUSHED_EVERY
+
+#: Between two times that a task sends on what it has noted for a tape; what it noted since is lost when it is killed.
+TAPE_FLUSHED_EVERY = 0.25
 
 
 class Notes:

@@ -16,7 +16,11 @@ from course.cluster.tape.joined import joined
 from course.cluster.tape.on_scheduler import TapeOnScheduler
 from course.cluster.tape.on_worker import TapeOnWorker, flush
 from course.cluster.tape.record import Record
-from course.deadlines import TAPE_ENDS, TAPE_STARTS
+
+#: For all processes of a cluster to begin to record: some may be busy.
+TAPE_STARTS = 10.0
+#: … and to end: one that is frozen answers nothing, and what it has not sent by then is left out.
+TAPE_ENDS = 6.0
 
 _LIMIT = 5000
 _PINGS = 5
@@ -79,7 +83,7 @@ class Recorder:
         ]
         events = [(tick(at), what, task) for at, what, task in self._events]
         record = joined(told, sent, events, self._trainings, tick, self._limit)
-        from course.devices.machine import cpu_model  # it loads torch, which a cluster's start doesn't wait for
+        from course.devices.device_list import cpu_model  # it loads torch, which a cluster's start doesn't wait for
 
         machine = f"{cpu_model()}, {platform.system()} {platform.machine()}, Python {platform.python_version()}"
         clocks = dict.fromkeys(record.lanes, self._how)

@@ -12,7 +12,9 @@ from itertools import cycle
 from pathlib import Path
 
 from course.cluster.spec import ClusterSpec
-from course.deadlines import GPUS_COUNTED
+
+#: For `nvidia-smi` to count GPUs.
+GPUS_COUNTED = 10.0
 
 VARIABLE = "CUDA_VISIBLE_DEVICES"
 _DRIVER = Path("/proc/driver/nvidia/gpus")  # a folder for each GPU (Linux)

@@ -7,7 +7,11 @@ import time
 
 from distributed.client import AllExit
 
-from course.deadlines import LOOP_PAUSES, REFUSAL_IS_REPEATED
+#: What is refused is told again of the same host only after so long: a refused task tries again and again.
+REFUSAL_IS_REPEATED = 10.0
+#: A process that has no file left for a connection pauses so long before it tries again, all that it does with it.
+LOOP_PAUSES = 0.05
+
 
 _NOTHING_LEFT = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 _LOG = logging.getLogger("course.cluster")

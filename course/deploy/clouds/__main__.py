@@ -4,7 +4,7 @@ import asyncio
 import json
 import sys
 
-from course.deadlines import LEFTOVER_ENDS
+from course.deploy.clouds.cloud_runtime import LEFTOVER_ENDS
 from course.deploy.clouds.kinds import CLOUDS
 from course.deploy.launcher import DeployError
 

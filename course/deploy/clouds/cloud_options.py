@@ -7,6 +7,11 @@ from typing import Any
 
 from course.deploy.clouds.deployer import CloudOptions
 
+#: For a cloud, a gateway or Kubernetes to answer one question: whoever is not there is told within ten seconds.
+CLOUD_ANSWERS = 8.0
+#: For one of these to end a cluster, when it is asked to.
+CLOUD_CLUSTER_ENDS = 30.0
+
 _MOST = 100  # workers; as many as a job of Slurm's may have
 
 

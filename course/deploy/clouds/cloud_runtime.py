@@ -18,21 +18,23 @@ from course.cluster.local_runtime.loop import LoopThread
 from course.cluster.multihost.handshake import other_versions, versions
 from course.cluster.multihost.heartbeat import watch_scheduler
 from course.deadlines import (
-    CARETAKER_LOOKS_EVERY,
     CLIENT_ASKS_EVERY,
     CLIENT_CLOSES,
     CONNECT,
-    DEPLOYED_LOOKS_EVERY,
     HANDSHAKE_ANSWER,
     JOIN_AGAIN_EVERY,
-    LEFTOVER_ENDS,
     SCHEDULER_SILENCE,
 )
 from course.deploy.caretaker import Caretaker
 from course.deploy.clouds.cloud_cluster import lacks
 from course.deploy.clouds.deployer import Deployer
+from course.deploy.deployed import CARETAKER_LOOKS_EVERY
+from course.deploy.keeper import DEPLOYED_LOOKS_EVERY
 from course.deploy.launcher import DeployError
 from course.deploy.ledger import Entry
+
+#: For the process that ends what a killed client left, of any kind.
+LEFTOVER_ENDS = 200.0
 
 #: One run of what ends a cluster is enough: none of it is on its way into a queue.
 _SECONDS = {"looks_every": CARETAKER_LOOKS_EVERY, "ends": 0.1, "ends_every": 0.1, "answers": LEFTOVER_ENDS}

@@ -9,10 +9,14 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import Any, ClassVar
 
 from course.cluster.certificates import new_certificate, security
-from course.deadlines import CLOUD_ANSWERS, CLOUD_CLUSTER_ENDS, OPERATOR_ANSWERS, SLOW_JOIN_IS_TOLD
+from course.deploy.clouds.cloud_options import CLOUD_ANSWERS, CLOUD_CLUSTER_ENDS
 from course.deploy.clouds.deployer import CloudOptions
 from course.deploy.clouds.kubernetes_resource import API, COMM, KubernetesOptions, dask_cluster, secret
+from course.deploy.keeper import SLOW_JOIN_IS_TOLD
 from course.deploy.launcher import DeployError
+
+#: For Dask's operator to take up what Kubernetes was asked for; where it runs, that is a second.
+OPERATOR_ANSWERS = 30.0
 
 _EVERY = 0.5  # seconds between two looks
 #: A container that waits for one of these will wait for ever; a first failed pull may have been the network's.

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from course.cluster.certificates import Certificate
-from course.deadlines import DEPLOYED_IDLE
 from course.deploy.clouds.cloud_options import wrong
 from course.deploy.clouds.deployer import CloudOptions
 from course.deploy.clouds.kubernetes_checks import (
@@ -21,6 +20,7 @@ from course.deploy.clouds.kubernetes_checks import (
     quantity,
     variable,
 )
+from course.deploy.options import DEPLOYED_IDLE
 
 API = "kubernetes.dask.org/v1"
 COMM, DASHBOARD = 8786, 8787  # Dask's own ports

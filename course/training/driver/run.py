@@ -9,7 +9,6 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 
-from course.deadlines import DRIVER_POLLS_EVERY, END_AWAITED
 from course.training.checkpoint.folder_lock import LockedCheckpoints
 from course.training.checkpoint.snapshot import Snapshot
 from course.training.driver.history import History
@@ -18,6 +17,10 @@ from course.training.driver.worker_pool import WorkerPool
 from course.training.hooks.base import Hook, Session, ask, begun, refuse, tell
 from course.training.hooks.progress import late_line
 from course.training.records import Deposed, NonFiniteError, ShardLeaves, ShardLost, Step, TrainingError, TrainingResult
+from course.training.server.shard_server import END_AWAITED
+
+#: Between two polls of shard 0 by the driver.
+DRIVER_POLLS_EVERY = 0.02
 
 TRIES = 5  # incarnations in a row that get no further than one before them, after which training is given up
 

@@ -11,14 +11,18 @@ from typing import TYPE_CHECKING, Any
 import numpy
 import torch
 
-from course.deadlines import FOLLOWERS_POLLED_EVERY, SHARD_OPENS, WIRE_HEARTBEAT_EVERY, WIRE_SILENCE
 from course.signals import held_back
 from course.training.checkpoint.snapshot import Snapshot
 from course.training.driver.training_plan import TrainingPlan, spread
 from course.training.records import RECORD, Route, ShardAddresses, ShardLost, TrainingSettings, exits_told
 from course.training.server.shard_server import ShardServer
 from course.training.server.store import ParameterServer
-from course.training.transport.wire import Channel, connect
+from course.training.transport.wire import WIRE_HEARTBEAT_EVERY, WIRE_SILENCE, Channel, connect
+
+#: For a ps task to open its shard: a first optimiser imports a lot, and laptops are busy.
+SHARD_OPENS = 60.0
+#: Between two polls of the other shards.
+FOLLOWERS_POLLED_EVERY = 0.25
 
 if TYPE_CHECKING:
     from distributed.security import Security

@@ -9,21 +9,25 @@ from typing import TYPE_CHECKING
 from course.cluster.routes import found_at
 from course.cluster.tape.on_worker import notes_here
 from course.cluster.task.task import root
-from course.deadlines import (
-    ANY_PS_COMES,
-    FAR_PS_ANSWER,
-    LOOP_SENT_AGAIN,
-    LOST_PS_SUCCESSOR,
-    PS_ANSWER,
-    SOON_EVERY,
-    WIRE_SILENCE,
-)
+from course.deadlines import SOON_EVERY
 from course.training.checkpoint.snapshot import Snapshot
 from course.training.driver.shard_client import ShardClient, context_of, open_shards
 from course.training.driver.training_plan import TrainingPlan
 from course.training.records import Route, ShardAddresses, TrainingError, TrainingSettings, in_words
+from course.training.transport.wire import WIRE_SILENCE
 from course.training.worker.device import found_in
 from course.training.worker.worker_loop import run_worker
+
+#: For a ps task to say that it is there; its event loop does nothing else.
+PS_ANSWER = 0.7
+#: … and for one that is found by a route: TLS, Dask's greeting and the question take six ways, of 0.1 s and more.
+FAR_PS_ANSWER = 1.5
+#: The successor of a lost ps task is waited for so long, while others could take its part.
+LOST_PS_SUCCESSOR = 2.0
+#: … and so long when no ps task is left at all.
+ANY_PS_COMES = 30.0
+#: A worker's loop that ended while training goes on is sent again after so long: training may just have ended.
+LOOP_SENT_AGAIN = 1.0
 
 if TYPE_CHECKING:
     from distributed import Future

@@ -10,7 +10,6 @@ from concurrent.futures import CancelledError
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from course.deadlines import CHIEF_ASKS_EVERY, CHIEF_SUCCESSOR, END_HEARD
 from course.training.checkpoint.checkpoints import Checkpoints
 from course.training.checkpoint.snapshot import Snapshot
 from course.training.driver.shard_client import ShardClient, context_of
@@ -19,6 +18,13 @@ from course.training.driver.worker_pool import WorkerPool
 from course.training.multihost.status_board import Notice, SchedulerLost, StatusBoard
 from course.training.multihost.worker_thread import WorkerThread
 from course.training.records import Deposed, Route, TrainingSettings
+
+#: Between two questions of a candidate for the chief's lease, or of the chief.
+CHIEF_ASKS_EVERY = 0.3
+#: Shards whose chief is lost wait so long for the next one.
+CHIEF_SUCCESSOR = 10.0
+#: For the workers' loops to hear from their shards that training has ended, before the chief closes these.
+END_HEARD = 1.0
 
 if TYPE_CHECKING:
     from course.cluster.cluster import Cluster

@@ -10,26 +10,26 @@ from course.cluster.certificates import Certificate, security
 from course.cluster.multihost.member import Member
 from course.cluster.multihost.serve import joined
 from course.cluster.routes import Routes
-from course.deadlines import (
-    CHIEF_SUCCESSOR,
-    LAST_NOTICE_READ,
-    REACH,
-    ROLE_LISTS_TASKS_EVERY,
-    ROLE_LOOKS_EVERY,
-    TASK_WAITS,
-)
+from course.deadlines import REACH, TASK_WAITS
 from course.devices import DeviceList
 from course.training.driver.shard_client import context_of
 from course.training.driver.train import train_with
 from course.training.driver.training_plan import TrainingPlan
 from course.training.hooks.base import Hook
 from course.training.hooks.progress import SayProgress
-from course.training.multihost.chief import ChiefPool, LeaderLease
+from course.training.multihost.chief import CHIEF_SUCCESSOR, ChiefPool, LeaderLease
 from course.training.multihost.leaving import leaving_on_sigterm
 from course.training.multihost.status_board import SchedulerLost, StatusBoard
 from course.training.multihost.worker_thread import WorkerThread
 from course.training.records import Deposed, Route, TrainingError, TrainingResult
 from course.training.worker.device import own_device
+
+#: Between two looks of a role at the status board.
+ROLE_LOOKS_EVERY = 0.3
+#: Between two questions of a ps role to the scheduler about which tasks there are; they cost it more.
+ROLE_LISTS_TASKS_EVERY = 2.0
+#: The scheduler's process stays for so long at the end, for the others to read the last notice.
+LAST_NOTICE_READ = 5.0
 
 
 @dataclass(frozen=True)

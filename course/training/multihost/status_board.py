@@ -6,8 +6,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from course.deadlines import BOARD_ANSWER, BOARD_SILENCE, NEWS_ASKED_EVERY
 from course.training.records import ShardAddresses, TrainingError
+
+#: Between two questions of a role for what the chief has told all readers: a line of progress comes every 2 s.
+NEWS_ASKED_EVERY = 1.0
+#: For the scheduler to answer one question about the status board.
+BOARD_ANSWER = 2.0
+#: Without an answer about the status board for so long, a role says that its scheduler is lost, and ends.
+BOARD_SILENCE = 7.0
 
 if TYPE_CHECKING:
     from course.cluster.cluster import Cluster

@@ -5,10 +5,14 @@ import threading
 import time
 from collections.abc import Callable
 
-from course.deadlines import GRADIENT_ENDS, WORKER_LOOP_AGAIN
 from course.training.problems.problem import Problem
 from course.training.records import Route, ShardAddresses
 from course.training.worker.worker_loop import run_worker
+
+#: Between two starts of a role's worker loop for the same shards.
+WORKER_LOOP_AGAIN = 0.5
+#: For a role that ends to finish the gradient it is in, or to give up shards that are gone.
+GRADIENT_ENDS = 5.0
 
 
 class WorkerThread:

@@ -10,13 +10,21 @@ from typing import Any
 
 import torch
 
-from course.deadlines import ALL_WORKERS_JOIN, EACH_WORKER_JOINS, NO_WORKER_LEFT, WORKERS_REJOIN
 from course.training.checkpoint.snapshot import Applied, Snapshot
 from course.training.records import NonFiniteError, TrainingSettings, in_words
 from course.training.server.reply_slots import ReplySlot, ReplySlots
 from course.training.server.rules import Push, make_rule
 from course.training.server.store import ParameterServer
 from course.training.server.update_log import Entry, PushId, PushTable
+
+#: For all workers to join at the start: their tasks import torch.
+ALL_WORKERS_JOIN = 30.0
+#: … and so much longer for each of them: a process imports for 0.3 s of a core, and cores may be few and busy.
+EACH_WORKER_JOINS = 1.0
+#: … after a shard was lost: the workers that are there by then go on.
+WORKERS_REJOIN = 2.0
+#: A training without any live worker ends after so long.
+NO_WORKER_LEFT = 10.0
 
 LOSSES = 5  # of one worker without an update in between, after which training is given up
 

@@ -13,9 +13,15 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 
-from course.deadlines import WIRE_HEARTBEAT_EVERY, WIRE_SILENCE, WIRE_STOOD_STILL
 from course.training.server.reply_slots import ReplySlot, ReplySlots
-from course.training.transport.wire import HANDSHAKE_LIMIT, Channel, Frame
+from course.training.transport.wire import (
+    HANDSHAKE_LIMIT,
+    WIRE_HEARTBEAT_EVERY,
+    WIRE_SILENCE,
+    WIRE_STOOD_STILL,
+    Channel,
+    Frame,
+)
 
 _LOOK_EVERY = WIRE_HEARTBEAT_EVERY / 2  # seconds between two looks for workers that are silent
 _AWAKE = 2e-4  # seconds: a small gradient takes as long, and the others, who wait for it, leave the processor free

@@ -6,9 +6,9 @@ from typing import Any
 
 import torch
 
-from course.deadlines import WIRE_HEARTBEAT_EVERY
 from course.training.server.store import ParameterServer
 from course.training.server.update_log import Entry, PushId
+from course.training.transport.wire import WIRE_HEARTBEAT_EVERY
 
 
 class ReplySlot:

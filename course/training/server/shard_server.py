@@ -12,15 +12,6 @@ from functools import partial
 import numpy
 import torch
 
-from course.deadlines import (
-    CUT_COMES,
-    DRIVER_COMES,
-    DRIVER_SILENCE,
-    END_AWAITED,
-    STEPS_END_AT_EXIT,
-    WIRE_HEARTBEAT_EVERY,
-    WIRE_SILENCE,
-)
 from course.training.checkpoint.snapshot import Snapshot
 from course.training.problems.problem import MakeOptimizer
 from course.training.records import RECORD, Route, TrainingSettings
@@ -32,7 +23,19 @@ from course.training.server.update_log import Entry
 from course.training.transport.layout import Layout
 from course.training.transport.listener import Listener, start_thread, wait_for_threads
 from course.training.transport.shared_memory import open_offer
-from course.training.transport.wire import HANDSHAKE_LIMIT, Channel, Pieces
+from course.training.transport.wire import HANDSHAKE_LIMIT, WIRE_HEARTBEAT_EVERY, WIRE_SILENCE, Channel, Pieces
+
+#: For the driver to come to a shard that has just opened.
+DRIVER_COMES = 30.0
+#: Without a heartbeat of a driver for so long, a shard ends: a debugger may stop all of its threads, a job control the
+#: whole process; one that ends closes its connections, which is noticed at once.
+DRIVER_SILENCE = 600.0
+#: For the log to bring a follower to the place of a snapshot: updates of a large model may come before it.
+CUT_COMES = 60.0
+#: For a process that ends to finish the optimiser's steps it is in.
+STEPS_END_AT_EXIT = 3.0
+#: … that has no hook to tell of steps; shard 0 keeps its answer for so long, or until training has ended.
+END_AWAITED = 0.1
 
 #: `ssl.SSLContext`s to listen and to call with, or Nones for plain TCP.
 Contexts = tuple[ssl.SSLContext | None, ssl.SSLContext | None]

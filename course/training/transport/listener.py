@@ -12,8 +12,13 @@ from contextlib import ExitStack, suppress
 from typing import Any
 
 import course
-from course.deadlines import LISTENER_LOOKS_EVERY, SHARD_HANDSHAKE, WIRE_SILENCE
-from course.training.transport.wire import HANDSHAKE_LIMIT, PROTOCOL, Channel
+from course.training.transport.wire import HANDSHAKE_LIMIT, PROTOCOL, WIRE_SILENCE, Channel
+
+#: For TLS and the handshake of a connection to a shard together, however slowly the bytes come.
+SHARD_HANDSHAKE = 5.0
+#: Between two looks of a shard's listener whether it is closed, or a driver is overdue; its pause where the system has
+#: no file or thread for another connection.
+LISTENER_LOOKS_EVERY = 0.2
 
 _MOST_UNAUTHENTICATED = 32  # connections without a good handshake yet; more are closed at once
 _NO_MORE = "It tries again; connections that are open stay. `ulimit -n` and `ulimit -u` say how many there may be."

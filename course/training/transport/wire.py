@@ -17,10 +17,17 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 import course
-from course.deadlines import WIRE_HEARTBEAT_EVERY, WIRE_SILENCE, WIRE_STOOD_STILL
 from course.training.transport.layout import Layout
 from course.training.transport.pipes import CLOSED, Pipes
 from course.training.transport.shared_memory import Halves
+
+#: Whoever has nothing to send on a connection of a training sends a heartbeat this often.
+WIRE_HEARTBEAT_EVERY = 0.5
+#: Without a byte for so long, the other end of a connection counts as gone: five heartbeats in a row are missing.
+WIRE_SILENCE = 3.0
+#: A wait that ended so much later than it was to was this process's own standstill: a laptop slept, the process was
+#: stopped. What the other end did meanwhile is not known, so it gets the whole time again.
+WIRE_STOOD_STILL = 1.0
 
 PROTOCOL = 6  # both sides name it at the handshake
 _HEADER = struct.Struct("<4sIQdQ")  # the length's upper bits are the upper 16 of the whole number's place

@@ -6,10 +6,9 @@ import time
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from course.deadlines import WIRE_HEARTBEAT_EVERY
 from course.training.transport.layout import Layout
 from course.training.transport.shared_memory import offer
-from course.training.transport.wire import HANDSHAKE_LIMIT, UNREAD, connect
+from course.training.transport.wire import HANDSHAKE_LIMIT, UNREAD, WIRE_HEARTBEAT_EVERY, connect
 
 
 class Answer(NamedTuple):

@@ -9,13 +9,19 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from course.deadlines import WORKER_RECONNECTS, WORKER_RECONNECTS_EVERY, WORKER_RECONNECTS_REFUSED
 from course.training.problems.problem import Problem, batch_generator
 from course.training.records import ShardAddresses, exits_told, in_words
 from course.training.transport.layout import Layout
 from course.training.transport.wire import Refused
 from course.training.worker.device import DeviceLeaves
 from course.training.worker.shard_connections import ShardConnections
+
+#: A worker whose connections broke tries again for so long: longer than a shard needs to count the old ones out.
+WORKER_RECONNECTS = 6.0
+#: … where the connection is refused: no process listens there any more, and another shard is on its way.
+WORKER_RECONNECTS_REFUSED = 1.0
+#: Between two such attempts.
+WORKER_RECONNECTS_EVERY = 0.1
 
 if TYPE_CHECKING:
     from course.cluster.tape.on_worker import Notes

@@ -9,10 +9,14 @@ from typing import Any
 import numpy
 import traitlets
 
-from course.deadlines import PAD_ANSWER, PAD_PATIENCE
 from course.draw import Picture, figure, picture
-from course.serving.client import Client, ServingError
 from course.widgets.exhibits.exhibit import Exhibit
+from modelserver.client import Client, ServingError
+
+#: For a server to answer about a digit that was drawn in a page; the kernel does nothing else meanwhile.
+PAD_ANSWER = 2.0
+#: … after so long the page says that no kernel answers; an answer that comes later is still shown.
+PAD_PATIENCE = 3.0
 
 _SIDE = 28
 _WRONG = (ServingError, OSError, HTTPException, KeyError, ValueError)  # all that asking a server may end in

@@ -8,8 +8,8 @@ from contextlib import closing, suppress
 import psutil
 import pytest
 
-from course.deadlines import EXHIBIT_PATIENCE
 from course.widgets import PiDarts, RooflineExplorer, SliceMean
+from course.widgets.exhibits.exhibit import EXHIBIT_PATIENCE
 from tests.browser.exhibit_page import asked, kernel, says, why
 from tests.slow.monkey.in_page import Notebook, noted
 

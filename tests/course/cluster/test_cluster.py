@@ -16,7 +16,7 @@ from distributed import get_worker
 from distributed.client import FutureState
 
 from course.cluster import ClusterSpec, local_cluster
-from course.deadlines import LOOP_KEEPS_UP_EVERY
+from course.cluster.task.task import LOOP_KEEPS_UP_EVERY
 
 TASKS = ["/job:ps/task:0", "/job:worker/task:0", "/job:worker/task:1"]
 

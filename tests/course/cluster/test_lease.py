@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from course.cluster import local_cluster
-from course.cluster.lease import Lease, Leases
-from course.deadlines import LEASE_CANDIDATE_LIVES, LEASE_LASTS, LEASE_SETTLES
+from course.cluster.lease import LEASE_CANDIDATE_LIVES, LEASE_LASTS, LEASE_SETTLES, Lease, Leases
 
 TASKS = [f"/job:worker/task:{index}" for index in (0, 2, 10)]
 

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from course import estimate_pi
-from course.deadlines import MACHINE_LOST, NOTHING_LEFT
+from course.deadlines import NOTHING_LEFT
 from course.deploy.clouds.kinds import CLOUDS
+from course.deploy.clouds.machines.startup import MACHINE_LOST
 from course.deploy.ledger import entries
 from course.deploy.options import SlurmOptions, SshOptions
 

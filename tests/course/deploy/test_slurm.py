@@ -20,11 +20,10 @@ from distributed.core import Status
 from course import estimate_pi, linear_regression, train, tune
 from course.__main__ import main
 from course.cluster.multihost import handshake
-from course.deadlines import DEPLOYED_IDLE
 from course.deploy import deploy
 from course.deploy.launcher import DeployError
 from course.deploy.ledger import entries, ledger
-from course.deploy.options import order_for
+from course.deploy.options import DEPLOYED_IDLE, order_for
 from course.training import Hook
 from tests.helpers.shells import eventually
 

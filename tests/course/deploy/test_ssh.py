@@ -11,10 +11,10 @@ import torch
 
 from course import linear_regression, train
 from course.cluster.multihost import handshake
-from course.deadlines import DEPLOYED_IDLE
 from course.deploy import deploy
 from course.deploy.launcher import DeployError
 from course.deploy.ledger import entries
+from course.deploy.options import DEPLOYED_IDLE
 from tests.helpers.shells import eventually
 
 WORKER = "/job:worker/task:0"

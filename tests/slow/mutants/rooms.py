@@ -27,4 +27,5 @@ ROOMS = {
     "server": Room("course/training/server", ("tests/course/training/server",)),
     "marking": Room("grader/marking", ("tests/grader/marking",)),
     "classroom": Room("grader/classroom", ("tests/grader/classroom",)),
+    "ops": Room("simgpu/ops", ("tests/simgpu/ops",)),
 }

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from distributed.utils import get_ip
 
-from course.deadlines import CLOUD_ANSWERS
+from course.deploy.clouds.cloud_options import CLOUD_ANSWERS
 from course.deploy.clouds.deployer import CloudOptions
 from course.deploy.clouds.machines.machine_deployer import MachineDeployer
 from course.deploy.clouds.machines.machine_options import MachineOptions, client_network

@@ -8,9 +8,15 @@ from contextlib import contextmanager
 from typing import Any, ClassVar
 
 from course.cluster.certificates import new_certificate, security
-from course.deadlines import CLOUD_ANSWERS, MACHINE_LOOKS_EVERY, MACHINES_END, MACHINES_END_EVERY
+from course.deploy.clouds.cloud_options import CLOUD_ANSWERS
 from course.deploy.clouds.deployer import CloudOptions
+from course.deploy.clouds.machines.startup import MACHINE_LOOKS_EVERY
 from course.deploy.launcher import DeployError
+
+#: For a cloud to end a cluster's machines, disks and networks: a minute, and two where machines shut down slowly.
+MACHINES_END = 180.0
+#: Between two looks at what is left of them; what has just been asked for may be missing in the first.
+MACHINES_END_EVERY = 2.0
 
 _TRIES = 3  # of a look that fails, before it counts: a network is away for a moment
 

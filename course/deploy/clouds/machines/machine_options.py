@@ -6,10 +6,12 @@ import re
 import urllib.request
 from dataclasses import dataclass
 
-from course.deadlines import CLOUD_ANSWERS, MACHINES_IDLE
-from course.deploy.clouds.cloud_options import wrong
+from course.deploy.clouds.cloud_options import CLOUD_ANSWERS, wrong
 from course.deploy.clouds.deployer import CloudOptions
 from course.deploy.launcher import DeployError
+
+#: The scheduler of a cloud's cluster ends after so long without work, unless told otherwise, and all machines with it.
+MACHINES_IDLE = 1200.0
 
 _SEES_US = "https://checkip.amazonaws.com"
 _IMAGE = re.compile(r"[a-z0-9][a-z0-9._-]*(:\d+)?(/[a-z0-9._-]+)*(:[\w][\w.-]{0,127})?(@sha256:[0-9a-f]{64})?")

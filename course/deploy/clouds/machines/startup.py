@@ -8,7 +8,13 @@ from typing import Any
 
 import dask
 
-from course.deadlines import MACHINE_LOOKS_EVERY, MACHINE_LOST, MACHINE_STARTS
+#: For a cloud's machine to install Docker, take the image and start the scheduler.
+MACHINE_STARTS = 1200.0
+#: Between two looks of a machine whether its scheduler answers, and of a client whether its machines are there.
+MACHINE_LOOKS_EVERY = 20.0
+#: A machine whose scheduler has been silent for so long ends itself.
+MACHINE_LOST = 300.0
+
 
 _TEMPLATE = (Path(__file__).parent / "startup.sh").read_text(encoding="utf-8")
 

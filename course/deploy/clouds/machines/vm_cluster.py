@@ -15,9 +15,18 @@ from urllib.parse import urlsplit
 import dask
 from distributed.core import Status
 
-from course.deadlines import CLOUD_ANSWERS, MACHINE_CREATED, MACHINE_LOOKS_EVERY, MACHINE_LOST, MACHINE_STARTS
-from course.deploy.clouds.machines.startup import Startup, dask_config
+from course.deploy.clouds.cloud_options import CLOUD_ANSWERS
+from course.deploy.clouds.machines.startup import (
+    MACHINE_LOOKS_EVERY,
+    MACHINE_LOST,
+    MACHINE_STARTS,
+    Startup,
+    dask_config,
+)
 from course.deploy.launcher import DeployError
+
+#: For a cloud to make a machine: some seconds, where it has one.
+MACHINE_CREATED = 300.0
 
 #: The tag, or label, by which whatever belongs to a cluster is found; its value is the cluster's name.
 MARK = "course-cluster"

@@ -11,7 +11,7 @@ import torch
 from course.cluster import ClusterSpec, connect
 from course.cluster.certificates import write_certificate
 from course.cluster.multihost import heartbeat
-from course.deadlines import PINNED_WORK_WAITS
+from course.cluster.multihost.task_scheduler import PINNED_WORK_WAITS
 from tests.helpers.shells import Members, classic, eventually
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="this system cannot freeze a process")

@@ -12,9 +12,9 @@ import pytest
 import requests
 
 from course import estimate_pi
-from course.deadlines import MACHINES_IDLE
 from course.deploy import deploy
 from course.deploy.clouds.machines import azure, gcp, machine_deployer, vm_cluster
+from course.deploy.clouds.machines.machine_options import MACHINES_IDLE
 from course.deploy.launcher import DeployError
 from course.deploy.ledger import entries
 from tests.course.deploy.machines.computers_here import need_bubblewrap

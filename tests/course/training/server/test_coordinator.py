@@ -6,11 +6,17 @@ from functools import partial
 import pytest
 import torch
 
-from course.deadlines import ALL_WORKERS_JOIN, EACH_WORKER_JOINS, NO_WORKER_LEFT, WORKERS_REJOIN
 from course.training import ParameterServer
 from course.training.records import TrainingSettings
 from course.training.server import coordinator as rooms
-from course.training.server.coordinator import Coordinator, state_of
+from course.training.server.coordinator import (
+    ALL_WORKERS_JOIN,
+    EACH_WORKER_JOINS,
+    NO_WORKER_LEFT,
+    WORKERS_REJOIN,
+    Coordinator,
+    state_of,
+)
 from course.training.server.follower import Follower
 from course.training.server.update_log import Entry, PushId
 

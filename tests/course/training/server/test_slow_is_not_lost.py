@@ -9,10 +9,9 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from course.deadlines import WIRE_SILENCE
 from course.training.checkpoint.snapshot import Snapshot
 from course.training.transport import wire
-from course.training.transport.wire import Channel, Pieces
+from course.training.transport.wire import WIRE_SILENCE, Channel, Pieces
 from tests.helpers.shards_here import FOREVER, connected, ended, shards, until, working
 
 LONG = WIRE_SILENCE + 1.0

@@ -17,7 +17,7 @@ from grader.lab.source import load_lab
 from grader.marking.mark import mark_submission
 from grader.sandbox import Profile, Sandbox, SandboxUnavailable
 from grader.selftest.selftest import selftest
-from tests.helpers.warm_sandbox import ForkServer
+from tests.grader.forked_sandbox import ForkServer
 
 ROOT = Path(__file__).resolve().parents[2]
 LABS = lab_folders(ROOT / "labs")

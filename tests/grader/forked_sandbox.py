@@ -78,7 +78,7 @@ class ForkServer:
 
     def sandbox(self, profile):
         """Return a sandbox whose `start` forks."""
-        return _WarmSandbox(profile, self)
+        return _ForkedSandbox(profile, self)
 
     def fork(self, folder, *descriptors):
         """Return the number of a fork that works in `folder`: stdout, stderr, requests and evidence are given."""
@@ -88,14 +88,14 @@ class ForkServer:
 
 
 @dataclass(frozen=True)
-class _WarmSandbox(UnsafeSandbox):
+class _ForkedSandbox(UnsafeSandbox):
     server: ForkServer = None
 
     def _process(self, folder):
-        return _WarmProcess(self.profile, folder, self.server)
+        return _ForkedProcess(self.profile, folder, self.server)
 
 
-class _WarmProcess(UnsafeProcess):
+class _ForkedProcess(UnsafeProcess):
     def __init__(self, profile, folder, server):
         self._server = server
         super().__init__(profile, folder)

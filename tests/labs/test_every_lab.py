@@ -6,12 +6,10 @@ marked in forks of one process that has imported what the lab imports, the solut
 
 import json
 import struct
-from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
-from course.checks.discovery import load_part
 from grader.lab.release import lab_folders, solution_notebook, text_of, write_release
 from grader.lab.source import load_lab
 from grader.marking.mark import mark_submission
@@ -48,11 +46,11 @@ os.write(EVIDENCE, struct.pack("<I", len(text)) + text)
 
 
 @pytest.fixture(scope="module")
-def forks():
-    """Libraries -> what makes a sandbox, without the safety of one, where they are imported already."""
-    wanted = {LIBRARIES, *(load_part(folder, "marking").LAB.imports for folder in LABS)}
-    with ExitStack() as servers:
-        yield {libraries: servers.enter_context(ForkServer(libraries)).sandbox for libraries in wanted}
+def fork_for():
+    """A function: what makes a sandbox for a lab, or for a notebook, without the safety of one."""
+    # processes that a light fork starts are light as well
+    with ForkServer(("numpy",)) as light, ForkServer(LIBRARIES) as heavy:
+        yield lambda lab=None: heavy.sandbox if lab is None or "torch" in lab.imports else light.sandbox
 
 
 def run(lab, notebooks, folder, sandbox):
@@ -74,12 +72,12 @@ def assert_full_marks_in_a_real_sandbox(lab):
 @pytest.mark.notebooks
 @pytest.mark.timeout(900)  # on a machine with much else to do
 @pytest.mark.parametrize("folder", LABS, ids=lambda path: path.name)
-def test_a_lab_is_fit_for_a_class_and_runs_as_released_and_with_its_solutions(folder, tmp_path, forks):
+def test_a_lab_is_fit_for_a_class_and_runs_as_released_and_with_its_solutions(folder, tmp_path, fork_for):
     lab = load_lab(folder)
     code = [cell for cell in lab.source.cells if cell.type == "code"]
     as_released = [(cell.role, cell.exercise, cell.text) for cell in code]
     with_solutions = [(cell.role, cell.exercise, cell.solution) for cell in code]
-    released, solved = run(lab, [as_released, with_solutions], tmp_path, forks[LIBRARIES])
+    released, solved = run(lab, [as_released, with_solutions], tmp_path, fork_for())
     asked = [exercise.name for exercise in lab.exercises if not exercise.manual]
     assert list(released) == list(solved) == asked
     # what is to write may be built on by a later exercise, whose answer is then there and wrong
@@ -87,14 +85,14 @@ def test_a_lab_is_fit_for_a_class_and_runs_as_released_and_with_its_solutions(fo
     assert set(solved.values()) <= {"passed"}, solved
     assert_full_marks_in_a_real_sandbox(lab)
     # every wrong answer, one of each exercise at a time; the notebook's own checks were tried above
-    report = selftest(lab, short=True, sandbox=forks[lab.imports], tell=print, checks=False, few=None)
+    report = selftest(lab, short=True, sandbox=fork_for(lab), tell=print, checks=False, few=None)
     assert report, report
 
 
 @pytest.mark.long
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("folder", LABS, ids=lambda path: path.name)
-def test_each_wrong_answer_alone_costs_its_own_exercise_and_the_solution_is_right_twenty_times(folder, forks):
+def test_each_wrong_answer_alone_costs_its_own_exercise_and_the_solution_is_right_twenty_times(folder, fork_for):
     lab = load_lab(folder)
-    report = selftest(lab, sandbox=forks[lab.imports], tell=print)
+    report = selftest(lab, sandbox=fork_for(lab), tell=print)
     assert report, report

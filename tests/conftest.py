@@ -8,6 +8,7 @@ import pytest
 from hypothesis import Phase, settings
 from hypothesis.internal.conjecture import providers
 
+from tests.helpers.clouds_libraries import header
 from tests.helpers.lanes import Lanes, longest_first
 from tests.helpers.leaks import check_leaks, leftovers
 
@@ -24,6 +25,10 @@ def pytest_configure(config):
     # Nor from the numbers in the modules that tests before it happened to import; Hypothesis has no setting for that.
     if settings().derandomize:
         providers.is_local_module_file = lambda path: False
+
+
+def pytest_report_header():
+    return header()
 
 
 def pytest_collection_modifyitems(items):

@@ -11,8 +11,8 @@ from course.cluster.local import local_cluster
 from course.cluster.task.task import quiet
 from course.deadlines import CONNECT
 from course.deploy.clouds.kinds import CLOUDS
-from course.deploy.clouds.start import start_cloud
-from course.deploy.deployed import DeployedRuntime
+from course.deploy.clouds.start_cloud import start_cloud
+from course.deploy.deployed_runtime import DeployedRuntime
 from course.deploy.launcher import load
 from course.deploy.ledger import new_entry
 from course.deploy.options import SlurmOptions, SshOptions, options_for, options_of

@@ -18,7 +18,7 @@ from course.cluster.task.gpu_share import VARIABLE, gpus_of_tasks, visible_gpus
 from course.cluster.task.loop_errors import watch_errors
 from course.cluster.task.task import TaskSettings, quiet, stop_signal
 from course.deadlines import TASK_LEAVES
-from course.deploy.order import order_of
+from course.deploy.task_order import order_of
 
 #: For a task that its system tells to end to hand over what a training has: by default Slurm kills it 30 s later.
 TASK_HANDS_OVER = 15.0

@@ -6,7 +6,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
-from course.deploy.order import Order
+from course.deploy.task_order import Order
 from course.signals import held_back
 
 #: For the jobs of a cluster that is closed to be gone from the queue.

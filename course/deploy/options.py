@@ -11,7 +11,7 @@ from dask.utils import parse_bytes
 
 from course.cluster.certificates import Certificate
 from course.cluster.spec import check_job
-from course.deploy.order import Order
+from course.deploy.task_order import Order
 
 #: A deployed cluster without work closes itself after so long, unless told otherwise.
 DEPLOYED_IDLE = 3600.0

@@ -18,8 +18,8 @@ from course.cluster.certificates import Certificate
 from course.cluster.spec import by_numbers
 from course.deploy.launcher import DEPLOYED_TASKS_END, DeployError, State
 from course.deploy.options import SlurmOptions, order_for
-from course.deploy.order import Order
 from course.deploy.slurm_command import slurm
+from course.deploy.task_order import Order
 from course.signals import held_back
 
 with held_back():  # dask-jobqueue takes SIGINT as it is imported, to end the process; this gives it back

@@ -17,7 +17,7 @@ import asyncssh
 from course.cluster.certificates import Certificate
 from course.deploy.launcher import DEPLOYED_TASKS_END, DeployError, State
 from course.deploy.options import SshOptions, order_for
-from course.deploy.order import Order
+from course.deploy.task_order import Order
 
 #: For a host to let us in by SSH, its key and ours checked.
 SSH_ANSWERS = 8.0

@@ -10,7 +10,7 @@ from course.training.problems.problem import Problem
 from course.training.records import in_words
 from course.tuning.arguments import checked_plan
 from course.tuning.dispatch import Begun, Dispatch, Report
-from course.tuning.remaining import Remaining
+from course.tuning.progress import Remaining
 from course.tuning.result import TuningError, TuningResult, shown_parameters
 from course.tuning.study import Study, opened_study
 

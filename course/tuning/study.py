@@ -21,8 +21,8 @@ from optuna.trial import FrozenTrial, TrialState
 
 from course.tuning.journal import STUDY, locked_journal
 from course.tuning.result import Trial, TuningError
-from course.tuning.search import PointSampler, new_study, sampler_of
 from course.tuning.space import Space, grid
+from course.tuning.trial_values import PointSampler, new_study, sampler_of
 
 #: So many trials are done before any is pruned: a median of fewer says little. Optuna's own default.
 _UNPRUNED = 5

@@ -25,13 +25,13 @@ from course.deadlines import (
     JOIN_AGAIN_EVERY,
     SCHEDULER_SILENCE,
 )
-from course.deploy.caretaker import Caretaker
 from course.deploy.clouds.cloud_cluster import lacks
 from course.deploy.clouds.deployer import Deployer
-from course.deploy.deployed import CARETAKER_LOOKS_EVERY
-from course.deploy.keeper import DEPLOYED_LOOKS_EVERY
+from course.deploy.deployed_runtime import CARETAKER_LOOKS_EVERY
+from course.deploy.killed_client import Caretaker
 from course.deploy.launcher import DeployError
 from course.deploy.ledger import Entry
+from course.deploy.lost_tasks import DEPLOYED_LOOKS_EVERY
 
 #: For the process that ends what a killed client left, of any kind.
 LEFTOVER_ENDS = 200.0

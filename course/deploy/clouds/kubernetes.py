@@ -12,8 +12,8 @@ from course.cluster.certificates import new_certificate, security
 from course.deploy.clouds.cloud_options import CLOUD_ANSWERS, CLOUD_CLUSTER_ENDS
 from course.deploy.clouds.deployer import CloudOptions
 from course.deploy.clouds.kubernetes_resource import API, COMM, KubernetesOptions, dask_cluster, secret
-from course.deploy.keeper import SLOW_JOIN_IS_TOLD
 from course.deploy.launcher import DeployError
+from course.deploy.lost_tasks import SLOW_JOIN_IS_TOLD
 
 #: For Dask's operator to take up what Kubernetes was asked for; where it runs, that is a second.
 OPERATOR_ANSWERS = 30.0

@@ -30,7 +30,7 @@ _TLS = "/etc/course/tls"  # where pods find the Secret's two files
 _FOR_THE_USER = 0o440
 #: What the scheduler's page answers: Dask's own, without its proxy, and the operator's question for the idle time.
 _ROUTES = [f"distributed.http.{one}" for one in ("scheduler.prometheus", "scheduler.info", "scheduler.json", "health")]
-_ROUTES += ["distributed.http.statics", "course.deploy.clouds.idle_time"]
+_ROUTES += ["distributed.http.statics", "course.deploy.clouds.operators_idle_check"]
 _SCHEDULER = {"cpu": "1", "memory": "2Gi"}
 
 

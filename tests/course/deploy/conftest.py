@@ -6,6 +6,7 @@ import pytest
 
 from tests.course.deploy.slurm_here import need_slurm, slurm_here
 from tests.course.deploy.sshd_here import need_sshd, sshd_here
+from tests.helpers.clouds_libraries import need_libraries
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -14,6 +15,12 @@ def ledger(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
         yield tmp_path_factory
+
+
+@pytest.fixture(scope="session")
+def clouds_libraries(pytestconfig):
+    """The libraries of Dask's deployers for clouds are installed."""
+    need_libraries(pytestconfig)
 
 
 @pytest.fixture(scope="module")

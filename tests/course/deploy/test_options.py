@@ -16,9 +16,9 @@ from course.deploy.clouds.kinds import CLOUDS
 from course.deploy.launcher import DeployError
 from course.deploy.ledger import entries
 from course.deploy.options import SlurmOptions, order_for
-from course.deploy.order import order_of
 from course.deploy.slurm import SlurmLauncher, TaskJob
 from course.deploy.slurm_command import slurm
+from course.deploy.task_order import order_of
 
 pytest.importorskip("dask_jobqueue")
 

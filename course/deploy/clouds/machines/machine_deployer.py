@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from course.cluster.certificates import new_certificate, security
 from course.deploy.clouds.cloud_options import CLOUD_ANSWERS
 from course.deploy.clouds.deployer import CloudOptions
-from course.deploy.clouds.machines.startup import MACHINE_LOOKS_EVERY
+from course.deploy.clouds.machines.machine_ends_itself import MACHINE_LOOKS_EVERY
 from course.deploy.launcher import DeployError
 
 #: For a cloud to end a cluster's machines, disks and networks: a minute, and two where machines shut down slowly.

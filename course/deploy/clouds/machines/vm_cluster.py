@@ -16,7 +16,7 @@ import dask
 from distributed.core import Status
 
 from course.deploy.clouds.cloud_options import CLOUD_ANSWERS
-from course.deploy.clouds.machines.startup import (
+from course.deploy.clouds.machines.machine_ends_itself import (
     MACHINE_LOOKS_EVERY,
     MACHINE_LOST,
     MACHINE_STARTS,

@@ -13,10 +13,7 @@ from course.deploy.clouds import kubernetes_checks
 from course.deploy.clouds.kubernetes_checks import check_resource, quantity
 from course.deploy.clouds.kubernetes_resource import KubernetesOptions, dask_cluster, secret
 from course.deploy.ledger import entries
-from tests.course.deploy.clouds.kubernetes_here import wrong_secret
-from tests.course.deploy.clouds.operators_schema import operators_schema
-
-pytest.importorskip("dask_kubernetes")
+from tests.course.deploy.clouds.operators_schema import operators_schema, wrong_secret
 
 IMAGE = "registry.example.org/physics/course:1.0"
 
@@ -26,7 +23,7 @@ def resource(name="course-1", workers=2, image=IMAGE, **options):
 
 
 @pytest.fixture(scope="module")
-def schema():
+def schema(clouds_libraries):
     return operators_schema()
 
 
@@ -40,6 +37,7 @@ FULL = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("options", [{}, FULL, {"cores": 4, "memory": "2G"}], ids=["least", "full", "numbers"])
 def test_what_is_sent_is_right_by_the_operators_schema(schema, options):
     made = resource(**options)
@@ -154,6 +152,7 @@ def test_a_null_anywhere_is_refused_by_name(path):
         check_resource(changed(WHOLE, path, None))
 
 
+@pytest.mark.long
 @settings(max_examples=100)
 @given(st.data())
 def test_whatever_the_operators_schema_refuses_is_refused_here_first(schema, data):
@@ -225,6 +224,8 @@ def test_a_wrong_option_is_told_before_anything_is_asked(options, words):
     assert entries() == []
 
 
-def test_the_longest_name_leaves_room_for_what_the_operator_adds():
-    constants = pytest.importorskip("dask_kubernetes.constants")
+@pytest.mark.long
+def test_the_longest_name_leaves_room_for_what_the_operator_adds(clouds_libraries):
+    from dask_kubernetes import constants
+
     assert kubernetes_checks._LONGEST_NAME == constants.MAX_CLUSTER_NAME_LEN

@@ -14,8 +14,8 @@ from distributed.metrics import time as dask_time
 
 from course.deadlines import SOON_EVERY, TASK_JOINS
 from course.deploy.launcher import DeployError, Launcher, State
-from course.deploy.order import Order
 from course.deploy.scheduler import DeployScheduler
+from course.deploy.task_order import Order
 
 #: Between two looks at the jobs or processes of tasks that are not there; where all are there, nothing is asked.
 DEPLOYED_LOOKS_EVERY = 1.0

@@ -14,10 +14,10 @@ from course.cluster.certificates import new_certificate, security
 from course.cluster.executor import OpenWork
 from course.cluster.local_runtime.loop import LoopThread
 from course.cluster.multihost.ports import check_free
-from course.deploy.caretaker import Caretaker
-from course.deploy.keeper import Keeper
+from course.deploy.killed_client import Caretaker
 from course.deploy.launcher import DeployError, Launcher
 from course.deploy.ledger import Entry
+from course.deploy.lost_tasks import Keeper
 from course.deploy.options import CommonOptions
 from course.deploy.scheduler import DeployScheduler
 from course.deploy.slurm_command import SLURM_ANSWERS

@@ -55,7 +55,7 @@ def deploy(
         return local_cluster(**jobs_and_options)
     if kind not in (*_KINDS, *CLOUDS):
         raise ValueError(f"deploy({kind!r}): the kinds are 'local', {', '.join(map(repr, [*_KINDS, *CLOUDS]))}")
-    _tell_of_limit(say)
+    _warn_of_processor_limit(say)
     if kind in CLOUDS:
         quiet()
         return start_cloud(kind, jobs_and_options, timeout, wait, say)
@@ -77,7 +77,7 @@ def deploy(
     return _started(runtime, timeout, wait)
 
 
-def _tell_of_limit(say):
+def _warn_of_processor_limit(say):
     """Say where this process, with which the cluster ends, may use so much of the processor and no more."""
     seconds = resource.getrlimit(resource.RLIMIT_CPU)[0] if resource else None
     if resource and seconds != resource.RLIM_INFINITY:

@@ -1,4 +1,4 @@
-"""What starts and ends tasks elsewhere: a batch system, or SSH; the keeper knows no more of either than this."""
+"""What the keeper knows of a system that starts and ends tasks elsewhere, a batch system or SSH."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

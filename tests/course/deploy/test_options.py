@@ -154,7 +154,7 @@ def test_a_machine_that_ends_no_process_is_not_spoken_of():
     ],
 )
 def test_a_job_that_slurm_ends_is_lost_only_if_it_may_not_come_back(requeue, told, stage, monkeypatch, tmp_path):
-    async def answers(command, *_, given=""):
+    async def answers(command, *_, stdin=""):
         return "site's own line\n41\n" if command == "sbatch" else f"41|{told}|None\n"
 
     monkeypatch.setattr("course.deploy.slurm.slurm", answers)

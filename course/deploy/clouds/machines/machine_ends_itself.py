@@ -1,4 +1,4 @@
-"""What a cloud's machine does from its first second on: the script machine_ends_itself.sh, filled in."""
+"""What ends a cloud's machine that everyone has forgotten: its start-up script, machine_ends_itself.sh, filled in."""
 
 import re
 import shlex
@@ -58,7 +58,7 @@ class Startup:
             "LOST": f"{self.lost:.0f}",
             "EVERY": f"{self.every:g}",
         }
-        filled = re.sub(r"@([A-Z]+)@", lambda found: str(values[found[1]]), _TEMPLATE)
+        filled = re.sub(r"@([A-Z]+)@", lambda match: str(values[match[1]]), _TEMPLATE)
         return filled.replace("    trap - EXIT\n\n", "    trap - EXIT\n")
 
 

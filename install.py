@@ -1,4 +1,4 @@
-"""Set the course up: `python3 install.py [--test]` makes .venv beside this file and installs into it.
+"""Set the course up: `python3 install.py [--test | --long]` makes .venv beside this file and installs into it.
 
 `--torch "2.15.*"` takes that torch instead, into an environment of its own in build/: .venv stays as it is.
 
@@ -25,6 +25,7 @@ STATE = "course-setup.json"  # in .venv: "working" while it changes, "sound" whe
 MEGABYTES = {"cpu": 3000, "cuda": 10000, "more": 500}  # .venv took 1,725 MB with the CPU build, tests included
 WAIT_FOR_ANOTHER_RUN = 3600  # seconds
 LEARNERS = ["serving", "tuning"]  # the extras that chapters need
+TESTERS = ["test", "long", "clouds"]  # `make test` needs the first, `make long` all of them
 
 
 class Stop(Exception):
@@ -34,7 +35,8 @@ class Stop(Exception):
 def main(arguments=None):
     """Set up as the command line says and return the exit status: 0, 1 with a plain sentence, 130 after Ctrl-C."""
     parser = argparse.ArgumentParser(description="Make .venv and install the course into it.")
-    parser.add_argument("--test", action="store_true", help="also install what the tests need")
+    parser.add_argument("--test", action="store_true", help="also install what `make test` needs")
+    parser.add_argument("--long", action="store_true", help="also install what `make long` needs")
     parser.add_argument("--cuda", action="store_true", help="take the CUDA build of torch though no driver was found")
     parser.add_argument("--chosen", action="store_true", help="use exactly the Python that runs this")
     parser.add_argument("--torch", default="", help='another torch, such as "2.15.*", in an environment apart')
@@ -42,7 +44,8 @@ def main(arguments=None):
     try:
         if not supported(sys.version_info):
             return hand_over(sys.argv[1:] if arguments is None else arguments, options.chosen)
-        set_up(HERE, LEARNERS + ["test"] * options.test, options.cuda, options.chosen, options.torch)
+        testers = TESTERS if options.long else TESTERS[:1] if options.test else []
+        set_up(HERE, LEARNERS + testers, options.cuda, options.chosen, options.torch)
         return 0
     except Stop as problem:
         say(f"Stopped: {problem}")

@@ -4,8 +4,8 @@ Each line is one change as JSON. Nothing in it is ever unpickled or run. A file 
 damaged before its last line, is refused and left as it is. What a driver left half written when it died is cut off: a
 last line without its end, and a last trial without all of its hyperparameters. No decision rests on either.
 
-Optuna's own lock is taken anew for each line, for 167 µs, and one that a killed process left keeps everyone out for 30 s.
-So the backend gets the driver's lock, `filelock`'s, which ends with its process: taking it again costs 45 µs a line.
+Optuna's own lock is taken anew for each line, for 167 µs, and one that a killed process left keeps everyone out for
+30 s. So the backend gets the driver's lock, `filelock`'s, which ends with its process: again takes 45 µs a line.
 """
 
 import json

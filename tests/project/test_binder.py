@@ -115,15 +115,16 @@ def stand_in(path, line):
 
 
 @unix
-def test_ci_installs_what_the_machine_lacks_and_runs_the_readmes_command(tmp_path):
+def test_ci_installs_what_the_machine_lacks_and_runs_its_commands_in_a_folder_of_any_name(tmp_path):
     """Run on a machine that has nothing but these stand-ins: no Chromium, and a Python without venv."""
-    for name in ("bash", "dirname", "env"):
+    for name in ("bash", "dirname", "env", "mktemp", "rm", "mkdir"):
         (tmp_path / name).symlink_to(shutil.which(name))
     stand_in(tmp_path / "id", "echo 0")
     stand_in(tmp_path / "python3", "exit 1")
     stand_in(tmp_path / "apt-get", 'echo "apt-get $@"')
     stand_in(tmp_path / "npm", 'echo "npm $@"')
-    stand_in(tmp_path / "make", 'echo "make $@, Chromium: $COURSE_MUST_HAVE_CHROMIUM"; [ "$1" != "$FAILS" ]')
+    stand_in(tmp_path / "git", 'for folder; do :; done; mkdir "$folder"')
+    stand_in(tmp_path / "make", 'echo "${PWD##*/}: make $@, $COURSE_MUST_HAVE_CHROMIUM"; [ "$1" != "$FAILS" ]')
 
     def ran(fails):
         variables = {"PATH": str(tmp_path), "FAILS": fails}
@@ -131,13 +132,13 @@ def test_ci_installs_what_the_machine_lacks_and_runs_the_readmes_command(tmp_pat
 
     done = ran(fails="nothing")
     assert done.returncode == 0, done.stderr
-    asked, update, install, proxy, torches, test = done.stdout.splitlines()
+    asked, update, install, proxy, *commands = done.stdout.splitlines()
     assert "python3-venv chromium" in asked and update == "apt-get update -q"
     assert "python3-venv chromium fonts-dejavu-core bubblewrap" in install  # and what else is not in /usr/sbin
     assert proxy.startswith("npm install") and proxy.endswith("configurable-http-proxy@5")
-    assert torches == "make torches QUICK=1 REMOVE=1 LANES=2, Chromium: 1"
-    assert test == "make test, Chromium: 1"
-    assert ran(fails="torches").returncode == ran(fails="test").returncode == 1
+    made = ["make test, 1", "make long, 1", "make torches QUICK=1 REMOVE=1 LANES=2, 1"]
+    assert commands == [f"a b é: {command}" for command in made]
+    assert {ran(fails=command).returncode for command in ("test", "long", "torches")} == {1}
 
 
 @pytest.fixture

@@ -78,8 +78,7 @@ def environment(torch: str, say: Callable[[str], None]) -> str:
     _pip(python, ["--no-compile", f"torch[pyyaml]=={torch}"], f"torch {torch} and all that it brings", say)
     _imported(python, torch)
     _pip(python, ["--no-compile", *packages()], "what simgpu's tests need", say, ours=True)
-    # simgpu is in the course's package; of the course's libraries none is brought
-    _pip(python, ["--no-deps", "--editable", str(ROOT)], "simgpu", say, ours=True)
+    _pip(python, ["--no-deps", "--editable", str(ROOT / "simgpu")], "simgpu", say, ours=True)
     note.write_text(json.dumps(facts), encoding="utf-8")
     return python
 
@@ -101,7 +100,9 @@ def _noted(note):
 
 
 def _fingerprint():
-    return hashlib.sha256((ROOT / "pyproject.toml").read_bytes()).hexdigest()
+    return hashlib.sha256(
+        b"".join((ROOT / part / "pyproject.toml").read_bytes() for part in (".", "simgpu"))
+    ).hexdigest()
 
 
 def _room():

@@ -157,5 +157,8 @@ def by_name(*exercises: Exercise) -> dict[str, Exercise]:
 
 
 def strategy(module: str, name: str) -> Callable:
-    """Return what gives the Hypothesis strategy that `module.name()` makes: loaded only when a check wants it."""
+    """Return a function that imports the Hypothesis strategy `module.name()` when a check needs it.
+
+    `module` lies beside the exercise, in the package of its folder (see `load_part`); it is no room of the course.
+    """
     return lambda: getattr(import_module(module), name)()

@@ -1,4 +1,4 @@
-"""How a log sees ops: a mode of torch that keeps a plain tuple for each, and what such a tuple says when it is read."""
+"""The recorder of a log: a mode of torch that keeps a plain tuple for each op, to be read as an `OpRecord` later."""
 
 import sys
 import threading

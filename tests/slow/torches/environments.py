@@ -87,7 +87,8 @@ def packages() -> list[str]:
     """Return the requirements of what simgpu's tests need, in the ranges of pyproject.toml."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     asked = {re.split(r"[<>=~\[; ]", one)[0]: one for one in project["dependencies"]}
-    asked |= {re.split(r"[<>=~\[; ]", one)[0]: one for one in project["optional-dependencies"]["test"]}
+    extras = project["optional-dependencies"]
+    asked |= {re.split(r"[<>=~\[; ]", one)[0]: one for one in [*extras["test"], *extras["long"]]}
     return [asked[name] for name in NEEDED]
 
 

@@ -1,8 +1,8 @@
 """How long it takes, and what limits it: a stopwatch that waits, and where the GPU starts to win.
 
 Read in this order: `clock` and `stopwatch` (one call, measured), `matmul` (a product, its copies apart), `op_times`
-(ops, copies, Life), `crossover` (where the GPU starts to win), `roofline`, `track` and `limits` (what limits an op, and a
-processor), `trace_recorder` (figures for others to read).
+(ops, copies, Life), `crossover` (where the GPU starts to win), `roofline`, `track` and `limits` (what limits an op, and
+a processor), `trace_recorder` (figures for others to read).
 """
 
 import logging

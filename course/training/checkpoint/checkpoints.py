@@ -126,17 +126,17 @@ class Checkpoints:
 
     def to_resume(self) -> Snapshot | None:
         """Return what `latest` does; raise CheckpointError where there are checkpoints and none can be read."""
-        found, names = self.latest(), self._names()
+        newest, names = self.latest(), self._names()
         # data of step 0 without a manifest: the first save was cut short, and nothing had been trained
-        there = any(_order(stem)[1] or f"{stem}.json" in files for stem, files in names.items())
-        if found is None and there:
+        trained = any(_order(stem)[1] or f"{stem}.json" in files for stem, files in names.items())
+        if newest is None and trained:
             raise CheckpointError(
                 self.folder,
                 f"none of the {len(names)} checkpoints in it can be read (a warning names each, with the reason), and "
                 "training does not begin anew by itself. Put good copies back, name another folder, or start anew on "
                 "purpose by resume=False (--no-resume)",
             )
-        return found
+        return newest
 
     def load(self, path: str | os.PathLike) -> Snapshot:
         """Return the snapshot whose manifest is at `path`; raises CheckpointError, which names file and reason."""
@@ -145,7 +145,7 @@ class Checkpoints:
 
     def all(self) -> list[Checkpoint]:
         """Return the complete checkpoints, oldest first, as a list of `Checkpoint`; data is not read for it."""
-        found = []
+        checkpoints = []
         for stem in sorted(self._names(), key=_order):
             path = self.folder / f"{stem}.json"
             try:
@@ -154,8 +154,9 @@ class Checkpoints:
             except (CheckpointError, OSError):
                 continue  # `latest` names it when it would have been needed
             if complete:
-                found.append(Checkpoint(path, manifest.version, manifest.incarnation, manifest.size, manifest.saved))
-        return found
+                fields = manifest.version, manifest.incarnation, manifest.size, manifest.saved
+                checkpoints.append(Checkpoint(path, *fields))
+        return checkpoints
 
     def next_incarnation(self) -> int:
         """Return a number above that of every checkpoint in the folder, broken ones too, for a training about to start.
@@ -175,9 +176,9 @@ class Checkpoints:
     def _remove_old(self, stem, data):
         """Remove complete checkpoints beyond the newest `keep`, and data files that no manifest names."""
         names = self._names()
-        complete = [one.path.stem for one in self.all()]
-        kept = {stem, self._read, *complete[-self.keep :]}
-        gone = [[f"{old}.json", *names[old]] for old in complete if old not in kept]  # the manifest goes first
+        complete = [checkpoint.path.stem for checkpoint in self.all()]
+        spared = {stem, self._read, *complete[-self.keep :]}
+        gone = [[f"{old}.json", *names[old]] for old in complete if old not in spared]  # the manifest goes first
         # a writer killed between its two renames leaves data alone; it goes when it would have gone anyway
         first = _order(complete[-self.keep]) if len(complete) >= self.keep else (-1, -1)
         gone += [files for old, files in names.items() if f"{old}.json" not in files and _order(old) < first]

@@ -117,14 +117,14 @@ class LockedCheckpoints(Checkpoints):
 
     def __init__(self, lock: FolderLock, keep: int):
         super().__init__(lock.folder, keep)
-        self._lock, self._known = lock, set(self._names())
+        self._lock, self._own_stems = lock, set(self._names())
 
     def save(self, snapshot: Snapshot) -> Path:
         """Write the snapshot, as `Checkpoints.save` does, and return the manifest's path."""
         if not self._lock.holds():
             self._lock_again()
         path = super().save(snapshot)
-        self._known.add(path.stem)
+        self._own_stems.add(path.stem)
         return path
 
     def _lock_again(self):
@@ -134,11 +134,11 @@ class LockedCheckpoints(Checkpoints):
                 "the next save goes there"
             )
         if (other := self._lock.other_owner()) is not None:
-            who = f"process {other.pid} on {other.host}"
             raise TrainingError(
-                f"{self.folder}: {who} has it now, for {other.training!r}; this one saves nothing more."
+                f"{self.folder}: process {other.pid} on {other.host} has it now, for {other.training!r}; this one "
+                "saves nothing more."
             )
-        if set(self._names()) - self._known:
+        if set(self._names()) - self._own_stems:
             raise TrainingError(
                 f"{self.folder}: its lock file was removed, and another training has saved in it since; this one saves "
                 "nothing more. Give each training a folder of its own."

@@ -150,7 +150,7 @@ class Run:
             cluster=self._pool.cluster,
             checkpoints=self._checkpoints,
             settings={**vars(plan.settings), "optimizer": optimizer, "ps": len(plan.ps), "device": plan.device},
-            seconds=self._history.now,
+            seconds=self._history.elapsed,
         )
         session.step = self._history.version
         return session
@@ -182,9 +182,9 @@ def _follow(client, session, history, pool, line):
         pool.check()
         line.look(history.version, session.limit)
         history.read(0.0 if session.hooks else END_AWAITED)
-        events, rows = history.untold()
-        for seconds, what, worker, step, reason in events:
-            session.happened(what, workers[worker], step, reason, seconds)
+        events, rows = history.new()
+        for seconds, kind, worker, step, reason in events:
+            session.happened(kind, workers[worker], step, reason, seconds)
         for row in rows if session.hooks else ():
             ask(session)
             tell(session, Step(*row.item()))

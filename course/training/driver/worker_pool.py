@@ -119,11 +119,11 @@ class WorkerPool:
         self._send_ended_loops()
 
     def _send_ended_loops(self):
-        now = time.monotonic()
+        clock = time.monotonic()
         done = [worker for worker, future in self._loops.items() if future is None or future.done()]
-        self._ended = {worker: self._ended.get(worker, now) for worker in done}
-        for worker in [worker for worker in done if now - self._ended[worker] > LOOP_SENT_AGAIN]:
-            self._ended[worker] = now
+        self._ended = {worker: self._ended.get(worker, clock) for worker in done}
+        for worker in [worker for worker in done if clock - self._ended[worker] > LOOP_SENT_AGAIN]:
+            self._ended[worker] = clock
             before = self._loops[worker]
             self._raise_what_failed(worker, before)
             with suppress(OSError, RuntimeError, ValueError):  # away still, or the scheduler is silent: later again
@@ -165,9 +165,9 @@ def worker_devices(cluster: "Cluster", plan: TrainingPlan) -> "Sequence[Device]"
     """Return the `Device` of each of the plan's workers, none where it names none; ValueError when one lacks it."""
     if plan.device is None:
         return []
-    every = cluster.devices()  # a `DeviceList`, which prints as a table
-    has = {task: [one for one in every if one.name.startswith(f"{task}/")] for task in plan.workers}
-    return type(every)(found_in(has[task], plan.device, task) for task in plan.workers)
+    devices = cluster.devices()  # a `DeviceList`, which prints as a table
+    own = {task: [device for device in devices if device.name.startswith(f"{task}/")] for task in plan.workers}
+    return type(devices)(found_in(own[task], plan.device, task) for task in plan.workers)
 
 
 def warm_up(cluster: "Cluster", ps: Sequence[str]) -> list["Future"]:
@@ -217,16 +217,16 @@ async def _ask(client, tasks, route):
     listed = await asyncio.wait_for(client.scheduler.identity(n_workers=-1), 2 * PS_ANSWER)
     addresses = {worker["name"]: address for address, worker in listed["workers"].items() if worker["name"] in tasks}
     seconds = FAR_PS_ANSWER if route else PS_ANSWER
-    asked = (_answer(client, found_at(address, route), seconds) for address in addresses.values())
-    answers = dict(zip(addresses, await asyncio.gather(*asked), strict=True))
+    asking = (_answer(client, found_at(address, route), seconds) for address in addresses.values())
+    answers = dict(zip(addresses, await asyncio.gather(*asking), strict=True))
     return tuple({task for task, answer in answers.items() if answer == wanted} for wanted in ("here", "silent"))
 
 
 async def _answer(client, address, seconds):
     try:
-        told = await asyncio.wait_for(client.rpc(address).identity(), seconds)
+        identity = await asyncio.wait_for(client.rpc(address).identity(), seconds)
     except TimeoutError:
         return "silent"
     except OSError:
         return "gone"
-    return "gone" if told.get("leaving") else "here"
+    return "gone" if identity.get("leaving") else "here"

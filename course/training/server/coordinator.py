@@ -108,7 +108,7 @@ class Coordinator:
             elif sequence <= self._table.last(slot.session):
                 self._order(joined=(slot.connection,))
             else:
-                push = Push(slot.worker, slot.version, gradients, loss, self._now(), slot.session, sequence)
+                push = Push(slot.worker, slot.version, gradients, loss, self._seconds(), slot.session, sequence)
                 if self.links:
                     self._parts[slot.worker] = push
                     self._offer_if_complete(slot.worker)
@@ -152,7 +152,7 @@ class Coordinator:
             status = {
                 "version": self.store.version,
                 "incarnation": self.incarnation,
-                "seconds": None if self._started is None else self._now(),
+                "seconds": None if self._started is None else self._seconds(),
                 "ended": self.slots.ended,
                 "live": sorted(self._live),
                 "lost": self._lost,
@@ -200,9 +200,9 @@ class Coordinator:
 
     def _settle(self, used, dropped=()):
         """Write down what became of these pushes, and give it its place in the order."""
-        now = self._now()
+        seconds = self._seconds()
         for push in used:
-            self._records.append((self.store.version, push.worker, push.version, push.loss, push.arrived, now))
+            self._records.append((self.store.version, push.worker, push.version, push.loss, push.arrived, seconds))
             self._table.note(push, applied=1)
         for push in dropped:
             self._table.note(push, dropped=1)
@@ -256,10 +256,10 @@ class Coordinator:
         elif not self._live and without > NO_WORKER_LEFT:
             self.end("lost", f"no worker for {NO_WORKER_LEFT:.0f} s")
 
-    def _add_event(self, what, worker, reason=""):
-        self._events.append((self._now(), what, worker, self.store.version, reason))
+    def _add_event(self, kind, worker, reason=""):
+        self._events.append((self._seconds(), kind, worker, self.store.version, reason))
 
-    def _now(self):
+    def _seconds(self):
         return 0.0 if self._started is None else time.perf_counter() - self._started
 
 

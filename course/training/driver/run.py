@@ -17,7 +17,7 @@ from course.training.driver.worker_pool import WorkerPool
 from course.training.hooks.base import Hook, Session, ask, begun, refuse, tell
 from course.training.hooks.progress import late_line
 from course.training.records import Deposed, NonFiniteError, ShardLeaves, ShardLost, Step, TrainingError, TrainingResult
-from course.training.server.shard_server import END_AWAITED
+from course.training.server.driver_service import END_AWAITED
 
 #: Between two polls of shard 0 by the driver.
 DRIVER_POLLS_EVERY = 0.02

@@ -7,6 +7,7 @@ over all parameter-server tasks, merged, and the process that called `train` wri
 disk has to be shared. On Windows a folder can't be flushed, so after a power cut the newest one may be missing there.
 """
 
+import logging
 import os
 import re
 import secrets
@@ -27,6 +28,7 @@ _NAME = re.compile(r"(checkpoint-(\d{4,})-(\d{12,}))(\.json|-[0-9a-f]{16}\.pt)")
 _HOST = re.sub(r"[^A-Za-z0-9.]", "_", socket.gethostname())
 #: Files being written are named after their writer, so that those of a killed one can be found.
 _TEMPORARY = re.compile(r"\.checkpoint-(.+)-(\d+)-[0-9a-f]{8}\.tmp")
+_LOG = logging.getLogger(__name__)
 _LOOKS_LIKE_ONE = (".pt", ".pth", ".ckpt", ".pkl", ".pickle", ".safetensors")
 
 
@@ -103,6 +105,7 @@ class Checkpoints:
                 os.replace(note.name, path)
                 unless_named.pop_all()
         _flush_folder(self.folder)
+        _LOG.info("checkpoint written: %s, step %d, %d bytes", path, manifest.version, size)
         self._remove_old(stem, manifest.data)
         return path
 
@@ -117,6 +120,7 @@ class Checkpoints:
                 warnings.warn(f"{error} {then}", CheckpointWarning, stacklevel=2)
                 continue
             self._read = stem
+            _LOG.info("checkpoint read: %s.json in %s", stem, self.folder)
             return snapshot
         for file in sorted(self.folder.iterdir()) if self.folder.is_dir() else ():
             if file.suffix in _LOOKS_LIKE_ONE and not _NAME.fullmatch(file.name):

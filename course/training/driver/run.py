@@ -5,6 +5,7 @@ One that is told to end, as a batch system does before it kills, costs none: it 
 """
 
 import dataclasses
+import logging
 import time
 from collections.abc import Sequence
 from contextlib import suppress
@@ -22,6 +23,7 @@ from course.training.server.driver_service import END_AWAITED
 #: Between two polls of shard 0 by the driver.
 DRIVER_POLLS_EVERY = 0.02
 
+_LOG = logging.getLogger(__name__)
 TRIES = 5  # incarnations in a row that get no further than one before them, after which training is given up
 
 
@@ -65,6 +67,7 @@ class Run:
             )
         with self._pool.shards_opened(ps, settings, number, self._start) as client, self._history.of(client):
             self._incarnation = client.addresses.incarnation
+            _LOG.info("incarnation %d: shards in %s", self._incarnation, ", ".join(client.addresses.tasks))
             self._note_start(client)
             try:
                 with self._pool.workers_running(client):

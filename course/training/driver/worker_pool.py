@@ -1,6 +1,7 @@
 """The tasks that take part in a training: its ps tasks open shards, its worker tasks run loops, lost ones come back."""
 
 import asyncio
+import logging
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from course.cluster.cluster import Cluster
     from course.devices import Device
 
+_LOG = logging.getLogger(__name__)
 _LAST_LINES = 10  # of a lost task's output: a traceback's end, or a word or two
 _UNREAD = (
     " A task imports the module that a problem is defined in: start it in its folder, or install the module there."
@@ -85,6 +87,7 @@ class WorkerPool:
                 return [task for task in self.plan.ps if task in here]
             for task in silent - ended:
                 ended.add(task)
+                _LOG.info("%s does not answer: it is ended, where the cluster can replace it", task)
                 with suppress(RuntimeError):  # not a local cluster, which alone can end and replace a task
                     self.cluster.kill(task)
             time.sleep(_LOOK_EVERY)
@@ -128,6 +131,7 @@ class WorkerPool:
             self._raise_what_failed(worker, before)
             with suppress(OSError, RuntimeError, ValueError):  # away still, or the scheduler is silent: later again
                 if self.plan.workers[worker] in self.cluster.tasks:
+                    _LOG.info("%s gets a new loop: its own has ended", self.plan.workers[worker])
                     self._send(worker)
                     if before is not None:
                         before.release()

@@ -20,6 +20,7 @@ workers and parameter servers never wait for them. A hook of your own is a `Hook
 TrainingResult(async, 1 worker, 8 updates, stopped by: half the first loss at step 8)
 """
 
+import logging
 import math
 import time
 import warnings
@@ -39,6 +40,8 @@ from course.training.records import Event, NonFiniteError, Step, StepWithValues
 
 if TYPE_CHECKING:
     from course.cluster.cluster import Cluster
+
+_LOG = logging.getLogger(__name__)
 
 
 class Session:
@@ -115,7 +118,7 @@ class Session:
         try:
             self._last = self.snapshot()
             self.save(reason)
-        except Exception as second:
+        except Exception as second:  # the last save may fail by anything, a disk's or a lost shard's: a note of it then
             if error is None:
                 raise
             error.add_note(f"The last state could not be kept: {type(second).__name__}: {second}")
@@ -132,6 +135,7 @@ class Session:
         seconds = self.seconds() if seconds is None else seconds
         event = Event(seconds, what, task, self.step if step is None else step, reason)
         self.events.append(event)
+        _LOG.info("step %d: %s%s%s", event.step, task and f"{task}: ", what, reason and f" ({reason})")
         for hook in self.hooks:
             hook.event(self, event)
 

@@ -81,7 +81,7 @@ def _readers(name, call):
     """Return what `call()` does; what the reader's code raises is told with its place, in one line."""
     try:
         return call()
-    except Exception as error:
+    except Exception as error:  # the reader's module or function may raise anything
         at = traceback.extract_tb(error.__traceback__)[-1]
         where = "" if at.filename in (__file__, import_module.__code__.co_filename) or "<frozen" in at.filename else at
         place = f" ({where.filename}, line {where.lineno})" if where else ". It is looked for in this folder first"

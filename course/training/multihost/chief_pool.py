@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger(__name__)
 
+
 class ChiefPool(WorkerPool):
     """Opens the shards, or takes over those of the chief before; tells workers by the `board` where they are.
 

@@ -1,4 +1,4 @@
-"""Set the course up: `python3 install.py [--test]` makes .venv beside this file and installs into it.
+"""Set the course up: `python3 install.py [--test | --long]` makes .venv beside this file and installs into it.
 
 `--torch "2.15.*"` takes that torch instead, into an environment of its own in build/: .venv stays as it is.
 
@@ -24,7 +24,9 @@ NEWEST = (3, 14)  # the newest for which torch 2.13 has wheels
 STATE = "course-setup.json"  # in .venv: "working" while it changes, "sound" when it can be added to, "ready" when done
 MEGABYTES = {"cpu": 3000, "cuda": 10000, "more": 500}  # .venv took 1,725 MB with the CPU build, tests included
 WAIT_FOR_ANOTHER_RUN = 3600  # seconds
-LEARNERS = ["serving", "tuning"]  # the extras that chapters need
+LEARNERS = ["tuning"]  # the extras that chapters need
+PARTS = ["simgpu", "modelserver", "grader"]  # distributions of their own, in these folders; the course is in the root
+TESTERS = ["test", "long", "clouds"]  # `make test` needs the first, `make long` all of them
 
 
 class Stop(Exception):
@@ -34,7 +36,8 @@ class Stop(Exception):
 def main(arguments=None):
     """Set up as the command line says and return the exit status: 0, 1 with a plain sentence, 130 after Ctrl-C."""
     parser = argparse.ArgumentParser(description="Make .venv and install the course into it.")
-    parser.add_argument("--test", action="store_true", help="also install what the tests need")
+    parser.add_argument("--test", action="store_true", help="also install what `make test` needs")
+    parser.add_argument("--long", action="store_true", help="also install what `make long` needs")
     parser.add_argument("--cuda", action="store_true", help="take the CUDA build of torch though no driver was found")
     parser.add_argument("--chosen", action="store_true", help="use exactly the Python that runs this")
     parser.add_argument("--torch", default="", help='another torch, such as "2.15.*", in an environment apart')
@@ -42,7 +45,8 @@ def main(arguments=None):
     try:
         if not supported(sys.version_info):
             return hand_over(sys.argv[1:] if arguments is None else arguments, options.chosen)
-        set_up(HERE, LEARNERS + ["test"] * options.test, options.cuda, options.chosen, options.torch)
+        testers = TESTERS if options.long else TESTERS[:1] if options.test else []
+        set_up(HERE, LEARNERS + testers, options.cuda, options.chosen, options.torch)
         return 0
     except Stop as problem:
         say(f"Stopped: {problem}")
@@ -183,7 +187,8 @@ def write_state(venv, state, **facts):
 def fingerprint(root):
     """Return a hash of what decides which packages are installed."""
     content = b""
-    for name in ("pyproject.toml", "install_pip.py"):
+    parts = [os.path.join(part, "pyproject.toml") for part in PARTS]
+    for name in ["pyproject.toml", "install_pip.py"] + parts:
         with open(os.path.join(root, name), "rb") as file:
             content += file.read()
     return hashlib.sha256(content).hexdigest()
@@ -201,7 +206,9 @@ def is_ready(root, venv, state, extras, chosen):
     if chosen and state.get("python") != "{}.{}".format(*sys.version_info[:2]):
         return False
     looks = "print('%d.%d' % sys.version_info[:2], s('torch') and s('jupyterlab') and s('course').origin)"
-    seen = ask_python(python_of(venv), "import sys; from importlib.util import find_spec as s; " + looks)
+    names = "import sys, importlib.metadata as m; from importlib.util import find_spec as s; "
+    names += "[m.version(n) for n in ('simgpu', 'modelserver', 'course-grader')]; "
+    seen = ask_python(python_of(venv), names + looks)
     return seen == "{} {}".format(state["python"], os.path.join(root, "course", "__init__.py"))
 
 
@@ -275,7 +282,8 @@ def install(root, venv, extras, cuda, torch=""):
         install_pip.install_torch(python, cuda, say, wanted)
         names = "[{}]".format(",".join(extras)) if extras else ""
         # named again: a torch outside the course's range is refused, and not replaced by another
-        course = ["install", "--editable", root + names, *([wanted] if torch else [])]
+        parts = [word for part in PARTS for word in ("--editable", os.path.join(root, part))]
+        course = ["install", *parts, "--editable", root + names, *([wanted] if torch else [])]
         install_pip.run(python, course, "the course and what it needs", say)
     except install_pip.NetworkGone as problem:
         # pip downloads everything before it changes anything: what is there is sound.

@@ -50,7 +50,7 @@ ROOMS = {
     "course.checks": ["check"],
 }
 
-#: Rooms that are read as `life.step`, `draw.animate`, `widgets.LifePlayer`.
+#: Rooms that are read as `life.step`, `draw.animate`, `widgets.LifePlayer`; `serving` is the package modelserver.
 MODULES = ["life", "serving", "traces", "draw", "widgets"]
 
 _HOME = {name: room for room, names in ROOMS.items() for name in names}
@@ -61,7 +61,7 @@ __all__ = [*_HOME, *MODULES]
 def __getattr__(name):
     with held_back():
         if name in MODULES:
-            return import_module(f"course.{name}")
+            return import_module("modelserver" if name == "serving" else f"course.{name}")
         if name in _HOME:
             return getattr(import_module(_HOME[name]), name)
     raise AttributeError(f"module 'course' has no {name!r}; its names are {', '.join(__all__)}")

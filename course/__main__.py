@@ -11,9 +11,11 @@ import click
 
 from course.commands.cluster_flags import CLUSTER_FLAGS, cluster_flags, joined_cluster
 from course.commands.deploy import deploy
-from course.commands.flags import SERVE, TRAIN, TUNE, WAYS, flags
+from course.commands.flags import TRAIN, TUNE, WAYS, flags
+from course.commands.serving import serve
 from course.deadlines import TASK_WAITS
 from course.signals import held_back, taken
+from modelserver.commands import versions
 
 # names as they were typed in the classic tutorials, --ps_hosts, are these with dashes
 _SETTINGS = {"help_option_names": ["-h", "--help"], "token_normalize_func": lambda name: name.replace("_", "-")}
@@ -82,7 +84,7 @@ def check(notebook: str, lab: str | None) -> None:
     if not found:
         raise click.ClickException(
             "what marks labs is not installed here. In a checkout of the course run `make lab`, or "
-            "`python -m pip install -e .`, then this again; in a notebook check(answer) works without it."
+            "`python -m pip install -e ./grader`, then this again; in a notebook check(answer) works without it."
         )
     found[0].load()(notebook, lab)
 
@@ -235,33 +237,8 @@ def tune(**arguments: Any) -> None:
             raise SystemExit(130) from None
 
 
-@main.command()
-@click.argument("directory", type=click.Path(file_okay=False))
-@flags(SERVE)
-def serve(directory: str, **settings: Any) -> None:
-    """Serve every model in DIRECTORY over HTTP, by the Open Inference Protocol v2; take up new versions as they appear.
-
-    Ctrl-C, or SIGTERM, ends it when what is under way is answered.
-    """
-    with _told(OSError, ImportError), _told(ValueError, usage=True):
-        with held_back():  # as for a task
-            from course.commands.serving import run
-        run(_say, directory, **settings)
-
-
-@main.command()
-@click.argument("directory", type=click.Path(file_okay=False))
-@click.argument("model")
-@click.option("--serve", metavar="N|previous|newest", help="Hold the model at a version, or no longer.")
-def versions(directory: str, model: str, serve: str | None) -> None:
-    """List the versions of MODEL in DIRECTORY; with --serve, roll back to one, or forward. Servers follow at once."""
-    from course.commands.serving import listed
-
-    with _told(OSError, ValueError):
-        for line in listed(directory, model, serve):
-            click.echo(line)
-
-
+main.add_command(serve)
+main.add_command(versions)
 main.add_command(deploy)
 
 

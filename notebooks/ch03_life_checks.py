@@ -6,7 +6,7 @@ import torch
 
 from course.checks.exercise import Exercise, by_name
 from course.life import empty, from_text, pattern, put, random_board, reference_step, run
-from course.life.op import neighbours
+from course.life.edges import neighbours
 
 _BLINKER = ".....\n.....\n.OOO.\n.....\n....."
 

@@ -8,9 +8,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from course.deploy.clouds.cloud_runtime import LEFTOVER_ENDS
-from course.deploy.slurm_command import SLURM_ANSWERS
-
 if TYPE_CHECKING:
     from course.deploy.ledger import Entry
 
@@ -80,6 +77,9 @@ def stop(names: Sequence[str]) -> Iterator[str]:
 
 
 def _stopped(entry: "Entry") -> str:
+    from course.deploy.clouds.cloud_runtime import LEFTOVER_ENDS  # load Dask
+    from course.deploy.slurm_command import SLURM_ANSWERS
+
     entry.remove()  # its client sees that, and starts nothing anew
     problems = []
     patience = SLURM_ANSWERS if entry.kind == "slurm" else LEFTOVER_ENDS

@@ -1,10 +1,10 @@
-"""The flags of the commands that have many: `train`, `tune` and `serve`."""
+"""The flags of the commands that have many: `train` and `tune`."""
 
 from collections.abc import Callable
 
 import click
 
-from course.deadlines import MODEL_ANSWERS, TASK_WAITS
+from course.deadlines import TASK_WAITS
 
 
 def _checked_ports(context, parameter, text):
@@ -105,31 +105,6 @@ TRAIN = (
     click.option("--insecure", is_flag=True, help="Plain TCP instead of TLS, on loopback only."),
     click.option("--patience", default=TASK_WAITS, show_default=True, help="Seconds to wait for the other roles."),
     *WAYS,
-)
-SERVE = (
-    click.option(
-        "--host", default="127.0.0.1", show_default=True, help="Another than loopback asks for a token, and TLS."
-    ),
-    click.option("--port", default=8500, show_default=True, type=click.IntRange(0, 65535), help="0: any free one."),
-    click.option(
-        "--workers", default=2, show_default=True, type=click.IntRange(1, 256), help="Processes that compute."
-    ),
-    click.option("--device", default="cpu", show_default=True, help="What each worker computes on: cpu, /gpu:0, …"),
-    click.option("--simulated-gpus", default=0, type=click.IntRange(0, 128), help="Simulated GPUs for each worker."),
-    click.option("--largest", default=64, show_default=True, type=click.IntRange(1, 65536), help="Rows of a batch."),
-    click.option(
-        "--queue", default=1024, show_default=True, type=click.IntRange(min=1), help="Requests that wait, at most."
-    ),
-    click.option("--model-seconds", default=MODEL_ANSWERS, show_default=True, help="A longer batch counts as hung."),
-    click.option("--margin", default=0.02, show_default=True, help="A version's accuracy may be worse by this."),
-    click.option(
-        "--token-file", metavar="FILE", help="Whoever asks must have the word in it; or COURSE_SERVING_TOKEN."
-    ),
-    click.option(
-        "--tls", metavar="FILE", help="A certificate and its key, as `python -m course certificate FILE` makes."
-    ),
-    click.option("--insecure", is_flag=True, help="Plain HTTP on another host than loopback."),
-    click.option("--verbose", is_flag=True, help="Log every request, not only the slow and the failed."),
 )
 
 

@@ -16,8 +16,8 @@ thread that entered them and in the backward passes it starts; another thread en
 from course.signals import held_back
 
 with held_back():  # an interrupt finds every import done, or none
+    from course.devices.device_list import Device, DeviceList, list_devices
     from course.devices.log import PlacementLog, log_placement
-    from course.devices.machine import Device, DeviceList, list_devices
     from course.devices.names import DeviceName
     from course.devices.placement import Op, Placement, place
     from course.devices.record import OpRecord

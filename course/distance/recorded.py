@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from course.traces.figures import Figure
+from course.traces.measured_or_modelled import Figure
 
 _FILE = Path(__file__).with_name("recorded.json")
 

@@ -11,6 +11,7 @@ from functools import cache
 import torch
 
 from course.life.board import check_board
+from course.life.edges import neighbours
 from course.life.rule import Rule
 from course.life.whole_board import roll
 from course.signals import held_back
@@ -48,16 +49,6 @@ def reference_step(board: torch.Tensor, rule: str | Rule = "B3/S23", wrap: bool 
 
     following = [[int(lives((row, column))) for column in range(width)] for row in range(height)]
     return torch.tensor(following, dtype=torch.uint8, device=board.device)
-
-
-def neighbours(cell: tuple[int, int], height: int, width: int, wrap: bool = True) -> list[tuple[int, int]]:
-    """Return the list of the cells around `cell`: eight on a torus, fewer at the edges of a board that doesn't wrap."""
-    row, column = cell
-    block = [(r, c) for r in (row - 1, row, row + 1) for c in (column - 1, column, column + 1)]
-    around = [place for place in block if place != (row, column)]
-    if wrap:
-        return [(r % height, c % width) for r, c in around]
-    return [(r, c) for r, c in around if 0 <= r < height and 0 <= c < width]
 
 
 @cache

@@ -8,6 +8,7 @@ inside words, except at the seam where band j ends and band j + 1 begins, which 
 import torch
 from torch.nn.functional import pad
 
+from course.life.edges import with_ghosts
 from course.life.rule import Rule
 from course.life.sums import Scratch, advance
 
@@ -83,24 +84,3 @@ def run_words(words: torch.Tensor, generations: int, rule: Rule, wrap: bool, cou
                 own.copy_(tile[k:-k, k:-k])
         generations -= k
     return words
-
-
-def with_ghosts(words: torch.Tensor, k: int, wrap: bool, count: int) -> torch.Tensor:
-    """Return `words`, (R, W), with `k` more rows above and below and `k` more columns left and right: (R + 2k, W + 2k).
-
-    `k` is at most R and W: beyond the first row of a band lie the last rows of the band before it, and so on.
-    """
-    tall = torch.cat([_of_the_band_before(words[-k:], wrap, count), words, _of_the_band_after(words[:k], wrap, count)])
-    return torch.cat([tall[:, -k:], tall, tall[:, :k]], dim=1) if wrap else pad(tall, (k, k))
-
-
-def _of_the_band_before(words, wrap, count):
-    """Return `words` with bit j - 1 in place of bit j; in place of bit 0 the last band's, or none."""
-    moved = words << 1
-    return moved | (words >> (count - 1)) & 1 if wrap else moved
-
-
-def _of_the_band_after(words, wrap, count):
-    """Return `words` with bit j + 1 in place of bit j; in place of the last band's bit 0, or none."""
-    moved = (words >> 1) & ((1 << (count - 1)) - 1)  # neither the sign nor what lies beyond the last band moves in
-    return moved | (words & 1) << (count - 1) if wrap else moved

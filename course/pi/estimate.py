@@ -9,7 +9,7 @@ import numpy as np
 
 from course.mapreduce import map_reduce
 from course.pi import philox, pseudo
-from course.pi.pseudo import BLOCK
+from course.pi.dart_places import BLOCK
 from course.pi.spread import sobol_count, sobol_points, stratified_count, stratified_points
 from course.progress_line import LateLine
 
@@ -94,7 +94,7 @@ def darts(samples: int, seed: int = 0, method: str = "pseudo") -> tuple[np.ndarr
     if method not in METHODS:
         raise ValueError(f"darts(method={method!r}): the methods are {', '.join(METHODS)}.")
     samples = _whole("samples", samples, 1, BLOCK, "darts")
-    return _points(method, _whole("seed", seed, 0, owner="darts"), 0, samples, 0, samples)
+    return _POINTS[method](_whole("seed", seed, 0, owner="darts"), 0, samples, 0, samples)
 
 
 def _count(work):
@@ -109,36 +109,34 @@ def _count(work):
             last = min((work.last - replicate * each) * BLOCK, size)
             for start in range(first, last, _AT_ONCE):
                 end = min(start + _AT_ONCE, last)
-                inside[replicate] += _inside(work, replicate, size, start, end)
+                inside[replicate] += _COUNTS[work.method](work.seed, replicate, size, start, end)
                 done += end - start
                 line.look(done, darts_here)
     return inside
 
 
-def _inside(work, replicate, size, first, last):
-    match work.method:
-        case "pseudo":
-            return pseudo.count(work.seed, first, last)
-        case "philox":
-            return philox.count(work.seed, first, last)
-        case "sobol":
-            return sobol_count(work.seed, replicate, size, first, last)
-    return stratified_count(work.seed, replicate, size, first, last)
+def _one_set(function):
+    """Return a function of `(seed, replicate, size, first, last)` that calls `function(seed, first, last)`."""
+    return lambda seed, replicate, size, first, last: function(seed, first, last)
 
 
-def _points(method, seed, replicate, size, first, last):
-    match method:
-        case "pseudo":
-            return pseudo.points(seed, first, last)
-        case "philox":
-            return philox.points(seed, first, last)
-        case "sobol":
-            return sobol_points(seed, replicate, size, first, last)
-    return stratified_points(seed, replicate, size, first, last)
+# method -> function of (seed, replicate, size, first, last): how many of these darts are inside, and where they fall
+_COUNTS = {
+    "pseudo": _one_set(pseudo.count),
+    "philox": _one_set(philox.count),
+    "sobol": sobol_count,
+    "stratified": stratified_count,
+}
+_POINTS = {
+    "pseudo": _one_set(pseudo.points),
+    "philox": _one_set(philox.points),
+    "sobol": sobol_points,
+    "stratified": stratified_points,
+}
 
 
-def _add(left, right):
-    return [a + b for a, b in zip(left, right, strict=True)]
+def _add(counts, more):
+    return [count + another for count, another in zip(counts, more, strict=True)]
 
 
 def _replicate_size(method, samples, replicate):

@@ -7,7 +7,8 @@ import numpy as np
 
 from course.compiled import kernel
 
-# Those of pseudo.py and philox.py, written again (a test compares): compiled code is kept until this file changes.
+# Those of dart_places.py, pseudo.py and philox.py, written again (a test compares): compiled code is kept until this
+# file changes.
 BLOCK, LANES = 1 << 16, 128
 MULTIPLIERS, WEYL, ROUNDS = (0xD2511F53, 0xCD9E8D57), (0x9E3779B9, 0xBB67AE85), 10
 # Sobol points whose low bits are in a table: 8 kB, in the processor's first cache.
@@ -72,15 +73,15 @@ def pseudo(low, high, first, last):
         # two steps a lane between a load and a store of its state: what waits is memory, not arithmetic
         for _ in range(darts // (2 * LANES)):
             for lane in range(LANES):
-                a, b, c, d, one = step(s0[lane], s1[lane], s2[lane], s3[lane])
-                a, b, c, d, two = step(a, b, c, d)
+                a, b, c, d, word = step(s0[lane], s1[lane], s2[lane], s3[lane])
+                a, b, c, d, next_word = step(a, b, c, d)
                 s0[lane], s1[lane], s2[lane], s3[lane] = a, b, c, d
-                counts[lane] += outside(one) + outside(two)
+                counts[lane] += outside(word) + outside(next_word)
         for lane in range(LANES):
             total -= counts[lane]
         for lane in range(min(darts % (2 * LANES), LANES)):
-            a, b, c, d, one = step(s0[lane], s1[lane], s2[lane], s3[lane])
-            total -= outside(one)
+            a, b, c, d, word = step(s0[lane], s1[lane], s2[lane], s3[lane])
+            total -= outside(word)
             if lane + LANES < darts % (2 * LANES):
                 total -= outside(step(a, b, c, d)[4])
     return total
@@ -92,9 +93,9 @@ def philox4x32(a, b, c, d, k, m):
     # in 64 bits throughout: words packed into 32 and unpacked for the next product take four times as long
     low = u64(0xFFFFFFFF)
     for _ in range(ROUNDS):
-        one, two = u64(MULTIPLIERS[0]) * a, u64(MULTIPLIERS[1]) * c
-        a, b = (two >> u64(32)) ^ b ^ k, two & low
-        c, d = (one >> u64(32)) ^ d ^ m, one & low
+        from_a, from_c = u64(MULTIPLIERS[0]) * a, u64(MULTIPLIERS[1]) * c
+        a, b = (from_c >> u64(32)) ^ b ^ k, from_c & low
+        c, d = (from_a >> u64(32)) ^ d ^ m, from_a & low
         k, m = (k + u64(WEYL[0])) & low, (m + u64(WEYL[1])) & low
     return u32(a), u32(b), u32(c), u32(d)
 
@@ -132,12 +133,12 @@ def sobol(x_directions, y_directions, x_shift, y_shift, first, last):
         for bit in range(TABLE_BITS, 32):
             if start >> bit & 1:
                 x_base, y_base = u32(x_base ^ x_directions[bit]), u32(y_base ^ y_directions[bit])
-        found = i32(0)
+        inside = i32(0)
         for index in range(min(last - start, TABLE)):
             x, y = u64(u32(x_table[index] ^ x_base)), u64(u32(y_table[index] ^ y_base))
             # x² + x + y² + y < 2⁶⁴: the sum doesn't wrap
-            found = i32(found + i32(u64(x * x + x) <= ~u64(y * y + y)))
-        total += found
+            inside = i32(inside + i32(u64(x * x + x) <= ~u64(y * y + y)))
+        total += inside
     return total
 
 
@@ -174,12 +175,12 @@ def stratified(low, high, size, rows, first, last):
 @kernel()
 def row_inside(words, column, start, length, size):
     """Return how many darts of a row of cells are inside, from cell `column` on."""
-    found = i32(0)
+    inside = i32(0)
     wide, high = 1 / length, 1 / size
     for index in range(len(words)):
         # from int32: few processors turn vectors of another type into floats
         across = (float(i32(words[index] >> u32(16))) + 0.5) / 65536
         up = (float(i32(words[index] & u32(0xFFFF))) + 0.5) / 65536
         x, y = (float(i32(column) + i32(index)) + across) * wide, (float(start) + up * length) * high
-        found += i32(x * x + y * y < 1)
-    return found
+        inside += i32(x * x + y * y < 1)
+    return inside

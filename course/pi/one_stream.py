@@ -6,7 +6,7 @@ from course.pi.estimate import METHODS, PiEstimate, estimate_pi
 
 
 def one_stream(samples: int, servers: int, seed: int = 0, method: str = "pseudo") -> PiEstimate:
-    """Return what `servers` that all throw the same darts say together: a `PiEstimate` that claims too small an error.
+    """Return the `PiEstimate` of `servers` that all throw the same darts; it claims too small an error.
 
     Each throws `samples` // `servers` darts of the one `seed`. `standard_error` is what they would have if all darts
     were different: √`servers` times too small. Raises ValueError as `estimate_pi` does, and for servers below 1.
@@ -21,5 +21,7 @@ def one_stream(samples: int, servers: int, seed: int = 0, method: str = "pseudo"
             f"one_stream(samples={samples}, servers={servers}): give 1 server or more, and each of them "
             f"{2 * METHODS[method]} darts or more."
         )
-    one = estimate_pi(samples // servers, seed, method=method)
-    return PiEstimate(one.value, one.standard_error / sqrt(servers), one.inside * servers, one.samples * servers)
+    alone = estimate_pi(samples // servers, seed, method=method)
+    return PiEstimate(
+        alone.value, alone.standard_error / sqrt(servers), alone.inside * servers, alone.samples * servers
+    )

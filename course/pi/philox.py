@@ -7,7 +7,7 @@ as 1, 2, 3* (2011). A counter of four 32-bit words and a key of two give four wo
 import numpy as np
 
 from course import compiled
-from course.pi.pseudo import BLOCK, inside, places
+from course.pi.dart_places import BLOCK, inside, inside_exactly, places
 
 #: The multipliers of a round, and what is added to the key after each.
 MULTIPLIERS = 0xD2511F53, 0xCD9E8D57
@@ -18,7 +18,7 @@ ROUNDS = 10
 def count(seed: int, first: int, last: int) -> int:
     """Return how many of the darts `first` ≤ i < `last` fall inside the disc; `first` begins a block.
 
-    Dart i is word i mod 4 of the counter i // 4, taken as `course.pi.pseudo.count` takes a word.
+    Dart i is word i mod 4 of the counter i // 4.
     """
     if not compiled.available():
         return sum(inside(words(seed, start, min(start + BLOCK, last))) for start in range(first, last, BLOCK))
@@ -47,21 +47,19 @@ def keys(seed: int) -> np.ndarray:
 
 def slow_count(seed: int, first: int, last: int) -> int:
     """Return what `count` does, in plain Python: the reference."""
-    found = 0
+    total, key = 0, keys(seed).tolist()
     for dart in range(first, last):
         counter = dart // 4
-        four = slow_philox([counter & 0xFFFFFFFF, counter >> 32, 0, 0], [int(key) for key in keys(seed)])
-        u, v = four[dart % 4] >> 17, four[dart % 4] & 0x7FFF
-        found += (u + 0.5) ** 2 + (v + 0.5) ** 2 < 2**30
-    return found
+        total += inside_exactly(slow_philox([counter & 0xFFFFFFFF, counter >> 32, 0, 0], key)[dart % 4])
+    return total
 
 
 def slow_philox(counter: list[int], key: list[int]) -> list[int]:
     """Return the four words of a counter of four words and a key of two."""
     (a, b, c, d), (k, m) = counter, key
     for _ in range(ROUNDS):
-        one, two = MULTIPLIERS[0] * a, MULTIPLIERS[1] * c
-        a, b, c, d = two >> 32 ^ b ^ k, two & 0xFFFFFFFF, one >> 32 ^ d ^ m, one & 0xFFFFFFFF
+        from_a, from_c = MULTIPLIERS[0] * a, MULTIPLIERS[1] * c
+        a, b, c, d = from_c >> 32 ^ b ^ k, from_c & 0xFFFFFFFF, from_a >> 32 ^ d ^ m, from_a & 0xFFFFFFFF
         k, m = (k + WEYL[0]) & 0xFFFFFFFF, (m + WEYL[1]) & 0xFFFFFFFF
     return [a, b, c, d]
 
@@ -72,7 +70,7 @@ def _philox(counter, key):
     low, half = np.uint64(0xFFFFFFFF), np.uint64(32)
     k, m = map(int, key)
     for _ in range(ROUNDS):
-        one, two = a * np.uint64(MULTIPLIERS[0]), c * np.uint64(MULTIPLIERS[1])
-        a, b, c, d = two >> half ^ b ^ np.uint64(k), two & low, one >> half ^ d ^ np.uint64(m), one & low
+        from_a, from_c = a * np.uint64(MULTIPLIERS[0]), c * np.uint64(MULTIPLIERS[1])
+        a, b, c, d = from_c >> half ^ b ^ np.uint64(k), from_c & low, from_a >> half ^ d ^ np.uint64(m), from_a & low
         k, m = (k + WEYL[0]) & 0xFFFFFFFF, (m + WEYL[1]) & 0xFFFFFFFF
     return a, b, c, d

@@ -6,13 +6,13 @@ Steele, D. Lea, C. Flood, 2014).
 """
 
 from collections.abc import Iterator
+from itertools import islice
 
 import numpy as np
 
 from course import compiled
+from course.pi.dart_places import BLOCK, inside, inside_exactly, places
 
-#: Darts a block; a part is a range of blocks. Larger ones share less evenly, smaller ones spend their time seeding.
-BLOCK = 1 << 16
 #: Generators side by side: dart i of a block is the word of lane i mod 128, step i // 128.
 LANES = 128
 _TOGETHER = 64  # blocks that numpy takes at a time: its arrays (32 kB) stay in the processor's first cache
@@ -20,12 +20,7 @@ _MASK = (1 << 64) - 1
 
 
 def count(seed: int, first: int, last: int) -> int:
-    """Return how many of the darts `first` ≤ i < `last` fall inside the disc; `first` begins a block.
-
-    A dart takes the upper 15 bits of a word, u, and the lower 15, v, for the point (u + ½, v + ½) / 2¹⁵ of the quarter
-    square. Inside is (u + ½)² + (v + ½)² < 2³⁰, or in whole numbers u² + u + v² + v < 2³⁰. The pi of this lattice is
-    1.7e-7 too small: one standard error at 10¹⁴ darts.
-    """
+    """Return how many of the darts `first` ≤ i < `last` fall inside the disc; `first` begins a block."""
     if not compiled.available():
         return sum(inside(word) for word in _steps(keys(seed), first, last))
     from course.pi import kernels
@@ -50,27 +45,13 @@ def keys(seed: int, *spawn: int) -> np.ndarray:
     return two & ~np.uint64(1) | np.array([0, 1], np.uint64)
 
 
-def places(words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the darts of 32-bit words (uint32) as float64 arrays (x, y), 0 < x, y < 1."""
-    return ((words >> 17) + 0.5) / 2**15, ((words & 0x7FFF) + 0.5) / 2**15
-
-
-def inside(words: np.ndarray) -> int:
-    """Return how many darts of 32-bit words (uint32, any shape) are inside."""
-    u, v = words >> 17, words & 0x7FFF
-    return words.size - int(np.count_nonzero(u * u + u + v * v + v >> 30))  # less than 2³¹: bit 30 says outside
-
-
 def slow_count(seed: int, first: int, last: int) -> int:
     """Return what `count` does, in plain Python: the reference."""
-    inside = 0
+    total = 0
     for block in range(first // BLOCK, -(-last // BLOCK)):
-        stream = slow_words(seed, block)
-        for _ in range(block * BLOCK, min(last, (block + 1) * BLOCK)):
-            word = next(stream)
-            u, v = word >> 17, word & 0x7FFF
-            inside += (u + 0.5) ** 2 + (v + 0.5) ** 2 < 2**30
-    return inside
+        darts = min(last, (block + 1) * BLOCK) - block * BLOCK
+        total += sum(map(inside_exactly, islice(slow_words(seed, block), darts)))
+    return total
 
 
 def slow_words(seed: int, block: int) -> Iterator[int]:

@@ -14,7 +14,8 @@ from math import isqrt
 import numpy as np
 
 from course import compiled
-from course.pi.pseudo import BLOCK, keys, words
+from course.pi.dart_places import BLOCK
+from course.pi.pseudo import keys, words
 
 _BITS = 32
 

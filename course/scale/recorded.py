@@ -10,7 +10,7 @@ import numpy as np
 
 from course.scale.message_costs import Costs
 from course.scale.simulate import REDUCED, simulate
-from course.traces.figures import Figure
+from course.traces.measured_or_modelled import Figure
 
 _FILE = Path(__file__).with_name("recorded.json")
 

@@ -12,10 +12,10 @@ with held_back():  # an interrupt finds every import done, or none
     from course.timing.crossover import Crossover, crossover
     from course.timing.limits import peak_operations, peak_reading
     from course.timing.matmul import measure_matmul
+    from course.timing.op_times import measure_copies, measure_life, measure_ops
     from course.timing.roofline import Point, Roofline, roofline
     from course.timing.stopwatch import Timing, measure
     from course.timing.trace_recorder import record_trace
-    from course.timing.trace_rows import measure_copies, measure_life, measure_ops
     from course.traces import MatmulTiming
 _compilers.disabled = _before
 

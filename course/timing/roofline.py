@@ -12,7 +12,7 @@ from course.timing.device_lookup import find_device
 from course.timing.precision import multiplying
 from course.timing.stopwatch import Timing, measure
 from course.traces import DataSheet, Trace
-from course.traces.figures import Figure
+from course.traces.measured_or_modelled import Figure
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ import torch
 from course.devices import list_devices
 from course.timing.device_lookup import find_device
 from course.timing.matmul import measure_matmul
+from course.timing.op_times import OPS, measure_copies, measure_life, measure_ops
 from course.timing.precision import TF32, multiplying
-from course.timing.trace_rows import OPS, measure_copies, measure_life, measure_ops
 from course.traces import Trace, validate
 from course.traces.trace import ROWS
 
@@ -63,7 +63,7 @@ def record_trace(
         software={"torch": torch.__version__, "python": platform.python_version(), "system": platform.system()},
         date=today or date.today().isoformat(),
         notes=notes,
-        **{kind: tuple(found) for kind, found in rows.items()},
+        **{kind: tuple(figures) for kind, figures in rows.items()},
     )
     document = trace.document()
     validate(document)
@@ -109,8 +109,8 @@ def _dtypes(place):
 def _driver():
     """Return the versions of NVIDIA's driver and of the CUDA that torch was built with."""
     try:
-        asked = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
-        answer = subprocess.run(asked, capture_output=True, text=True, timeout=10, check=True).stdout.split()
+        command = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
+        answer = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True).stdout.split()
     except (OSError, subprocess.SubprocessError):
         answer = []  # in some containers there is no such program
     driver = f"NVIDIA {answer[0]}, " if answer else ""

@@ -6,8 +6,8 @@ checks files, and measures nothing (`course.timing.record_trace` does).
 """
 
 from course.traces.datasheet import DataSheet
-from course.traces.figures import CopyTiming, LifeTiming, MatmulTiming, OpTiming
 from course.traces.files import load_trace, names, validate
+from course.traces.timings import CopyTiming, LifeTiming, MatmulTiming, OpTiming
 from course.traces.trace import Trace
 
 __all__ = [

@@ -2,7 +2,7 @@
 
 from dataclasses import asdict, dataclass
 
-from course.traces.figures import MatmulTiming
+from course.traces.timings import MatmulTiming
 from simgpu.models.device_model import DeviceModel
 
 

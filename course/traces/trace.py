@@ -2,7 +2,7 @@
 
 from dataclasses import asdict, dataclass
 
-from course.traces.figures import CopyTiming, LifeTiming, MatmulTiming, OpTiming
+from course.traces.timings import CopyTiming, LifeTiming, MatmulTiming, OpTiming
 
 SCHEMA = 2  # raise it when fields change; a reader refuses what is newer than it. 1 had products only.
 

@@ -18,7 +18,7 @@ MACHINE = ("/etc/ld.so.cache", "/etc/alternatives", "/etc/localtime", "/sys/devi
 
 #: The packages of which a submission sees at most what its lab allows (`visible_course.py`).
 PACKAGES = ("/site-packages", "/dist-packages")
-OWN_PACKAGES = ("course", "grader", "simgpu")
+OWN_PACKAGES = ("course", "grader", "modelserver", "simgpu")
 CHECKOUT = Path(__file__).resolve().parents[2]
 
 

@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-import time
 from importlib import import_module
 
 import pytest
@@ -28,8 +27,8 @@ def test_a_public_name_is_its_rooms(room, name):
 
 @pytest.mark.parametrize("name", course.MODULES)
 def test_a_public_room_is_a_module_with_a_docstring(name):
-    room = getattr(course, name)
-    assert room is import_module(f"course.{name}") and room.__doc__
+    room, home = getattr(course, name), "modelserver" if name == "serving" else f"course.{name}"
+    assert room is import_module(home) and room.__doc__
 
 
 def test_all_is_the_map_and_nothing_stands_in_it_twice():
@@ -48,13 +47,3 @@ def test_importing_the_course_loads_nothing_heavy(statement):
     program = f"import sys, json; {statement}; print(json.dumps([m for m in {HEAVY} if m in sys.modules]))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
     assert json.loads(done.stdout) == []
-
-
-def test_the_seconds_of_an_import_are_told(capsys):
-    """Told, not judged: a busy machine fails no one. The aim is 0.3 s."""
-    program = "import time; start = time.perf_counter(); import course; print(time.perf_counter() - start)"
-    started = time.perf_counter()
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
-    whole = time.perf_counter() - started
-    with capsys.disabled():
-        print(f"\nimport course: {float(done.stdout):.3f} s, {whole:.2f} s with Python's own start")

@@ -5,6 +5,8 @@ import subprocess
 import sys
 import threading
 
+import pytest
+
 from course.signals import taken
 
 
@@ -50,6 +52,7 @@ with leaving_on_sigterm(print) as say:
 """
 
 
+@pytest.mark.long
 def test_a_role_that_is_told_to_end_prints_nothing_more_wherever_the_signal_meets_it():
     done = subprocess.run([sys.executable, "-c", LEAVES], capture_output=True, text=True, timeout=120)
     before, own = done.stderr.splitlines()

@@ -83,7 +83,7 @@ class Recorder:
         ]
         events = [(tick(at), what, task) for at, what, task in self._events]
         record = joined(told, sent, events, self._trainings, tick, self._limit)
-        from course.devices.machine import cpu_model  # it loads torch, which a cluster's start doesn't wait for
+        from course.devices.device_list import cpu_model  # it loads torch, which a cluster's start doesn't wait for
 
         machine = f"{cpu_model()}, {platform.system()} {platform.machine()}, Python {platform.python_version()}"
         clocks = dict.fromkeys(record.lanes, self._how)

@@ -73,10 +73,10 @@ def register():
 
 def know_it():
     """Tell the course that this machine has a /gpu:0, and that torch calls it pretend."""
-    from course.devices import machine, names
+    from course.devices import device_list, names
 
     names.KINDS["gpu"] = "pretend"
-    machine._gpus = lambda: [machine.Device("/gpu:0", "gpu", 2**30, "pretend", simulated=True)]
+    device_list._gpus = lambda: [device_list.Device("/gpu:0", "gpu", 2**30, "pretend", simulated=True)]
 
 
 def facts_of(log):

@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from course.pi import METHODS, darts, estimate_pi, spread
-from course.pi.pseudo import BLOCK
+from course.pi.dart_places import BLOCK
 
 every_method = pytest.mark.parametrize("method", METHODS)
 SEVERAL_BLOCKS = {"pseudo": 7 * BLOCK + 12_345, "philox": 7 * BLOCK + 12_345}

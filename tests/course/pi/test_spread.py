@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from course import compiled
 from course.pi import estimate, estimate_pi, kernels, spread
-from course.pi.pseudo import BLOCK
+from course.pi.dart_places import BLOCK
 
 
 @pytest.mark.parametrize("method", ["sobol", "stratified"])

@@ -15,7 +15,7 @@ from course.training.transport.wire import HANDSHAKE_LIMIT, WIRE_SILENCE, Channe
 
 
 class WorkerService:
-    """Serves the workers' connections to `shard`, whose parameters lie as `layout` says; each in a thread of its own."""
+    """Serves the workers' connections to `shard`, each in a thread of its own; `layout`: how its parameters lie."""
 
     def __init__(self, shard: Coordinator | Follower, layout: Layout):
         self._shard, self._layout = shard, layout

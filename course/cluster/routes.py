@@ -37,15 +37,11 @@ class Routes:
         """Return the routes that `--route THERE=HERE` gives, once or more; ValueError that names a wrong one."""
         ways: dict[str, str] = {}
         for text in texts:
-            announced, _, here = (part.strip() for part in text.partition("="))
-            if not (_is_address(announced) and _is_address(here)) or (_port(announced) is None) != (
-                _port(here) is None
-            ):
+            origin, _, here = (part.strip() for part in text.partition("="))
+            if not (_is_address(origin) and _is_address(here)) or (_port(origin) is None) != (_port(here) is None):
                 raise ValueError(f"--route {text}: {_LEGAL}.")
-            if ways.setdefault(announced, here) != here:
-                raise ValueError(
-                    f"--route {text}: {announced} has a way already, {ways[announced]}. Give each address one."
-                )
+            if ways.setdefault(origin, here) != here:
+                raise ValueError(f"--route {text}: {origin} has a way already, {ways[origin]}. Give each address one.")
         return cls(ways)
 
     def __bool__(self) -> bool:
@@ -54,8 +50,8 @@ class Routes:
     def __call__(self, address: tuple[str, int]) -> tuple[str, int]:
         """Return the (host, port) at which this process finds who announces `address`, a (host, port)."""
         host, port = address
-        for announced, here in sorted(self.ways.items(), key=lambda way: _port(way[0]) is None):
-            if _port(announced) in (port, None) and _same(_host(announced), host):
+        for origin, here in sorted(self.ways.items(), key=lambda way: _port(way[0]) is None):
+            if _port(origin) in (port, None) and _same(_host(origin), host):
                 return _host(here), _port(here) or port
         return host, port
 

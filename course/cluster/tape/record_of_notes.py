@@ -20,8 +20,8 @@ def record_of_notes(
 ) -> Record:
     """Return the `Record` of what was noted.
 
-    - `notes`: by the scheduler's plugin, see there. `sent`: (place of a bar that got arguments, tick at which they left,
-      bytes); `events`: (tick, what, task); `trainings`: `TrainingNotes`, whose seconds `tick` makes ticks.
+    - `notes`: by the scheduler's plugin, see there. `sent`: (place of a bar that got arguments, tick at which they
+      left, bytes); `events`: (tick, what, task); `trainings`: `TrainingNotes`, whose seconds `tick` makes ticks.
     - `limit`: rows of a kind that a training may add.
     """
     whole = _Joining(notes)
@@ -111,19 +111,12 @@ class _Joining:
     def _gradient(self, lane, version, begun, arrived):
         """Return the bar of a gradient: as its worker noted it, else from the answer before it to its arrival."""
         rows = self._notes[lane, GRADIENT]
-        candidates = [row for row in rows if row[2] == version and row[0] <= arrived]
-        if not candidates:
+        own = [row for row in rows if row[2] == version and row[0] <= arrived]
+        if not own:
             return Bar(lane, self._name(GRADIENT), begun, max(0, arrived - begun), begun, 0, version)
-        rows.remove(candidates[-1])
-        return Bar(
-            lane,
-            self._name(GRADIENT),
-            candidates[-1][0],
-            candidates[-1][1] - candidates[-1][0],
-            candidates[-1][0],
-            0,
-            version,
-        )
+        rows.remove(own[-1])
+        start, stop, *_ = own[-1]
+        return Bar(lane, self._name(GRADIENT), start, stop - start, start, 0, version)
 
     def add_rank_steps(self):
         """Add what ranks do between reductions: each waits for all, and sends around the ring."""

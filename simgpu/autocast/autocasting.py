@@ -42,14 +42,16 @@ def autocasting() -> Iterator[None]:
         forget_casts()
 
 
-def treated() -> Iterator[tuple[OpOverload, Callable]]:
-    """Yield (op, how its call is prepared) for every op that autocast treats, of those that this torch knows."""
-    known = {*torch._C._dispatch_get_all_op_names()}
-    for names, prepare in _LISTS:
-        for name in names:
-            full = f"aten::{name}"
-            if full in known and (names is lists.RECURRENT or _has_kernel(full, "AutocastCUDA")):
-                yield _op(name), prepare
+@cache
+def treated() -> list[tuple[OpOverload, Callable]]:
+    """Return (op, how its call is prepared) for every op that autocast treats, of those that this torch has."""
+    of_torch = {*torch._C._dispatch_get_all_op_names()}
+    return [
+        (_op(name), prepare)
+        for names, prepare in _LISTS
+        for name in names
+        if f"aten::{name}" in of_torch and (names is lists.RECURRENT or _has_kernel(f"aten::{name}", "AutocastCUDA"))
+    ]
 
 
 def _op(name):

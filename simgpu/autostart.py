@@ -16,8 +16,8 @@ def start_if_asked() -> None:
     `CUDA_VISIBLE_DEVICES` those of them that the process sees. They end with the process. What can't be started is said
     on the standard error, and the program goes on without GPUs: no import fails for it.
     """
-    asked = os.environ.get(GPUS)
-    if asked:
+    count = os.environ.get(GPUS)
+    if count:
         from simgpu.environment import start
 
-        start(asked)
+        start(count)

@@ -11,7 +11,7 @@ class Row(NamedTuple):
     A name is a dotted one (`torch.compile`), with all below it, or a method's (`.to_sparse`).
     """
 
-    what: str
+    part: str
     verdict: str
     how: str
     names: tuple[str, ...] = ()
@@ -67,4 +67,4 @@ def table() -> str:
     | devices, factories, `.to`, `.cuda`, modules, optimizers, autograd | simulated | values are the CPU's |
     """
     lines = ["| of CUDA | here | how |", "|---|---|---|"]
-    return "\n".join([*lines, *(f"| {row.what} | {row.verdict} | {row.how} |" for row in ROWS)])
+    return "\n".join([*lines, *(f"| {row.part} | {row.verdict} | {row.how} |" for row in ROWS)])

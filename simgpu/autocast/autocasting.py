@@ -91,23 +91,23 @@ def _float32(func, args, kwargs):
 
 def _float32_unless_told(func, args, kwargs):
     place = _place_of_dtype(func)
-    told = args[place] if len(args) > place else kwargs.get("dtype")
-    if told is not None or not is_castable(args[0]):
+    dtype = args[place] if len(args) > place else kwargs.get("dtype")
+    if dtype is not None or not is_castable(args[0]):
         return func, args, kwargs
     return func, args[:place], {**kwargs, "dtype": torch.float32}
 
 
 @cache
 def _place_of_dtype(func):
-    return [one.name for one in func._schema.arguments].index("dtype")
+    return [argument.name for argument in func._schema.arguments].index("dtype")
 
 
-def _told_float32(func, args, kwargs):
+def _with_dtype(func, args, kwargs):
     if not is_castable(args[0]):
         return func, args, kwargs
-    left_out = [one.default_value for one in func._schema.arguments[len(args) :]]
+    defaults = [argument.default_value for argument in func._schema.arguments[len(args) :]]
     other = _op(lists.TOLD_FLOAT32[f"{func._opname}.{func._overloadname}"])
-    return other, (*args, *left_out), {**kwargs, "dtype": torch.float32}
+    return other, (*args, *defaults), {**kwargs, "dtype": torch.float32}
 
 
 def _widest(func, args, kwargs):
@@ -126,7 +126,7 @@ _LISTS = (
     (lists.RECURRENT, _lower),
     (lists.FLOAT32, _float32),
     (lists.FLOAT32_UNLESS_TOLD, _float32_unless_told),
-    (lists.TOLD_FLOAT32, _told_float32),
+    (lists.TOLD_FLOAT32, _with_dtype),
     (lists.WIDEST, _widest),
     (lists.BANNED, _banned),
 )

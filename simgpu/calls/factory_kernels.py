@@ -50,7 +50,9 @@ def _factories():
         if torch._C._dispatch_has_kernel_for_dispatch_key(full_name, "CompositeImplicitAutograd"):
             continue
         arguments = torch._C._get_schema(f"aten::{packet}", overload).arguments
-        if any(one.name == "device" for one in arguments) and not any("Tensor" in str(one.type) for one in arguments):
+        if any(argument.name == "device" for argument in arguments) and not any(
+            "Tensor" in str(argument.type) for argument in arguments
+        ):
             ops.append(getattr(getattr(torch.ops.aten, packet), overload or "default"))
     return ops
 

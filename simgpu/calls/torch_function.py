@@ -59,35 +59,37 @@ def run(func: Callable, args: tuple, kwargs: dict | None) -> Any:
     if kwargs and kwargs.get("generator") is not None:
         check_generator(kwargs["generator"], _first_device(args))
     if kwargs and kwargs.get("out") is not None and is_composed(func):
-        made = run(func, args, {name: value for name, value in kwargs.items() if name != "out"})
-        return copied_out(func, args, kwargs, made)
+        result = run(func, args, {name: value for name, value in kwargs.items() if name != "out"})
+        return copied_out(func, args, kwargs, result)
     try:
         with _of_host_unheeded() if _autocast("cpu") else _quiet():
-            made = func(*args, **kwargs) if kwargs else func(*args)
+            result = func(*args, **kwargs) if kwargs else func(*args)
     except RuntimeError as error:
         if not refused(error):
             raise
         if common_device(args, kwargs or {}) is None:
             raise reworded(error, func, args) from None  # here: a function that raised what it is given would keep it
-        made = _REFUSED
-    return _checked(func, args, kwargs or {}, made)
+        result = _REFUSED
+    return _checked(func, args, kwargs or {}, result)
 
 
-def _checked(func, args, kwargs, made):
+def _checked(func, args, kwargs, result):
     """Return what a function has made of simulated tensors, on their device.
 
     Where it is a plain tensor, or two were not let together, C++ has made a tensor of its own on the C++ device: the
     function runs again, and what it makes is put where its arguments are. What stays at home then is refused.
     """
-    if made is not _REFUSED and not left_at_home(made, args, kwargs):
-        return made
+    if result is not _REFUSED and not left_at_home(result, args, kwargs):
+        return result
     where = common_device(args, kwargs)
     if where is not None:
-        made = make_inside(func, args, kwargs, where, state.active())
-    if left_at_home(made, args, kwargs) and func.__name__ not in _ONLY_SIZES and any_simulated(args, kwargs):
-        device = next(one.device for one in (*tensors_in(args), *tensors_in(kwargs)) if isinstance(one, DeviceTensor))
+        result = make_inside(func, args, kwargs, where, state.active())
+    if left_at_home(result, args, kwargs) and func.__name__ not in _ONLY_SIZES and any_simulated(args, kwargs):
+        device = next(
+            tensor.device for tensor in (*tensors_in(args), *tensors_in(kwargs)) if isinstance(tensor, DeviceTensor)
+        )
         raise RuntimeError(left_behind(func.__name__, device))
-    return made
+    return result
 
 
 def _on_device(func, args, kwargs, device, simulation):
@@ -134,16 +136,16 @@ def of_class(cls: type, func: Callable, types: Any, args: tuple = (), kwargs: di
             direct = _DIRECT[func] = _is_direct(func)
         if direct:
             try:
-                made = _disabled(func, types, args)
-                if type(made) is cls:
-                    return made
+                result = _disabled(func, types, args)
+                if type(result) is cls:
+                    return result
             except RuntimeError as error:
                 if not refused(error):
                     raise
                 if common_device(args, {}) is None:
                     raise reworded(error, func, args) from None
-                made = _REFUSED
-            return _checked(func, args, {}, made)
+                result = _REFUSED
+            return _checked(func, args, {}, result)
     return run(func, args, kwargs)
 
 

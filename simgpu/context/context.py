@@ -1,6 +1,7 @@
 """A process's context on its simulated GPUs: lost once a device-side assert has failed, and busy while it captures."""
 
 import linecache
+import logging
 import os
 import sys
 import warnings
@@ -12,6 +13,7 @@ import torch
 from simgpu.clock.modelled_clock import ModelledClock
 from simgpu.messages import device_assert, untold_assert
 
+_log = logging.getLogger(__name__)
 _CODE = 710  # cudaErrorAssert
 _FOLDERS = tuple(f"{folder}{os.sep}" for folder in (Path(torch.__file__).parent, Path(__file__).parents[1]))
 
@@ -71,15 +73,16 @@ class Context:
         self.capture = capture
         self._set()
 
-    def failed(self, index: int, said: str, place: str) -> None:
-        """Note that an assert has failed in the work last given to device `index`: `said` of it, made at `place`.
+    def failed(self, index: int, words: str, place: str) -> None:
+        """Note that an assert has failed in the work last given to device `index`: `words` of it, made at `place`.
 
         With CUDA_LAUNCH_BLOCKING=1 raises the error at once.
         """
         clock = self._owner.clock
         if self.fault is None:
-            self.fault = Fault(f"{said}\n{place}", clock.current_stream(index).ready, clock.resets)
+            self.fault = Fault(f"{words}\n{place}", clock.current_stream(index).ready, clock.resets)
             self._set()
+            _log.warning("a device-side assert failed on cuda:%d, its context is lost: %s at %s", index, words, place)
         if os.environ.get("CUDA_LAUNCH_BLOCKING") == "1":
             clock.synchronize(index)
 

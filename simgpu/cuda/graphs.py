@@ -117,9 +117,9 @@ class Graph:
 
     raw_cuda_graph_exec = raw_cuda_graph
 
-    def _captured(self, asked):
+    def _captured(self, call):
         if self._tape is None:
-            raise RuntimeError(f"{asked} without a preceding successful capture.")
+            raise RuntimeError(f"{call} without a preceding successful capture.")
         return self._tape
 
 
@@ -139,7 +139,7 @@ def _leaving(original):
     def __exit__(self, *error):
         try:
             original(self, *error)
-        except Exception:
+        except Exception:  # an error of CUDA's, or its warning of an empty graph that a program's filter raises
             self.stream_ctx.__exit__(*error)  # torch leaves the program on the stream of the failed capture
             raise
 

@@ -4,6 +4,7 @@ All is put back at the end.
 """
 
 import functools
+import logging
 import sys
 import warnings
 from collections.abc import Iterator
@@ -22,6 +23,7 @@ from simgpu.memory import host
 from simgpu.replaced import replaced
 from simgpu.state import Simulation
 
+_log = logging.getLogger(__name__)
 #: NVTX marks, by the names of its C library, for a profiler that isn't there: taken and dropped.
 _RANGES = SimpleNamespace(
     rangePushA=lambda message: 0,
@@ -162,15 +164,16 @@ def uncompiled() -> Iterator[None]:
     with ExitStack() as stack:
 
         def compiled(*args, **kwargs):
-            made = compile_(*args, **kwargs)
+            function = compile_(*args, **kwargs)
             eager()
-            return made
+            return function
 
         def eager():
-            if not told:
-                told.append(stack.enter_context(torch.compiler.set_stance("force_eager")))
+            if not stances:
+                _log.info("torch.compile: functions run uncompiled")
+                stances.append(stack.enter_context(torch.compiler.set_stance("force_eager")))
 
-        told: list[Any] = []
+        stances: list[Any] = []
         if "torch._dynamo" in sys.modules:
             eager()
         torch.compile, torch.export.export = compiled, _not_exported

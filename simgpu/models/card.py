@@ -20,9 +20,9 @@ class Rule(NamedTuple):
     words: str
 
 
-def is_path(given: object) -> bool:
-    """Return whether `given` is a path of a card rather than a model's name: a path object, or text in .json."""
-    return isinstance(given, PathLike) or isinstance(given, str) and given.endswith(".json")
+def is_path(model: object) -> bool:
+    """Return whether `model` is a path of a card rather than a model's name: a path object, or text in .json."""
+    return isinstance(model, PathLike) or isinstance(model, str) and model.endswith(".json")
 
 
 def is_card(path: "str | PathLike[str]") -> bool:
@@ -87,9 +87,9 @@ def _check(document, rules):
             raise _wrong(name, document[name], rule.words)
 
 
-def _wrong(name, given, legal):
-    said = repr(given)
-    return ValueError(f"{name} is {said if len(said) < 80 else said[:77] + '…'}; legal is {legal}.")
+def _wrong(name, value, legal):
+    shown = repr(value)
+    return ValueError(f"{name} is {shown if len(shown) < 80 else shown[:77] + '…'}; legal is {legal}.")
 
 
 def _number(value):

@@ -109,7 +109,10 @@ def _returned(schema):
 
 def _into_out(schema):
     """Return whether an op writes to tensors given by keyword: `out`, or `values` and `indices`."""
-    return any(one.kwarg_only and one.alias_info is not None and one.alias_info.is_write for one in schema.arguments)
+    return any(
+        argument.kwarg_only and argument.alias_info is not None and argument.alias_info.is_write
+        for argument in schema.arguments
+    )
 
 
 def waits_for_values(func: OpOverload) -> bool:

@@ -13,7 +13,7 @@ from simgpu.supported import DIFFERS, REFUSED, ROWS, UNSEEN, Row
 
 
 class Finding(NamedTuple):
-    """A use, at `line` of a program, of what a `row` tells of."""
+    """A use, at `line` of a program, of the part of CUDA that `row` describes."""
 
     line: int
     name: str
@@ -21,7 +21,8 @@ class Finding(NamedTuple):
 
 
 def examine(files: Sequence[str]) -> int:
-    """Print what is here and what each of the `files` will meet; return 1 if something is refused, 2 if a file is none.
+    """Print what is here and what each of the `files` will meet; return 1 if something is refused, 2 for a file
+    that is no Python.
 
     Files are read and parsed, never run.
     """

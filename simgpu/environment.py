@@ -1,4 +1,4 @@
-"""Simulated GPUs as the environment's variables describe them, and what is said of them when the process ends."""
+"""Simulated GPUs as the environment's variables describe them, and the report of them when the process ends."""
 
 import atexit
 import dataclasses

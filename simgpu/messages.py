@@ -1,4 +1,4 @@
-"""What CUDA says when something is wrong, word for word, and what the simulation says of itself."""
+"""The texts of errors: CUDA's, word for word, and the simulation's own."""
 
 from typing import Any
 
@@ -35,7 +35,7 @@ def device_assert(failed: str) -> str:
 
 
 def untold_assert(failed: str) -> str:
-    """Return the warning of a device-side assert that a program ended without being told."""
+    """Return the warning of a device-side assert that no call of the program has raised."""
     return f"A device-side assert failed on a simulated GPU, and nothing waited for it: its results are wrong. {failed}"
 
 
@@ -81,7 +81,7 @@ def _search(name):
 
 
 def no_kernel(name: str) -> str:
-    """Return the message for an op, `course::life_step`, that was never told how to run on CUDA."""
+    """Return the message for an op, `course::life_step`, that has no kernel for CUDA."""
     return (
         f"Could not run '{name}' with arguments from the 'CUDA' backend. This could be because the operator doesn't "
         "exist for this backend, or was omitted during the selective/custom build process (if using custom build). "

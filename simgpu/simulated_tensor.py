@@ -153,7 +153,7 @@ def _attributes_of_program(tensor):
 
 
 def _on_host(tensor):
-    """Return the numbers for the host to read: it waits for them, which tells it of a failed assert."""
+    """Return the numbers for the host to read: it waits for them, and a failed assert is raised."""
     numbers = read(tensor)
     if not tensor.simulation.as_usual:
         tensor.simulation.clock.synchronize(tensor.where.index)

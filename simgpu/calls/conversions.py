@@ -1,4 +1,4 @@
-"""Functions that take a tensor elsewhere or write one into another, told apart from torch's own by where things lie."""
+"""Functions that move a tensor or write one into another; torch's own run where no simulated device is concerned."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -61,7 +61,7 @@ def _names_cuda(first=None, *args, device=None, other=None, **kwargs):
 
 
 def plain_form(args: tuple, kwargs: dict) -> tuple:
-    """Return the arguments of `.to` with another tensor, or an index, said as a device; changes `kwargs` likewise."""
+    """Return the arguments of `.to` with a device in place of another tensor or an index; changes `kwargs` likewise."""
     if type(kwargs.get("device")) is int:
         kwargs["device"] = torch.device("cuda", kwargs["device"])
     if args and isinstance(args[0], Tensor):

@@ -26,7 +26,7 @@ _OTHER = ("sparse", "quantized", "cudnn", "from_file", "dep_token", "efficientze
 
 @contextmanager
 def kernels() -> Iterator[None]:
-    """Within the `with`, factories told a device of type cuda make their tensors on the active simulated GPUs."""
+    """Within the `with`, factories with a device of type cuda make their tensors on the active simulated GPUs."""
     library = torch.library.Library("aten", "IMPL")
     try:
         with warnings.catch_warnings():  # a build with CUDA has kernels there, which come back afterwards

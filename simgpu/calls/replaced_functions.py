@@ -1,7 +1,7 @@
-"""Functions that torch's C++ can't hand to the dispatcher for a simulated device: answered here for CPU tensors too.
+"""Replacements of torch's functions that C++ can't hand to the dispatcher for a simulated device, for CPU tensors too.
 
 `.to("cuda")` of a CPU tensor would end in its CUDA libraries, and `device=1` is refused where no accelerator was
-compiled in. Each answer looks whether a call concerns a simulated device, and otherwise is the original's call.
+compiled in. Each replacement calls the original where no simulated device is concerned.
 """
 
 import functools
@@ -39,7 +39,7 @@ _MAKERS = ("tensor", "as_tensor", "asarray")
 _ANYWHERE = {"dtype", "requires_grad"}
 _are_numbers = {int, float, bool, complex}.issuperset
 _dtype = torch.dtype
-#: Whether `.to` is told of dtypes and the CPU alone; no flags, which are equal to the numbers of GPUs.
+#: Whether the arguments of `.to` are dtypes and the CPU alone; flags are not among them: True equals the index 1.
 _stays = {
     None,
     "cpu",
@@ -50,7 +50,7 @@ _PLAIN = {Tensor, Parameter}  # of which none is on a simulated device, or witho
 
 
 class _Gradient(property):
-    """Answers for `Tensor.grad`, and for what torch's compiler asks of a getter: its name, and whose it is."""
+    """The property `Tensor.grad`, with the two attributes that torch's compiler reads of a getter: name and class."""
 
     __name__ = "grad"
     __objclass__ = torch._C.TensorBase

@@ -1,4 +1,4 @@
-"""What a program calls, before torch runs it: factories told `device="cuda:0"`, moves, and ops that mix devices."""
+"""`__torch_function__` of simulated tensors: factories with `device="cuda:0"`, moves, ops that mix devices."""
 
 from collections.abc import Callable
 from contextlib import contextmanager
@@ -74,10 +74,10 @@ def run(func: Callable, args: tuple, kwargs: dict | None) -> Any:
 
 
 def _checked(func, args, kwargs, result):
-    """Return what a function has made of simulated tensors, on their device.
+    """Return the result of a function of simulated tensors, on their device.
 
-    Where it is a plain tensor, or two were not let together, C++ has made a tensor of its own on the C++ device: the
-    function runs again, and what it makes is put where its arguments are. What stays at home then is refused.
+    A plain tensor, or a refusal of two devices, means that C++ made a tensor of its own on the C++ device: the function
+    runs again, and the tensors that it makes are put where its arguments are. A result that is still plain is refused.
     """
     if result is not _REFUSED and not left_at_home(result, args, kwargs):
         return result
@@ -93,7 +93,7 @@ def _checked(func, args, kwargs, result):
 
 
 def _on_device(func, args, kwargs, device, simulation):
-    """Run a function that is told a device, by its caller or by `torch.set_default_device`."""
+    """Run a function with a device, given by its caller or by `torch.set_default_device`."""
     device = state.device_of(device)
     if kwargs.get("generator") is not None:
         check_generator(kwargs["generator"], device)
@@ -150,7 +150,7 @@ def of_class(cls: type, func: Callable, types: Any, args: tuple = (), kwargs: di
 
 
 def forget() -> None:
-    """Drop what is known of functions: those that a simulation put in place of torch's own go with it."""
+    """Forget which functions are direct: those that a simulation put in place of torch's own end with it."""
     _DIRECT.clear()
     _BODIES.clear()
 

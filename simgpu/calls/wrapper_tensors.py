@@ -49,7 +49,7 @@ def _making(original, added):
 
 
 def _meshed(original, added):
-    """Return a mesh's `__init__`: whoever makes one will make DTensors, whose C++ asks C++ for the device."""
+    """Return a mesh's `__init__`: its program will make DTensors, and their C++ reads the device in C++."""
 
     @functools.wraps(original)
     def init(self, device_type, *args, **options):

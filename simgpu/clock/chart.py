@@ -1,4 +1,4 @@
-"""Who was busy, and when: a clock's spans as lanes of text, for a terminal or a notebook."""
+"""A picture of a clock's spans: what kept each lane busy, and when, as text for a terminal or a notebook."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The modelled clock: what a host and its GPUs would be busy with, and until when, had they the speeds of a model.
+"""The modelled clock: when a host and its GPUs would start and finish each op and copy at the speeds of a model.
 
 Pure Python, no torch and no real seconds: a program's ops and copies are handed to `run` and `copy`, and the same
 program always gives the same times. The rules, all of them:
@@ -53,7 +53,9 @@ class ModelledClock:
         self._streams = 0
         self.resets = 0  # how often the clock was reset: marks of before mean nothing after
         self.host = 0.0
-        self.on_wait: Callable[[], None] | None = None  # called whenever the host has waited, or asked
+        self.on_wait: Callable[[], None] | None = (
+            None  # called whenever the host has waited for an event, or queried one
+        )
 
     def run(self, index: int, work: Work, name: str = "op") -> float:
         """Hand `work` (a `Work`) to the current stream of device `index`; return the device's seconds for it.

@@ -1,8 +1,8 @@
-"""What CUDA's kernels assert of numbers that no one has looked at before: indices, classes, probabilities.
+"""What CUDA's kernels assert of the values they read: indices, classes, probabilities.
 
-The CPU's ops look at them and raise at once. CUDA's host doesn't know them: its kernel asserts, and the error is told
-when the host next waits. So an op of the CPU that has raised is looked at here: if that was for a number that a kernel
-asserts, the number is replaced by one that it takes, for another run. What the op gives then means nothing.
+The CPU's ops check them and raise at once. CUDA's host doesn't know them: its kernel asserts, and the error is raised
+when the host next waits. So when an op of the CPU has raised, its arguments are checked here: a value that a kernel
+would refuse is replaced by a legal one, and the op runs again. Its result then means nothing.
 
 The assertions are those of aten/src/ATen/native/cuda: IndexKernel.cu, Indexing.cu, ScatterGatherKernel.cu, Loss.cu,
 NLLLoss2d.cu, EmbeddingBag.cu, MaxUnpooling.cu, Distributions.cu, MultinomialKernel.cu, TensorCompare.cu.

@@ -49,7 +49,7 @@ class Capture(Protocol):
 class Context:
     """The context of the simulation `owner`: `lost` after a device-side assert; `capture` is the graph being captured.
 
-    A failed assert is told when the host has waited for it, as on CUDA; then each call raises the same error.
+    A failed assert is raised when the host has waited for it, as on CUDA; then each call raises the same error.
     """
 
     def __init__(self, owner: Owner):
@@ -87,7 +87,7 @@ class Context:
             clock.synchronize(index)
 
     def waited(self) -> None:
-        """Raise what is now known, the host having waited: that this isn't allowed in a capture, or a failed assert."""
+        """Raise, after the host has waited, the error of a wait in a capture or of a failed assert."""
         if self.capture is not None:
             self.capture.refuse_wait()
         fault, clock = self.fault, self._owner.clock
@@ -108,7 +108,7 @@ class Context:
         self._set()
 
     def end(self) -> None:
-        """Warn of an assert that failed and that nothing has waited for: the program has not been told."""
+        """Warn of an assert that failed and that nothing has waited for: no call has raised it."""
         if self.fault is not None and not self.lost:
             warnings.warn(untold_assert(self.fault.words), RuntimeWarning, stacklevel=3)
         self.capture = None

@@ -1,4 +1,4 @@
-"""DistributedDataParallel's buckets, which torch's C++ makes out of our sight: in the memory and on the clock."""
+"""DistributedDataParallel's buckets, which torch's C++ makes unseen by Python: their memory and their time."""
 
 import functools
 import weakref

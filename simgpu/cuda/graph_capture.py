@@ -1,4 +1,4 @@
-"""What a CUDA graph holds: the ops of a capture, in their order, with the very memory that they read and write.
+"""The capture of a CUDA graph: its ops in their order, with the very memory that they read and write.
 
 While it is captured an op runs on the CPU like any other: the shapes of its results are known then. At the end all that
 the ops wrote is put back, and new tensors hold NaN (0, where there is none): on CUDA, a capture runs nothing. A replay

@@ -1,4 +1,4 @@
-"""Where the tensors of a CUDA graph lie: in memory that the program has, or in the graph's own."""
+"""The memory of a CUDA graph's tensors: storages that the program still holds, and the graph's own."""
 
 import weakref
 from collections.abc import Callable, Iterator, Sequence

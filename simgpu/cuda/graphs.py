@@ -101,14 +101,14 @@ class Graph:
         return self._pool
 
     def register_generator_state(self, generator: torch.Generator) -> None:
-        """Let `generator` draw anew at each replay; one that an op of the capture is given does so anyhow."""
+        """Let `generator` draw anew at each replay; a generator that a captured op is given does so by itself."""
         self._generators.append(generator)
 
     def enable_debug_mode(self) -> None:
-        """Do nothing: there is nothing of a driver's to show."""
+        """Do nothing: there is no driver's graph to show."""
 
     def debug_dump(self, debug_path: str) -> None:
-        """Raise RuntimeError: the graph of a driver is none of simulated GPUs."""
+        """Raise RuntimeError: simulated GPUs have no driver's graph to print."""
         raise RuntimeError(f"CUDAGraph.debug_dump({debug_path!r}): simulated GPUs do not do this. It needs a real one.")
 
     def raw_cuda_graph(self) -> int:

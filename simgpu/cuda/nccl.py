@@ -25,7 +25,7 @@ _COLLECTIVES = (
 
 
 def answers() -> Iterator[tuple[Any, str, Any]]:
-    """Yield (owner, name, value) for the functions of torch.distributed that are asked for NCCL."""
+    """Yield (owner, name, value) for the functions of torch.distributed that take or report a backend."""
     if not torch.distributed.is_available():
         return
     from torch.distributed import distributed_c10d
@@ -65,7 +65,7 @@ class Groups:
         self._only: set[str] = set()  # names of groups that have no other backend
 
     def started(self, original: Callable) -> Callable:
-        """Return `original`, which starts a group, with gloo where NCCL is asked for."""
+        """Return `original`, which starts a group, with gloo in place of NCCL."""
         signature = inspect.signature(original)
 
         @functools.wraps(original)
@@ -112,7 +112,7 @@ class Groups:
         return collective
 
     def of_objects(self, original: Callable) -> Callable:
-        """Return `original`, which tells where pickled objects are sent from, as of NCCL: from the GPU."""
+        """Return `original`, the device from which pickled objects are sent: with NCCL the GPU."""
 
         @functools.wraps(original)
         def device(group=None):

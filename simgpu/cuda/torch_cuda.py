@@ -24,7 +24,7 @@ from simgpu.replaced import replaced
 from simgpu.state import Simulation
 
 _log = logging.getLogger(__name__)
-#: NVTX marks, by the names of its C library, for a profiler that isn't there: taken and dropped.
+#: NVTX marks, by the names of its C library, for a profiler that isn't there: accepted and ignored.
 _RANGES = SimpleNamespace(
     rangePushA=lambda message: 0,
     rangePop=lambda: 0,
@@ -122,7 +122,7 @@ def _summary(driver):
 
 
 def _refusal(name, original):
-    """Return what refuses a call of torch.cuda's `name`: for a class a class, so that `isinstance` may be asked."""
+    """Return what refuses a call of torch.cuda's `name`; for a class a class, so that `isinstance` still works."""
 
     def refused(*args, **kwargs):
         raise RuntimeError(
@@ -158,7 +158,8 @@ def _without_hardware(start):
 def uncompiled() -> Iterator[None]:
     """Within the `with`, functions from `torch.compile` run uncompiled; `torch.export` is refused.
 
-    The compiler is told so once it is loaded, which takes a second: who doesn't compile doesn't wait for it.
+    The compiler gets that setting once it is loaded. Loading takes a second, and a program that compiles nothing is
+    spared it.
     """
     compile_, export = torch.compile, torch.export.export
     with ExitStack() as stack:

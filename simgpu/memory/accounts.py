@@ -31,8 +31,8 @@ _LOOK_AT_THE_HOST = 64 * MIB  # asking the system for its free memory takes as l
 class MemoryAccounts:
     """The accounts of `count` simulated GPUs of a model called `name`, with `memory` bytes each.
 
-    `free` is asked for the bytes that the system can still give, before much is made. Safe to use
-    from several threads.
+    `free()` returns the bytes that the system can still give; it is called before much memory is taken. Safe to use from
+    several threads.
     """
 
     def __init__(self, memory: int, count: int, name: str = "simulated GPU", free: Callable[[], int] = free_of_system):
@@ -194,7 +194,7 @@ class Account:
         )
 
     def stats(self) -> dict[str, Any]:
-        """Return the counts as torch.cuda.memory_stats names them; its small and large pools aren't told apart."""
+        """Return the counts as torch.cuda.memory_stats names them; its small and large pools are counted together."""
 
         def metric(current, peak, taken, freed):
             return {"all": {"current": current, "peak": peak, "allocated": taken, "freed": freed}}

@@ -34,7 +34,7 @@ def is_pinned(tensor: torch.Tensor, device: object = None) -> bool:
 
 
 def mark(tensor: torch.Tensor) -> torch.Tensor:
-    """Mark a CPU tensor's memory as pinned and return the tensor: for factories that are told `pin_memory=True`."""
+    """Mark a CPU tensor's memory as pinned and return the tensor: for factories with `pin_memory=True`."""
     storage = tensor.untyped_storage()
     key = storage._cdata
     _PINNED[key] = weakref.ref(storage, lambda gone: _PINNED.get(key) is gone and _PINNED.pop(key))

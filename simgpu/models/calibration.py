@@ -200,7 +200,7 @@ def _latency_and_speeds(rows):
 def _least_squares(columns, wanted):
     """Return the factors of `columns` whose sum comes nearest to `wanted`, by Gram and Schmidt's way.
 
-    A column that tells nothing beside those before it (one size alone was copied) has the factor 0.
+    A column that depends on those before it (only one size was copied) has the factor 0.
     """
     basis, above = [], []
     for column in columns:

@@ -56,12 +56,14 @@ def model_in(document: object) -> DeviceModel:
     """Return the `DeviceModel` in `document`, parsed JSON; raises ValueError that names the field that isn't legal."""
     if not isinstance(document, Mapping):
         raise _wrong("the file", document, "a JSON object")
-    _check(document, {"kind": _ONE_OF_KINDS, "schema": Rule(lambda one: _whole(one) and one == SCHEMA, str(SCHEMA))})
+    _check(
+        document, {"kind": _ONE_OF_KINDS, "schema": Rule(lambda value: _whole(value) and value == SCHEMA, str(SCHEMA))}
+    )
     if document["kind"] == SHEET:
         _check(document, {name: rule for name, rule in FIGURES.items() if name in OF_A_SHEET})
         return DeviceModel.from_data_sheet(document)
     simulated = document["kind"] == SIMULATED
-    agrees = Rule(lambda said: said is simulated, f"{str(simulated).lower()}, as it is a {document['kind']}")
+    agrees = Rule(lambda value: value is simulated, f"{str(simulated).lower()}, as it is a {document['kind']}")
     _check(document, {"simulated": agrees, "date": _TEXT} | FIGURES)
     figures = {name: document[name] for name in FIGURES}
     figures |= {"capability": tuple(document["capability"]), "assumed": tuple(document["assumed"])}
@@ -105,7 +107,7 @@ def _speeds(value, least):
     """Return whether `value` has dtypes' names and numbers from `least` on, float32's among them."""
     if not isinstance(value, dict) or not value.keys() <= BYTES.keys():
         return False
-    return "float32" in value and all(_number(one) and least <= one <= 1e20 for one in value.values())
+    return "float32" in value and all(_number(speed) and least <= speed <= 1e20 for speed in value.values())
 
 
 _DTYPES = ", ".join(BYTES)

@@ -1,4 +1,4 @@
-"""Models by name: the vendors' data sheets that come with the package, none of them measured, and one's own cards."""
+"""Models by name: the vendors' data sheets that come with the package, none of them measured, and the cards that a user has."""
 
 import json
 from collections.abc import Iterable, Mapping

@@ -1,4 +1,4 @@
-"""Collectives among processes with simulated GPUs: gloo moves the numbers, the clock is told of their bytes."""
+"""Collectives among processes with simulated GPUs: gloo moves the numbers, the clock counts their bytes."""
 
 import weakref
 from typing import Any
@@ -17,8 +17,8 @@ SPACES = ("c10d", "_c10d_functional")
 
 
 def booked(simulation: Simulation, where: torch.device, nbytes: int, name: str) -> None:
-    """Tell the clock of a collective: the device is taken to be busy for as long as its own bytes, sent once, take at
-    the speed of copies between devices."""
+    """Count a collective on the clock: the device is busy for as long as its own bytes, sent once, take at the speed of
+    copies between devices."""
     model = simulation.model
     simulation.clock.run(where.index, Work(0, nbytes * model.memory_bandwidth / model.between_devices), name)
 

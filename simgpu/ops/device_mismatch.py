@@ -1,4 +1,4 @@
-"""Tensors of one op on different devices: what CUDA allows, and what it says of the rest."""
+"""Tensors of one op on different devices: which mixtures CUDA allows, and its errors for the others."""
 
 from collections.abc import Callable, Mapping, Sequence
 

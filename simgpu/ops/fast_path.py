@@ -1,4 +1,4 @@
-"""The short way for an op that ran before on the same shapes: what it asks of the device is known, and that it fits."""
+"""The fast path of an op that ran before on the same shapes: its work is known, and that its result fits."""
 
 from collections.abc import Callable
 from typing import Any

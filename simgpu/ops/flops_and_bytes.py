@@ -1,4 +1,4 @@
-"""What an op asks of a device: floating-point operations by torch's own formulas, bytes by what it reads and writes.
+"""The work of an op: floating-point operations by torch's own formulas, bytes by what it reads and writes.
 
 Products, convolutions and attention, forward and backward, are counted by `torch.utils.flop_counter`. Every other op is
 taken to do one operation an element and to be bound by memory: it reads its inputs and writes its results, once. Views,

@@ -1,4 +1,4 @@
-"""What an op has made on the CPU, put on the simulated device: wrapped, counted in its memory, bounded beforehand."""
+"""Results of an op on the CPU, put on the simulated device: wrapped, counted in its memory, bounded beforehand."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -123,7 +123,7 @@ def _sizes(args):
 
 
 def _bytes_made(func, args, kwargs):
-    """Return the bytes of an op's results, asked of torch's shapes alone; 0 where torch can't tell."""
+    """Return the bytes of an op's results, from torch's shapes alone; 0 where these depend on values."""
 
     def shape_of(value):
         if not isinstance(value, Tensor):

@@ -21,7 +21,7 @@ from simgpu.state import Simulation
 def reduced(tensor: torch.Tensor, numbers: torch.Tensor, attributes: dict[str, Any]) -> tuple:
     """Return what pickle writes for a simulated `tensor` whose values are `numbers`: what torch does for one of CUDA.
 
-    `attributes` is what a program has written on the tensor as attributes.
+    `attributes` are those that a program has set on the tensor.
     """
     torch.utils.hooks.warn_if_has_hooks(tensor)
     storage = TypedStorage(wrap_storage=numbers.untyped_storage(), dtype=numbers.dtype, _internal=True)

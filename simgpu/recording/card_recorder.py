@@ -1,4 +1,4 @@
-"""`record`: measure a CUDA device and fit a model to it; `write` keeps both as a card."""
+"""Measuring a CUDA device (`record`), fitting a model to it (`fitted`), and writing both as a card (`write`)."""
 
 import json
 import os
@@ -55,7 +55,7 @@ class Recording:
 
 
 def record(device: torch.device, limit: float = 300.0, say: Callable[[str], object] = str) -> Recording:
-    """Return the `Recording` of `device`, a CUDA device with its index; `say` is told what is measured next.
+    """Return the `Recording` of `device`, a CUDA device with its index; `say` is called with what is measured next.
 
     Takes a quarter of its free memory at most. Raises TimeoutError when `limit` seconds are over.
     """

@@ -44,7 +44,7 @@ class Stopwatch:
         self.device = device
         self.simulated = simulation is not None
         self.most = most
-        self.ahead = True  # so far the host was never slower than a device whose own seconds were asked for
+        self.ahead = True  # so far the host was never slower than the device
         self._simulation = simulation
         self._host = time.perf_counter if simulation is None else lambda: simulation.clock.host
         self._limit, self._end, self._repeats = limit, time.monotonic() + limit, repeats
@@ -83,7 +83,7 @@ class Stopwatch:
     def tensor(self, shape: tuple[int, ...], dtype: torch.dtype) -> Tensor:
         """Return random numbers on the device: products of zeros need less power, and are faster than others.
 
-        On a simulated device it has a shape alone, as nobody asks for its numbers.
+        On a simulated device it has a shape alone, as its numbers are never read.
         """
         tensor = self._empty(shape, dtype)
         return tensor if self.simulated else tensor.normal_()

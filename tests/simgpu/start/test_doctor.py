@@ -177,7 +177,7 @@ TRIED = {
         _refused(lambda: torch.utils.dlpack.to_dlpack(torch.ones(1, device="cuda")), (RuntimeError, BufferError)),
     ],
     "sensors: utilization, temperature, power": [_refused(lambda: torch.cuda.utilization())],
-    "kernels of one's own and other libraries of CUDA": [],
+    "custom kernels and other libraries of CUDA": [],
 }
 
 

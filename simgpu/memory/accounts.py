@@ -31,7 +31,7 @@ _LOOK_AT_THE_HOST = 64 * MIB  # asking the system for its free memory takes as l
 class MemoryAccounts:
     """The accounts of `count` simulated GPUs of a model called `name`, with `memory` bytes each.
 
-    `free()` returns the bytes that the system can still give; it is called before much memory is taken. Safe to use from
+    `free()` returns the bytes that the system can still give; it is called before much is taken. Safe to use from
     several threads.
     """
 

@@ -1,4 +1,4 @@
-"""Models by name: the vendors' data sheets that come with the package, none of them measured, and the cards that a user has."""
+"""Models by name: the vendors' data sheets that come with the package, none measured, and a user's own cards."""
 
 import json
 from collections.abc import Iterable, Mapping

@@ -27,7 +27,7 @@ class OpPlan:
     """How an op runs: `name` as torch calls it; `view`: it computes nothing; `sharing`: its results lie in an input.
 
     `returned`: for each result, the argument (position, name) that it is, or None for a new tensor; None when all are
-    new. `random`: it draws numbers; `seeded`: it takes a `generator`. `waits`: the host waits for a number or a size of it.
+    new. `random`: it draws numbers; `seeded`: it takes a `generator`. `waits`: the host waits for a value of it.
     `scalars`, `indices`, `lengths`: 0-dim tensors, indices, int64 lengths may lie on the CPU. `reshapes`: it may change
     the shape of what it writes.
     `outside`: it is not one of torch's own ops. `device`: it takes a `device`. `asserts`: its kernel on CUDA does.

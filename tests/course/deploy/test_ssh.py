@@ -1,6 +1,7 @@
 """A cluster on a real SSH server: work, training, a killed task; and who is not let in hears why, and what to do."""
 
 import functools
+import logging
 import os
 import socket
 import sys
@@ -65,16 +66,21 @@ def test_a_host_with_other_versions_is_refused_in_a_sentence(sshd, monkeypatch):
 
 
 @pytest.fixture
-def cluster(sshd):
+def cluster(sshd, caplog):
+    caplog.set_level(logging.INFO, "course.deploy")
     with deploy("ssh", ps=1, worker=1, interface="lo", say=lambda *_, **__: None, **sshd.options) as made:
         yield made
     assert not entries()
+    assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
 
 
-def test_over_ssh_a_killed_task_is_replaced_and_a_cluster_without_work_closes_itself(cluster):
+def test_over_ssh_a_killed_task_is_replaced_and_a_cluster_without_work_closes_itself(cluster, sshd, caplog):
     first = pid_of(cluster)
+    assert f"{WORKER} is started as a process on {sshd.host}" in caplog.messages
+    assert f"{WORKER} has joined from" in caplog.text and "is lost" not in caplog.text
     cluster.kill(WORKER)
     assert pid_of(cluster) != first and cluster.log(WORKER).count(f"{WORKER} listens at") == 2
+    assert f"{WORKER} is lost (" in caplog.text and caplog.text.count(f"{WORKER} has joined from") == 2
     assert cluster._runtime._keeper._idle == DEPLOYED_IDLE
     cluster._runtime._keeper._idle = 0.1  # seconds
     eventually(lambda: "it has had no work for 0.1 s; deploy it again" in (cluster._work.closed or ""))

@@ -71,16 +71,17 @@ def cluster(sshd, caplog):
     with deploy("ssh", ps=1, worker=1, interface="lo", say=lambda *_, **__: None, **sshd.options) as made:
         yield made
     assert not entries()
-    assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
+    records = [record for when in ("setup", "call") for record in caplog.get_records(when)]
+    assert [record for record in records if record.levelno >= logging.WARNING] == []
 
 
 def test_over_ssh_a_killed_task_is_replaced_and_a_cluster_without_work_closes_itself(cluster, sshd, caplog):
     first = pid_of(cluster)
-    assert f"{WORKER} is started as a process on {sshd.host}" in caplog.messages
-    assert f"{WORKER} has joined from" in caplog.text and "is lost" not in caplog.text
+    start = "\n".join(record.getMessage() for record in caplog.get_records("setup"))
+    assert f"{WORKER} is started as a process on {sshd.host}" in start and f"{WORKER} has joined from" in start
     cluster.kill(WORKER)
     assert pid_of(cluster) != first and cluster.log(WORKER).count(f"{WORKER} listens at") == 2
-    assert f"{WORKER} is lost (" in caplog.text and caplog.text.count(f"{WORKER} has joined from") == 2
+    assert f"{WORKER} is lost (" in caplog.text and f"{WORKER} has joined from" in caplog.text
     assert cluster._runtime._keeper._idle == DEPLOYED_IDLE
     cluster._runtime._keeper._idle = 0.1  # seconds
     eventually(lambda: "it has had no work for 0.1 s; deploy it again" in (cluster._work.closed or ""))

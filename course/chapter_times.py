@@ -12,7 +12,7 @@ _GROUP = Path("/sys/fs/cgroup")  # where Linux keeps a container's limits
 
 @dataclass(frozen=True)
 class Chapter:
-    """A chapter: `minutes` to read it; what its seconds on two cores went to, `busy` processes or threads at most.
+    """A chapter: `minutes` to read it, its seconds on two cores by part, at most `busy` processes or threads at once.
 
     `starting` are seconds of Python: imports, processes, pictures, checks. `products` are seconds of large matrix
     products. `fixed` ones are the same on every machine: measurements that repeat until their time is over. `memory` is

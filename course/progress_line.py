@@ -52,7 +52,7 @@ class _TerminalLine(_Renewed):
 
 
 class SaidLine:
-    """A line that is said to a function each time."""
+    """A line whose text is passed to the function `say` each time."""
 
     def __init__(self, say: Callable[[str], None]):
         self._say = say
@@ -84,8 +84,8 @@ class LateLine:
     """A line on work that takes longer than two seconds; it goes when the work is done, and nothing of it is stored.
 
     `with LateLine("darts") as line:`, and inside `line.look(done, of)` now and then, which is cheap. Where output is no
-    screen, outside the main thread, and while outputs are made to be stored or compared, it says nothing; nor where it
-    is `silent`, as somebody else shows how the work gets on.
+    screen, outside the main thread, and while outputs are made to be stored or compared, it says nothing. `silent`: it
+    says nothing either, because another line shows the progress.
     """
 
     def __init__(self, unit: str, silent: bool = False):

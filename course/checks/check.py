@@ -206,11 +206,11 @@ def _complaint(exercise, case, got, observed=()):
     if exercise.read is not None:
         try:
             got = exercise.read(got)
-        except Exception:  # what was given is of another kind; looking into it may raise anything
+        except Exception:  # `read`, numpy, torch and the reader's own class raise what they like
             return f"expected {exercise.wants}" if exercise.wants else exercise.complaint(case, None)
     try:
         return exercise.complaint(case, got, observed)
-    except Exception as failure:  # as above: comparing it, or looking into it, may raise anything
+    except Exception as failure:  # numpy, torch and the reader's own class raise what they like
         return f"that is not what was asked for: looked at as an answer, it raised {type(failure).__name__}"
 
 

@@ -60,14 +60,14 @@ def show(value: Any, limit: int = 300) -> str:
     """
     try:
         text = str(_first(value, limit).tolist()) if _is_array(value) else repr(value)
-    except Exception as failure:  # a number of 5,000 digits, lists nested a thousand deep, a reader's own __repr__
+    except Exception as failure:  # of long ints, deep lists, a reader's own __repr__
         text = f"{type(value).__name__} that can't be shown ({type(failure).__name__}: {failure})"
     text = _ADDRESS.sub("", _FUNCTION.sub(r"\1", text))
     return text if len(text) <= limit else text[:limit] + " …"
 
 
 def _first(array, count):
-    """Return a corner of `array` whose text begins as its own does for `count` characters: each element takes some."""
+    """Return a corner of `array` with the same first `count` characters of text: each element takes at least one."""
     corner: list[slice] = []
     for length in reversed(array.shape):
         corner.insert(0, slice(count))

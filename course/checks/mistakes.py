@@ -1,4 +1,4 @@
-"""Mistakes that are told in a sentence of their own: they lie in how an answer is written, not in what it computes."""
+"""Mistakes in how an answer is written, not in what it computes: each gets a sentence of its own."""
 
 import builtins
 import contextlib
@@ -39,7 +39,7 @@ class Heard:
 
 @contextlib.contextmanager
 def heard() -> Iterator[Heard]:
-    """Within the `with`, what is printed is heard."""
+    """Within the `with`, the first of what is printed is kept in `Heard.text`."""
     ears = Heard(sys.stdout)
     with contextlib.redirect_stdout(ears):
         yield ears
@@ -138,6 +138,6 @@ def _in_short(failure, limit=400):
     # torch lists every backend that has a kernel; the first lines say what is wrong
     try:
         text = f"{type(failure).__name__}: {failure}"
-    except Exception:  # an exception of the reader's own whose text can't be made
+    except Exception:  # the reader's own exception, whose __str__ raises whatever it likes
         text = type(failure).__name__
     return text if len(text) <= limit else text[:limit] + " …"

@@ -1,4 +1,4 @@
-"""Looking for the smallest input on which an answer is wrong: Hypothesis draws inputs, and makes a wrong one smaller.
+"""The smallest input on which an answer is wrong: Hypothesis draws inputs, and makes a wrong one smaller.
 
 An exercise says which inputs are legal, as a strategy (`Exercise.inputs`). What Hypothesis calls simple and what reads
 as small are not always the same, so of all that failed on the way the shortest to read is kept.
@@ -26,9 +26,8 @@ class _TimeIsUp(BaseException):
 def smallest(strategy, problem, counterexample=None, seconds=3.0):
     """Return the shortest problem seen, or None: `problem(drawn)` is None, or a thing with a `message`.
 
-    `strategy` draws the same each time. `found` is a problem that is known already: then only a
-    smaller one is looked for. A slow answer is tried on fewer inputs: after `seconds` of work, or four times that on
-    the clock, no more begins.
+    `strategy` draws the same each time. Where there is a `counterexample` already, only a smaller one is looked for. A
+    slow answer is tried on fewer inputs: after `seconds` of work, or four times that on the clock, no more begins.
     """
     with held_back():
         import hypothesis

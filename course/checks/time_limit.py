@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Iterator
 
-#: Interrupted code may catch what it is interrupted by (`except:` in a loop): it is interrupted again so often.
+#: Seconds until interrupted code is interrupted again: it may catch the interrupt (`except:` in a loop).
 _AGAIN = 0.25
 
 

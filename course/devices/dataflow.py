@@ -1,4 +1,4 @@
-"""Which op made what another op reads: the edges of a program's graph, found from where tensors' numbers lay."""
+"""The edges of a program's graph: which op made what another op reads, found from the memory of their tensors."""
 
 from collections.abc import Container, Iterable
 from dataclasses import dataclass
@@ -17,8 +17,8 @@ def edges(ops: Iterable[tuple[list, list, bool]]) -> list[Edge]:
 
     `reads` and `written` hold a pair `(storage, shape)` for each tensor, `storage` a number for the memory that its
     numbers lie in (0: unknown). A tensor's maker is the last op that gave this memory new numbers, or the view of it
-    with the tensor's shape made since. Memory that was freed and filled again by something that the log did not see
-    would be taken for its former owner's; within one program that torch runs, everything new is seen.
+    with the tensor's shape made since. Memory that was freed, and filled again by something that the log did not see,
+    would be taken for its former owner's; within one program that torch runs, the log sees everything.
     """
     makers: dict[int, list[tuple[int, object]]] = {}
     joined: list[Edge] = []
@@ -36,7 +36,7 @@ def edges(ops: Iterable[tuple[list, list, bool]]) -> list[Edge]:
 
 
 def without_views(with_views: list[Edge], views: Container[int]) -> list[Edge]:
-    """Return the edges with every op in the set `views` left out: who reads a view reads what it is a view of."""
+    """Return the edges without the ops in the set `views`: an op that reads a view reads what it is a view of."""
     behind = {edge.target: edge.source for edge in with_views if edge.target in views}
 
     def real(index):

@@ -1,4 +1,4 @@
-"""A device that is not here, an op that its device lacks: an error, or the CPU. What is made there returns."""
+"""Fallbacks for a device or a kernel that is missing: an error, or the CPU, from which the results return."""
 
 from collections.abc import Callable
 from typing import Any
@@ -18,10 +18,10 @@ _CPU = torch.device("cpu")
 def run_on_cpu(
     plan: CallPlan, func: Callable, args: tuple, kwargs: dict, device: torch.device, count: Callable[[list], None]
 ) -> Any:
-    """Return what `func(*args, **kwargs)` makes on the CPU, brought back to `device`.
+    """Run `func(*args, **kwargs)` on the CPU and return its result, brought back to `device`.
 
-    `args` and `kwargs` are as the program wrote them: what lies on the CPU already is not sent there and back.
-    Whatever the op writes to is written where it lies. `count(moved)` is told the bytes of every move.
+    `args` and `kwargs` are as the program wrote them: a tensor that lies on the CPU already is not sent there and back.
+    A tensor that the op writes to is written where it lies. `count(moved)` is called with the tensors of every move.
     """
     name = name_of(device)
     if plan.rule is Rule.MAKES:

@@ -22,7 +22,7 @@ from course.devices.rules import CallPlan, Rule, plan_for, target
 
 @dataclass(frozen=True, repr=False)
 class Op:
-    """What a device function is asked about: the op's `name` as you wrote it (`matmul`) and its tensor `inputs`."""
+    """The argument of a device function: the op's `name` as you wrote it (`matmul`) and its tensor `inputs`."""
 
     name: str
     inputs: tuple[torch.Tensor, ...]
@@ -199,7 +199,7 @@ class Placement(TorchFunctionMode):
 def _hide_from_compiler():
     """Have `torch.compile` leave placed code alone: it would trace the placement into the program, and wrongly.
 
-    Done once its compiler is loaded, which takes a second: who doesn't compile doesn't wait for it.
+    Done once its compiler is loaded, which takes a second: a program that compiles nothing doesn't wait for it.
     """
     if "torch._dynamo" in sys.modules and not hasattr(Placement.__torch_function__, "_torchdynamo_disable"):
         reason = "under place(…) ops run uncompiled; leave out fullgraph=True, or place"

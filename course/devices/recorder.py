@@ -1,4 +1,4 @@
-"""How a log sees ops: a mode of torch that keeps a plain tuple for each, and what such a tuple says when it is read."""
+"""The recorder of a log: a mode of torch that keeps a plain tuple for each op, to be read as an `OpRecord` later."""
 
 import sys
 import threading
@@ -176,7 +176,7 @@ class _QuickRecorder(_Recorder):
 
 
 class _Fact(NamedTuple):
-    """What is recorded of a tensor."""
+    """The facts that are recorded of a tensor."""
 
     shape: torch.Size
     device: torch.device
@@ -230,7 +230,7 @@ def _as_record(func, backward, note, timing, inputs, outputs):
 
 
 def _waited_for(traits, inputs):
-    """Return whether the host waits for a device: not for indices, whose number is known, but for masks."""
+    """Return whether the host waits for a device: an op with a mask does, one with indices does not."""
     masks = traits.name not in INDEXING or any(fact.dtype in (torch.bool, torch.uint8) for fact in inputs[1:])
     return masks and any(fact.device.type != "cpu" for fact in inputs)
 

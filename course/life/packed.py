@@ -109,7 +109,7 @@ def turned(height: int, width: int) -> bool:
 
 
 def _work(height, width):
-    """Return how long a generation of so many rows and columns takes, about, in words of the inner loop; measured."""
+    """Return about how long a generation of a board takes, in words of the inner loop; measured."""
     rows = -(-height // 64)
     if rows == 1:
         return width * 3 // 2

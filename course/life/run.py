@@ -26,7 +26,7 @@ def run(
     `board` is `torch.uint8` (H, W) of 0 and 1. `engine` is "scipy" (the registered op), "conv", "roll", "packed" (64
     cells a word, compiled), "packed-torch" (the same in PyTorch), or "auto", which takes the fastest for the board's
     size and the generations. All give the same result. A process that is forked from this one later computes on one
-    thread: those of torch don't survive a fork.
+    thread, because torch's threads don't survive a fork.
     """
     advance, rule = _chosen(board, generations, engine, rule)
     return advance(board, generations, rule, wrap) if generations else board.clone()

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from course.progress_line import LateLine
 from course.signals import held_back
 
-#: `map_reduce` waits so long for a part to end after another one, unless told otherwise.
+#: Seconds that `map_reduce` waits for a part to end after another one, by default.
 PART_ENDS = 600.0
 #: Between two looks of `map_reduce` at how many parts have ended.
 PARTS_LOOKED_AT = 0.25
@@ -19,7 +19,7 @@ Result = TypeVar("Result")
 
 
 class PartError(RuntimeError):
-    """A part whose mapper or reducer failed: `part` is its index, `__cause__` what was raised."""
+    """The mapper or reducer of a part failed: `part` is its index, `__cause__` the error that was raised."""
 
     part: int | None = None
 
@@ -85,7 +85,7 @@ def _naming_parts(reducer):
     def join(left, right):
         try:
             return left[0], right[1], reducer(left[2], right[2])
-        except Exception as error:  # the reader's code may raise anything; the part's number is what it lacks
+        except Exception as error:  # the reader's reducer raises whatever it likes; the error gets the part's number
             where = f"joining part {left[0]} to {left[1]} with part {right[0]} to {right[1]}"
             raise _part_error(right[0], f"reducer {_name(reducer)} failed {where}", error) from error
 
@@ -98,7 +98,7 @@ def _map_here(mapper, parts):
             line.look(index, len(parts))
             try:
                 result = mapper(part)
-            except Exception as error:  # as above
+            except Exception as error:  # so does the reader's mapper
                 raise _part_error(index, _failed(mapper, parts, index), error) from error
             yield result
 

@@ -1,4 +1,4 @@
-"""What every cloud can be told of its machines, and the one network that reaches them."""
+"""The options of every cloud's machines, and the one network that reaches them."""
 
 import asyncio
 import ipaddress
@@ -19,7 +19,7 @@ _IMAGE = re.compile(r"[a-z0-9][a-z0-9._-]*(:\d+)?(/[a-z0-9._-]+)*(:[\w][\w.-]{0,
 
 @dataclass(frozen=True)
 class MachineOptions(CloudOptions):
-    """What every cloud can be told.
+    """The options of every cloud.
 
     `image`: a container image with the course that the machines can pull, "ghcr.io/you/course:1"; `machine`: the
     type of the scheduler's machine and of each worker's; `disk`: GB of each; `port`: the scheduler's. `client`: the
@@ -66,15 +66,15 @@ class MachineOptions(CloudOptions):
             raise ValueError(wrong(name, value, advice))
 
 
-def _network(given):
+def _network(text):
     advice = "say a network, as in client='203.0.113.7/32'"
     try:
-        found = ipaddress.IPv4Network(given)
+        network = ipaddress.IPv4Network(text)
     except ValueError:
-        raise ValueError(wrong("client", given, advice)) from None
-    if found.prefixlen < 8:
-        raise ValueError(wrong("client", given, f"that is much of the internet; {advice}"))
-    return found
+        raise ValueError(wrong("client", text, advice)) from None
+    if network.prefixlen < 8:
+        raise ValueError(wrong("client", text, f"that is much of the internet; {advice}"))
+    return network
 
 
 async def client_network(options: MachineOptions, own: str) -> str:
@@ -85,13 +85,13 @@ async def client_network(options: MachineOptions, own: str) -> str:
     if options.client or options.private:
         return str(ipaddress.IPv4Network(options.client or own))
     try:
-        seen = await asyncio.wait_for(asyncio.to_thread(_seen), CLOUD_ANSWERS)
-        return str(ipaddress.IPv4Network(seen))
+        address = await asyncio.wait_for(asyncio.to_thread(_own_address), CLOUD_ANSWERS)
+        return str(ipaddress.IPv4Network(address))
     except (OSError, ValueError, TimeoutError) as error:
         why = f"{_SEES_US} did not tell this machine's address ({error or 'no answer'})"
         raise DeployError(f"{why}. Say who may reach the scheduler, as in client='203.0.113.7/32'") from None
 
 
-def _seen():
+def _own_address():
     with urllib.request.urlopen(_SEES_US, timeout=CLOUD_ANSWERS) as answer:
         return answer.read(64).decode("ascii").strip()

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from course.cluster import ClusterSpec, connect
 from course.cluster.certificates import Certificate, security
-from course.cluster.multihost.member import Member
 from course.cluster.multihost.serve import joined
+from course.cluster.multihost.which_task import Member
 from course.cluster.routes import Routes
 from course.deadlines import REACH, TASK_WAITS
 from course.devices import DeviceList

@@ -15,7 +15,7 @@ import torch
 
 from course.training import Checkpoints, CheckpointWarning, Hook, SaveCheckpoint, Snapshot, linear_regression
 from course.training import train_in_turns as train
-from tests.helpers.forked import forked
+from tests.course.training.forked import forked
 
 SGD = partial(torch.optim.SGD, lr=0.02)
 

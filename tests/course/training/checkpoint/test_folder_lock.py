@@ -11,7 +11,7 @@ import torch
 
 from course.training import Snapshot, TrainingError
 from course.training.checkpoint.folder_lock import NAME, FolderLock, LockedCheckpoints
-from tests.helpers.forked import forked
+from tests.course.training.forked import forked
 
 
 def test_a_second_training_is_refused_by_name_and_may_come_when_the_first_is_done(tmp_path):

@@ -19,8 +19,8 @@ from course.training.transport import shared_memory
 from course.training.transport.layout import Layout
 from course.training.transport.shared_memory import offer, open_offer
 from course.training.transport.wire import Channel
+from tests.course.training.forked import forked
 from tests.course.training.server.test_server import DTYPES, shapes
-from tests.helpers.forked import forked
 from tests.helpers.shards_here import PROBLEM, SGD, connected, ended, shards, working
 from tests.helpers.shells import eventually
 

@@ -26,7 +26,7 @@ TASK_HANDS_OVER = 15.0
 
 @dataclass(frozen=True)
 class Deployed:
-    """What a deployed task says of itself to join; see `course.cluster.multihost.member.Joining`."""
+    """What a deployed task says of itself to join; see `course.cluster.multihost.which_task.Joining`."""
 
     name: str
     address: str

@@ -12,7 +12,7 @@ _GROUP = Path("/sys/fs/cgroup")  # where Linux keeps a container's limits
 
 @dataclass(frozen=True)
 class Chapter:
-    """A chapter: `minutes` to read it; what its seconds on two cores went to, `busy` processes or threads at most.
+    """A chapter: `minutes` to read it, its seconds on two cores by part, at most `busy` processes or threads at once.
 
     `starting` are seconds of Python: imports, processes, pictures, checks. `products` are seconds of large matrix
     products. `fixed` ones are the same on every machine: measurements that repeat until their time is over. `memory` is
@@ -78,10 +78,10 @@ def outlook(cores: int, memory: float, slower: float = 1.0, starts: float = 1.0)
     for name, value in (("cores", cores), ("memory", memory), ("slower", slower), ("starts", starts)):
         if value <= 0:
             raise ValueError(f"outlook({name}={value}): give a number above 0, as this machine's cores and GiB.")
-    return [_one(chapter, cores, memory, slower, starts) for chapter in CHAPTERS]
+    return [_outlook_of(chapter, cores, memory, slower, starts) for chapter in CHAPTERS]
 
 
-def _one(chapter, cores, memory, slower, starts):
+def _outlook_of(chapter, cores, memory, slower, starts):
     crowd = min(chapter.busy, REFERENCE_CORES) / min(chapter.busy, cores)
     seconds = chapter.starting * starts * max(1.0, crowd) + chapter.products * slower * crowd + chapter.fixed
     if memory < chapter.memory:

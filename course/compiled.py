@@ -21,7 +21,7 @@ from typing import Any
 
 from course.signals import held_back
 
-COMPILING_IS_TOLD = 1.5  # seconds after which a first call is compiling, not reading from the disk
+COMPILING_IS_TOLD = 1.5  # seconds of a first call, after which it must be compiling and not reading from the disk
 
 
 @cache
@@ -43,7 +43,7 @@ def available() -> bool:
 def let_forked_children_compute() -> None:
     """Have torch compute on one thread in children that are forked from this process, from now on.
 
-    After an op on several threads OpenMP believes in a child that these are there, and waits for them without end
+    After an op on several threads OpenMP in a child still counts on these threads, and waits for them without end
     (github.com/pytorch/pytorch/issues/58962). The kernels here follow torch, and take one thread there, too.
     """
     if hasattr(os, "register_at_fork"):
@@ -72,17 +72,17 @@ def kernel(**options: Any) -> Callable[[Callable], Callable]:
 def kernel_address(signature: Any) -> Callable[[Callable], int]:
     """Return a decorator that compiles a function for `signature`, as `kernel` does, and returns its address.
 
-    So a compiled function can call one of many without being compiled anew for each.
+    A compiled function can then call one of many such functions without being compiled anew for each.
     """
     import numba
 
     def decorate(function):
         try:
-            made = numba.cfunc(signature, cache=True)(function)
+            native = numba.cfunc(signature, cache=True)(function)
         except (RuntimeError, OSError):
-            made = numba.cfunc(signature)(function)
-        _FOR_EVER.append(made)  # its code goes when the object does
-        return made.address
+            native = numba.cfunc(signature)(function)
+        _FOR_EVER.append(native)  # its code goes when the object does
+        return native.address
 
     return decorate
 
@@ -90,12 +90,12 @@ def kernel_address(signature: Any) -> Callable[[Callable], int]:
 _FOR_EVER: list[Any] = []
 
 
-def usable(whose: str, first_call: Callable[[], object]) -> bool:
-    """Return whether `first_call`, which calls all kernels that are needed, comes to its end; a warning says if not.
+def usable(owner: str, first_call: Callable[[], object]) -> bool:
+    """Return whether `first_call`, which calls all kernels that are needed, succeeds; a warning says if not.
 
-    Where they must be compiled, which takes seconds, a line on stderr says so.
+    A line on stderr says so where they must be compiled, which takes seconds.
     """
-    line = f"compiling {whose} kernels for this processor, once: some seconds"
+    line = f"compiling {owner} kernels for this processor, once: some seconds"
     timer = threading.Timer(COMPILING_IS_TOLD, print, [line], {"file": sys.stderr})
     timer.daemon = True
     timer.start()
@@ -104,9 +104,9 @@ def usable(whose: str, first_call: Callable[[], object]) -> bool:
             first_call()
     except MemoryError:
         raise
-    except Exception as error:  # numba, LLVM, the disk, the processor: whatever it is, there is a slower way
+    except Exception as error:  # numba raises its own errors, LLVM's RuntimeError and the disk's OSError
         warnings.warn(
-            f"{whose} kernels can't be compiled here ({type(error).__name__}: {error}): slower ways are taken.",
+            f"{owner} kernels can't be compiled here ({type(error).__name__}: {error}): slower ways are taken.",
             stacklevel=3,
         )
         return False
@@ -120,7 +120,7 @@ def usable(whose: str, first_call: Callable[[], object]) -> bool:
 def collector_rests() -> Iterator[None]:
     """Within the `with`, Python's garbage collector rests: it takes a third of a first call, and frees next to nothing.
 
-    Whoever finds it at work sets it to work again at the end, so that threads may be in here at once.
+    It is enabled again at the end by each caller that found it enabled, so several threads may be in here at once.
     """
     at_work = gc.isenabled()
     gc.disable()
@@ -141,8 +141,8 @@ def usual_threads() -> int:
     torch = sys.modules.get("torch")
     if torch is not None:
         return torch.get_num_threads()
-    asked = os.environ.get("OMP_NUM_THREADS", "")
-    return max(int(asked), 1) if asked.isdecimal() else cores()
+    setting = os.environ.get("OMP_NUM_THREADS", "")
+    return max(int(setting), 1) if setting.isdecimal() else cores()
 
 
 def threads() -> int:
@@ -150,43 +150,43 @@ def threads() -> int:
 
     In the tasks of a cluster that is one.
     """
-    asked = os.environ.get("NUMBA_NUM_THREADS", "")
-    return max(1, min(usual_threads(), cores(), int(asked) if asked.isdecimal() else cores()))
+    setting = os.environ.get("NUMBA_NUM_THREADS", "")
+    return max(1, min(usual_threads(), cores(), int(setting) if setting.isdecimal() else cores()))
 
 
 def in_pieces(count: int, size: int, function: Callable[[int, int], object], most: int | None = None) -> None:
     """Call `function(first, last)` for pieces of `range(size)`, each once, in `count` threads at once.
 
-    `most`: the numbers in a piece, at most; an interrupt waits for the end of a piece. A piece for which a thread has
+    A piece has at most `most` numbers; an interrupt waits for the end of a piece. A piece for which another thread has
     no memory is called again, in this thread.
     """
     if not size:
         return
     pieces = 4 * count if count > 1 else 1  # a thread that starts late finds fewer left
     pieces = min(max(pieces, -(-size // (most or size))), size)
-    left = list(pairwise(size * piece // pieces for piece in range(pieces + 1)))
-    together(count, _take, left, function)
-    _take(left, function)
+    waiting = list(pairwise(size * piece // pieces for piece in range(pieces + 1)))
+    together(count, _take, waiting, function)
+    _take(waiting, function)
 
 
-def _take(left, function):
+def _take(waiting, function):
     with suppress(IndexError):  # another thread may have taken the last one
-        while piece := left.pop():
+        while piece := waiting.pop():
             try:
                 function(*piece)
             except MemoryError:
-                left.append(piece)
+                waiting.append(piece)
                 raise
             except BaseException:  # an interrupt: the other threads end, too
-                left.clear()
+                waiting.clear()
                 raise
 
 
 def together(count: int, function: Callable, *arguments: Any) -> None:
     """Call `function(*arguments)` in `count` threads at once, this one among them, and return when all have returned.
 
-    The threads are Python's and end here: numba's own would not survive a fork. The function must do all the work if
-    only one thread comes to it: where no more threads can be had, or another has no memory, it does.
+    The threads are Python's and end here: numba's own would not survive a fork. The function must be able to do all the
+    work in one thread: it has no other where no more threads can be had, or another thread has no memory.
     """
     others = [threading.Thread(target=_helped, args=(function, arguments), daemon=True) for _ in range(count - 1)]
     started = []

@@ -6,8 +6,6 @@ surrounds another, the outer one is longer; where two sides watch each other, th
 fast a healthy cluster is. After such a time something counts as broken, or is looked at again.
 """
 
-from course.deadlines_of_services import *  # noqa: F403
-
 #: Without an answer for so long, a task counts its scheduler as lost, and a client does: a scheduler that reads a large
 #: graph is silent for some seconds, and its loss costs more than a task's.
 SCHEDULER_SILENCE = 8.0
@@ -27,16 +25,10 @@ CONNECT = 30.0
 TASK_WAITS = 60.0
 #: For a task that is told to stop.
 TASK_LEAVES = 10.0
-#: Between two looks of the fork server whether its owner still lives.
-OWNER_LOOK_EVERY = 1.0
 #: For a task to join, once its process is started.
 TASK_JOINS = 60.0
 #: Between two looks at something that is about to happen, such as a process that was just killed: as good as at once.
 SOON_EVERY = 0.005
-#: For the kernel to end a process that was killed: a machine that swaps is slow.
-KILLED_PROCESS_ENDS = 10.0
-#: For a task's Dask worker to close; a function that still runs is not waited for.
-WORKER_CLOSES = 2.0
 #: For a client to say goodbye to its scheduler.
 CLIENT_CLOSES = 2.0
 #: All that a client leaves when it is killed is gone after so long.
@@ -132,16 +124,6 @@ ORDER = {
         "trials that stop have been told to, and have been seen to end, before their processes are ended"
     ),
     "WIRE_SILENCE < GRADIENT_ENDS": "a role that ends has seen that its shards are gone, if they are",
-    "VERSIONS_LOOKED_AT_EVERY < VERSION_LOADS": "a version that is being loaded is not looked at again",
-    "SERVING_LOOKS_EVERY < MODEL_ANSWERS": "a model that hangs is seen to",
-    "2 * MODEL_ANSWERS < SERVER_DRAINS": "a server that ends waits for a batch that hangs two workers",
-    "SERVING_STARTS + VERSION_LOADS < LOCAL_SERVER_STARTS": "a server says itself why it can't answer",
-    "SERVER_DRAINS < LOCAL_SERVER_ENDS": "a server that is closed has drained before it is killed",
-    "2 * MODEL_ANSWERS < CLIENT_ANSWER": "who asks for what hangs two workers hears so, and not only that it was late",
-    "CONNECTIONS_LOOKED_AT_EVERY < REQUEST_COMES < IDLE_CONNECTION": "a slow caller is told so before it looks idle",
-    "CLIENT_ASKS_AGAIN < WORKER_STARTS_AGAIN < WORKER_STARTS_AGAIN_MOST < CLIENT_ANSWER": (
-        "a client is still asking when a worker that failed once has come back"
-    ),
     "CARETAKER_LOOKS_EVERY + CARETAKER_ENDS + SLURM_ANSWERS < NOTHING_LEFT": (
         "a killed client's jobs are cancelled in time, even where Slurm is slow with the last command"
     ),
@@ -167,6 +149,6 @@ ORDER = {
         "who does not answer, and what keeps a task away, is told within ten seconds"
     ),
     "SLURM_ANSWERS < DEPLOYED_TASKS_END": "jobs that are cancelled are looked at again when they may be gone",
-    "PAD_ANSWER < PAD_PATIENCE < CLIENT_ANSWER": "a server that hangs is said to, before the page gives the kernel up",
+    "PAD_ANSWER < PAD_PATIENCE": "a server that hangs is said to, before the page gives the kernel up",
     "EXHIBIT_PATIENCE < PAD_PATIENCE": "other exhibits' kernels answer at once, or say at once that they are at work",
 }

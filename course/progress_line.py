@@ -52,7 +52,7 @@ class _TerminalLine(_Renewed):
 
 
 class SaidLine:
-    """A line that is said to a function each time."""
+    """A line whose text is passed to the function `say` each time."""
 
     def __init__(self, say: Callable[[str], None]):
         self._say = say
@@ -84,8 +84,8 @@ class LateLine:
     """A line on work that takes longer than two seconds; it goes when the work is done, and nothing of it is stored.
 
     `with LateLine("darts") as line:`, and inside `line.look(done, of)` now and then, which is cheap. Where output is no
-    screen, outside the main thread, and while outputs are made to be stored or compared, it says nothing; nor where it
-    is `silent`, as somebody else shows how the work gets on.
+    screen, outside the main thread, and while outputs are made to be stored or compared, it says nothing. `silent`: it
+    says nothing either, because another line shows the progress.
     """
 
     def __init__(self, unit: str, silent: bool = False):
@@ -97,18 +97,18 @@ class LateLine:
         """Show, if it is time to, that `done` of `of` is done, and how many seconds are left."""
         if self._first is None:
             self._first = done
-        now = time.monotonic()
-        if now < self._due:
+        moment = time.monotonic()
+        if moment < self._due:
             return
         if self._line is None:
             self._line = progress_line()
             if self._line is None:
                 self._due = float("inf")
                 return
-        self._due = now + self._line.pause(now - self._began)
-        made = done - self._first
-        left = f" · {(of - done) * (now - self._began) / made:,.0f} s left" if made > 0 else ""
-        self._line.show(f"{done:,} of {of:,} {self._unit}{left}")
+        self._due = moment + self._line.pause(moment - self._began)
+        progress = done - self._first
+        remaining = f" · {(of - done) * (moment - self._began) / progress:,.0f} s left" if progress > 0 else ""
+        self._line.show(f"{done:,} of {of:,} {self._unit}{remaining}")
 
     def __enter__(self) -> "LateLine":
         silent = self._silent or threading.current_thread() is not threading.main_thread()

@@ -1,4 +1,4 @@
-"""Take signals for a while, Ctrl-C (SIGINT) and a polite end (SIGTERM); and end a process that is told to."""
+"""Handle or hold back signals for a while, Ctrl-C (SIGINT) and a polite end (SIGTERM); and end this process."""
 
 import os
 import signal
@@ -27,12 +27,12 @@ def taken(handler: Callable[[int, FrameType | None], object], *numbers: signal.S
 def held_back() -> Iterator[list[int]]:
     """Within the `with`, an interrupt (Ctrl-C, Jupyter's *Interrupt*, SIGTERM) waits until its end. Keep it short.
 
-    What it gives is the list of those that wait: look into it where it can't be short.
+    It gives the list of the interrupts that wait, for a loop that can't be short to look into.
 
-    For what must not be left half done: a request whose answer is not read would leave a connection unusable; PyTorch,
-    imported in part, can't be imported again before Python is started anew; a lock that was taken stays so, where an
-    interrupt strikes before the `with` that would give it back. And Python forgets an interrupt in a `__del__` or the
-    callback of a weak reference, as where a thousand futures let go of what they hold.
+    It is for work that must not be left half done: a request whose answer is not read would leave a connection
+    unusable; PyTorch, imported in part, can't be imported again before Python is started anew; a lock stays taken where
+    an interrupt strikes before the `with` that would release it. And Python forgets an interrupt in a `__del__` or in
+    the callback of a weak reference, such as those of a thousand futures that are dropped.
     """
     arrived: list[int] = []
     try:
@@ -44,7 +44,7 @@ def held_back() -> Iterator[list[int]]:
 
 
 def end_process(code: int) -> NoReturn:
-    """End this process now, what it printed being written; everything else that is open must be closed before.
+    """End this process now, after what it printed is written; everything else that is open must be closed before.
 
     Python's own end takes seconds after PyTorch and Dask, and aborts a thread that is in the middle of PyTorch's code.
     """

@@ -133,7 +133,12 @@ def _graph(made=[]):  # noqa: B006  # one graph for all pictures: it takes a sec
     if not made:
         made.append(
             grimp.build_graph(
-                "course", "grader", "simgpu", include_external_packages=True, exclude_type_checking_imports=True
+                "course",
+                "grader",
+                "modelserver",
+                "simgpu",
+                include_external_packages=True,
+                exclude_type_checking_imports=True,
             )
         )
     return made[0]

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from simgpu.models.calibration import calibrate as calibrate
     from simgpu.models.catalogue import model_for as model_for
     from simgpu.models.device_model import DeviceModel as DeviceModel
-    from simgpu.models.device_model import Work as Work
     from simgpu.models.fit_errors import errors as errors
-    from simgpu.ops.cost import work_of as work_of
-    from simgpu.ops.tensor import SimulatedTensor as SimulatedTensor
+    from simgpu.models.op_seconds import Work as Work
+    from simgpu.ops.flops_and_bytes import work_of as work_of
     from simgpu.session import SimulatedGPUs as SimulatedGPUs
     from simgpu.session import simulated_gpus as simulated_gpus
+    from simgpu.simulated_tensor import SimulatedTensor as SimulatedTensor
     from simgpu.state import active as active
 
 # Where the environment asks for GPUs, torch's import starts them, by the modules here: it comes before theirs.
@@ -35,13 +35,13 @@ _HOME = {
     "simulated_gpus": "simgpu.session",  # starts some
     "SimulatedGPUs": "simgpu.session",
     "active": "simgpu.state",  # those that are open now
-    "SimulatedTensor": "simgpu.ops.tensor",
+    "SimulatedTensor": "simgpu.simulated_tensor",
     "model_for": "simgpu.models.catalogue",  # "H200" -> its `DeviceModel`
     "DeviceModel": "simgpu.models.device_model",
     "calibrate": "simgpu.models.calibration",  # a recorded trace -> its `DeviceModel`
     "errors": "simgpu.models.fit_errors",
-    "Work": "simgpu.models.device_model",  # operations and bytes of an op
-    "work_of": "simgpu.ops.cost",
+    "Work": "simgpu.models.op_seconds",  # operations and bytes of an op
+    "work_of": "simgpu.ops.flops_and_bytes",
     "ModelledClock": "simgpu.clock.modelled_clock",
     "stopwatches": "simgpu.clock.five_stopwatches",
 }

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from simgpu import versions
-from simgpu.coverage import DIFFERS, REFUSED, ROWS, UNSEEN, Row
+from simgpu.supported import DIFFERS, REFUSED, ROWS, UNSEEN, Row
 
 
 class Finding(NamedTuple):

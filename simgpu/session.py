@@ -10,21 +10,22 @@ import torch
 
 from simgpu import versions
 from simgpu.autocast.autocasting import autocasting
-from simgpu.calls.answers import answered
 from simgpu.calls.factory_kernels import kernels
-from simgpu.calls.wrappers import wrappers
+from simgpu.calls.replaced_functions import answered
+from simgpu.calls.wrapper_tensors import wrappers
 from simgpu.clock.modelled_clock import ModelledClock
 from simgpu.context.context import Context
 from simgpu.cuda import nccl
-from simgpu.cuda.ddp import buckets
+from simgpu.cuda.ddp_buckets import buckets
 from simgpu.cuda.generators import Randomness
 from simgpu.cuda.torch_cuda import patched, uncompiled
 from simgpu.memory.accounts import MemoryAccounts
 from simgpu.memory.host import free_of_system
 from simgpu.models.catalogue import model_for
 from simgpu.models.device_model import DeviceModel
-from simgpu.ops import batch_norm, saving
+from simgpu.ops import saving, sync_batch_norm
 from simgpu.replaced import replaced
+from simgpu.simulated_tensor import SimulatedTensor
 from simgpu.state import activate, active, opened
 
 
@@ -65,6 +66,7 @@ class SimulatedGPUs:
     find_model: Callable[..., DeviceModel] = staticmethod(model_for)
     free_of_system: Callable[[], int] = staticmethod(free_of_system)
     clock_class: type[ModelledClock] = ModelledClock
+    tensor_class: type[SimulatedTensor] = SimulatedTensor
 
     def __init__(self, count: int, model: Any = "H200"):  # whatever `find_model` knows
         if type(count) is not int or not 1 <= count <= 128:  # torch keeps the index in 8 bits
@@ -101,9 +103,9 @@ class SimulatedGPUs:
             undo.enter_context(saving.restored(self))
             undo.enter_context(uncompiled())
             undo.enter_context(kernels())
-            undo.enter_context(batch_norm.kernels())
+            undo.enter_context(sync_batch_norm.kernels())
             undo.enter_context(autocasting())
-            undo.enter_context(answered())
+            undo.enter_context(answered(SimulatedTensor))
             undo.enter_context(wrappers())
             undo.enter_context(replaced(nccl.answers()))
             undo.enter_context(buckets())

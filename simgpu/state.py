@@ -19,7 +19,8 @@ class Simulation(Protocol):
     clock: ModelledClock
     memory: MemoryAccounts
     places: list[torch.device]
-    driver: Any  # `cuda.driver.Driver`, and `cuda.generators.Randomness`: that room stands on this one
+    tensor_class: type  # of its tensors, `SimulatedTensor`: it stands above all that makes one
+    driver: Any  # `cuda.devices.Driver`, and `cuda.generators.Randomness`: that room stands on this one
     randomness: Any
     closed: bool
     forked: bool  # in a child of a process that used them, where CUDA can't go on

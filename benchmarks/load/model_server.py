@@ -101,7 +101,7 @@ def export_networks(folder: str) -> None:
     """Export the networks into `folder`, each under its name."""
     import torch
 
-    from course.serving import export
+    from modelserver import export
 
     for kind in NETWORKS:
         export(_network(kind), torch.rand(2, 784), folder, name=kind)

@@ -40,14 +40,14 @@ def noticed(answer: Any) -> Any:
         return answer
 
     @wraps(answer)
-    def asked(*arguments, **settings):
+    def checked_answer(*arguments, **settings):
         callable_with(answer, *arguments, **settings)
-        got = answer(*arguments, **settings)
-        if got is None or got is ...:
+        result = answer(*arguments, **settings)
+        if result is None or result is ...:
             raise StillToWrite
-        return got
+        return result
 
-    return asked
+    return checked_answer
 
 
 def _driver(call: Callable | str) -> Callable:
@@ -78,5 +78,5 @@ def _tensors(value: Any) -> Any:
     if isinstance(value, numpy.ndarray):
         return torch.from_numpy(value)
     if isinstance(value, (list, tuple)):
-        return type(value)(_tensors(one) for one in value)
-    return {key: _tensors(one) for key, one in value.items()} if isinstance(value, dict) else value
+        return type(value)(_tensors(item) for item in value)
+    return {key: _tensors(item) for key, item in value.items()} if isinstance(value, dict) else value

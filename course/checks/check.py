@@ -14,7 +14,7 @@ from course.checks.calling import call_here, noticed
 from course.checks.compare import show
 from course.checks.discovery import check_files, check_files_of_the_checkout, exercises_in
 from course.checks.exercise import VALUE, Case, Exercise
-from course.checks.mistakes import StillToWrite, float_for_int, heard, told, whole
+from course.checks.mistakes import StillToWrite, float_for_int, heard, sentence_for, whole
 from course.checks.noted import noted
 from course.checks.shrink import smallest
 from course.checks.time_limit import time_limit
@@ -94,13 +94,13 @@ def check(answer: object, exercise: str | None = None, attempts: Attempts = ATTE
         text = f"check({show(answer)}): an answer that is a value needs its exercise's name, check(value, 'name')."
         return Verdict("not yet", text, "slip")
     try:
-        path, found = _found(name)
+        path, statement = _located(name)
     except ValueError as failure:
         return Verdict("not yet", str(failure), "slip")
-    verdict = _function(found, answer) if callable(answer) else _value(found, answer)
+    verdict = _function(statement, answer) if callable(answer) else _value(statement, answer)
     counts = verdict.state == "wrong" and verdict.about == "value"
-    if counts and attempts.wrong(name) >= HINT_AFTER and found.hint:
-        return replace(verdict, message=f"{verdict.message}\nHint: {found.hint}")
+    if counts and attempts.wrong(name) >= HINT_AFTER and statement.hint:
+        return replace(verdict, message=f"{verdict.message}\nHint: {statement.hint}")
     chapter = re.match(r"ch(\d\d)_", path.name)
     return replace(verdict, done=(chapter[1], name)) if verdict and chapter else verdict
 
@@ -134,17 +134,17 @@ def find_exercise(name: str) -> Exercise:
 
     Those beside the notebook come first, then those of the checkout's chapters and labs.
     """
-    return _found(name)[1]
+    return _located(name)[1]
 
 
-def _found(name):
+def _located(name):
     """Return the file that states the exercise `name`, and the `Exercise`."""
     own, every = check_files(), set()
     for path in dict.fromkeys([*own, *check_files_of_the_checkout()]):  # one by one: most load torch
-        found = exercises_in(path)
-        if name in found:
-            return path, found[name]
-        every |= found.keys()
+        exercises = exercises_in(path)
+        if name in exercises:
+            return path, exercises[name]
+        every |= exercises.keys()
     near = difflib.get_close_matches(name, sorted(every)) or sorted(every)
     alone = "" if own else " They are in the checks.py that comes with the notebook: it must lie beside it."
     raise ValueError(
@@ -162,8 +162,8 @@ def _one_case(exercise, answer, case, first, notes=None):
             run = stack.enter_context(exercise.watch())
         except RuntimeError as failure:  # what it needs, such as a GPU, can't be had just now
             return Verdict("not yet", f"{exercise.name}: {failure}", "slip")
-        asked = lambda: run(noticed(answer), copy.deepcopy(case.arguments))  # noqa: E731
-        return _run_case(exercise, answer, asked, case, first, notes)
+        run_watched = lambda: run(noticed(answer), copy.deepcopy(case.arguments))  # noqa: E731
+        return _run_case(exercise, answer, run_watched, case, first, notes)
 
 
 def _run_case(exercise, answer, run, case, first, notes):
@@ -171,22 +171,22 @@ def _run_case(exercise, answer, run, case, first, notes):
     with heard() as ears:
         try:
             with time_limit(CHECKED_ANSWER_WORKS, CHECKED_ANSWER_WAITS):
-                got, *seen = run()
+                got, *observed = run()
         except KeyboardInterrupt:
             raise
         except StillToWrite:
             got = None
         except BaseException as failure:  # the reader's code may raise anything; it is shown as the counterexample
-            text, slip = told(failure, exercise, answer, case, CHECKED_ANSWER_WORKS)
+            text, slip = sentence_for(failure, exercise, answer, case, CHECKED_ANSWER_WORKS)
             return Verdict("wrong", text, "slip" if slip else "error")
     if got is None or got is ...:
         return _nothing(exercise, call, ears.text.strip(), first)
-    complaint = _complaint(exercise, case, got, seen)
+    complaint = _complaint(exercise, case, got, observed)
     if complaint is None:
         if notes is not None and exercise.judge is None and float_for_int(got, whole(got)):
             notes += filter(None, [float_for_int(got, exercise.wanted(case))])
         return None
-    if (remark := float_for_int(got, whole(got))) and _complaint(exercise, case, whole(got), seen) is None:
+    if (remark := float_for_int(got, whole(got))) and _complaint(exercise, case, whole(got), observed) is None:
         return Verdict("wrong", f"{call}\ngave {show(got)}. {remark}", "slip")
     return Verdict("wrong", f"{call}\ngave {show(got)}; {complaint}.")
 
@@ -202,15 +202,15 @@ def _nothing(exercise, call, printed, first):
     return Verdict("wrong", f"{call} returned nothing.")
 
 
-def _complaint(exercise, case, got, seen=()):
+def _complaint(exercise, case, got, observed=()):
     if exercise.read is not None:
         try:
             got = exercise.read(got)
-        except Exception:  # what was given is of another kind; looking into it may raise anything
+        except Exception:  # `read`, numpy, torch and the reader's own class raise what they like
             return f"expected {exercise.wants}" if exercise.wants else exercise.complaint(case, None)
     try:
-        return exercise.complaint(case, got, seen)
-    except Exception as failure:  # as above: comparing it, or looking into it, may raise anything
+        return exercise.complaint(case, got, observed)
+    except Exception as failure:  # numpy, torch and the reader's own class raise what they like
         return f"that is not what was asked for: looked at as an answer, it raised {type(failure).__name__}"
 
 

@@ -60,7 +60,7 @@ def show(value: Any, limit: int = 300) -> str:
     """
     try:
         text = str(_first(value, limit).tolist()) if _is_array(value) else repr(value)
-    except Exception as failure:  # a number of 5,000 digits, lists nested a thousand deep, a reader's own __repr__
+    except Exception as failure:  # of long ints, deep lists, a reader's own __repr__
         text = f"{type(value).__name__} that can't be shown ({type(failure).__name__}: {failure})"
     text = _ADDRESS.sub("", _FUNCTION.sub(r"\1", text))
     return text if len(text) <= limit else text[:limit] + " …"

@@ -52,7 +52,7 @@ def exercises_in(path: Path) -> dict[str, Exercise]:
     """
     try:
         return load_part(path.parent, path.stem).EXERCISES
-    except Exception as failure:  # a lab's own file: whatever it raises, the reader must learn which one it was
+    except Exception as failure:  # a lab's own file raises whatever it likes; the reader must learn which one it was
         why = f"{type(failure).__name__}: {failure}"
         raise ValueError(f"check: {path.name}, beside this notebook, can't be used: {why}") from failure
 
@@ -60,7 +60,8 @@ def exercises_in(path: Path) -> dict[str, Exercise]:
 def load_part(folder: str | Path, stem: str) -> ModuleType:
     """Return the module `stem`.py of a lab's folder, loaded again when a Python file of the folder has changed.
 
-    Raises FileNotFoundError where there is none, and passes on what running it raises.
+    Its name is put together here because the folder may lie anywhere; no room of the course is imported by it. Raises
+    FileNotFoundError where there is none, and passes on what running it raises.
     """
     folder = Path(folder).resolve()
     if not (folder / f"{stem}.py").is_file():

@@ -43,7 +43,7 @@ def asking(make: Callable) -> Callable[..., list[Case]]:
 
     def cases(draw):
         fixed, drawn = make(draw)
-        return [Case(one, edge=True) for one in fixed] + [Case(one) for one in drawn]
+        return [Case(arguments, edge=True) for arguments in fixed] + [Case(arguments) for arguments in drawn]
 
     return cases
 
@@ -113,24 +113,24 @@ class Exercise:
     def questions(self, draw: Any = None) -> Iterator[Case]:
         """Yield the `Case`s; what is drawn comes from `draw`, by default with the seed of all checks."""
         if self.cases is None:
-            made: Iterable = ()
+            cases: Iterable = ()
         elif not inspect.signature(self.cases).parameters:
-            made = self.cases()
+            cases = self.cases()
         else:
             from numpy.random import default_rng
 
-            made = self.cases(default_rng(SEED) if draw is None else draw)
-        return (one if isinstance(one, Case) else Case(tuple(one)) for one in made)
+            cases = self.cases(default_rng(SEED) if draw is None else draw)
+        return (case if isinstance(case, Case) else Case(tuple(case)) for case in cases)
 
-    def complaint(self, case: Case, got: Any, seen: tuple = ()) -> str | None:
+    def complaint(self, case: Case, got: Any, observed: tuple = ()) -> str | None:
         """Return None when `got` is right for `case`, else a sentence that says what was expected.
 
-        `seen` is what watching the answer gave, as a tuple: empty, or one thing.
+        `observed` is what watching the answer gave, as a tuple: empty, or one thing.
         """
         if self.judge is not None:
             return self.judge(case, got)
         if self.accepts is not None:
-            verdict = self.accepts(got, *seen, *case.arguments)
+            verdict = self.accepts(got, *observed, *case.arguments)
             if verdict is not True:
                 return verdict or "that does not have the property asked for"
             if self.expected is None:
@@ -146,9 +146,9 @@ class Exercise:
         """Return the call in words, such as `step([[0, 1], [1, 0]])`, and what its files hold."""
         if self.call == VALUE:
             return self.entry
-        told = [self.told(*case.arguments)] if self.told else [show(argument) for argument in case.arguments]
+        texts = [self.told(*case.arguments)] if self.told else [show(argument) for argument in case.arguments]
         files = [f"{name} holding {show(data.decode('utf-8', 'replace'))}" for name, data in case.files.items()]
-        return f"{self.entry}({', '.join([*told, *self.adds])})" + (f", {' and '.join(files)}," if files else "")
+        return f"{self.entry}({', '.join([*texts, *self.adds])})" + (f", {' and '.join(files)}," if files else "")
 
 
 def by_name(*exercises: Exercise) -> dict[str, Exercise]:
@@ -157,5 +157,8 @@ def by_name(*exercises: Exercise) -> dict[str, Exercise]:
 
 
 def strategy(module: str, name: str) -> Callable:
-    """Return what gives the Hypothesis strategy that `module.name()` makes: loaded only when a check wants it."""
+    """Return a function that imports the Hypothesis strategy `module.name()` when a check needs it.
+
+    `module` lies beside the exercise, in the package of its folder (see `load_part`); it is no room of the course.
+    """
     return lambda: getattr(import_module(module), name)()

@@ -20,14 +20,14 @@ def lap(
 
     `questions`: tuples of arguments, each of which `mine` gets as a copy; the last is the one that is timed, by the
     clock, the quickest of `repeats` calls of each in turn. `mine` must answer as `ours` does; where answers may
-    differ, `wrong(mine)` says what is wrong with it, or None. What `mine` raises is told, never passed on.
+    differ, `wrong(mine)` says what is wrong with it, or None. What `mine` raises is shown, never passed on.
     """
     problem = None
     try:
         if _is_stub(mine(*copy.deepcopy(questions[0]))):
             return Verdict("not yet", f"{_name(mine)}: write it, then race.")
         problem = wrong(mine) if wrong else _missed(mine, ours, questions)
-    except Exception as failure:
+    except Exception as failure:  # the reader's code raises whatever it likes
         problem = f"it raised {type(failure).__name__}: {failure}"
     if problem is not None:
         return Verdict("wrong", f"{_name(mine)}: {problem}. Right first, then fast.")
@@ -47,9 +47,9 @@ def _ratio(mine, ours, question, repeats):
     best = {mine: float("inf"), ours: float("inf")}
     for _ in range(repeats):
         for way in best:
-            asked = copy.deepcopy(question)
+            arguments = copy.deepcopy(question)
             started = perf_counter()
-            way(*asked)
+            way(*arguments)
             best[way] = min(best[way], perf_counter() - started)
     return best[ours] / best[mine]
 

@@ -1,4 +1,4 @@
-"""Mistakes that are told in a sentence of their own: they lie in how an answer is written, not in what it computes."""
+"""Mistakes in how an answer is written, not in what it computes: each gets a sentence of its own."""
 
 import builtins
 import contextlib
@@ -39,7 +39,7 @@ class Heard:
 
 @contextlib.contextmanager
 def heard() -> Iterator[Heard]:
-    """Within the `with`, what is printed is heard."""
+    """Within the `with`, the first of what is printed is kept in `Heard.text`."""
     ears = Heard(sys.stdout)
     with contextlib.redirect_stdout(ears):
         yield ears
@@ -57,7 +57,9 @@ def callable_with(answer: Callable, *arguments: object, **settings: object) -> N
         raise WrongSignature(f"{signature}: {failure}") from None
 
 
-def told(failure: BaseException, exercise: Exercise, answer: Callable, case: Case, seconds: float) -> tuple[str, bool]:
+def sentence_for(
+    failure: BaseException, exercise: Exercise, answer: Callable, case: Case, seconds: float
+) -> tuple[str, bool]:
     """Return (sentence, whether it is a slip) for what `answer` raised for `case`; it may work for `seconds`.
 
     A slip has nothing to do with the case: no other input and no hint would help.
@@ -70,7 +72,7 @@ def told(failure: BaseException, exercise: Exercise, answer: Callable, case: Cas
     if isinstance(failure, SystemExit):
         return f"{call}\nasked Python to end{where}. Leave with `return`.", True
     if isinstance(failure, NameError) and not isinstance(failure, UnboundLocalError) and failure.name:
-        near = difflib.get_close_matches(failure.name, _known(failure), 1)
+        near = difflib.get_close_matches(failure.name, _names_in_reach(failure), 1)
         meant = f" Did you mean `{near[0]}`?" if near else " If it is made in a cell above, run that cell first."
         return f"{exercise.entry} uses a name that is not defined: `{failure.name}`{where}.{meant}", True
     return f"{call} raised {_in_short(failure)}{where}", isinstance(failure, (SyntaxError, ImportError))
@@ -118,7 +120,7 @@ def _where(failure, answer):
     return f" (line {line}: `{text}`)" if text else ""
 
 
-def _known(failure):
+def _names_in_reach(failure):
     frame, traced = None, failure.__traceback__
     while traced is not None:
         frame, traced = traced.tb_frame, traced.tb_next
@@ -136,6 +138,6 @@ def _in_short(failure, limit=400):
     # torch lists every backend that has a kernel; the first lines say what is wrong
     try:
         text = f"{type(failure).__name__}: {failure}"
-    except Exception:  # an exception of the reader's own whose text can't be made
+    except Exception:  # the reader's own exception, whose __str__ raises whatever it likes
         text = type(failure).__name__
     return text if len(text) <= limit else text[:limit] + " …"

@@ -1,4 +1,4 @@
-"""A passed exercise is noted in the browser, so that the map of the course knows of it: `course.done.NN name`."""
+"""A note in the browser that an exercise was passed, for the map of the course: `course.done.NN name`."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Looking for the smallest input on which an answer is wrong: Hypothesis draws inputs, and makes a wrong one smaller.
+"""The smallest input on which an answer is wrong: Hypothesis draws inputs, and makes a wrong one smaller.
 
 An exercise says which inputs are legal, as a strategy (`Exercise.inputs`). What Hypothesis calls simple and what reads
 as small are not always the same, so of all that failed on the way the shortest to read is kept.
@@ -23,34 +23,33 @@ class _TimeIsUp(BaseException):
     """No Exception: Hypothesis passes it on at once."""
 
 
-def smallest(strategy, problem, found=None, seconds=3.0):
+def smallest(strategy, problem, counterexample=None, seconds=3.0):
     """Return the shortest problem seen, or None: `problem(drawn)` is None, or a thing with a `message`.
 
-    `strategy` draws the same each time. `found` is a problem that is known already: then only a
-    smaller one is looked for. A slow answer is tried on fewer inputs: after `seconds` of work, or four times that on
-    the clock, no more begins.
+    `strategy` draws the same each time. Where there is a `counterexample` already, only a smaller one is looked for. A
+    slow answer is tried on fewer inputs: after `seconds` of work, or four times that on the clock, no more begins.
     """
     with held_back():
         import hypothesis
         import hypothesis.configuration
 
-    best, end, late = found, process_time() + seconds, monotonic() + 4 * seconds
+    best, end, late = counterexample, process_time() + seconds, monotonic() + 4 * seconds
 
     def tried(drawn):
         nonlocal best
         if process_time() > end or monotonic() > late:
             raise _TimeIsUp
-        seen = problem(drawn)
-        if seen is None:
+        outcome = problem(drawn)
+        if outcome is None:
             return
-        if best is None or _length(seen) < _length(best):
-            best = seen
-        if getattr(seen, "about", "") == "slip":  # each smaller input would meet the same mistake, or hang as long
+        if best is None or _length(outcome) < _length(best):
+            best = outcome
+        if getattr(outcome, "about", "") == "slip":  # each smaller input would meet the same mistake, or hang as long
             raise _TimeIsUp
         raise _Wrong
 
     settings = hypothesis.settings(
-        max_examples=DRAWN if found is None else SMALLER,
+        max_examples=DRAWN if counterexample is None else SMALLER,
         derandomize=True,
         database=None,
         deadline=None,

@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Iterator
 
-#: Interrupted code may catch what it is interrupted by (`except:` in a loop): it is interrupted again so often.
+#: Seconds until interrupted code is interrupted again: it may catch the interrupt (`except:` in a loop).
 _AGAIN = 0.25
 
 
@@ -42,7 +42,7 @@ def _alarm(first, over):
             raise TimeIsUp
 
     began, handler = time.monotonic(), signal.signal(signal.SIGALRM, ring)
-    left, every = signal.setitimer(signal.ITIMER_REAL, first, _AGAIN)  # of an alarm that was set before
+    remaining, every = signal.setitimer(signal.ITIMER_REAL, first, _AGAIN)  # of an alarm that was set before
     try:
         try:
             yield
@@ -51,8 +51,8 @@ def _alarm(first, over):
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, handler)
-        if left:
-            signal.setitimer(signal.ITIMER_REAL, max(0.001, left - (time.monotonic() - began)), every)
+        if remaining:
+            signal.setitimer(signal.ITIMER_REAL, max(0.001, remaining - (time.monotonic() - began)), every)
 
 
 @contextlib.contextmanager

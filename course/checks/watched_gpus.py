@@ -17,7 +17,7 @@ class Watched:
 
     def computed(self, device: str) -> list:
         """Return the records of ops that computed something on `device`: no copies between devices, no views."""
-        return [r for r in self.log if r.device == device and not r.view and not r.bytes_moved and _made(r)]
+        return [r for r in self.log if r.device == device and not r.view and not r.bytes_moved and _makes_numbers(r)]
 
     def moved(self, target: str | None = None) -> int:
         """Return the bytes that moved to `target`, or anywhere."""
@@ -69,7 +69,7 @@ def modelled_gpu() -> AbstractContextManager:
     return nullcontext() if active() else simulated_gpus(1)
 
 
-def _made(record):
+def _makes_numbers(record):
     return any(all(length > 0 for length in shape) for shape in record.made)
 
 

@@ -1,4 +1,4 @@
-"""What torch's own declaration of an op says: its name, whether it is a view, what it reads, takes and writes."""
+"""An op's traits by torch's own declaration: its name, whether it is a view, what it reads and what it writes."""
 
 from dataclasses import dataclass
 from functools import cache

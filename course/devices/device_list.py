@@ -72,9 +72,9 @@ def list_devices(job: str | None = None, task: int | None = None) -> DeviceList:
     >>> list_devices("worker", 1)[0].name
     '/job:worker/task:1/cpu:0'
     """
-    found = [_cpu(), *_gpus(), *_mps()]
-    named = [(replace(DeviceName.parse(device.name), job=job, task=task), device) for device in found]
-    return DeviceList(replace(device, name=str(name)) for name, device in named)
+    devices = [_cpu(), *_gpus(), *_mps()]
+    with_names = [(replace(DeviceName.parse(device.name), job=job, task=task), device) for device in devices]
+    return DeviceList(replace(device, name=str(name)) for name, device in with_names)
 
 
 def _cpu():
@@ -128,8 +128,8 @@ def cpu_model():
         models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
         return models[0] if models else platform.machine()
     if platform.system() == "Darwin":
-        asked = ["sysctl", "-n", "machdep.cpu.brand_string"]
-        answer = subprocess.run(asked, capture_output=True, text=True, timeout=1, check=False)
+        command = ["sysctl", "-n", "machdep.cpu.brand_string"]
+        answer = subprocess.run(command, capture_output=True, text=True, timeout=1, check=False)
         return answer.stdout.strip() or platform.machine()
     return platform.processor() or platform.machine()
 

@@ -138,8 +138,8 @@ def best(width: int, model: str = "H200") -> Exploration:
     """
     every = product(DEVICES, repeat=len(PROGRAM))
     # the two GPUs are the same: what begins on the second is what begins on the first, with their names exchanged
-    distinct = (one for one in every if "/gpu:1" not in one or "/gpu:0" in one[: one.index("/gpu:1")])
-    return min((replay(placement, width, model) for placement in distinct), key=lambda found: found.seconds)
+    distinct = (where for where in every if "/gpu:1" not in where or "/gpu:0" in where[: where.index("/gpu:1")])
+    return min((replay(placement, width, model) for placement in distinct), key=lambda exploration: exploration.seconds)
 
 
 def figures(width: int, model: "str | DeviceModel" = "H200") -> dict[str, Any]:
@@ -183,10 +183,10 @@ def _gpus(model):
 @lru_cache(maxsize=2)  # drawing them takes longer than a run of the program
 def _inputs(width, device="cpu"):
     """Return name -> tensor, float32, on the CPU (or on meta), the same numbers every time."""
-    made = None if device == "meta" else torch.Generator().manual_seed(1)
+    generator = None if device == "meta" else torch.Generator().manual_seed(1)
     square = (width, width)
     shapes = {"x": (ROWS, width), "w": square, "v": square, "u": (width, RESULTS), "t": (ROWS, RESULTS)}
-    return {n: torch.randn(shape, generator=made, device=device) / shape[-1] ** 0.5 for n, shape in shapes.items()}
+    return {n: torch.randn(shape, generator=generator, device=device) / shape[-1] ** 0.5 for n, shape in shapes.items()}
 
 
 @cache
@@ -207,10 +207,10 @@ class _Counting(TorchDispatchMode):
     work = Work(0, 0)
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        made = func(*args, **(kwargs or {}))
-        found = work_of(func, args, kwargs or {}, made)
-        self.work = found if found.bytes else self.work
-        return made
+        result = func(*args, **(kwargs or {}))
+        work = work_of(func, args, kwargs or {}, result)
+        self.work = work if work.bytes else self.work
+        return result
 
 
 def _moves(step, places, device, sizes):

@@ -1,4 +1,4 @@
-"""A device that is not here, an op that its device lacks: an error, or the CPU. What is made there returns."""
+"""Fallbacks for a device or a kernel that is missing: an error, or the CPU, from which the results return."""
 
 from collections.abc import Callable
 from typing import Any
@@ -18,10 +18,10 @@ _CPU = torch.device("cpu")
 def run_on_cpu(
     plan: CallPlan, func: Callable, args: tuple, kwargs: dict, device: torch.device, count: Callable[[list], None]
 ) -> Any:
-    """Return what `func(*args, **kwargs)` makes on the CPU, brought back to `device`.
+    """Run `func(*args, **kwargs)` on the CPU and return its result, brought back to `device`.
 
-    `args` and `kwargs` are as the program wrote them: what lies on the CPU already is not sent there and back.
-    Whatever the op writes to is written where it lies. `count(moved)` is told the bytes of every move.
+    `args` and `kwargs` are as the program wrote them: a tensor that lies on the CPU already is not sent there and back.
+    A tensor that the op writes to is written where it lies. `count(moved)` is called with the tensors of every move.
     """
     name = name_of(device)
     if plan.rule is Rule.MAKES:
@@ -30,15 +30,15 @@ def run_on_cpu(
     before = [_version(copy) for _, copy in moved]
     count(moved)
     with noted(f"asked for {name}: no kernel"):
-        made = func(*args, **kwargs)
+        result = func(*args, **kwargs)
     with noted(f"back from {plan.name}"):
-        changed = [one for one, version in zip(moved, before, strict=True) if _version(one[1]) != version]
+        changed = [pair for pair, version in zip(moved, before, strict=True) if _version(pair[1]) != version]
         for original, copy in changed:
             original.copy_(copy)
         returned = {id(copy): original for original, copy in moved}
-        made = tree_map_only(torch.Tensor, lambda tensor: _returned(tensor, device, returned, changed), made)
+        result = tree_map_only(torch.Tensor, lambda tensor: _returned(tensor, device, returned, changed), result)
     count(changed)
-    return made
+    return result
 
 
 def _returned(tensor, device, returned, changed):
@@ -76,13 +76,13 @@ def resolve(device: "str | DeviceName | Device | torch.device", soft: bool = Fal
     if str(name.local) in ("/cpu:0", "/meta:0"):
         return name.local.torch, ""
     here = list_devices()
-    if str(name.local) in [known.name for known in here]:
+    if str(name.local) in [listed.name for listed in here]:
         return name.local.torch, ""
     if soft:
         return DeviceName(kind="cpu", index=0).torch, f"asked for {name.local}: not on this machine"
-    named = ", ".join(f"{known.name} (simulated)" if known.simulated else known.name for known in here)
+    names = ", ".join(f"{listed.name} (simulated)" if listed.simulated else listed.name for listed in here)
     raise ValueError(
-        f"place(device={str(name.local)!r}): this machine has {named}.\n"
+        f"place(device={str(name.local)!r}): this machine has {names}.\n"
         f"Use one of these, pass soft=True to run on the CPU instead"
         f"{f', or practise with simulated_gpus({(name.index or 0) + 1})' if name.kind == 'gpu' else ''}."
     )

@@ -19,14 +19,14 @@ _BATCHES = 25
 
 @dataclass(frozen=True)
 class Overhead:
-    """`seconds_an_op` that a log adds, measured here on a small product; `ops` in the log that was asked."""
+    """Seconds that a log adds to an op, measured here on a small product; `ops`: how many are in this log."""
 
     seconds_an_op: float
     ops: int
 
     @property
     def seconds(self) -> float:
-        """What the log added to the program that it recorded, estimated from its number of ops."""
+        """Seconds that the log added to the program that it recorded, estimated from its number of ops."""
         return self.seconds_an_op * self.ops
 
     def __repr__(self):
@@ -104,14 +104,14 @@ class PlacementLog(Sequence):
     def graph(self, title: str = "", views: bool = False) -> Picture:
         """Return a `Picture` of the ops in lanes of their devices, joined by what one makes and another reads.
 
-        Views are left out unless `views` is true: who reads a view reads what it is a view of.
+        Views are left out unless `views` is true: an op that reads a view reads what it is a view of.
         """
-        records, found = self[:], self.edges()
+        records, joins = self[:], self.edges()
         if not views:
-            found = dataflow.without_views(found, {place for place, record in enumerate(records) if record.view})
+            joins = dataflow.without_views(joins, {place for place, record in enumerate(records) if record.view})
         shown = [place for place, record in enumerate(records) if views or not record.view]
         row = {place: number for number, place in enumerate(shown)}
-        joined = [(row[edge.source], row[edge.target]) for edge in found]
+        joined = [(row[edge.source], row[edge.target]) for edge in joins]
         return ops([records[place] for place in shown], title or repr(self), joined)
 
     def overhead(self) -> Overhead:

@@ -11,7 +11,7 @@ def bring(args: tuple, kwargs: dict, device: torch.device, op: str) -> tuple[tup
     """Return `(args, kwargs, moved)`: the call's inputs on `device`, each tensor moved once, and a pair for each move,
     the tensor and its copy.
 
-    `op` is the op they are moved for, as the log tells it. Tensors that are there already, and all that isn't a tensor,
+    `op` is the op they are moved for, as the log shows it. Tensors that are there already, and all that isn't a tensor,
     are passed on as they are; lists, tuples and dicts are copied where something in them moves.
     """
     moved = {}

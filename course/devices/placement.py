@@ -22,7 +22,7 @@ from course.devices.rules import CallPlan, Rule, plan_for, target
 
 @dataclass(frozen=True, repr=False)
 class Op:
-    """What a device function is asked about: the op's `name` as you wrote it (`matmul`) and its tensor `inputs`."""
+    """The argument of a device function: the op's `name` as you wrote it (`matmul`) and its tensor `inputs`."""
 
     name: str
     inputs: tuple[torch.Tensor, ...]
@@ -97,8 +97,8 @@ class Placement(TorchFunctionMode):
         return self
 
     def __exit__(self, *error):
-        _ENTERED.placements = left = _ENTERED.placements[:-1]
-        _ENTERED.innermost = left[-1] if left else None
+        _ENTERED.placements = outer = _ENTERED.placements[:-1]
+        _ENTERED.innermost = outer[-1] if outer else None
         return super().__exit__(*error)
 
     def __call__(self, function):
@@ -143,17 +143,17 @@ class Placement(TorchFunctionMode):
         device, note = self._choose(plan, args, kwargs)
         if device is None:
             return func(*args, **kwargs)
-        here, named = args, kwargs
+        inputs, keywords = args, kwargs
         if plan.rule is Rule.MAKES:
-            named = {**kwargs, "device": device}
+            keywords = {**kwargs, "device": device}
         elif not (moves.all_on(device, args) and moves.all_on(device, kwargs.values())):
-            here, named, moved = moves.bring(args, kwargs, device, plan.name)
+            inputs, keywords, moved = moves.bring(args, kwargs, device, plan.name)
             self._count(moved)
         try:
             if not note:
-                return func(*here, **named)
+                return func(*inputs, **keywords)
             with noted(note):
-                return func(*here, **named)
+                return func(*inputs, **keywords)
         except NotImplementedError as error:
             return self._without_kernel(error, plan, func, args, kwargs, device)
 
@@ -199,7 +199,7 @@ class Placement(TorchFunctionMode):
 def _hide_from_compiler():
     """Have `torch.compile` leave placed code alone: it would trace the placement into the program, and wrongly.
 
-    Done once its compiler is loaded, which takes a second: who doesn't compile doesn't wait for it.
+    Done once its compiler is loaded, which takes a second: a program that compiles nothing doesn't wait for it.
     """
     if "torch._dynamo" in sys.modules and not hasattr(Placement.__torch_function__, "_torchdynamo_disable"):
         reason = "under place(…) ops run uncompiled; leave out fullgraph=True, or place"

@@ -19,9 +19,9 @@ class OpRecord:
     is True for ops of a backward pass. `view` is True when the op computes nothing and its result shares its input's
     memory. `waits` is True when the host has to wait for a device's values before it can go on. `note` says why the op
     ran where it did, where there is something to say. `simulated` is True when one of its devices isn't there.
-    `seconds` is what the op or the copy takes alone, from its call to its end, where it is known; `launch` of them are
-    the host's, to start it; `seconds_kind` by whom: `modelled` (the clock of simulated GPUs) or `measured` (a timed
-    log, on the CPU); `seconds_origin` says on what the model stands.
+    `seconds`, where they are known, are those that the op or the copy takes alone, from its call to its end; the host
+    needs `launch` of them to start it. `seconds_kind` is `modelled` (by the clock of simulated GPUs) or `measured` (by
+    a timed log, on the CPU); `seconds_origin` says on what the model stands.
     """
 
     op: str
@@ -64,7 +64,7 @@ class OpRecord:
 
     @property
     def seconds_text(self) -> str:
-        """The seconds with a unit and who knows them, those of its launch apart; empty where they are unknown."""
+        """The seconds with a unit and their kind, those of its launch apart; empty where they are unknown."""
         if self.seconds is None:
             return ""
         launch = f" + {in_words(self.launch)} launch" if self.launch else ""

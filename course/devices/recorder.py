@@ -1,4 +1,4 @@
-"""How a log sees ops: a mode of torch that keeps a plain tuple for each, and what such a tuple says when it is read."""
+"""The recorder of a log: a mode of torch that keeps a plain tuple for each op, to be read as an `OpRecord` later."""
 
 import sys
 import threading
@@ -34,7 +34,7 @@ class RecordedOps:
 
     def __init__(self):
         self.flat = []
-        self.seen = {}  # facts -> the same facts
+        self.stored = {}  # facts -> the same facts
         self.ops = {}  # id -> op: an op's own hash takes longer than all else here
         self._starts = []
         self._walked = 0
@@ -43,9 +43,9 @@ class RecordedOps:
     def starts(self) -> list[int]:
         """Return the places in `flat` at which ops begin."""
         with self._walking:
-            found = [n for n in range(self._walked, len(self.flat)) if type(self.flat[n]) is tuple]
-            self._starts += [n for n in found if not traits_of(self.ops[self.flat[n][0]]).marks]
-            self._walked = max(self._walked, found[-1] + 1 if found else 0)
+            begins = [n for n in range(self._walked, len(self.flat)) if type(self.flat[n]) is tuple]
+            self._starts += [n for n in begins if not traits_of(self.ops[self.flat[n][0]]).marks]
+            self._walked = max(self._walked, begins[-1] + 1 if begins else 0)
             return self._starts
 
     def read(self, start: int) -> OpRecord:
@@ -81,9 +81,9 @@ def recorder(recorded: RecordedOps, timed: bool) -> TorchDispatchMode:
 def _record(mode, func, types, args=(), kwargs=None):
     """Run an op and keep what it was. Called for every op: no classes, no names, no stack walks here."""
     if mode.run is None:
-        made, timing = func(*args, **kwargs) if kwargs else func(*args), None
+        result, timing = func(*args, **kwargs) if kwargs else func(*args), None
     else:
-        made, timing = mode.run(func, args, kwargs or {})
+        result, timing = mode.run(func, args, kwargs or {})
     facts = [id(func), _pass_number() != -1, NOTES.get(get_ident(), "") if NOTES else "", timing]
     stores = [None]
     for arg in args:
@@ -101,16 +101,16 @@ def _record(mode, func, types, args=(), kwargs=None):
             if type(arg) not in _PLAIN:
                 _add(arg, facts, stores)
     facts.append(_MADE)
-    if type(made) is Tensor:
-        facts += made.shape, made.device, made.dtype
-        stores.append(_storage(made))
+    if type(result) is Tensor:
+        facts += result.shape, result.device, result.dtype
+        stores.append(_storage(result))
     else:
-        _add(made, facts, stores)
+        _add(result, facts, stores)
     mode.ops[facts[0]] = func
     facts = tuple(facts)
-    stores[0] = mode.seen(facts, facts)
+    stores[0] = mode.store(facts, facts)
     mode.extend(stores)
-    return made
+    return result
 
 
 def _storage(tensor):
@@ -135,8 +135,8 @@ def _add(value, facts, stores):
 
 def _timed(func, args, kwargs):
     start = perf_counter()
-    made = func(*args, **kwargs)
-    return made, (perf_counter() - start, "measured", "", 0.0)
+    result = func(*args, **kwargs)
+    return result, (perf_counter() - start, "measured", "", 0.0)
 
 
 def _modelled(clock, otherwise):
@@ -144,9 +144,9 @@ def _modelled(clock, otherwise):
 
     def run(func, args, kwargs):
         before = clock.last
-        made, timing = otherwise(func, args, kwargs) if otherwise else (func(*args, **kwargs), None)
+        result, timing = otherwise(func, args, kwargs) if otherwise else (func(*args, **kwargs), None)
         booked = clock.last
-        return made, timing if booked is before else (booked.seconds, "modelled", clock.model.origin, booked.launch)
+        return result, timing if booked is before else (booked.seconds, "modelled", clock.model.origin, booked.launch)
 
     return run
 
@@ -160,7 +160,7 @@ class _Recorder(TorchDispatchMode):
     def __init__(self, recorded, run):
         super().__init__()
         self.extend = recorded.flat.extend
-        self.seen = recorded.seen.setdefault
+        self.store = recorded.stored.setdefault
         self.ops = recorded.ops
         self.run = run
 

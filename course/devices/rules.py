@@ -104,8 +104,8 @@ def _by_name(name):
 def _by_schemas(name, every):
     on_tensors = [schema for schema in every if any("Tensor" in str(a.type) for a in schema.arguments)]
     if not on_tensors:
-        told = any(argument.name == "device" for schema in every for argument in schema.arguments)
-        return Rule.MAKES if told else Rule.MOVES
+        takes_device = any(argument.name == "device" for schema in every for argument in schema.arguments)
+        return Rule.MAKES if takes_device else Rule.MOVES
     if any(map(makes_views, on_tensors)):
         return Rule.STAYS
     if not any("Tensor" in str(result.type) for schema in on_tensors for result in schema.returns):

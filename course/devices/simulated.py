@@ -14,7 +14,7 @@ from simgpu.models.card import is_card, is_path, read_card
 from simgpu.models.catalogue import nearest
 
 
-def model_for(given: "str | DataSheet | Trace | DeviceModel") -> DeviceModel:
+def model_for(model: "str | DataSheet | Trace | DeviceModel") -> DeviceModel:
     """Return the `DeviceModel` meant by a name ("H200", "T4", a trace's), a `DataSheet`, a `Trace` or a `DeviceModel`.
 
     A name that ends in .json is a file's: a trace, or a card that `simgpu calibrate` wrote. A data sheet's figures are
@@ -24,24 +24,24 @@ def model_for(given: "str | DataSheet | Trace | DeviceModel") -> DeviceModel:
     >>> model_for("H200")
     DeviceModel('H200', modelled: NVIDIA H200 SXM data sheet, not measured)
     """
-    if isinstance(given, DeviceModel):
-        return given
-    if isinstance(given, DataSheet):
-        return DeviceModel.from_data_sheet(asdict(given))
-    if isinstance(given, Trace):
-        return calibrate(given)
-    if not isinstance(given, str):
-        raise TypeError(f"model={given!r}: give a name such as 'H200', a DataSheet, a Trace or a DeviceModel.")
-    if is_path(given) and is_card(given):
-        return read_card(given)
-    known = names()
-    for name in (given, f"{given.lower().replace(' ', '')}-data-sheet"):
-        if name in known or name.endswith(".json"):
+    if isinstance(model, DeviceModel):
+        return model
+    if isinstance(model, DataSheet):
+        return DeviceModel.from_data_sheet(asdict(model))
+    if isinstance(model, Trace):
+        return calibrate(model)
+    if not isinstance(model, str):
+        raise TypeError(f"model={model!r}: give a name such as 'H200', a DataSheet, a Trace or a DeviceModel.")
+    if is_path(model) and is_card(model):
+        return read_card(model)
+    available = names()
+    for name in (model, f"{model.lower().replace(' ', '')}-data-sheet"):
+        if name in available or name.endswith(".json"):
             return model_for(load_trace(name))
-    short = [name.removesuffix("-data-sheet").upper() for name in known if name.endswith("-data-sheet")]
-    traces = [name for name in known if not name.endswith("-data-sheet")]
+    short = [name.removesuffix("-data-sheet").upper() for name in available if name.endswith("-data-sheet")]
+    traces = [name for name in available if not name.endswith("-data-sheet")]
     raise ValueError(
-        f"model={given!r}: no data sheet and no trace by that name. {nearest(given.upper(), short)}"
+        f"model={model!r}: no data sheet and no trace by that name. {nearest(model.upper(), short)}"
         f"Use {', '.join(short)} (data sheets), "
         f"{', '.join(traces)} (recorded), or the path of a trace of your own that ends in .json."
     )

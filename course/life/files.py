@@ -23,8 +23,8 @@ def pattern(name: str) -> torch.Tensor:
     [[0, 1, 0], [0, 0, 1], [1, 1, 1]]
     """
     path = pattern_file(name)
-    found = re.search(r"^\s*x\s*=.*rule\s*=\s*(\S+)", path.read_text(encoding="utf-8"), re.M)
-    return read_pattern(path, found[1] if found else "B3/S23")
+    rule_entry = re.search(r"^\s*x\s*=.*rule\s*=\s*(\S+)", path.read_text(encoding="utf-8"), re.M)
+    return read_pattern(path, rule_entry[1] if rule_entry else "B3/S23")
 
 
 def pattern_file(name: str) -> Path:
@@ -51,14 +51,14 @@ def read_pattern(path: str | Path, rule: str | Rule = "B3/S23") -> torch.Tensor:
     lines = [(number, line.strip()) for number, line in enumerate(text.splitlines(), start=1)]
     wanted = Rule.parse(rule)
     try:
-        board, named = _parse(lines)
-        other = named is not None and Rule.parse(named) != wanted
+        board, own_rule = _parse(lines)
+        other = own_rule is not None and Rule.parse(own_rule) != wanted
     except ValueError as wrong:
         raise ValueError(f"read_pattern({Path(path).name!r}): {wrong}") from None
     if other:
         raise ValueError(
-            f"read_pattern({Path(path).name!r}): the file is for {named}, not {wanted}.\n"
-            f"Read it with rule={named!r} and pass the same rule to step or run."
+            f"read_pattern({Path(path).name!r}): the file is for {own_rule}, not {wanted}.\n"
+            f"Read it with rule={own_rule!r} and pass the same rule to step or run."
         )
     return board
 
@@ -87,10 +87,10 @@ def _parse(lines):
 
 def _from_rle(lines):
     number, head = lines[0]
-    found = re.fullmatch(r"x\s*=\s*(\d+)\s*,\s*y\s*=\s*(\d+)\s*(?:,\s*rule\s*=\s*(\S+)\s*)?", head)
-    if not found:
+    size_and_rule = re.fullmatch(r"x\s*=\s*(\d+)\s*,\s*y\s*=\s*(\d+)\s*(?:,\s*rule\s*=\s*(\S+)\s*)?", head)
+    if not size_and_rule:
         raise ValueError(f"line {number} is {head!r}; it must read 'x = 3, y = 3, rule = B3/S23'.")
-    width, height = int(found[1]), int(found[2])
+    width, height = int(size_and_rule[1]), int(size_and_rule[2])
     board = _blank(height, width, number)
     row = column = 0
     for number, line in lines[1:]:
@@ -102,7 +102,7 @@ def _from_rle(lines):
                 )
             times, tag = int(run[1] or 1), run[2]
             if tag == "!":
-                return board, found[3]
+                return board, size_and_rule[3]
             if tag == "$":
                 row, column = row + times, 0
                 continue

@@ -51,17 +51,17 @@ def add(typing, array, place, amount):
 
 
 @intrinsic
-def call(typing, address, here, there, *numbers):
+def call(typing, address, source, target, *numbers):
     """Call the function at `address` with the places of two arrays' first elements and whole numbers of 64 bits."""
 
     def build(context, builder, signature, arguments):
         arrays = [context.make_array(signature.args[n])(context, builder, arguments[n]).data for n in (1, 2)]
-        given = arrays + list(builder.extract_value(arguments[3], n) for n in range(len(signature.args[3])))
-        function = ir.FunctionType(ir.VoidType(), [value.type for value in given])
-        builder.call(builder.inttoptr(arguments[0], function.as_pointer()), given)
+        values = arrays + list(builder.extract_value(arguments[3], n) for n in range(len(signature.args[3])))
+        function = ir.FunctionType(ir.VoidType(), [value.type for value in values])
+        builder.call(builder.inttoptr(arguments[0], function.as_pointer()), values)
         return context.get_dummy_value()
 
-    return types.void(types.int64, here, there, types.StarArgTuple(numbers)), build
+    return types.void(types.int64, source, target, types.StarArgTuple(numbers)), build
 
 
 @kernel()
@@ -75,57 +75,66 @@ def advance(rows_of_rule, row_of_rule, words, other, height, wrap, generations, 
     more_columns = k if tile_columns < columns else 0
     # what is computed beyond a tile's last column and row, up to a whole number of vectors, is never looked at
     stride = -(-(tile_columns + 2 * more_columns) // 8) * 8 + 2 * BORDER
-    here, there = room(tile_rows + 2 * more_rows + 5, stride), room(tile_rows + 2 * more_rows + 5, stride)
+    tile, next_tile = room(tile_rows + 2 * more_rows + 5, stride), room(tile_rows + 2 * more_rows + 5, stride)
     while True:
         ticket = add(tickets, TAKEN, 1)
-        number, tile = ticket // tiles, ticket % tiles
+        number, index = ticket // tiles, ticket % tiles
         if number >= passes:
             return
         wait(tickets, number * tiles)
         source, target = (words, other) if number % 2 == 0 else (other, words)
         steps = min(k, generations - number * k)
-        top, left = tile // across * tile_rows, tile % across * tile_columns
+        top, left = index // across * tile_rows, index % across * tile_columns
         bottom, right = min(top + tile_rows, rows), min(left + tile_columns, columns)
         first, start = top - more_rows, left - more_columns
         high, wide = bottom - first + more_rows, right - start + more_columns
         for i in range(high):
-            load(here[i + 1], source, first + i, start, wide, height, wrap)
+            load(tile[i + 1], source, first + i, start, wide, height, wrap)
         if rows == 1 and more_columns == 0:
-            here, there = advance_row(row_of_rule, here, there, steps, columns, height, wrap)
+            tile, next_tile = advance_row(row_of_rule, tile, next_tile, steps, columns, height, wrap)
             steps = 0
         for step in range(steps):
             if more_rows == 0 and rows > 1:
-                close_rows(here, high, wide, height, wrap)
-            close_columns(here, high, wide, start, columns, wrap)
+                close_rows(tile, high, wide, height, wrap)
+            close_columns(tile, high, wide, start, columns, wrap)
             if rows == 1:
-                call(row_of_rule, here, there, stride, -(-wide // 8) * 8, height, np.uint64(wrap), lanes(height, wrap))
+                call(
+                    row_of_rule,
+                    tile,
+                    next_tile,
+                    stride,
+                    -(-wide // 8) * 8,
+                    height,
+                    np.uint64(wrap),
+                    lanes(height, wrap),
+                )
             elif more_rows:
-                call(rows_of_rule, here, there, stride, -(-wide // 8) * 8, step + 2, high - step - 1)
+                call(rows_of_rule, tile, next_tile, stride, -(-wide // 8) * 8, step + 2, high - step - 1)
             else:
-                call(rows_of_rule, here, there, stride, -(-wide // 8) * 8, 1, high)
+                call(rows_of_rule, tile, next_tile, stride, -(-wide // 8) * 8, 1, high)
             if not wrap and rows > 1:
-                clear_outside(there, first, high, wide, rows, height)
-            here, there = there, here
+                clear_outside(next_tile, first, high, wide, rows, height)
+            tile, next_tile = next_tile, tile
         for i in range(top, bottom):
-            row, out = here[i - first + 1, BORDER + more_columns :], target[i, left:right]
+            row, out = tile[i - first + 1, BORDER + more_columns :], target[i, left:right]
             for x in range(right - left):
                 out[x] = row[x]
         add(tickets, DONE, 1)
 
 
 @kernel()
-def advance_row(row_of_rule, here, there, steps, columns, height, wrap):
+def advance_row(row_of_rule, tile, next_tile, steps, columns, height, wrap):
     """Advance a tile that is a whole board of one word row; return the array that holds the result, and the other.
 
     A loop of its own: within that of all tiles a board of 50² takes a third longer.
     """
-    stride, meet, alive = here.shape[1], np.uint64(wrap), lanes(height, wrap)
+    stride, meet, alive = tile.shape[1], np.uint64(wrap), lanes(height, wrap)
     for _ in range(steps):
-        row = here[1]
+        row = tile[1]
         row[BORDER - 1], row[BORDER + columns] = row[BORDER + columns - 1] * meet, row[BORDER] * meet
-        call(row_of_rule, here, there, stride, -(-columns // 8) * 8, height, meet, alive)
-        here, there = there, here
-    return here, there
+        call(row_of_rule, tile, next_tile, stride, -(-columns // 8) * 8, height, meet, alive)
+        tile, next_tile = next_tile, tile
+    return tile, next_tile
 
 
 @kernel()

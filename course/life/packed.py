@@ -109,7 +109,7 @@ def turned(height: int, width: int) -> bool:
 
 
 def _work(height, width):
-    """Return how long a generation of so many rows and columns takes, about, in words of the inner loop; measured."""
+    """Return about how long a generation of a board takes, in words of the inner loop; measured."""
     rows = -(-height // 64)
     if rows == 1:
         return width * 3 // 2
@@ -150,17 +150,17 @@ def run_words(words: np.ndarray, height: int, generations: int, rule: Rule, wrap
     from course.life import kernels, row_kernels
 
     birth, survive = (sum(1 << count for count in counts) for counts in (rule.birth, rule.survive))
-    one = len(words) == 1
-    rules = (0, row_kernels.only_row_of(birth, survive)) if one else (row_kernels.rows_of(birth, survive), 0)
+    flat = len(words) == 1
+    rules = (0, row_kernels.only_row_of(birth, survive)) if flat else (row_kernels.rows_of(birth, survive), 0)
     other = np.empty_like(words)
     while generations:
-        now = min(generations, max(1, LONGEST // words.size))
-        k, *tile = tiling(len(words), words.shape[1], now, threads)
+        advanced = min(generations, max(1, LONGEST // words.size))
+        k, *tile = tiling(len(words), words.shape[1], advanced, threads)
         tickets = kernels.new_tickets()
-        compiled.together(threads, kernels.advance, *rules, words, other, height, wrap, now, k, *tile, tickets)
-        if -(-now // k) % 2:
+        compiled.together(threads, kernels.advance, *rules, words, other, height, wrap, advanced, k, *tile, tickets)
+        if -(-advanced // k) % 2:
             words, other = other, words
-        generations -= now
+        generations -= advanced
     return words
 
 

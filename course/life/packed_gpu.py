@@ -104,7 +104,7 @@ def _compiles(device, rule, wrap):
     try:
         if not torch.equal(_compiled(rule, wrap)(words, 150), next_words(words, 150, rule, wrap)):
             raise RuntimeError("other cells than uncompiled")
-    except Exception as error:  # no compiler, no Triton, a GPU that is too old: torch has many ways to say so
+    except Exception as error:  # torch._inductor's, Triton's and the C++ compiler's errors have no common class
         warnings.warn(
             f"Life's kernel can't be compiled for {device} ({type(error).__name__}): roll is taken.", stacklevel=4
         )

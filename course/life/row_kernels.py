@@ -25,9 +25,9 @@ def rows_of(birth: int, survive: int) -> int:
     """Return the address of the kernel that advances rows by one rule: bit n of `birth`, `survive` for n neighbours."""
 
     @kernel_address(ROWS)
-    def rows(here, there, stride, count, first, last):
+    def rows(source, target, stride, count, first, last):
         """Write rows `first` to `last`, four at a time; up to three below are overwritten."""
-        near, out = numba.carray(here, (last + 6, stride)), numba.carray(there, (last + 6, stride))
+        near, out = numba.carray(source, (last + 6, stride)), numba.carray(target, (last + 6, stride))
         for i in range(first, last + 1, 4):
             # sliced first, then from 1 on: what begins at a number known at run time is not turned into vectors
             a, b, c = near[i - 1, BEFORE:], near[i, BEFORE:], near[i + 1, BEFORE:]
@@ -56,9 +56,9 @@ def only_row_of(birth: int, survive: int) -> int:
     """Return the address of the kernel for one word row: above and below it is the row itself, moved by a bit."""
 
     @kernel_address(ONLY_ROW)
-    def only_row(here, there, stride, count, height, wrap, alive):
+    def only_row(source, target, stride, count, height, wrap, alive):
         """Write the row; `wrap` is 1 or 0, and the bits that are not in `alive` stay empty."""
-        row, out = numba.carray(here, (2, stride))[1, BEFORE:], numba.carray(there, (2, stride))[1, BEFORE:]
+        row, out = numba.carray(source, (2, stride))[1, BEFORE:], numba.carray(target, (2, stride))[1, BEFORE:]
         before, after = np.uint64(height - 1), np.uint64(64 % height)
         for x in range(1, count + 1):
             bl, bm, br = row[x - 1], row[x], row[x + 1]
@@ -90,23 +90,23 @@ def lives(low_left, high_left, low_right, high_right, low, high, alive, birth, s
     if birth == 8 and survive == 12:  # Conway: exactly one two among the parts, and odd, or alive before
         return (two ^ more) & (odd | alive) & ~(both | full)
     four, eight, two = both ^ full ^ (two & more), both & full, two ^ more
-    n01 = pick(odd, kept(1, alive, birth, survive), kept(0, alive, birth, survive))
-    n23 = pick(odd, kept(3, alive, birth, survive), kept(2, alive, birth, survive))
-    n45 = pick(odd, kept(5, alive, birth, survive), kept(4, alive, birth, survive))
-    n67 = pick(odd, kept(7, alive, birth, survive), kept(6, alive, birth, survive))
+    n01 = pick(odd, lives_with(1, alive, birth, survive), lives_with(0, alive, birth, survive))
+    n23 = pick(odd, lives_with(3, alive, birth, survive), lives_with(2, alive, birth, survive))
+    n45 = pick(odd, lives_with(5, alive, birth, survive), lives_with(4, alive, birth, survive))
+    n67 = pick(odd, lives_with(7, alive, birth, survive), lives_with(6, alive, birth, survive))
     fewer = pick(four, pick(two, n67, n45), pick(two, n23, n01))
     # eight leave the digits below at 0: so `fewer` took them for none, and is wrong where the rule tells the two apart
-    return fewer ^ (eight & (kept(8, alive, birth, survive) ^ kept(0, alive, birth, survive)))
+    return fewer ^ (eight & (lives_with(8, alive, birth, survive) ^ lives_with(0, alive, birth, survive)))
 
 
 @kernel(inline="always")
-def pick(choice, one, other):
+def pick(choice, chosen, other):
     """Return the bits of `one` where those of `choice` are set, else those of `other`."""
-    return other ^ (choice & (one ^ other))
+    return other ^ (choice & (chosen ^ other))
 
 
 @kernel(inline="always")
-def kept(count, alive, birth, survive):
+def lives_with(count, alive, birth, survive):
     """Return the bits that live on with `count` neighbours."""
     born = np.uint64(0) - np.uint64((birth >> count) & 1)
     stays = np.uint64(0) - np.uint64((survive >> count) & 1)

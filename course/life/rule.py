@@ -53,9 +53,9 @@ def _parse(text):
             r"S(?P<s>[0-8]*)/?B(?P<b>[0-8]*)",
             r"(?P<s>[0-8]*)/(?P<b>[0-8]*)",
         ):
-            found = re.fullmatch(form, squeezed)
-            if found:
-                return Rule(*(tuple(sorted({int(k) for k in found[side]})) for side in "bs"))
+            match = re.fullmatch(form, squeezed)
+            if match:
+                return Rule(*(tuple(sorted({int(k) for k in match[side]})) for side in "bs"))
     raise ValueError(
         f"rule={text!r}: a rule is B, the counts that give birth, /S, the counts that survive, each digit 0 to 8.\n"
         "Conway's Game of Life is 'B3/S23', HighLife 'B36/S23', Seeds 'B2/S'."

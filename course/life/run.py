@@ -26,7 +26,7 @@ def run(
     `board` is `torch.uint8` (H, W) of 0 and 1. `engine` is "scipy" (the registered op), "conv", "roll", "packed" (64
     cells a word, compiled), "packed-torch" (the same in PyTorch), or "auto", which takes the fastest for the board's
     size and the generations. All give the same result. A process that is forked from this one later computes on one
-    thread: those of torch don't survive a fork.
+    thread, because torch's threads don't survive a fork.
     """
     advance, rule = _chosen(board, generations, engine, rule)
     return advance(board, generations, rule, wrap) if generations else board.clone()
@@ -64,9 +64,9 @@ def find_cycle(
     >>> find_cycle(put(empty(8, 8), pattern("glider")))
     Cycle(start=0, period=32)
     """
-    seen: dict[bytes, list[int]] = {}
+    generations_of: dict[bytes, list[int]] = {}
     for generation, state in enumerate(frames(board, limit, rule, wrap)):
-        alike = seen.setdefault(_fingerprint(state), [])
+        alike = generations_of.setdefault(_fingerprint(state), [])
         for start in alike:
             # Two different boards with one fingerprint would be a discovery; replaying makes the answer certain.
             if torch.equal(run(board, start, rule=rule, wrap=wrap), state):

@@ -15,7 +15,7 @@ class Span(NamedTuple):
 
 
 def dealt(sizes: Sequence[int], killed: int | None = None) -> list[Span]:
-    """Return what the tasks do: task k works on slice k, a second for each of its `sizes[k]` numbers.
+    """Return the `Span`s of the tasks: task k works on slice k, a second for each of its `sizes[k]` numbers.
 
     Task `killed` dies when half of its slice is done. That half is lost, and the slice begins anew at the task that is
     free first. The join can begin at the latest `stop`. Raises ValueError for a negative size, a task that is none, or

@@ -54,7 +54,7 @@ def map_reduce(
             "map_reduce(parts=[]): there is nothing to reduce. Give one part or more; a part may be empty."
         )
     results = _map_here(mapper, parts) if executor is None else _map_on(executor, mapper, parts, timeout)
-    return _joined(_named(reducer), results, associative)
+    return _joined(_naming_parts(reducer), results, associative)
 
 
 def _check(mapper, reducer, executor):
@@ -81,11 +81,11 @@ def _joined(join, results, associative):
     return result
 
 
-def _named(reducer):
+def _naming_parts(reducer):
     def join(left, right):
         try:
             return left[0], right[1], reducer(left[2], right[2])
-        except Exception as error:  # the reader's code may raise anything; the part's number is what it lacks
+        except Exception as error:  # the reader's reducer raises whatever it likes; the error gets the part's number
             where = f"joining part {left[0]} to {left[1]} with part {right[0]} to {right[1]}"
             raise _part_error(right[0], f"reducer {_name(reducer)} failed {where}", error) from error
 
@@ -97,10 +97,10 @@ def _map_here(mapper, parts):
         for index, part in enumerate(parts):
             line.look(index, len(parts))
             try:
-                made = mapper(part)
-            except Exception as error:  # as above
+                result = mapper(part)
+            except Exception as error:  # so does the reader's mapper
                 raise _part_error(index, _failed(mapper, parts, index), error) from error
-            yield made
+            yield result
 
 
 def _map_on(executor, mapper, parts, timeout):
@@ -138,18 +138,18 @@ def _wait(futures, mapper, parts, timeout, interrupts):
     pending, heard = futures, time.monotonic()
     with LateLine("parts") as line:
         while pending and not interrupts:
-            done, left = wait(pending, min(timeout, PARTS_LOOKED_AT), return_when=FIRST_EXCEPTION)
+            done, waiting = wait(pending, min(timeout, PARTS_LOOKED_AT), return_when=FIRST_EXCEPTION)
             for index, future in enumerate(futures):
                 error = _error_of(future)
                 if error is not None:
                     raise _part_error(index, _failed(mapper, parts, index), error) from error
-            line.look(len(futures) - len(left), len(futures))
-            now = time.monotonic()
+            line.look(len(futures) - len(waiting), len(futures))
+            moment = time.monotonic()
             if done:
-                heard = now
-            elif now - heard >= timeout:
+                heard = moment
+            elif moment - heard >= timeout:
                 raise TimeoutError(_late(futures, timeout))
-            pending = left
+            pending = waiting
 
 
 def _late(futures, timeout):
@@ -171,8 +171,8 @@ def _failed(mapper, parts, index):
     return f"mapper {_name(mapper)} failed on part {index} of {len(parts)} ({reprlib.repr(parts[index])})"
 
 
-def _part_error(index, what, cause):
-    error = PartError(f"map_reduce: {what}: {type(cause).__name__}: {cause}")
+def _part_error(index, problem, cause):
+    error = PartError(f"map_reduce: {problem}: {type(cause).__name__}: {cause}")
     error.part = index
     return error
 

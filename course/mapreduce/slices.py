@@ -1,4 +1,4 @@
-"""The mean of an array in slices: every slice answers with its sum and its size, because a mean alone has no weight."""
+"""The mean of an array in slices. Each slice answers with its sum and its size, because a mean alone has no weight."""
 
 from collections.abc import Sequence
 from concurrent.futures import Executor
@@ -17,7 +17,7 @@ from course.mapreduce.engine import map_reduce
 
 @dataclass(frozen=True)
 class PartSum:
-    """What a slice answers: the `total` of its `count` numbers, whatever its size. `a + b` joins two slices."""
+    """The answer of a slice: the `total` of its `count` numbers. `a + b` joins the answers of two slices."""
 
     total: float
     count: int

@@ -1,8 +1,8 @@
 """Copies of the work on several devices or processes: a product split, a module replicated, gradients averaged.
 
-Read in this order: `shares` (who gets how much), `split` (one product on several devices), `replicas` (one module on
-several devices), `ring` (how processes add up gradients with no server), `ranks` (the same by `torch.distributed`, on
-the tasks of a cluster).
+Read in this order: `shares` (how much each one gets), `split` (one product on several devices), `replicas` (one module
+on several devices), `ring` (how processes add up gradients with no server), `ranks` (the same by `torch.distributed`,
+on the tasks of a cluster).
 """
 
 from course.signals import held_back

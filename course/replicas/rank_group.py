@@ -1,7 +1,7 @@
 """One rank's side, in its task: meet the others in a folder, connect to them by gloo, run the function, leave no group.
 
-A process outlives the groups that it was in, so whatever one run leaves behind would spoil the next. Three rules keep
-that from happening: no rank begins before all are connected, every wait has an end, and a rank that failed to connect
+A process outlives the groups that it was in, so anything that one run leaves behind would spoil the next. Three rules
+prevent that: no rank begins before all are connected, every wait has an end, and a rank that failed to connect
 forgets that it tried.
 """
 
@@ -107,4 +107,4 @@ def _loopback_interface():
     import psutil
 
     addresses = psutil.net_if_addrs().items()
-    return next(name for name, known in addresses if any(one.address == LOOPBACK for one in known))
+    return next(name for name, own in addresses if any(address.address == LOOPBACK for address in own))

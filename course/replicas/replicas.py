@@ -49,7 +49,7 @@ class Replicas:
     ):
         self.module, self.devices, self.weights = module, devices, weights
         self.copies = [copy.deepcopy(module).to(device) for device in devices]
-        self._seen = self._versions()
+        self._followed = self._versions()
 
     def forward(self, inputs: torch.Tensor) -> torch.Tensor:
         """Return the module's outputs for `inputs` (rows along dimension 0), joined on the CPU; no gradients."""
@@ -57,8 +57,8 @@ class Replicas:
         _rows([inputs])
         busy = self._busy(len(inputs))
         with torch.no_grad():
-            made = [twin(inputs[rows].to(device)) for twin, device, rows in busy]
-            home = [outputs.to("cpu") for outputs in made]
+            results = [twin(inputs[rows].to(device)) for twin, device, rows in busy]
+            home = [result.to("cpu") for result in results]
             self._average_buffers(busy)
         return torch.cat(home)
 
@@ -101,7 +101,7 @@ class Replicas:
                     mine.requires_grad_(theirs.requires_grad).copy_(theirs)
                 for mine, theirs in zip(twin.modules(), self.module.modules(), strict=True):
                     mine.training = theirs.training
-        self._seen = self._versions()
+        self._followed = self._versions()
 
     def parameters(self) -> Iterator[torch.nn.Parameter]:
         """Return the master's parameters, for an optimiser."""
@@ -114,7 +114,7 @@ class Replicas:
 
     def _follow_master(self):
         # the caller may have loaded a checkpoint into the master, or called its eval(), since the last step
-        if self._versions() != self._seen:
+        if self._versions() != self._followed:
             self.broadcast()
 
     def _versions(self):
@@ -123,17 +123,19 @@ class Replicas:
 
     def _average_gradients(self, busy):
         for master, *mine in zip(self.module.parameters(), *(twin.parameters() for twin, _, _ in busy), strict=True):
-            unused = all(one.grad is None for one in mine)
-            gradients = [torch.zeros_like(one) if one.grad is None else one.grad for one in mine]
+            unused = all(parameter.grad is None for parameter in mine)
+            gradients = [
+                torch.zeros_like(parameter) if parameter.grad is None else parameter.grad for parameter in mine
+            ]
             master.grad = None if unused else _weighted(gradients, busy, master.device)
 
     def _average_buffers(self, busy):
         changed = False
         for master, *mine in zip(self.module.buffers(), *(twin.buffers() for twin, _, _ in busy), strict=True):
-            found = [one.to(master.device) for one in mine]
-            if all(torch.equal(one, master) for one in found):
+            values = [buffer.to(master.device) for buffer in mine]
+            if all(torch.equal(buffer, master) for buffer in values):
                 continue  # a constant: its mean may differ from it in the last bit
-            master.copy_(_weighted(found, busy, master.device) if master.is_floating_point() else found[0])
+            master.copy_(_weighted(values, busy, master.device) if master.is_floating_point() else values[0])
             changed = True
         if changed:
             self.broadcast()

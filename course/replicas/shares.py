@@ -1,4 +1,4 @@
-"""Who gets how much: a length cut into consecutive shares, equal ones or by weight."""
+"""A length cut into consecutive shares, equal ones or by weight."""
 
 from collections.abc import Sequence
 from fractions import Fraction

@@ -39,8 +39,8 @@ def split_matmul(
     parts = zip(places, shares(length, len(places), weights), strict=True)
     # a device whose share is empty gets nothing; with nothing to share out at all the first one makes the empty product
     busy = [(place, part) for place, part in parts if part.stop > part.start] or [(places[0], slice(None))]
-    made = [_piece(a, b, by, part, place) for place, part in busy]
-    home = [piece.to("cpu") for piece in made]
+    pieces = [_piece(a, b, by, part, place) for place, part in busy]
+    home = [piece.to("cpu") for piece in pieces]
     if by == "inner":
         return sum(home[1:], start=home[0])
     return torch.cat(home, dim=0 if by == "rows" else 1)

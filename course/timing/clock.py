@@ -1,4 +1,4 @@
-"""A clock for each kind of device: one that is read only when the device has finished what it was given.
+"""A clock for each kind of device, which is read only when the device has finished its work.
 
 A GPU takes an op, answers "accepted" and works on. A clock read at that moment times the acceptance. Each clock here
 first waits, then reads; the difference of two readings is the work between them.

@@ -43,24 +43,24 @@ def crossover(timings: Iterable[MatmulTiming]) -> Crossover:
 
 def _label(cpu, gpu):
     """Name both sorts of times, or nothing when all were measured here."""
-    sorts = {f"{name} {t.label}": t.kind for name, found in (("CPU", cpu), ("GPU", gpu)) for t in found.values()}
+    sorts = {f"{name} {t.label}": t.kind for name, timings in (("CPU", cpu), ("GPU", gpu)) for t in timings.values()}
     return "" if set(sorts.values()) == {"measured"} else "; ".join(sorts)
 
 
 def _by_size(timings):
     devices = {t.on_cpu: t.device for t in timings}
     if len(devices) != 2 or len({(t.device, t.dtype) for t in timings}) != 2 or len({t.dtype for t in timings}) != 1:
-        given = ", ".join(sorted({f"{t.device} {t.dtype}" for t in timings})) or "nothing"
+        devices_given = ", ".join(sorted({f"{t.device} {t.dtype}" for t in timings})) or "nothing"
         raise ValueError(
-            f"crossover(timings): given {given}; it compares one CPU with one GPU in one dtype. "
+            f"crossover(timings): given {devices_given}; it compares one CPU with one GPU in one dtype. "
             "No GPU here? Use a data sheet: [load_trace('h200-data-sheet').matmul(n) for n in sizes]."
         )
-    found = {}
+    by_device = {}
     for timing in timings:
-        sizes = found.setdefault(timing.on_cpu, {})
+        sizes = by_device.setdefault(timing.on_cpu, {})
         if timing.size in sizes:
             raise ValueError(
                 f"crossover(timings): size {timing.size} stands twice for {timing.device}; keep one of them."
             )
         sizes[timing.size] = timing
-    return found[True], found[False]
+    return by_device[True], by_device[False]

@@ -44,7 +44,7 @@ def combine(words: np.ndarray, rounds: int) -> None:
 @kernel()
 def read(words: np.ndarray) -> np.uint64:
     """Return the or of all `words` (uint64): every one is read, and nothing else is done."""
-    found = np.uint64(0)
+    combined = np.uint64(0)
     for index in range(words.size):
-        found |= words[index]
-    return found
+        combined |= words[index]
+    return combined

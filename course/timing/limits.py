@@ -1,4 +1,4 @@
-"""What a processor can do at most: simple operations on whole numbers, and bytes read from memory.
+"""The most that a processor can do: simple operations on whole numbers, and bytes read from memory.
 
 The operations of a loop that touches nothing but a few words in the first cache are counted, and the bytes of a loop
 that does nothing but read. The first is timed on one core and multiplied by the number of cores.

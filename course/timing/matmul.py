@@ -44,12 +44,12 @@ def measure_matmul(
     with LateLine("products") as line:
         for number, (size, place) in enumerate(work):
             line.look(number, len(work))
-            left = deadline - time.perf_counter()
+            remaining = deadline - time.perf_counter()
             expected = speed.get(place, 0.0) * size**3  # seconds of one call; 0: nothing known yet
-            if 2 * expected > left:
+            if 2 * expected > remaining:
                 continue
             start = time.perf_counter()
-            timing = _one(size, place, left / (len(work) - number), expected, dtype, generator, watch)
+            timing = _timed(size, place, remaining / (len(work) - number), expected, dtype, generator, watch)
             timings.append(timing)
             if not place.simulation:
                 speed[place] = timing.compute / size**3
@@ -58,7 +58,7 @@ def measure_matmul(
     return timings
 
 
-def _one(size, place, share, expected, dtype, generator, watch):
+def _timed(size, place, share, expected, dtype, generator, watch):
     seconds = max(0.02, min(0.3, share / 4))
     at_least = 3 if _CALLS * expected < share else 1
     with multiplying(dtype, place) as number:

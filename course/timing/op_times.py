@@ -52,8 +52,8 @@ def _copy(size, place, direction, memory, seconds):
     host = torch.ones(size, dtype=torch.uint8)
     if memory == "pinned":
         host = host.pin_memory()
-    there = torch.ones(size, dtype=torch.uint8, device=place.device)
-    source, target = (there, host) if direction == "from device" else (host, there)
+    on_device = torch.ones(size, dtype=torch.uint8, device=place.device)
+    source, target = (on_device, host) if direction == "from device" else (host, on_device)
     # a copy that nobody waits for is the fastest from pinned memory; measure waits for all of them at the end
     timing = measure(target.copy_, source, memory == "pinned", device=place.device, seconds=seconds)
     return CopyTiming(direction, memory, size, **_row(place, timing))

@@ -21,8 +21,8 @@ _CALLS = 10
 class Timing(Figure):
     """How long one call takes: `times` in seconds, one a repeat, sorted (a repeat of a short call is many in a row).
 
-    `first_call` is the very first call, in seconds, set-up included; it is not among `times`. `threads` is how many
-    CPU threads torch could use, `device` what was waited for.
+    `first_call` is the very first call, in seconds, set-up included; it is not among `times`. `threads` is the number
+    of CPU threads that torch could use, `device` the device that was waited for.
 
     `kind` is "measured", or "modelled" of a simulated GPU; `origin` then says on what the model stands.
     """
@@ -133,7 +133,7 @@ def _modelled(fn, args, place, watch):
 
 
 def _done(clock, index):
-    """Return when all that was given to the device is done; an event would tell too, but costs the host a call."""
+    """Return the second at which the device has done its work; an event would say so too, but costs the host a call."""
     return max(clock.host, clock.current_stream(index).ready)
 
 

@@ -63,7 +63,7 @@ def record_trace(
         software={"torch": torch.__version__, "python": platform.python_version(), "system": platform.system()},
         date=today or date.today().isoformat(),
         notes=notes,
-        **{kind: tuple(found) for kind, found in rows.items()},
+        **{kind: tuple(figures) for kind, figures in rows.items()},
     )
     document = trace.document()
     validate(document)
@@ -109,8 +109,8 @@ def _dtypes(place):
 def _driver():
     """Return the versions of NVIDIA's driver and of the CUDA that torch was built with."""
     try:
-        asked = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
-        answer = subprocess.run(asked, capture_output=True, text=True, timeout=10, check=True).stdout.split()
+        command = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
+        answer = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True).stdout.split()
     except (OSError, subprocess.SubprocessError):
         answer = []  # in some containers there is no such program
     driver = f"NVIDIA {answer[0]}, " if answer else ""

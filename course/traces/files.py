@@ -92,13 +92,13 @@ def _validator(definition: str) -> Callable:
 def _in_words(error: fastjsonschema.JsonSchemaValueException) -> ValueError:
     rule, value = error.definition, error.value
     path = "".join(f"[{part}]" if part.isdigit() else f".{part}" for part in error.path[1:]).lstrip(".")
-    known, prefix = rule.get("properties", {}), path and f"{path}."
+    fields, prefix = rule.get("properties", {}), path and f"{path}."
     if error.rule == "required":
         name = next(name for name in rule["required"] if name not in value)
-        return _wrong(prefix + name, "nothing", f"this field in every one: {known[name].get('description', name)}")
+        return _wrong(prefix + name, "nothing", f"this field in every one: {fields[name].get('description', name)}")
     if error.rule == "additionalProperties":
-        name = next(name for name in value if name not in known)
-        return _wrong(prefix + name, value[name], f"only the fields {', '.join(known)}")
+        name = next(name for name in value if name not in fields)
+        return _wrong(prefix + name, value[name], f"only the fields {', '.join(fields)}")
     return _wrong(path or "the file", value, rule.get("description", "a JSON object"))
 
 
@@ -121,7 +121,7 @@ def _check_date(text, today):
         raise _wrong("date", text, f"a day up to {today}; this one is in the future")
 
 
-def _wrong(field, given, legal):
+def _wrong(field, value, legal):
     return ValueError(
-        f"trace: {field} is {given!r}; legal is {legal}. Correct the file, or record it again with record_trace."
+        f"trace: {field} is {value!r}; legal is {legal}. Correct the file, or record it again with record_trace."
     )

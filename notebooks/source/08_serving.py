@@ -40,9 +40,9 @@ from torch.nn import functional
 
 from course import draw, local_cluster, tune, tuning
 from course.checks import check
-from course.serving import Client, export, local_server, pin
 from course.training import batch_generator, mnist
 from course.widgets import DigitPad, Predict, Scorecard
+from modelserver import Client, export, local_server, pin
 
 torch.set_num_threads(1)  # the server gets the other core
 
@@ -785,8 +785,8 @@ check(asked)
 #   its cores to itself.
 # - **A best rate for long trainings.** 100 updates are short. And the more trials choose by the held-out digits, the less
 #   these are held out: the accuracy that you report needs digits that no trial has seen.
-# - **Growing with the load.** More servers, a share of callers for a new version, many hosts: docs/serving.md says which
-#   systems have it.
+# - **Growing with the load.** More servers, a share of callers for a new version, many hosts: modelserver/docs/serving.md
+#   says which systems have it.
 # - **Every bad version.** Labelled digits find what is worse on *those* digits.
 #
 # ## Key points

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from simgpu.ops.tensor import SimulatedTensor
+from simgpu.ops.device_tensor import DeviceTensor
 
 _to_copy = torch.ops.aten._to_copy.default
 _functorch = torch._C._functorch
@@ -17,10 +17,10 @@ _CASTS: dict[int, tuple[Tensor, Tensor]] = {}
 def is_castable(value: Any) -> bool:
     """Return whether autocast may cast `value`: a simulated tensor of floats below float64, wrapped for `torch.func`
     or not."""
-    if type(value) is not SimulatedTensor:
+    if not isinstance(value, DeviceTensor):
         if not isinstance(value, Tensor) or not _functorch.is_functorch_wrapped_tensor(value):
             return False
-        if not any(type(one) is SimulatedTensor for one in _inside(value)):
+        if not any(isinstance(one, DeviceTensor) for one in _inside(value)):
             return False
     return value.is_floating_point() and value.dtype is not torch.float64
 

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from simgpu.ops.tensor import SimulatedTensor
+from simgpu.ops.device_tensor import DeviceTensor
 
 _of_functorch = torch._C._functorch.is_functorch_wrapped_tensor
 _SEVERAL = {tuple, list}
@@ -34,7 +34,7 @@ def common_device(args: tuple, kwargs: dict) -> torch.device | None:
 
 def any_simulated(args: tuple, kwargs: dict) -> bool:
     """Return whether a tensor among the arguments is simulated."""
-    return any(type(one) is SimulatedTensor for one in (*tensors_in(args), *tensors_in(kwargs)))
+    return any(isinstance(one, DeviceTensor) for one in (*tensors_in(args), *tensors_in(kwargs)))
 
 
 def left_at_home(made: Any, args: tuple, kwargs: dict) -> bool:

@@ -8,17 +8,18 @@ from torch import Tensor
 from torch.storage import TypedStorage, UntypedStorage
 
 from simgpu import state
-from simgpu.calls.lazy import is_unmade, moved
+from simgpu.calls.lazy_modules import is_unmade, moved
 from simgpu.calls.moves import gathered, move
 from simgpu.memory.host import mark
 from simgpu.messages import assigned_gradient, not_pinned, other_storage
+from simgpu.ops.device_tensor import DeviceTensor, read
 from simgpu.ops.saving import RestoredStorage
-from simgpu.ops.tensor import SimulatedTensor, read
 
 _quiet = torch._C.DisableTorchFunctionSubclass
 _KIND = "torch.cuda."
 _PRESERVE = torch.preserve_format
 _CPU = torch.device("cpu")
+_are_numbers = {int, float, bool, complex}.issuperset
 # Torch's own: while GPUs are simulated, these names say what is below.
 _to, _type, _asarray = Tensor.to, Tensor.type, torch.asarray
 _set_: Any = Tensor.set_
@@ -27,7 +28,7 @@ _set_data, _set_grad = Tensor.data.__set__, Tensor.grad.__set__
 
 def to(tensor: Tensor, *args: Any, copy: bool = False, **kwargs: Any) -> Tensor:
     """`Tensor.to` in all its forms."""
-    if isinstance(tensor, SimulatedTensor):
+    if isinstance(tensor, DeviceTensor):
         read(tensor)
     elif not _names_cuda(*args, **kwargs) and not is_unmade(tensor):
         return _to(tensor, *args, **({**kwargs, "copy": True} if copy else kwargs))
@@ -52,7 +53,7 @@ def _names_cuda(first=None, *args, device=None, other=None, **kwargs):
         kind = type(named)
         if kind is torch.dtype or named is None:
             continue
-        if kind is str and named.startswith("cuda") or kind is int or isinstance(named, SimulatedTensor):
+        if kind is str and named.startswith("cuda") or kind is int or isinstance(named, DeviceTensor):
             return True
         if isinstance(named, torch.device) and named.type == "cuda":
             return True
@@ -111,7 +112,7 @@ def new_tensor(
     tensor: Tensor, data: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False, **kwargs: Any
 ) -> Tensor:
     """`Tensor.new_tensor`: Python's numbers, by default where `tensor` is."""
-    if isinstance(tensor, SimulatedTensor):
+    if isinstance(tensor, DeviceTensor):
         read(tensor)
     device = tensor.device if device is None else device
     return torch.tensor(data, dtype=dtype or tensor.dtype, device=device, requires_grad=requires_grad)
@@ -122,7 +123,7 @@ def as_tensor(original: Callable, data: Any, *args: Any, **kwargs: Any) -> Tenso
     if args:  # of as_tensor alone
         kwargs |= dict(zip(("dtype", "device"), args, strict=False))
     device: Any = kwargs.get("device")
-    if isinstance(data, SimulatedTensor) or isinstance(data, Tensor) and _names_cuda(device):
+    if isinstance(data, DeviceTensor) or isinstance(data, Tensor) and _names_cuda(device):
         return _converted(original, data, **kwargs)
     if type(data) in (list, tuple):
         data = _told_numbers(data)
@@ -144,9 +145,9 @@ def _told_numbers(data):
     """Return nested lists with numbers in place of simulated tensors of one element: each is waited for, as on CUDA."""
     if type(data) in (list, tuple):
         if data and type(data[0]) in (int, float):
-            return data if SimulatedTensor not in map(type, data) else [*map(_told_numbers, data)]
+            return data if _are_numbers(map(type, data)) else [*map(_told_numbers, data)]
         return [*map(_told_numbers, data)]
-    if type(data) is not SimulatedTensor:
+    if not isinstance(data, DeviceTensor):
         return data
     if data.numel() != 1:
         raise ValueError("only one element tensors can be converted to Python scalars")  # torch's words
@@ -216,10 +217,10 @@ def _has_tensor(index):
 
 def set_data(tensor: Tensor, value: Tensor) -> None:
     """`tensor.data = value`, also when the two are of different kinds: a CPU parameter becomes one of a GPU."""
-    if isinstance(tensor, SimulatedTensor) == isinstance(value, SimulatedTensor):
+    if isinstance(tensor, DeviceTensor) == isinstance(value, DeviceTensor):
         with _quiet():
             _set_data(tensor, value)
-        if isinstance(value, SimulatedTensor):
+        if isinstance(value, DeviceTensor):
             tensor.numbers, tensor.where, tensor.kind = value.numbers, value.where, value.kind
         return
     fresh = value.detach()
@@ -248,19 +249,19 @@ def set_(tensor: Tensor, source: Any = None, *args: Any, **kwargs: Any) -> Tenso
         numbers = _set_(torch.empty(0, dtype=tensor.dtype, device="cpu"), source, *args, **kwargs)
         simulation = state.required()
         simulation.memory.took(source.where.index, source.nbytes(), numbers)
-        return SimulatedTensor(numbers, source.where, simulation)
+        return simulation.tensor_class(numbers, source.where, simulation)
     stored = source._untyped_storage if isinstance(source, TypedStorage) else source  # a typed one warns when asked
     stored = stored if isinstance(stored, UntypedStorage) else None
-    if stored is not None and isinstance(tensor, SimulatedTensor) and stored.device == tensor.device:
+    if stored is not None and isinstance(tensor, DeviceTensor) and stored.device == tensor.device:
         numbers = _set_(torch.empty(0, dtype=tensor.dtype, device="cpu"), source, *args, **kwargs)
-        set_data(tensor, SimulatedTensor(numbers, tensor.where, tensor.simulation))
+        set_data(tensor, type(tensor)(numbers, tensor.where, tensor.simulation))
         return tensor
     if isinstance(source, Tensor) and source.device != tensor.device:
         raise RuntimeError(other_storage(source.device, tensor.device))
-    if isinstance(tensor, SimulatedTensor) and stored is None:  # another's memory, or none
-        given = (read(source),) if isinstance(source, SimulatedTensor) else ()
+    if isinstance(tensor, DeviceTensor) and stored is None:  # another's memory, or none
+        given = (read(source),) if isinstance(source, DeviceTensor) else ()
         numbers = _set_(torch.empty(0, dtype=tensor.dtype, device="cpu"), *given, *args, **kwargs)
-        set_data(tensor, SimulatedTensor(numbers, tensor.where, tensor.simulation))
+        set_data(tensor, type(tensor)(numbers, tensor.where, tensor.simulation))
         return tensor
     if stored is not None and stored.device.type == "cuda":
         raise RuntimeError(other_storage(stored.device, tensor.device))

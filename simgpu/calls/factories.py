@@ -11,12 +11,12 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from simgpu.calls.moves import move
 from simgpu.cuda.generators import check_generator
 from simgpu.messages import not_dense, not_pinned
-from simgpu.ops import cost
 from simgpu.ops.call import Call
 from simgpu.ops.declarations import plan_of
+from simgpu.ops.device_tensor import DeviceTensor
 from simgpu.ops.dispatch import carried_out
+from simgpu.ops.flops_and_bytes import work_of
 from simgpu.ops.results import make_room, put
-from simgpu.ops.tensor import SimulatedTensor
 from simgpu.state import Simulation
 
 _CPU = torch.device("cpu")
@@ -27,7 +27,7 @@ _depth = torch._C._len_torch_dispatch_stack
 def made_on(func: OpOverload, args: Sequence, kwargs: dict, where: torch.device, simulation: Simulation) -> Any:
     """Return what an op as torch dispatches it makes on `where`, of numbers alone or of plain CPU tensors."""
     plan = plan_of(func)
-    call = Call(SimulatedTensor, plan)
+    call = Call(simulation.tensor_class, plan)
     inner = [call.numbers_of(value) for value in args]
     call.where, call.simulation = where, simulation
     if "device" in kwargs:
@@ -44,8 +44,8 @@ def made_on(func: OpOverload, args: Sequence, kwargs: dict, where: torch.device,
     if func is torch.ops.aten.lift_fresh.default:  # Python's numbers, gathered on the host
         simulation.clock.copy(None, where.index, made.nbytes)
     elif not plan.view:
-        simulation.clock.run(where.index, cost.work_of(func, inner, kwargs, made), plan.name)
-    return put(SimulatedTensor, made, where, simulation)
+        simulation.clock.run(where.index, work_of(func, inner, kwargs, made), plan.name)
+    return put(made, where, simulation)
 
 
 def make(func: Callable, args: tuple, kwargs: dict, where: torch.device, simulation: Simulation) -> Any:
@@ -54,7 +54,7 @@ def make(func: Callable, args: tuple, kwargs: dict, where: torch.device, simulat
     if options.pop("pin_memory", False):
         raise RuntimeError(not_pinned())
     made = make_inside(func, args, options, where, simulation)
-    if isinstance(made, SimulatedTensor) or not isinstance(made, torch.Tensor):
+    if isinstance(made, DeviceTensor) or not isinstance(made, torch.Tensor):
         return made
     if made.layout != torch.strided:
         raise NotImplementedError(not_dense(made.layout))
@@ -101,6 +101,6 @@ class _Making(TorchDispatchMode):
         return False  # torch's default loads its compiler
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        if SimulatedTensor in types and not plan_of(func).device:
+        if self.simulation.tensor_class in types and not plan_of(func).device:
             return func(*args, **(kwargs or {}))
         return made_on(func, args, kwargs or {}, self.where, self.simulation)

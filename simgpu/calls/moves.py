@@ -9,8 +9,8 @@ from torch._subclasses.fake_tensor import FakeTensor
 from torch.fx.experimental.proxy_tensor import get_proxy_mode
 
 from simgpu.messages import no_data, not_traced
+from simgpu.ops.device_tensor import DeviceTensor, read
 from simgpu.ops.results import put
-from simgpu.ops.tensor import SimulatedTensor, read
 from simgpu.state import active, required
 
 _to_copy = torch.ops.aten._to_copy.default
@@ -53,7 +53,7 @@ def _copied(tensor, device, dtype, non_blocking, memory_format):
         options["dtype"] = dtype
     if memory_format is not None:
         options["memory_format"] = memory_format
-    if not isinstance(tensor, SimulatedTensor):
+    if not isinstance(tensor, DeviceTensor):
         if device.type == "cpu":  # the gradient of a change of dtype alone
             return tensor.to(dtype or tensor.dtype)
         if type(tensor).__torch_dispatch__ not in _NO_OWN_DISPATCH:  # a class of the program's: it moves what is inside
@@ -71,7 +71,7 @@ def _copied(tensor, device, dtype, non_blocking, memory_format):
 
 def _dressed(numbers, where, simulation):
     """Return a simulated tensor for one op; lazily conjugated numbers don't show, or C++ would dress them anew."""
-    made = SimulatedTensor(numbers, where, simulation)
+    made = simulation.tensor_class(numbers, where, simulation)
     torch._C._set_conj(made, False)
     torch._C._set_neg(made, False)
     return made
@@ -82,7 +82,7 @@ def gathered(numbers: Tensor, device: torch.device) -> Tensor:
     simulation: Any = active()
     simulation.memory.check_room(device.index, numbers.nbytes)
     simulation.clock.copy(None, device.index, numbers.nbytes)
-    return put(SimulatedTensor, numbers, device, simulation)
+    return put(numbers, device, simulation)
 
 
 def get_grad(tensor: Tensor) -> Tensor | None:
@@ -91,7 +91,7 @@ def get_grad(tensor: Tensor) -> Tensor | None:
         gradient = _get_grad(tensor)
         if gradient is None or gradient.device == tensor.device or hasattr(gradient, "left_behind"):
             return gradient
-        if isinstance(tensor, SimulatedTensor):
+        if isinstance(tensor, DeviceTensor):
             read(tensor)
         _set_grad(tensor, placed(gradient, tensor.device))
         return _get_grad(tensor)
@@ -126,11 +126,11 @@ def placed(gradient: Tensor, device: torch.device) -> Tensor:
     """Return `gradient` on `device`; no time passes, for a GPU would have made it there. Differentiable."""
     if torch.is_grad_enabled() and gradient.requires_grad:
         return _Placed.apply(gradient, device)
-    numbers = gradient.numbers if isinstance(gradient, SimulatedTensor) else gradient
+    numbers = gradient.numbers if isinstance(gradient, DeviceTensor) else gradient
     if device.type == "cpu":
         return numbers
     numbers = numbers.clone() if numbers._is_zerotensor() else numbers.detach()  # a formula's zeros without memory
-    return put(SimulatedTensor, numbers, device, required())
+    return put(numbers, device, required())
 
 
 class _Placed(torch.autograd.Function):

@@ -3,14 +3,14 @@
 import torch
 from torch import Tensor
 
-from simgpu.ops.tensor import SimulatedTensor
+from simgpu.ops.device_tensor import DeviceTensor
 
 _original = torch._C._nn.one_hot
 
 
 def one_hot(classes: Tensor, num_classes: int = -1) -> Tensor:
     """`torch.nn.functional.one_hot`; for a number of classes below 0 the host waits for the highest class."""
-    if not isinstance(classes, SimulatedTensor) or classes.dtype != torch.int64 or not classes.numel():
+    if not isinstance(classes, DeviceTensor) or classes.dtype != torch.int64 or not classes.numel():
         with torch._C.DisableTorchFunctionSubclass():
             return _original(classes, num_classes)
     if num_classes == -1:

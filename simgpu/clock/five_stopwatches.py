@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from simgpu.clock.modelled_clock import ModelledClock
 from simgpu.models.catalogue import model_for
-from simgpu.models.device_model import BYTES, DeviceModel, Work
+from simgpu.models.device_model import DeviceModel
+from simgpu.models.op_seconds import BYTES, Work
 
 #: Seconds the first call of a process waits for the driver and the library's kernels. Assumed: tenths of a second are
 #: usual, and no data sheet states it.

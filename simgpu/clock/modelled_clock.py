@@ -16,41 +16,20 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any
 from weakref import WeakSet
 
 from simgpu.clock.chart import Span, chart
 from simgpu.clock.engine import Engine, common_gap
-from simgpu.models.device_model import DeviceModel, Work
-from simgpu.units import seconds_in_words
+from simgpu.clock.stream_queue import Booked, OfThread, Queue
+from simgpu.clock.timed import Timed
+from simgpu.models.device_model import DeviceModel
+from simgpu.models.op_seconds import Work
 
 CALL = 1e-6  # seconds the host needs to record or ask an event; without it, a loop that asks would never end
 _WAYS = ("copy in", "compute", "copy out")
 Place = int | None  # a device's index, None: the host
 SPANS = 20_000  # spans; a long training must not fill the memory with its past
-
-
-class Booked(NamedTuple):
-    """Work or a copy as a log sees it: the modelled `seconds` that it takes alone, the host's `launch` among them."""
-
-    seconds: float
-    launch: float
-
-
-class _Mine(threading.local):
-    """What a thread has of a clock: its current stream of each device where that isn't the default, what it booked."""
-
-    streams: dict[int, "Queue"] = {}  # replaced, never changed
-    last: Booked | None = None
-
-
-class Queue:
-    """A stream as the clock knows it: `device` index, `number` (0: the default stream), and when it will be idle."""
-
-    def __init__(self, device: int, number: int):
-        self.device = device
-        self.number = number
-        self.ready = 0.0  # modelled seconds
 
 
 class ModelledClock:
@@ -64,7 +43,7 @@ class ModelledClock:
         self.model = model
         self.count = count
         self._lock = threading.RLock()
-        self._mine = _Mine()
+        self._mine = OfThread()
         self._queues: WeakSet[Queue] = WeakSet()
         self._spans: deque[tuple] = deque(maxlen=SPANS)
         self._known: dict[Work, float] = {}  # `Work` -> seconds on the device: a program repeats itself
@@ -133,7 +112,7 @@ class ModelledClock:
             return nbytes / self.model.between_devices
         return nbytes / (self.model.copy_bandwidth if pinned else self.model.copy_bandwidth_pageable)
 
-    def replay(self, index: int, parts: "Sequence[tuple[str, float, str]]", name: str) -> None:
+    def replay(self, index: int, parts: Sequence[tuple[str, float, str]], name: str) -> None:
         """Hand work of known length to the current stream of device `index` with one launch called `name`.
 
         Each of `parts`, done in their order, is its engine ("compute", "copy in", "copy out"), seconds, and name.
@@ -205,7 +184,7 @@ class ModelledClock:
             return moment <= self.host
 
     @contextmanager
-    def timed(self) -> "Iterator[Timed]":
+    def timed(self) -> Iterator[Timed]:
         """Within the `with`, time what is done by the right stopwatch: idle before, waited for after."""
         self.synchronize()
         timed = Timed(self)
@@ -277,24 +256,3 @@ class ModelledClock:
 
     def __repr__(self):
         return f"ModelledClock({self.count} × {self.model.name}, {self.model.label})"
-
-
-class Timed:
-    """A stretch of modelled time: `seconds` from `start` to `stop`; its repr says after which model."""
-
-    def __init__(self, clock: ModelledClock):
-        self.clock = clock
-        self.start = clock.host
-        self.stop: float | None = None  # until the end of the `with`
-
-    @property
-    def seconds(self) -> float:
-        """Modelled seconds, those up to now while the `with` is still open."""
-        return (self.clock.host if self.stop is None else self.stop) - self.start
-
-    def picture(self, title: str = "") -> Any:
-        """Return the lanes of this stretch alone as the clock's picture."""
-        return self.clock.picture(title, self.start, float("inf") if self.stop is None else self.stop)
-
-    def __repr__(self):
-        return f"{seconds_in_words(self.seconds)}, {self.clock.model.label}"

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from simgpu.cuda.tape import Tape, invalidated
+from simgpu.cuda.graph_capture import Tape, invalidated
 from simgpu.messages import capture_error, empty_graph
 from simgpu.state import opened, required
 

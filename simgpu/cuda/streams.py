@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from simgpu.clock.modelled_clock import Queue
+from simgpu.clock.stream_queue import Queue
 from simgpu.messages import not_captured_event
 from simgpu.state import active, opened, required
 

@@ -13,8 +13,9 @@ from typing import Any
 
 import torch
 
-from simgpu.cuda import comm, streams
-from simgpu.cuda.driver import Driver, c_functions, runtime
+from simgpu.cuda import scatter_gather, streams
+from simgpu.cuda.c_library import c_functions, runtime
+from simgpu.cuda.devices import Driver
 from simgpu.cuda.generators import Generator
 from simgpu.cuda.graphs import graphs
 from simgpu.memory import host
@@ -62,7 +63,7 @@ def _replacements(driver, generators):
     cuda, answers = torch.cuda, c_functions(driver)
     for name, function in answers.items():
         yield torch._C, name, function
-    for name, function in comm.c_functions().items():
+    for name, function in scatter_gather.c_functions().items():
         yield torch._C, name, function
     yield torch.cuda.nccl, "is_available", lambda tensors: False  # sums are then torch's own
     yield torch.cuda.nccl, "version", lambda: (2, 30, 7)  # those of torch 2.15's build with CUDA

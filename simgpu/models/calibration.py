@@ -9,7 +9,8 @@ from math import exp, inf, log, sqrt
 from statistics import median
 from typing import Any, NamedTuple, Protocol
 
-from simgpu.models.device_model import BYTES, DeviceModel
+from simgpu.models.device_model import DeviceModel
+from simgpu.models.op_seconds import BYTES
 
 _HALVES = (0.0, *(2 ** (step / 4) for step in range(53)))  # sizes 1 … 8192 at which half the peak may be reached
 AIMED_SIZE = 256  # products from here on are what the model is for; smaller ones are mostly launches

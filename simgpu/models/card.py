@@ -6,7 +6,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from simgpu.models.device_model import BYTES, OF_A_SHEET, DeviceModel
+from simgpu.models.device_model import OF_A_SHEET, DeviceModel
+from simgpu.models.op_seconds import BYTES
 
 SCHEMA = 1
 MEASURED, SIMULATED, SHEET = "measured card", "simulated card", "data sheet"

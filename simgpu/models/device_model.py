@@ -1,26 +1,13 @@
-"""The speeds that a simulated GPU is modelled on, and what an op asks of them. Modelled, never measured."""
+"""The speeds that a simulated GPU is modelled on: a `DeviceModel`. Modelled, never measured."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
-#: dtype name -> bytes a number. "tfloat32" is float32 multiplied by tensor cores, stored like float32.
-BYTES = {"float64": 8, "float32": 4, "tfloat32": 4, "bfloat16": 2, "float16": 2}
+from simgpu.models.op_seconds import BYTES, Work, op_seconds
 
 # Bytes a second at which one core copies what lies in ordinary (pageable) memory into the driver's pinned buffer, from
 # where it goes on to the device. No data sheet states it; measured machines lie between 5 and 15 GB/s.
 STAGING = 12e9
-
-
-class Work(NamedTuple):
-    """What an op asks of a device: `flops` floating-point operations in `dtype`, `bytes` read and written.
-
-    A named tuple, as one is made for every op and a frozen dataclass would take three times as long.
-    """
-
-    flops: float = 0
-    bytes: float = 0
-    dtype: str = "float32"
 
 
 @dataclass(frozen=True)
@@ -110,14 +97,7 @@ class DeviceModel:
 
     def seconds(self, work: Work) -> float:
         """Return the device's seconds for `work`: the longest of its arithmetic, its reads and writes, any kernel."""
-        moving = max(self.shortest_kernel, work.bytes / self.memory_bandwidth)
-        if not work.flops:
-            return moving
-        arithmetic = work.flops / self.rate(work.dtype)
-        half = self.half_size.get(work.dtype, self.half_size.get("float32", 0.0))
-        if half:
-            arithmetic *= 1 + half / (work.flops / 2) ** (1 / 3)
-        return max(arithmetic, moving)
+        return op_seconds(work, self)
 
     def rate(self, dtype: str) -> float:
         """Return the peak operations a second in `dtype`."""

@@ -6,7 +6,8 @@ from html import escape
 from typing import Any
 
 from simgpu.models.calibration import AIMED_SIZE, RecordedTrace, device_of
-from simgpu.models.device_model import BYTES, DeviceModel, Work
+from simgpu.models.device_model import DeviceModel
+from simgpu.models.op_seconds import BYTES, Work
 from simgpu.units import seconds_in_words
 
 

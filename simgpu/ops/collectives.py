@@ -8,7 +8,7 @@ from torch import Tensor
 from torch._ops import OpOverload
 from torch.utils._pytree import tree_leaves, tree_map
 
-from simgpu.models.device_model import Work
+from simgpu.models.op_seconds import Work
 from simgpu.ops.results import put
 from simgpu.state import Simulation
 
@@ -40,7 +40,7 @@ def run(cls: type, func: OpOverload, args: tuple, kwargs: dict, first: Any) -> A
         if type(value) is not Tensor:
             return value
         known = ours.get(id(value))
-        return put(cls, value, first.where, simulation) if known is None else known
+        return put(value, first.where, simulation) if known is None else known
 
     return tree_map(on_device, made)
 

@@ -7,10 +7,10 @@ from torch import Tensor
 from torch._ops import OpOverload
 
 from simgpu.memory.host import is_pinned, mark
-from simgpu.ops import cost
 from simgpu.ops.backward_formulas import in_formula
 from simgpu.ops.declarations import OpPlan
-from simgpu.ops.mismatch import gradient_comes_home
+from simgpu.ops.device_mismatch import gradient_comes_home
+from simgpu.ops.flops_and_bytes import work_of
 from simgpu.ops.results import put
 from simgpu.state import opened
 
@@ -33,9 +33,9 @@ def to_copy(cls: type, func: OpOverload, plan: OpPlan, args: tuple, kwargs: dict
     non_blocking = kwargs.get("non_blocking", False)
     if target.type == "cpu" and non_blocking:
         mark(made)  # torch then takes pinned memory for what comes: TensorConversions.cpp, pin_out
-    result = put(cls, made, target, simulation) if target.type == "cuda" else made
+    result = put(made, target, simulation) if target.type == "cuda" else made
     capture = None if simulation.as_usual else _capture(simulation, source.where, target)
-    work = cost.work_of(func, [source.numbers], options, made) if target == source.where else None
+    work = work_of(func, [source.numbers], options, made) if target == source.where else None
     if capture is not None:
         part = _part(capture, work, source.where, target, on_host, made.nbytes, non_blocking, plan.name)
         capture.add(lambda numbers: (func(numbers, **options), None), (source.numbers,), made, result, (source,), part)
@@ -61,7 +61,7 @@ def copy_(cls: type, func: OpOverload, plan: OpPlan, args: tuple, kwargs: dict) 
     func(to, origin)
     stays = target.device == source.device or in_formula()
     device = target.device if type(target) is cls else source.device
-    work = cost.work_of(func, [to, origin], {}, to) if stays else None
+    work = work_of(func, [to, origin], {}, to) if stays else None
     non_blocking = args[2] if len(args) > 2 else kwargs.get("non_blocking", False)
     on_host = origin if source.device.type == "cpu" else to
     if capture is not None:

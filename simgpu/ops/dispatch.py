@@ -11,11 +11,12 @@ from simgpu.context import asserts
 from simgpu.context.context import program_line
 from simgpu.kernels import dtypes
 from simgpu.messages import no_collective, no_kernel
-from simgpu.ops import collectives, copies, cost, mismatch
+from simgpu.ops import collectives, copies, device_mismatch
 from simgpu.ops.call import Call
 from simgpu.ops.declarations import OpPlan, plan_of
-from simgpu.ops.lazy_bits import heeded
-from simgpu.ops.repeated import remember, run_again
+from simgpu.ops.fast_path import remember, run_again
+from simgpu.ops.flops_and_bytes import work_of
+from simgpu.ops.lazy_conjugates import heeded
 from simgpu.ops.results import check_layout, make_room, put, put_all, written
 from simgpu.state import opened
 
@@ -55,7 +56,7 @@ def run_op(cls: type, func: OpOverload, types: Any, args: tuple = (), kwargs: di
     inner = [call.numbers_of(value) for value in args]
     named = {name: call.numbers_of(value) for name, value in kwargs.items()} if kwargs else _NOTHING
     if call.others is not None:
-        mismatch.check(call, func, args, kwargs)
+        device_mismatch.check(call, func, args, kwargs)
     capture = None if call.simulation.as_usual else call.simulation.context.captured(call.where.index)
     if capture is not None:
         return capture.op(call, func, args, kwargs, inner, named)
@@ -124,7 +125,7 @@ def _on_device(call, func, args, kwargs, inner, named, made):
     plan = call.plan
     if not plan.view:
         index = call.where.index
-        call.simulation.clock.run(index, cost.work_of(func, inner, named, made), plan.name)
+        call.simulation.clock.run(index, work_of(func, inner, named, made), plan.name)
         if plan.waits and (not plan.indices or any(asserts.is_mask(index) for index in inner[1])):
             call.simulation.clock.synchronize(index)
     return results_of(call, args, kwargs, made)
@@ -134,10 +135,10 @@ def results_of(call: Call, args: tuple, kwargs: dict, made: Any) -> Any:
     """Return what an op `made` on the CPU as its results on the device."""
     plan = call.plan
     if plan.name == "_pack_padded_sequence":  # the sizes of its batches stay on the CPU, as on CUDA
-        return put(call.cls, made[0], call.where, call.simulation), made[1]
+        return put(made[0], call.where, call.simulation), made[1]
     if plan.returned is not None:
         return written(call, plan, args, kwargs, made)
-    return put_all(call.cls, plan, made, call.where, call.simulation)
+    return put_all(plan, made, call.where, call.simulation)
 
 
 def _run_foreign(cls, func, args, kwargs):

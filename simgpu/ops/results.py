@@ -17,7 +17,7 @@ _set_data = Tensor.data.__set__
 _LARGE = 2**28  # elements; below, a result is made without asking whether there is room for it
 
 
-def put(cls: type, numbers: Tensor, where: torch.device, simulation: Simulation, shares: bool = False) -> Tensor:
+def put(numbers: Tensor, where: torch.device, simulation: Simulation, shares: bool = False) -> Tensor:
     """Return `numbers` as a tensor on `where`, which takes memory of the device unless it `shares` another's."""
     if numbers._is_zerotensor():  # zeros of a formula, without memory: C++ would take them for no one's
         numbers = numbers.clone()
@@ -25,11 +25,11 @@ def put(cls: type, numbers: Tensor, where: torch.device, simulation: Simulation,
         for part in parts(numbers):
             storage = part.untyped_storage()
             simulation.memory.took(where.index, storage.nbytes(), storage)
-        return cls(numbers, where, simulation)
+        return simulation.tensor_class(numbers, where, simulation)
     if torch.is_inference_mode_enabled() and not numbers.is_inference():  # a view of a tensor made outside
         with torch.inference_mode(False):
-            return cls(numbers, where, simulation)
-    return cls(numbers, where, simulation)
+            return simulation.tensor_class(numbers, where, simulation)
+    return simulation.tensor_class(numbers, where, simulation)
 
 
 def parts(numbers: Tensor) -> tuple[Tensor, ...]:
@@ -47,14 +47,12 @@ def check_layout(made: Any, plan: OpPlan, inner: Sequence) -> None:
             raise NotImplementedError(not_dense(made.layout))
 
 
-def put_all(cls: type, plan: OpPlan, made: Any, where: torch.device, simulation: Simulation) -> Any:
+def put_all(plan: OpPlan, made: Any, where: torch.device, simulation: Simulation) -> Any:
     """Return what an op made, each tensor in it on `where`."""
     if isinstance(made, Tensor):
-        return put(cls, made, where, simulation, plan.sharing)
+        return put(made, where, simulation, plan.sharing)
     if isinstance(made, (list, tuple)):
-        return type(made)(
-            put(cls, one, where, simulation, plan.sharing) if isinstance(one, Tensor) else one for one in made
-        )
+        return type(made)(put(one, where, simulation, plan.sharing) if isinstance(one, Tensor) else one for one in made)
     return made
 
 
@@ -66,7 +64,7 @@ def written(call: Call, plan: OpPlan, args: tuple, kwargs: dict, made: Any) -> A
     results = []
     for place, numbers in zip(plan.returned, several, strict=True):
         if place is None:
-            results.append(put(call.cls, numbers, call.where, call.simulation))
+            results.append(put(numbers, call.where, call.simulation))
             continue
         position, name = place
         target = args[position] if position < len(args) else kwargs[name]
@@ -80,7 +78,7 @@ def _reshape(tensor):
     """Give the wrapper the shape that its numbers have now."""
     numbers = tensor.numbers
     if tensor.shape != numbers.shape or tensor.stride() != numbers.stride():
-        fresh = put(type(tensor), numbers, tensor.where, tensor.simulation)
+        fresh = put(numbers, tensor.where, tensor.simulation)
         with torch._C.DisableTorchFunctionSubclass():
             _set_data(tensor, fresh)
         tensor.kind = fresh.kind

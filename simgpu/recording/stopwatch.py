@@ -9,7 +9,6 @@ import torch
 from torch import Tensor
 
 from simgpu.ops.results import put
-from simgpu.ops.tensor import SimulatedTensor
 from simgpu.state import active
 
 _FIRST, _LARGEST = 2**20, 2**30  # bytes copied to keep the device busy while the host queues what is timed
@@ -141,7 +140,7 @@ class Stopwatch:
     def _empty(self, shape, dtype):
         if self._simulation is None:
             return torch.empty(shape, dtype=dtype, device=self.device)
-        return put(SimulatedTensor, torch.empty(shape, dtype=dtype, device="meta"), self.device, self._simulation)
+        return put(torch.empty(shape, dtype=dtype, device="meta"), self.device, self._simulation)
 
     def _keep_busy(self, nbytes):
         if not self._busy or len(self._busy[0]) != nbytes:

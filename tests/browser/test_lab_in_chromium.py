@@ -174,7 +174,7 @@ def test_the_failure_lab_is_hit_by_its_buttons_and_shows_it_while_it_runs(lab, l
 
 SERVED = """
 import tempfile, torch
-from course.serving import export, local_server
+from modelserver import export, local_server
 from course.widgets import DigitPad, RequestDots
 
 class Sevens(torch.nn.Module):

@@ -3,35 +3,11 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from course.checks import find_exercise
-from tests.notebooks.checked import three_tests
+from tests.notebooks.answers import model_answers
+from tests.notebooks.checked import oracle, three_tests
 
-
-def gradients_a_second(compute, delays, rule):
-    cycles = [compute + 2 * delay for delay in delays]
-    if rule == "sync":
-        return 1000 * len(cycles) / max(cycles)
-    return sum(1000 / cycle for cycle in cycles)
-
-
-def worth_it(compute, delay):
-    return (compute + 2 * delay) // compute + 1
-
-
-def quicker(ranks, delay, size, speed):
-    server = 2 * (delay + size / speed)
-    ring = 2 * (ranks - 1) * (delay + size / ranks / speed)
-    return "ring" if ring < server - 1e-9 else "server"
-
-
-def counted_out(heard, silence, until):
-    for beat, following in zip(heard, [*heard[1:], until + 1], strict=True):
-        if following > beat + silence:
-            return beat + silence
-    return -1
-
-
-RIGHT = {f.__name__: f for f in (gradients_a_second, worth_it, quicker, counted_out)}
+RIGHT = model_answers("09_beyond_one_machine")
+gradients_a_second, worth_it, quicker, counted_out = RIGHT.values()
 WRONG = [
     ("gradients_a_second", lambda compute, delays, rule: gradients_a_second(compute, delays, "async")),
     ("gradients_a_second", lambda compute, delays, rule: gradients_a_second(compute, delays, "sync")),
@@ -63,24 +39,26 @@ test_a_right_answer_passes, test_a_plausible_wrong_answer_is_noticed, test_a_stu
     RIGHT, WRONG
 )
 
+ORACLES = {name: oracle(name) for name in ("counted_out", "gradients_a_second", "quicker", "worth_it")}
+
 
 @given(st.integers(1, 40), st.lists(st.integers(0, 30), min_size=1, max_size=3), st.sampled_from(["async", "sync"]))
 def test_gradients_are_those_that_a_clock_counts(compute, delays, rule):
-    wanted = find_exercise("gradients_a_second").expected(compute, delays, rule)
+    wanted = ORACLES["gradients_a_second"](compute, delays, rule)
     assert abs(gradients_a_second(compute, delays, rule) - wanted) <= 1e-9 * wanted
 
 
 @given(st.integers(1, 50), st.integers(0, 200))
 def test_the_least_number_is_the_first_that_is_quicker(compute, delay):
-    assert worth_it(compute, delay) == find_exercise("worth_it").expected(compute, delay)
+    assert worth_it(compute, delay) == ORACLES["worth_it"](compute, delay)
 
 
 @given(st.integers(2, 8), st.integers(0, 50), st.integers(0, 500), st.integers(1, 50))
 def test_server_or_ring_is_what_the_steps_add_up_to(ranks, delay, size, speed):
-    assert quicker(ranks, delay, size, speed) == find_exercise("quicker").expected(ranks, delay, size, speed)
+    assert quicker(ranks, delay, size, speed) == ORACLES["quicker"](ranks, delay, size, speed)
 
 
 @given(st.sets(st.integers(1, 60), max_size=6), st.integers(1, 30), st.integers(1, 80))
 def test_silence_counts_when_a_ticking_clock_says_so(beats, silence, until):
     heard = [0, *sorted(beat for beat in beats if beat <= until)]
-    assert counted_out(heard, silence, until) == find_exercise("counted_out").expected(heard, silence, until)
+    assert counted_out(heard, silence, until) == ORACLES["counted_out"](heard, silence, until)

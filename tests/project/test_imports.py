@@ -36,7 +36,13 @@ def loggers_as_they_were():
 def graph():
     """Every file of the three packages, and which it imports; what only a type checker reads is left out."""
     return grimp.build_graph(
-        "course", "grader", "simgpu", include_external_packages=True, exclude_type_checking_imports=True, cache_dir=None
+        "course",
+        "grader",
+        "modelserver",
+        "simgpu",
+        include_external_packages=True,
+        exclude_type_checking_imports=True,
+        cache_dir=None,
     )
 
 
@@ -51,7 +57,7 @@ def test_no_circle_between_files(graph):
     assert circles(graph) == []
 
 
-@pytest.mark.parametrize("package", ["course", "grader", "simgpu"])
+@pytest.mark.parametrize("package", ["course", "grader", "modelserver", "simgpu"])
 def test_no_circle_of_annotations(package):
     assert circles(grimp.build_graph(package, exclude_type_checking_imports=False, cache_dir=None)) == []
 

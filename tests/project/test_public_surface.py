@@ -14,13 +14,18 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = ("course", "grader", "simgpu")
+PACKAGES = ("course", "grader", "modelserver", "simgpu")
 FACES = [
     name
     for package in PACKAGES
     for name in (package, *(m.name for m in pkgutil.walk_packages([str(ROOT / package)], f"{package}.") if m.ispkg))
 ]
-FILES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
+FILES = sorted(
+    path
+    for package in PACKAGES
+    for path in (ROOT / package).rglob("*.py")
+    if ROOT / package / "tests" not in path.parents
+)
 
 
 @pytest.mark.parametrize("face", FACES)

@@ -10,7 +10,7 @@ import simgpu.session
 from simgpu import active, model_for, simulated_gpus
 from simgpu.__main__ import main
 from simgpu.ops.dispatch import run_op
-from simgpu.ops.tensor import SimulatedTensor
+from simgpu.simulated_tensor import SimulatedTensor
 
 
 def state():

@@ -89,12 +89,12 @@ def test_a_kernel_of_the_dispatcher_ends_with_the_simulation():
 
 
 def test_simulations_one_after_the_other_keep_no_function_of_theirs():
-    from simgpu.calls import functions
+    from simgpu.calls import torch_function
 
     for _ in range(3):
         with simulated_gpus(1):
             torch.ones(2, device="cuda").normal_().type()
-        assert not functions._DIRECT and not functions._BODIES
+        assert not torch_function._DIRECT and not torch_function._BODIES
 
 
 def test_closing_from_another_thread_ends_it_for_all():

@@ -17,7 +17,9 @@ import sys
 from functools import cache
 
 from course.cluster.task.task import run_task, task_settings
-from course.deadlines import OWNER_LOOK_EVERY
+
+#: Between two looks of the fork server whether its owner still lives.
+OWNER_LOOK_EVERY = 1.0
 
 _PR_SET_PDEATHSIG = 1  # from linux/prctl.h: "signal me when my parent dies"
 

@@ -19,12 +19,14 @@ from distributed.diagnostics.plugin import SchedulerPlugin
 
 from course.cluster.local_runtime.process import launch
 from course.cluster.task.task import TaskSettings
-from course.deadlines import KILLED_PROCESS_ENDS, SOON_EVERY, TASK_JOINS
+from course.deadlines import SOON_EVERY, TASK_JOINS
 
 #: Between two looks of the supervisor at the tasks' processes.
 SUPERVISOR_LOOKS_EVERY = 0.1
 #: A task that is stopped (SIGSTOP) for so long counts as dead, as one of several hosts does that is silent.
 TASK_FROZEN = 2.5
+#: For the kernel to end a process that was killed: a machine that swaps is slow.
+KILLED_PROCESS_ENDS = 10.0
 
 _DEATHS = 5  # deaths in a row before joining, after which a task is given up
 

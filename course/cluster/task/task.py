@@ -20,13 +20,14 @@ from course.cluster.certificates import Certificate, security
 from course.cluster.routes import Routes
 from course.cluster.task.loop_errors import watch_errors
 from course.cluster.task.placement import Executors
-from course.deadlines import WORKER_CLOSES
 
 #: Between two looks of a Dask process whether its event loop keeps up. Dask's own 20 ms wake each process 50 times a
 #: second, for a message that comes after 3 s: in a scheduler and three tasks, 3 % of two cores.
 LOOP_KEEPS_UP_EVERY = 0.5
 #: For a task to find its scheduler, once its process runs.
 SCHEDULER_FOUND = 30.0
+#: For a task's Dask worker to close; a function that still runs is not waited for.
+WORKER_CLOSES = 2.0
 
 # Dask samples every stack 100 times a second for a dashboard page; here that would disturb what is being timed.
 _SETTINGS = {"distributed.worker.profile.enabled": False, "distributed.admin.tick.interval": f"{LOOP_KEEPS_UP_EVERY} s"}

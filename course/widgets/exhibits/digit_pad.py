@@ -10,8 +10,8 @@ import numpy
 import traitlets
 
 from course.draw import Picture, figure, picture
-from course.serving.client import Client, ServingError
 from course.widgets.exhibits.exhibit import Exhibit
+from modelserver.client import Client, ServingError
 
 #: For a server to answer about a digit that was drawn in a page; the kernel does nothing else meanwhile.
 PAD_ANSWER = 2.0

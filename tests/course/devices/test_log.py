@@ -2,15 +2,11 @@
 
 import gc
 import json
-import subprocess
-import sys
 import threading
 import weakref
 
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 
 from course.devices import log_placement, place
 from simgpu import simulated_gpus
@@ -130,16 +126,6 @@ def test_lists_of_tensors_keyword_tensors_and_several_results_are_seen():
     assert found["_foreach_add"] == (((2,), (2,)), ((2,), (2,)))
 
 
-def test_a_custom_op_keeps_its_namespace():
-    @torch.library.custom_op("test_log::double", mutates_args=())
-    def double(x: torch.Tensor) -> torch.Tensor:
-        return x * 2
-
-    with log_placement() as log:
-        double(torch.ones(2))
-    assert "test_log::double" in [r.op for r in log]
-
-
 def test_a_log_keeps_no_tensor_alive():
     with log_placement() as log:
         big = torch.ones(3) + 1
@@ -149,29 +135,18 @@ def test_a_log_keeps_no_tensor_alive():
     assert gone() is None and len(log) == 2
 
 
-def test_logs_nest_and_each_has_every_op():
+def test_logs_nest_go_on_when_entered_again_and_are_left_when_their_block_fails():
     with log_placement() as outer:
         torch.ones(1)
         with log_placement() as inner:
             torch.ones(2)
         torch.ones(3)
     assert (len(outer), len(inner)) == (3, 1)
-
-
-def test_a_log_entered_again_goes_on():
-    log = log_placement()
-    for _ in range(2):
-        with log:
-            torch.ones(1)
-    torch.ones(1)
-    assert len(log) == 2
-
-
-def test_a_log_is_left_when_its_block_fails():
-    with pytest.raises(ZeroDivisionError), log_placement() as log:
+    with pytest.raises(ZeroDivisionError), inner:
+        torch.ones(4)
         raise ZeroDivisionError
-    torch.ones(1)
-    assert len(log) == 0
+    torch.ones(5)
+    assert (len(outer), len(inner)) == (3, 2)
 
 
 def test_a_log_is_this_threads_until_another_thread_enters_it():
@@ -192,18 +167,6 @@ def test_a_log_is_this_threads_until_another_thread_enters_it():
     assert [r.made for r in log] == [((2,),)]
 
 
-OPS = {"add": lambda x: x + 1, "mul": lambda x: x * 2, "relu": torch.relu, "exp": torch.exp, "neg": torch.neg}
-
-
-@given(st.lists(st.sampled_from(sorted(OPS)), max_size=8))
-def test_the_log_is_the_program(program):
-    x = torch.ones(2)
-    with log_placement() as log:
-        for name in program:
-            x = OPS[name](x)
-    assert [r.op for r in log] == program
-
-
 def test_code_made_for_the_compiler_runs_under_a_log_op_by_op_and_is_right():
     """torch.compile itself declines to compile below a dispatch mode; with fullgraph=True it says so."""
 
@@ -219,16 +182,6 @@ def test_code_made_for_the_compiler_runs_under_a_log_op_by_op_and_is_right():
         assert total.item() == 6
         assert [r.op for r in log.forward if not r.view][:4] == ["mul", "cat", "relu", "sum"]
         assert "threshold_backward" in [r.op for r in log.backward]
-
-
-def test_a_log_does_not_load_torchs_compiler():
-    program = (
-        "import sys, torch; from course import log_placement\n"
-        "with log_placement() as log: torch.ones(2) + 1\n"
-        "print(len(log), 'torch._dynamo' in sys.modules)"
-    )
-    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
-    assert ran.stdout.split() == ["2", "False"]
 
 
 def test_lines_are_in_the_manner_of_tensorflow():
@@ -325,7 +278,7 @@ def test_a_loops_ops_are_kept_once():
     with log_placement() as log:
         for _ in range(500):
             x.add_(1)
-    assert len(log) == 500 and len(log._ops.seen) == 1
+    assert len(log) == 500 and len(log._ops.stored) == 1
 
 
 def test_what_the_log_costs_is_measured_and_says_so():

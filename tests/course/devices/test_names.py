@@ -113,10 +113,7 @@ def test_torch_and_the_course_name_the_same_devices():
         assert DeviceName.parse(torch.device(text)).torch == torch.device(text)
         assert name_of(torch.device(text)) == str(DeviceName.parse(text))
     assert torch.ones(1).device == DeviceName.parse("/cpu:0").torch, "a CPU tensor's device has no index"
-
-
-def test_a_device_outside_the_grammar_keeps_torchs_name():
-    assert name_of(torch.device("xpu:1")) == "/xpu:1"
+    assert name_of(torch.device("xpu:1")) == "/xpu:1", "one outside the grammar keeps torch's name"
 
 
 @pytest.mark.parametrize(
@@ -144,12 +141,9 @@ def test_impossible_parts_are_refused(parts):
         DeviceName(**parts)
 
 
-def test_a_name_cannot_be_changed():
+def test_a_name_cannot_be_changed_and_a_tasks_is_no_torch_device():
     with pytest.raises(AttributeError):
         DeviceName.parse("/gpu:0").index = 1
-
-
-def test_a_tasks_name_is_no_torch_device():
     with pytest.raises(ValueError, match="a task, not a device"):
         _ = DeviceName.parse("/job:ps/task:0").torch
 

@@ -1,7 +1,5 @@
 """The compiled engine: lanes, ghosts, tiles and threads can't be seen in the cells, and nothing makes it hang."""
 
-import os
-import subprocess
 import sys
 import threading
 
@@ -15,7 +13,8 @@ from course import compiled, life
 from course.life import packed, packed_gpu
 from course.life.rule import Rule
 
-RULES = ["B3/S23", "B36/S23", "B0134/S2"]  # each is compiled once
+# Each is compiled once, for these files together; between them they tell every count of neighbours from its fellows.
+RULES = ["B3/S23", "B36/S23", "B0347/S148"]
 HEIGHTS = [1, 2, 3, 50, 63, 64, 65, 127, 128, 129, 200]
 
 
@@ -23,7 +22,7 @@ def board_of(height, width, seed=0):
     return life.random_board(height, width, 0.4, torch.Generator().manual_seed(seed))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(
     st.sampled_from(HEIGHTS) | st.integers(1, 300), st.integers(1, 70), st.sampled_from(RULES), st.booleans(),
     st.integers(1, 40), st.integers(1, 3), st.data(),
@@ -44,8 +43,7 @@ def test_any_board_in_any_tiles_by_any_number_of_threads_equals_the_reference(
     assert np.array_equal(packed.unpack(words, height, threads), wanted)
 
 
-@pytest.mark.parametrize("height", [320, 318, 257])
-@pytest.mark.parametrize("wrap", [True, False])
+@pytest.mark.parametrize(("height", "wrap"), [(320, True), (318, True), (318, False), (257, False)])
 def test_ghosts_of_every_depth_are_what_lies_there(height, wrap):
     cells, rule = board_of(height, 7, height).numpy(), Rule.parse("B3/S23")
     wanted = [life.run(torch.from_numpy(cells), generations, "roll", rule, wrap) for generations in range(12)]
@@ -96,8 +94,7 @@ def test_a_board_whose_halves_would_be_mostly_ghosts_is_advanced_by_one_thread(m
     assert [packed.workers(shape, 10_000) for shape in shapes] == [1, 1, 1, 2, 2, 2]
 
 
-@pytest.mark.parametrize("rule", RULES)
-@pytest.mark.parametrize("generations", [1, 77])
+@pytest.mark.parametrize(("rule", "generations"), [("B3/S23", 77), ("B0347/S148", 1), ("B36/S23", 77)])
 def test_a_board_worth_several_threads_equals_the_torch_form(rule, generations):
     board = board_of(768, 700)
     assert packed.workers((768, 700), 10_000) == compiled.threads()
@@ -112,7 +109,7 @@ def test_a_board_worth_several_threads_equals_the_torch_form(rule, generations):
         # M. Gardner, Scientific American 223 (4), 1970; conwaylife.com/wiki, under each name
         ("r_pentomino", 600, 1103, 116),
         ("r_pentomino", 601, 1104, 116),
-        ("acorn", 2800, 5206, 633),
+        pytest.param("acorn", 2800, 5206, 633, marks=pytest.mark.long),
         ("diehard", 120, 129, 2),
         ("diehard", 121, 130, 0),
         ("O.OO OOO. .O..", 200, 148, 28),  # B-heptomino
@@ -131,6 +128,7 @@ def test_methuselahs_end_with_as_many_cells_as_others_have_counted(cells, size, 
 SIZES = [(70, 90), (64, 64), (50, 50), (3, 200), (129, 127), (193, 40)]
 
 
+@pytest.mark.long  # four rules more, which are compiled for it
 @pytest.mark.parametrize("size", SIZES)
 def test_rules_of_which_a_theorem_is_known_keep_it(size):
     """On a torus: rules that are alike for the living and the dead, and one that is a sum modulo 2."""
@@ -154,11 +152,12 @@ def test_highlifes_replicator_copies_itself_as_pascals_triangle_modulo_two(gener
         assert int(life.run(board, generations, "packed", "B36/S23").sum()) == copies * int(replicator.sum())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("wrap", [True, False])
 def test_rules_whose_dead_cells_are_born_of_nothing_or_die_at_once_equal_the_reference(size, wrap):
     board = board_of(*size)
-    for rule in ("B2/S", "B0134/S2", "B3678/S34678"):
+    for rule in ("B2/S", "B0347/S148", "B3678/S34678"):
         for generations in (1, 2, 6):
             wanted = life.run(board, generations, "roll", rule, wrap)
             assert torch.equal(life.run(board, generations, "packed", rule, wrap), wanted), (rule, generations)
@@ -230,51 +229,18 @@ def test_no_thread_to_be_had_and_no_memory_in_one_are_no_matter(monkeypatch):
     assert calls == [1]
 
 
-def in_a_process(program, **environment):
-    ran = subprocess.run(
-        [sys.executable, "-c", PROGRAM.replace("HERE", program)], env=os.environ | environment,
-        capture_output=True, text=True, timeout=120,
-    )  # fmt: skip
-    assert ran.returncode == 0 and ran.stdout.strip().endswith("equal"), ran.stdout + ran.stderr
-    return ran.stderr
+def test_where_numba_or_its_compiler_fails_the_torch_form_is_taken_and_that_is_said(monkeypatch):
+    def full():
+        raise OSError("disk full")
 
-
-PROGRAM = """
-import os, sys, warnings, torch
-from course import life
-HERE
-board = life.random_board(520, 560, 0.4, torch.Generator().manual_seed(1))
-wanted = life.run(board, 300, "packed-torch")
-again = [life.run(board, 300, "packed") for _ in range(2)]
-if "FORKS" in os.environ:
-    import signal
-    child = os.fork()
-    if not child:
-        signal.alarm(60)  # a child that hangs is killed, and seen
-        os._exit(not all(torch.equal(wanted, life.run(board, 300, engine)) for engine in ("packed", "roll")))
-    assert os.waitpid(child, 0)[1] == 0
-print("equal" if all(torch.equal(wanted, one) for one in again) else "different")
-"""
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
-@pytest.mark.parametrize("numba", [{}, {"NUMBA_DISABLE_JIT": "1"}], ids=["with numba", "without"])
-def test_a_child_forked_after_a_run_in_threads_computes_too(numba):
-    in_a_process("torch.set_num_threads(2)", FORKS="1", **numba)
-
-
-def test_without_numba_the_torch_form_is_taken_and_that_is_said_once():
-    said = in_a_process("sys.modules['numba'] = None")
-    assert said.count("numba can't be used") == 1
-
-
-def test_kernels_that_cannot_be_compiled_are_replaced_and_that_is_said_once():
-    said = in_a_process(
-        "import course.compiled\n"
-        "def none(**options): raise OSError('disk full')\n"
-        "course.compiled.kernel = none"
-    )  # fmt: skip
-    assert said.count("kernels can't be compiled here (OSError: disk full)") == 1
+    with pytest.warns(UserWarning, match=r"Life's kernels can't be compiled here \(OSError: disk full\)"):
+        assert not compiled.usable("Life's", full)
+    with monkeypatch.context() as patch, pytest.warns(UserWarning, match="numba can't be used"):
+        patch.setitem(sys.modules, "numba", None)
+        assert not compiled.available.__wrapped__()
+    monkeypatch.setattr(packed, "ready", lambda *_: False)
+    board = board_of(64, 70)
+    assert torch.equal(life.run(board, 9, "packed"), life.run(board, 9, "roll"))
 
 
 def test_a_board_for_which_there_is_no_memory_is_refused_before_anything_is_allocated(monkeypatch):

@@ -23,6 +23,7 @@ board = life.random_board(520, 560, 0.4, torch.Generator().manual_seed(1))
 wanted = life.run(board, 300, "packed-torch")
 """
 COMPARED = 'print("equal" if all(torch.equal(wanted, life.run(board, 300, "packed")) for _ in "12") else "different")'
+pytestmark = pytest.mark.long
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="Linux's way to limit and to look at a process")
 
 
@@ -53,6 +54,31 @@ def test_one_core_computes_alone_and_what_it_kept_on_disk_no_other_process_compi
         "import gc; print(gc.isenabled())",
     )  # fmt: skip
     assert ended(other)[0] == ["equal", *["1", "0"] * 3, "True"]
+
+
+FORKED = """
+import signal
+torch.set_num_threads(2)
+life.run(board, 300, "packed")
+child = os.fork()
+if not child:
+    signal.alarm(60)  # a child that hangs is killed, and seen
+    os._exit(not all(torch.equal(wanted, life.run(board, 300, engine)) for engine in ("packed", "roll")))
+assert os.waitpid(child, 0)[1] == 0
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.parametrize("numba", [{}, {"NUMBA_DISABLE_JIT": "1"}], ids=["with numba", "without"])
+def test_a_child_forked_after_a_run_in_threads_computes_too(numba):
+    printed, warned = ended(started(BOARD, FORKED, COMPARED, **numba))
+    assert printed == ["equal"] and warned.count("numba can't be used") == len(numba)
+
+
+def test_kernels_for_which_the_disk_is_full_are_replaced_and_that_is_said_once():
+    full = "import course.compiled\ndef none(**options): raise OSError('disk full')\ncourse.compiled.kernel = none"
+    printed, warned = ended(started(full, BOARD, COMPARED))
+    assert printed == ["equal"] and warned.count("kernels can't be compiled here (OSError: disk full)") == 1
 
 
 @pytest.fixture

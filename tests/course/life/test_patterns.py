@@ -28,25 +28,6 @@ def test_spaceships_travel_as_known(name, move):
     assert torch.equal(life.run(board, 4), board.roll(move, (0, 1)))
 
 
-def test_the_gun_adds_one_glider_every_thirty_generations():
-    board = life.put(life.empty(100, 120), life.pattern("gosper_glider_gun"), 2, 2)
-    assert [int(life.run(board, g, wrap=False).sum()) for g in (0, 30, 60, 90)] == [36, 41, 46, 51]
-
-
-@pytest.mark.parametrize(
-    ("name", "generation", "cells", "side"), [("r_pentomino", 1103, 116, 768), ("diehard", 130, 0, 64)]
-)
-def test_long_lived_patterns_end_as_known(name, generation, cells, side):
-    board = life.put(life.empty(side, side), life.pattern(name), side // 2, side // 2)
-    before, at = life.run(board, generation - 1), life.run(board, generation)
-    assert at.sum() == cells and not torch.equal(before, at)
-
-
-def test_the_replicator_copies_itself_in_highlife():
-    board = alone("replicator", margin=24)
-    assert life.run(board, 12, rule="B36/S23").sum() == 2 * board.sum()
-
-
 @pytest.mark.parametrize("ending", ["rle", "cells"])
 @settings(max_examples=40)
 @given(board=boards())

@@ -14,19 +14,8 @@ from course import compiled
 from course.mapreduce import chunk_sums, chunks, mean
 from course.mapreduce.chunks import CHUNK, LANES, float32_sum, slow_chunk_sums
 
-SEAMS = [
-    0,
-    1,
-    LANES - 1,
-    LANES,
-    LANES + 1,
-    CHUNK - 1,
-    CHUNK,
-    CHUNK + 1,
-    CHUNK + LANES - 1,
-    3 * CHUNK - 1,
-    3 * CHUNK + 65,
-]
+AT_SEAMS = [end + more for end in (LANES, CHUNK) for more in (-1, 0, 1)]
+SEAMS = [0, 1, *AT_SEAMS, CHUNK + LANES - 1, 3 * CHUNK - 1, 3 * CHUNK + 65]
 
 
 def noise(size, seed=0):

@@ -111,23 +111,17 @@ def test_a_failing_reducer_names_the_parts_it_was_joining(associative):
         map_reduce(lambda x: x, add, [1, 2, "three"], associative=associative)
 
 
-def test_a_reducer_that_fails_on_two_pieces_names_every_part_of_both():
-    def little(left, right):
-        assert left + right < 9, "too much"
-        return left + right
-
-    with pytest.raises(PartError, match="joining part 0 to 1 with part 2 to 3: AssertionError: too much") as caught:
-        map_reduce(int, little, [3, 3, 1, 2], associative=True)
-    assert caught.value.part == 2
-
-
-def test_a_reducer_that_fails_at_the_top_of_a_tree_names_all_parts_below():
+@pytest.mark.parametrize(
+    ("parts", "where"), [([3, 3, 1, 2], "0 to 1 with part 2 to 3"), ([1] * 8, "0 to 3 with part 4 to 7")]
+)
+def test_a_reducer_that_fails_on_two_pieces_names_every_part_of_both(parts, where):
     def little(left, right):
         assert left + right < 8, "too much"
         return left + right
 
-    with pytest.raises(PartError, match="joining part 0 to 3 with part 4 to 7: AssertionError: too much"):
-        map_reduce(int, little, [1] * 8, associative=True)
+    with pytest.raises(PartError, match=f"joining part {where}: AssertionError: too much") as caught:
+        map_reduce(int, little, parts, associative=True)
+    assert caught.value.part == len(parts) // 2
 
 
 def test_a_closed_executor_is_an_error_that_says_so():
@@ -220,14 +214,6 @@ def test_every_integer_type_is_added_exactly(dtype):
     data = np.full(1000, top, dtype)
     assert part_sum(data).total == 1000 * int(top)
     assert mean(data, 3) == float(top)
-
-
-def test_float32_near_a_hundred_million_keeps_its_noise():
-    data = (1e8 + 8 * np.random.default_rng(0).standard_normal(1_000_000)).astype(np.float32)
-    exact = math.fsum(data.tolist()) / data.size
-    assert mean(data, 7) == exact
-    running = np.add.accumulate(data)[-1] / data.size
-    assert abs(running - exact) > 1e4  # what the slices are spared
 
 
 @pytest.mark.parametrize(

@@ -67,14 +67,14 @@ def test_a_result_that_stays_at_home_is_an_error(monkeypatch):
     def blind(x):
         return torch.ones(len(x))  # as C++ that makes a tensor on the C++ device, and can't be seen doing it
 
-    from simgpu.calls import functions
+    from simgpu.calls import torch_function
 
     x = torch.ones(2, device=GPU)
-    assert functions.run(plain, (torch.tensor([0, 1], device=GPU),), {}).device == GPU
-    monkeypatch.setattr(functions, "make_inside", lambda func, args, kwargs, *rest: func(*args, **kwargs))
+    assert torch_function.run(plain, (torch.tensor([0, 1], device=GPU),), {}).device == GPU
+    monkeypatch.setattr(torch_function, "make_inside", lambda func, args, kwargs, *rest: func(*args, **kwargs))
     with pytest.raises(RuntimeError, match="blind of tensors on cuda:1 gave a tensor on the CPU: .* not handed out"):
-        functions._checked(blind, (x,), {}, blind(x))
-    assert functions._checked(torch.Tensor.copy_, (plain_ := torch.ones(2), x), {}, plain_) is plain_
+        torch_function._checked(blind, (x,), {}, blind(x))
+    assert torch_function._checked(torch.Tensor.copy_, (plain_ := torch.ones(2), x), {}, plain_) is plain_
     assert torch.ones(1).expand_as(x).device.type == "cpu"
 
 

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from simgpu import model_for
 from simgpu.clock.engine import Engine, common_gap
 from simgpu.clock.modelled_clock import CALL, ModelledClock
-from simgpu.models.device_model import DeviceModel, Work
+from simgpu.models.device_model import DeviceModel
+from simgpu.models.op_seconds import Work
 
 TOY = DeviceModel(
     name="TOY",

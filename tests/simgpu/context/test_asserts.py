@@ -11,7 +11,7 @@ import torch.nn.functional as F
 
 from simgpu import simulated_gpus
 from simgpu.context.asserts import ASSERTING
-from simgpu.models.device_model import Work
+from simgpu.models.op_seconds import Work
 
 TOLD = "^CUDA error: device-side assert triggered\nSearch for `cudaErrorAssert'"
 

@@ -10,7 +10,7 @@ import torch
 from simgpu import DeviceModel, errors, model_for, simulated_gpus
 from simgpu.models.card import read_card
 from simgpu.models.catalogue import data_sheets
-from simgpu.models.device_model import BYTES
+from simgpu.models.op_seconds import BYTES
 from simgpu.recording import card_recorder, stopwatch
 from simgpu.recording.card_recorder import fitted, record, write
 from simgpu.recording.rows import Sizes

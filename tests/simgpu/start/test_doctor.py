@@ -9,8 +9,8 @@ import torch
 
 from simgpu import active, simulated_gpus
 from simgpu.__main__ import main
-from simgpu.coverage import DIFFERS, REFUSED, ROWS, SIMULATED, UNSEEN, table
 from simgpu.doctor import findings
+from simgpu.supported import DIFFERS, REFUSED, ROWS, SIMULATED, UNSEEN, table
 
 README = Path(__file__).parents[3] / "simgpu" / "README.md"
 

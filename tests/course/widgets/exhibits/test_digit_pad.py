@@ -7,8 +7,8 @@ import re
 import numpy
 import pytest
 
-from course.serving.client import ServingError
 from course.widgets import DigitPad
+from modelserver.client import ServingError
 from tests.course.widgets.exhibits.line import Line
 
 NOWHERE = "http://127.0.0.1:9"  # the port of "discard": nobody listens

@@ -25,7 +25,7 @@ third of that, one at least.
 
 In all: {all}.
 
-Of these `make test` calls one sample each by position, with `out=` and in place, in float32: {quick}.
+Of these `make long` calls one sample each by position, with `out=` and in place, in float32: {quick}.
 
 Apart from these, `make fuzz` draws functions of torch and methods of a tensor, and calls them with odd arguments: other
 types and sizes, numbers at the edges of int64, tensors in other places or of a simulation that has ended, some in
@@ -38,7 +38,7 @@ functions with arguments that harm torch alone on the CPU: `tests/slow/conforman
 reasons.
 
 """
-#: The ways in which `make test` calls each op.
+#: The ways in which `make long` calls each op.
 QUICK = ("positional", "out", "in place")
 
 

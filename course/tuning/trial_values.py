@@ -1,0 +1,56 @@
+"""Which values a trial gets, by Optuna: a new study, the sampler of each trial; and which hyperparameters matter.
+
+What is drawn for trial n is fixed by the seed, by n, and by the trials that have ended: each trial has a sampler of its
+own. So a study that goes on from its journal draws as if nothing had happened, and no generator has to be kept.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import optuna
+from optuna.distributions import BaseDistribution
+from optuna.importance import PedAnovaImportanceEvaluator, get_param_importances
+from optuna.samplers import BaseSampler, RandomSampler, TPESampler
+from optuna.study import StudyDirection
+
+#: How the next trial is chosen.
+SEARCHES = ("tpe", "random", "grid")
+#: Importance looks at the best tenth of the trials, and at five of them at least, as Optuna's manual advises.
+_BEST, _FEWEST_BEST, _FEWEST = 0.1, 5, 8
+
+
+def new_study(direction: str, **settings: Any) -> optuna.Study:
+    """Return a new study of Optuna's, in memory unless `settings` name a storage; it isn't announced on the screen."""
+    verbosity = optuna.logging.get_verbosity()
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    try:
+        return optuna.create_study(direction=StudyDirection[direction.upper()], **settings)
+    finally:
+        optuna.logging.set_verbosity(verbosity)
+
+
+def sampler_of(search: str, seed: int, number: int) -> BaseSampler:
+    """Return the sampler that draws trial `number`, and no other."""
+    drawn = int(np.random.SeedSequence([seed, number]).generate_state(1)[0])
+    return TPESampler(seed=drawn) if search == "tpe" else RandomSampler(seed=drawn)
+
+
+def importances(
+    searched: Mapping[str, BaseDistribution], direction: str, done: Sequence[tuple[dict[str, Any], float]]
+) -> dict[str, float]:
+    """Return name -> share for what is `searched`, from (hyperparameters, value) of each trial that is `done`.
+
+    See `TuningResult.importances`. Raises ValueError for fewer than eight.
+    """
+    if len(done) < _FEWEST:
+        raise ValueError(
+            f"importances(): {len(done)} trials are done; give tune() so many that {_FEWEST} are, or pruning=False."
+        )
+    study = new_study(direction)
+    for parameters, value in done:
+        values = {name: parameters[name] for name in searched}
+        study.add_trial(optuna.create_trial(params=values, distributions=dict(searched), value=value))
+    evaluator = PedAnovaImportanceEvaluator(target_quantile=max(_BEST, _FEWEST_BEST / len(done)))
+    shares = get_param_importances(study, evaluator=evaluator)
+    return dict(sorted(shares.items(), key=lambda share: -share[1]))

@@ -1,0 +1,261 @@
+"""What each address answers. Inference, the one that is asked often, goes past the router."""
+
+import asyncio
+import itertools
+import logging
+import secrets
+import time
+from typing import Any
+
+import orjson
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+
+from modelserver.front.access import Access
+from modelserver.front.body import Bodies, CallerGone, limit_of
+from modelserver.front.metrics import Metrics
+from modelserver.front.models import Loaded, Models
+from modelserver.front.pool import Pool
+from modelserver.front.queue import RequestQueue
+from modelserver.protocol.errors import Refused, wrong
+from modelserver.protocol.metadata import of_model, of_server, openapi
+from modelserver.protocol.request import read_request
+from modelserver.protocol.response import response
+from modelserver.versions.signature import split_rows
+
+_log = logging.getLogger("modelserver")
+#: A request that takes longer than this, in seconds, is logged whatever it got.
+_SLOW = 1.0
+_KNOWN = "see /openapi.json for what there is"
+
+
+class App:
+    """The ASGI application (asgi.readthedocs.io) of one server."""
+
+    def __init__(
+        self,
+        models: Models,
+        pool: Pool,
+        queue: RequestQueue,
+        metrics: Metrics,
+        access: Access,
+        bodies: Bodies,
+        largest: int,
+    ):
+        self._models, self._pool, self._queue, self._metrics = models, pool, queue, metrics
+        self._access, self._bodies, self._largest = access, bodies, largest
+        self._prefix, self._number = secrets.token_hex(4), itertools.count(1)
+        self._rest = self._routed()
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Answer one request (ASGI's signature)."""
+        if scope["type"] != "http":
+            return
+        began, path, headers = time.perf_counter(), scope["path"], dict(scope["headers"])
+        known = headers.get(b"x-request-id", b"")
+        named = known.decode() if known.isalnum() and len(known) <= 64 else f"{self._prefix}-{next(self._number):x}"
+        parts, loaded, status = path.split("/"), None, 200
+        try:
+            self._access.check(path, headers)
+            if parts[-1] == "infer" and parts[1:3] == ["v2", "models"] and scope["method"] == "POST":
+                loaded = self._named(parts)
+                told, head = await self._infer(loaded, scope, receive, headers)
+                await _send(send, 200, told, named, head, loaded.version.number)
+            else:
+                scope["request_id"] = named
+                status = await self._routed_answer(scope, receive, send, named)
+        except Refused as refusal:
+            status = refusal.status
+            await _send_error(send, refusal, named, loaded)
+        except CallerGone:
+            status = 499
+        seconds = time.perf_counter() - began
+        self._count(parts, loaded, status, seconds)
+        if status >= 400 or seconds > _SLOW or _log.isEnabledFor(logging.DEBUG):
+            version = f" version {loaded.version.number}" if loaded else ""
+            level = logging.DEBUG if status < 400 and seconds <= _SLOW else logging.WARNING
+            _log.log(
+                level,
+                "request %s %s %r%s: %d in %.1f ms",
+                named,
+                scope["method"],
+                path[:200],
+                version,
+                status,
+                seconds * 1e3,
+            )
+
+    def _named(self, parts):
+        if len(parts) == 5:
+            return self._models.find(parts[3])
+        if len(parts) == 7 and parts[4] == "versions":
+            return self._models.find(parts[3], parts[5])
+        raise Refused(404, f"there is nothing at {'/'.join(parts)!r:.200}; {_KNOWN}.")
+
+    async def _infer(self, loaded: Loaded, scope: Any, receive: Any, headers: dict[bytes, bytes]) -> Any:
+        """Return the parts of the answer's body, and the size of its JSON, None where it is all JSON."""
+        body = await self._bodies.read(receive, headers, limit_of(loaded.version.signature, self._largest))
+        size = headers.get(b"inference-header-content-length")
+        if size is not None and not (size.isdigit() and len(size) < 12):
+            raise wrong(f"header Inference-Header-Content-Length: {size.decode('latin-1')!r:.40}; give a whole number.")
+        signature = loaded.version.signature
+        request = read_request(body, None if size is None else int(size), signature, self._largest)
+        connection = scope["state"]["connection"]
+        connection.awaited = self._pool.submit(loaded.program, request)
+        loaded.waiting += 1
+        try:
+            data, rows, offset = await connection.awaited
+        except asyncio.CancelledError:
+            self._queue.forget_gone()
+            raise CallerGone from None
+        finally:
+            connection.awaited = None
+            self._models.answered(loaded)
+        arrays = [array[offset : offset + request.rows] for array in split_rows(signature.outputs, rows, data)]
+        return response(loaded.version, request, arrays)
+
+    def _count(self, parts, loaded, status, seconds):
+        if loaded is not None:
+            model = loaded.version.model
+            self._metrics.requests[model, str(loaded.version.number), status] += 1
+            if status == 200:
+                self._metrics.seconds[model].observe(seconds)
+        elif status >= 400:
+            self._metrics.requests["", "", status] += 1
+
+    # --- everything but inference ------------------------------------------------------------------------------------
+
+    async def _routed_answer(self, scope, receive, send, named):
+        status = 0
+
+        async def noting(message):
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message["headers"] = [*message["headers"], (b"x-request-id", named.encode())]
+            await send(message)
+
+        await self._rest(scope, receive, noting)
+        return status
+
+    def _routed(self) -> Starlette:
+        model = "/v2/models/{name}"
+        version = model + "/versions/{version}"
+        routes = [
+            Route("/v2/health/live", lambda request: _json({"live": True})),
+            Route("/v2/health/ready", self._ready),
+            Route("/v2", lambda request: _json(of_server())),
+            Route("/v2/", lambda request: _json(of_server())),
+            *(Route(path, self._metadata) for path in (model, version)),
+            *(Route(f"{path}/ready", self._model_ready) for path in (model, version)),
+            Route("/v2/repository/index", self._index, methods=["POST"]),
+            Route("/v2/repository/models/{name}/{verb:path}", _managed, methods=["POST"]),
+            Route("/metrics", self._metrics_page),
+            Route("/openapi.json", lambda request: _json(openapi())),
+        ]
+        handlers: dict[Any, Any] = {404: _not_there, 405: _not_so, Refused: _refused, Exception: _broken}
+        return Starlette(routes=routes, exception_handlers=handlers)
+
+    def _ready(self, request: Request) -> Response:
+        missing = [model for model in self._models.all.values() if model.current is None]
+        if missing or not self._models.all or not self._pool.pids:
+            why = "; ".join(f"{model.name}: {model.problem}" for model in missing) or "no model, or no worker, is there"
+            raise Refused(503, f"not ready: {why}", {"Retry-After": "1"})
+        return _json({"ready": True})
+
+    def _model_ready(self, request: Request) -> Response:
+        self._found(request)
+        return _json({"ready": True})
+
+    def _metadata(self, request: Request) -> Response:
+        loaded = self._found(request)
+        return _json(of_model(loaded.version, sorted(self._models.all[loaded.version.model].loaded)))
+
+    def _found(self, request):
+        return self._models.find(request.path_params["name"], request.path_params.get("version"))
+
+    async def _index(self, request: Request) -> Response:
+        await self._bodies.read(request.receive, dict(request.scope["headers"]), 1 << 16)
+        return _json(
+            [
+                {"name": model.name, "version": str(number), "state": "READY", "reason": ""}
+                for model in self._models.all.values()
+                for number in sorted(model.loaded)
+            ]
+            + [
+                {"name": model.name, "version": "", "state": "UNAVAILABLE", "reason": model.problem}
+                for model in self._models.all.values()
+                if model.current is None
+            ]
+        )
+
+    def _metrics_page(self, request: Request) -> Response:
+        served = {model.name: model.current.version.number for model in self._models.all.values() if model.current}
+        text = self._metrics.text(self._queue.length, self._queue.bytes, len(self._pool.pids), served)
+        return PlainTextResponse(text, media_type="text/plain; version=0.0.4")
+
+
+def _json(told: Any, status: int = 200, headers: Any = None) -> Response:
+    return Response(orjson.dumps(told), status, headers, "application/json")
+
+
+def _managed(request: Request) -> Response:
+    verb = request.path_params["verb"]
+    raise Refused(
+        400,
+        f"repository: {verb!r:.40} is not done over HTTP: versions are taken up from the folder as they appear. To go "
+        "back: python -m modelserver versions FOLDER MODEL --serve previous",
+    )
+
+
+def _refused(request, refusal):
+    return _json({"error": refusal.text}, refusal.status, refusal.headers)
+
+
+def _not_there(request, error):
+    return _json({"error": f"there is nothing at {request.url.path!r:.200}; {_KNOWN}."}, 404)
+
+
+def _not_so(request, error):
+    legal = (error.headers or {}).get("Allow", "")
+    return _json(
+        {"error": f"{request.method} is not for {request.url.path!r:.200}; it takes {legal}."}, 405, error.headers
+    )
+
+
+def _broken(request, error):
+    return _json(
+        {"error": f"an error of the server's own, request {request.scope.get('request_id')}: see its log."}, 500
+    )
+
+
+async def _send(send, status, parts, named, head, version):
+    body = parts[0] if len(parts) == 1 else b"".join(parts)
+    headers = [
+        (b"content-type", b"application/json" if head is None else b"application/octet-stream"),
+        (b"content-length", str(len(body)).encode()),
+        (b"x-request-id", named.encode()),
+        (b"x-model-version", str(version).encode()),
+    ]
+    if head is not None:
+        headers.append((b"inference-header-content-length", str(head).encode()))
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+async def _send_error(send, refusal, named, loaded):
+    body = orjson.dumps({"error": refusal.text})
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+    headers += [(key.lower().encode(), value.encode()) for key, value in refusal.headers.items()]
+    if loaded is not None:
+        headers.append((b"x-model-version", str(loaded.version.number).encode()))
+    await send(
+        {
+            "type": "http.response.start",
+            "status": refusal.status,
+            "headers": [*headers, (b"x-request-id", named.encode())],
+        }
+    )
+    await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,143 @@
+"""One connection: uvicorn's HTTP on httptools, with limits on how long and how large the head of a request is.
+
+httptools, the parser of Node.js, takes 0.03 ms of a core for a request of 3 kB where h11, which is Python, takes 0.11;
+it knows no limits of its own, so they stand here.
+"""
+
+import asyncio
+import json
+import socket
+from collections.abc import Iterable
+from http import HTTPStatus
+from typing import Any
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from modelserver.deadlines import CONNECTIONS_LOOKED_AT_EVERY, REQUEST_COMES
+
+#: Bytes of an address and all headers together.
+_HEAD = 1 << 16
+#: Requests that a caller may send ahead, before the answers to those before them have gone out.
+_AHEAD = 32
+
+
+class _Together:
+    """A transport for one answer that sends its head with its body: one packet, and one waking of the caller."""
+
+    __slots__ = ("_transport", "_head", "is_closing")
+
+    def __init__(self, transport: asyncio.Transport):
+        self._transport, self._head, self.is_closing = transport, b"", transport.is_closing
+
+    def write(self, data: bytes) -> None:
+        """Hold a head back, or send what is held with `data`."""
+        if self._head or data.startswith(b"HTTP/1.1 100"):
+            data, self._head = self._head + data, b""
+            self._transport.write(data)
+        else:
+            self._head = data
+
+    def close(self) -> None:
+        """Close; a head whose body never came is not sent."""
+        self._transport.close()
+
+
+class Connection(HttpToolsProtocol):
+    """What uvicorn makes for each connection; `close_late` watches over all of them."""
+
+    #: What the request under way waits for: it is cancelled when the caller goes away, so that nobody computes it.
+    awaited: asyncio.Future | None = None
+    _since: float | None = None
+    _stuck: float | None = None
+    _head, _in_body = 0, False
+
+    def connection_made(self, transport: Any) -> None:
+        """Begin to wait for the first request (asyncio's name)."""
+        super().connection_made(transport)
+        # asyncio does so for sockets of its own making; without it the second packet of an answer waits 40 ms
+        transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._since = self.loop.time()
+
+    def on_message_begin(self) -> None:
+        """Begin to wait for the rest of a request (httptools' name)."""
+        super().on_message_begin()
+        self._since, self._head, self._in_body = self.loop.time(), 0, False
+        self.scope["state"]["connection"] = self
+
+    def on_url(self, url: bytes) -> None:
+        """Take a piece of the address (httptools' name)."""
+        self._count(len(url))
+        super().on_url(url)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Take a header (httptools' name)."""
+        self._count(len(name) + len(value))
+        super().on_header(name, value)
+
+    def on_headers_complete(self) -> None:
+        """Begin to answer (httptools' name)."""
+        super().on_headers_complete()
+        if self.scope["method"] != "HEAD":  # whose answer has no body
+            self.cycle.transport = _Together(self.transport)  # type: ignore[assignment]  # all of it that an answer uses
+        self._in_body = True
+        if len(self.pipeline) > _AHEAD:  # uvicorn holds them all: a caller that reads no answer could fill the memory
+            self._end(400, "")
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Let go of what nobody waits for any more (asyncio's name)."""
+        super().connection_lost(exc)
+        if self.awaited is not None:
+            self.awaited.cancel()
+
+    def on_message_complete(self) -> None:
+        """The request is whole (httptools' name)."""
+        self._since, self._in_body = None, False
+        super().on_message_complete()
+
+    def send_400_response(self, msg: str) -> None:
+        """Answer what is no HTTP in the protocol's form, and close (uvicorn's name)."""
+        if self._head > _HEAD:
+            self._end(431, f"the address and headers are larger than {_HEAD} bytes; leave some out.")
+        else:
+            self._end(400, "this is no HTTP/1.1 request.")
+
+    def late(self, now: float) -> bool:
+        """Close the connection if its request is not whole after `REQUEST_COMES`, or its answer is not read."""
+        if self._since is not None and now - self._since > REQUEST_COMES:
+            self._end(408, f"the request was not whole after {REQUEST_COMES:g} s; send it faster, or in smaller parts.")
+            return True
+        waits = self.transport.get_write_buffer_size() > 0
+        self._stuck = None if not waits else self._stuck or now
+        if self._stuck is not None and now - self._stuck > REQUEST_COMES:
+            self.transport.abort()
+            return True
+        return False
+
+    def _count(self, size):
+        self._head += size
+        if self._head > _HEAD:
+            raise ValueError("the head is too large")  # httptools makes it an HttpParserError
+
+    def _end(self, status, text):
+        body = json.dumps({"error": text}).encode()
+        head = f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\nContent-Type: application/json\r\n"
+        if self._has_place() and not self.transport.is_closing():
+            self.transport.write(f"{head}Content-Length: {len(body)}\r\nConnection: close\r\n\r\n".encode() + body)
+        self._since = None
+        self.transport.close() if self.cycle is None or not self.pipeline else self.transport.abort()
+
+    def _has_place(self):
+        """Whether what is written next is read as the answer to what has come last: no other answer is under way."""
+        if self.cycle is None:
+            return True
+        free = not self.cycle.response_started if self._in_body else self.cycle.response_complete
+        return free and not self.pipeline
+
+
+async def close_late(connections: Iterable[Any]) -> None:
+    """Look at `connections`, uvicorn's set, for ever, and close those whose callers are too slow."""
+    loop = asyncio.get_running_loop()
+    while True:
+        await asyncio.sleep(CONNECTIONS_LOOKED_AT_EVERY)
+        for one in list(connections):
+            one.late(loop.time())

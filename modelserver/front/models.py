@@ -1,0 +1,153 @@
+"""Which models there are, which version of each is served, and how one takes the place of another."""
+
+import asyncio
+import logging
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from modelserver.deadlines import SERVING_STARTS
+from modelserver.front.metrics import Metrics
+from modelserver.front.pool import Pool
+from modelserver.protocol.errors import Refused
+from modelserver.versions.publish import in_use
+from modelserver.versions.version import Version, read_version
+
+_log = logging.getLogger("modelserver")
+#: Versions of a model that stay loaded: the one that is served, and the one before it, to go back to at once.
+KEPT = 2
+
+
+class NotTaken(Exception):
+    """A version that is not served; the text says why."""
+
+
+class NoWorker(NotTaken):
+    """No worker was there to load a version: it is no worse for it, and is tried again."""
+
+
+@dataclass(eq=False)
+class Loaded:
+    """A version that every worker has, as `program`; `waiting`: requests for it that have no answer yet."""
+
+    version: Version
+    program: int
+    accuracy: float | None
+    held: ExitStack
+    waiting: int = 0
+    retired: bool = False
+
+
+@dataclass
+class Model:
+    """A model of the folder: which version is `current`, which are `loaded`, by number, the latest served last."""
+
+    name: str
+    folder: Path
+    current: Loaded | None = None
+    loaded: dict[int, Loaded] = field(default_factory=dict)
+    problem: str = "no version of it has been loaded yet"
+
+
+class Models:
+    """All models of one server. A version is judged by one worker, then loaded by all, and only then served."""
+
+    def __init__(self, pool: Pool, metrics: Metrics, margin: float):
+        self._pool, self._metrics, self._margin = pool, metrics, margin
+        self.all: dict[str, Model] = {}
+
+    def find(self, name: str, number: str | None = None) -> Loaded:
+        """Return what answers for a model, in its version `number` if that is named; raises Refused: 404, 503."""
+        model = self.all.get(name)
+        if model is None:
+            there = ", ".join(sorted(self.all)) or "none"
+            raise Refused(404, f"model {name!r:.80}: there is no such model; there are: {there}.")
+        if number is None:
+            if model.current is None:
+                raise Refused(503, f"model {name}: no version can be served: {model.problem}", {"Retry-After": "1"})
+            return model.current
+        found = model.loaded.get(int(number)) if number.isascii() and number.isdigit() and len(number) < 12 else None
+        if found is None:
+            there = ", ".join(map(str, sorted(model.loaded))) or "none"
+            raise Refused(404, f"model {name}, version {number!r:.40}: it is not loaded; these are: {there}.")
+        return found
+
+    async def take_up(self, model: Model, number: int, by_command: bool = False) -> None:
+        """Judge the version `number` of `model`, load it everywhere and serve it; raises NotTaken, and nothing changed.
+
+        It must answer its own examples as at its export. Unless `by_command`, its accuracy on the served version's
+        labelled examples may be worse than that one's by the margin at most.
+        """
+        if (known := model.loaded.get(number)) is not None:
+            return self._switch(model, known)
+        held = ExitStack()
+        try:
+            folder = model.folder / str(number)
+            version = await asyncio.to_thread(read_version, folder)
+            held.enter_context(in_use(folder))
+            judge = model.current if model.current and model.current.version.labelled else None
+            judged_by = judge.version.folder if judge else (version.folder if version.labelled else None)
+            program, found = await self._pool.judge(folder, judged_by)
+            try:
+                self._accept(model, version, found, by_command)
+                await self._pool.share(program, folder)
+            except BaseException:
+                self._pool.unload(program)
+                raise
+        except TimeoutError:
+            held.close()
+            raise NoWorker(f"no worker has been there for {SERVING_STARTS:g} s") from None
+        except Exception as error:  # of a folder with anything in it; the server goes on
+            held.close()
+            raise NotTaken(str(error) or repr(error)) from None
+        except BaseException:
+            held.close()
+            raise
+        # its own labelled examples judge the next one, so what it scores on them is what counts
+        self._switch(model, Loaded(version, program, found["own"], held))
+
+    def answered(self, loaded: Loaded) -> None:
+        """Count one request of `loaded` less; a retired version is unloaded when it has none left."""
+        loaded.waiting -= 1
+        if loaded.retired and not loaded.waiting:
+            self._drop(loaded)
+
+    def close(self) -> None:
+        """Let go of all folders."""
+        for model in self.all.values():
+            for loaded in model.loaded.values():
+                loaded.held.close()
+
+    def _accept(self, model, version, found, by_command):
+        if found["difference"]:
+            raise NotTaken(f"it answers other than when it was exported: {found['difference']}")
+        current = model.current
+        if by_command or current is None or found["accuracy"] is None or not current.version.labelled:
+            return
+        if current.version.signature != version.signature:
+            _log.info("%s: its signature is another than version %d's", version, current.version.number)
+        if current.accuracy is not None and found["accuracy"] < current.accuracy - self._margin:
+            raise NotTaken(
+                f"its accuracy on the labelled examples of version {current.version.number} is "
+                f"{found['accuracy']:.4f}, that one's {current.accuracy:.4f}; the margin is {self._margin:g}. "
+                f"To serve it all the same: python -m modelserver versions {model.folder.parent} {model.name} "
+                f"--serve {version.number}"
+            )
+
+    def _switch(self, model, loaded):
+        before, model.current, model.problem = model.current, loaded, ""
+        number = loaded.version.number
+        model.loaded.pop(number, None)
+        model.loaded[number] = loaded
+        for old in list(model.loaded)[:-KEPT]:
+            gone = model.loaded.pop(old)
+            gone.retired = True
+            if not gone.waiting:
+                self._drop(gone)
+        was = f", in place of {before.version.number}" if before else ""
+        score = "" if loaded.accuracy is None else f"; accuracy {loaded.accuracy:.4f}"
+        _log.info("%s is served%s%s", loaded.version, was, score)
+
+    def _drop(self, loaded):
+        self._pool.unload(loaded.program)
+        loaded.held.close()

@@ -1,0 +1,132 @@
+"""The one queue: requests in the order of their arrival, taken out as batches."""
+
+import asyncio
+import itertools
+import time
+from collections import deque
+from collections.abc import Collection
+from typing import Any
+
+from modelserver.protocol.errors import Refused, wrong
+from modelserver.protocol.request import InferRequest
+
+_numbers = itertools.count(1)
+
+
+class Pending:
+    """A request that waits for its answer: for which `program`, since `arrived` (monotonic seconds).
+
+    `answer`: a future of `(data, offset)`: the batch's outputs, and this request's first row in it.
+    """
+
+    __slots__ = ("program", "request", "answer", "arrived")
+
+    def __init__(self, program: int, request: InferRequest, answer: asyncio.Future):
+        self.program, self.request, self.answer, self.arrived = program, request, answer, time.monotonic()
+
+
+class Batch:
+    """Requests that run together: their `rows` in all, how many workers it was given to (`attempts`)."""
+
+    __slots__ = ("job", "program", "pending", "rows", "attempts")
+
+    def __init__(self, program: int, pending: list[Pending]):
+        self.job, self.program, self.pending = next(_numbers) & 0xFFFFFFFF, program, pending
+        self.rows, self.attempts = sum(one.request.rows for one in pending), 0
+
+    def is_over(self) -> bool:
+        """Whether nobody waits for it any more."""
+        return all(one.answer.done() for one in self.pending)
+
+    def data(self) -> list[Any]:
+        """Return the batch's inputs as buffers in order: all rows of the first input, then all of the next one."""
+        if len(self.pending) == 1:
+            return list(self.pending[0].request.inputs)
+        return list(itertools.chain.from_iterable(zip(*(one.request.inputs for one in self.pending), strict=True)))
+
+
+class RequestQueue:
+    """Holds at most `limit` requests and `limit_bytes` bytes of inputs; a request more gets 429.
+
+    A batch has requests for one program: those at the head of the queue, `largest` rows at most. Batches that were
+    lost with their worker come first, as they were.
+    """
+
+    def __init__(self, limit: int, limit_bytes: int, largest: int):
+        self._limit, self._limit_bytes, self._largest = limit, limit_bytes, largest
+        self._waiting: dict[int, deque[Pending]] = {}
+        self._again: deque[Batch] = deque()
+        self.length = self.bytes = 0
+
+    @property
+    def again(self) -> int:
+        """How many batches wait for a second worker."""
+        return len(self._again)
+
+    def put(self, pending: Pending) -> None:
+        """Add a request at the end; raises Refused: 429 when the queue is full, 400 when no batch could hold it."""
+        if not 1 <= pending.request.rows <= self._largest:  # it would never be taken, nor would those behind it
+            raise wrong(f"{pending.request.rows} rows; a request has from 1 to {self._largest}: send it in parts.")
+        size = sum(map(len, pending.request.inputs))
+        if self.length >= self._limit or self.bytes + size > self._limit_bytes:
+            raise Refused(
+                429,
+                f"the queue is full: {self.length} requests, {self.bytes} bytes (at most {self._limit}, "
+                f"{self._limit_bytes}). Send it again in a second, or less often; nothing of it was computed.",
+                {"Retry-After": "1"},
+            )
+        self._waiting.setdefault(pending.program, deque()).append(pending)
+        self.length += 1
+        self.bytes += size
+
+    def put_again(self, batch: Batch) -> None:
+        """Put a batch back that no worker answered; it goes first. When all callers are gone, forget it."""
+        if not batch.is_over():
+            self._again.append(batch)
+
+    def take(self, programs: Collection[int]) -> Batch | None:
+        """Return the next batch for a worker that has these `programs` loaded; None where there is none."""
+        for batch in list(self._again):
+            if batch.is_over() or batch.program in programs:
+                self._again.remove(batch)
+                if not batch.is_over():
+                    return batch
+        heads = [(waiting[0].arrived, program) for program, waiting in self._waiting.items() if program in programs]
+        if not heads:
+            return None
+        _, program = min(heads)
+        chosen = self._chosen(self._waiting[program])
+        if not self._waiting[program]:
+            del self._waiting[program]
+        return Batch(program, chosen) if chosen else self.take(programs)
+
+    def forget_gone(self) -> None:
+        """Give up the places of requests whose callers are gone."""
+        for program, waiting in list(self._waiting.items()):
+            there = deque(one for one in waiting if not one.answer.done())
+            self.length -= len(waiting) - len(there)
+            self.bytes -= sum(len(part) for one in waiting if one.answer.done() for part in one.request.inputs)
+            if there:
+                self._waiting[program] = there
+            else:
+                del self._waiting[program]
+
+    def drain(self) -> list[Pending]:
+        """Take everything out, and return it."""
+        batches = [one for batch in self._again for one in batch.pending]
+        waiting = [one for deque_ in self._waiting.values() for one in deque_]
+        self._again.clear()
+        self._waiting.clear()
+        self.length = self.bytes = 0
+        return batches + waiting
+
+    def _chosen(self, waiting):
+        rows, chosen = 0, []
+        while waiting and rows + waiting[0].request.rows <= self._largest:
+            one = waiting.popleft()
+            self.length -= 1
+            self.bytes -= sum(map(len, one.request.inputs))
+            if not one.answer.done():  # its caller is gone
+                rows += one.request.rows
+                chosen.append(one)
+        return chosen

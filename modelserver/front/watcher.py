@@ -1,0 +1,93 @@
+"""Looks for new versions, and for a word which one to serve; never serves one that is not whole."""
+
+import asyncio
+import logging
+from pathlib import Path
+
+from modelserver.deadlines import VERSIONS_LOOKED_AT_EVERY
+from modelserver.front.metrics import Metrics
+from modelserver.front.models import Model, Models, NotTaken, NoWorker
+from modelserver.versions.pin import pinned
+from modelserver.versions.version import numbers
+
+_log = logging.getLogger("modelserver")
+#: At its start a server looks at so many of the newest versions, the oldest first: each is judged by the one before.
+_AT_START = 3
+
+
+class Watcher:
+    """Looks at `directory` again and again, one version at a time."""
+
+    def __init__(self, directory: Path, models: Models, metrics: Metrics):
+        self._directory, self._models, self._metrics = directory, models, metrics
+        self._refused: dict[tuple[str, int], tuple] = {}
+        self.looked = asyncio.Event()
+
+    async def watch(self) -> None:
+        """Look, for ever; `looked` is set after the first time."""
+        while True:
+            try:
+                await self.look()
+            except OSError as error:  # a disk that is gone for a while; what is loaded goes on
+                _log.error("%s can't be looked at: %s", self._directory, error)
+            except Exception:  # whatever lies in a folder, requests go on being answered
+                _log.exception("%s can't be looked at", self._directory)
+            self.looked.set()
+            await asyncio.sleep(VERSIONS_LOOKED_AT_EVERY)
+
+    async def look(self) -> None:
+        """Look once: at each model's folder, and for new models."""
+        for folder in sorted(self._directory.iterdir()):
+            if folder.name.startswith(".") or not folder.is_dir():
+                continue
+            if folder.name not in self._models.all and (numbers(folder)):
+                self._models.all[folder.name] = Model(folder.name, folder)
+            if folder.name in self._models.all:
+                await self._one(self._models.all[folder.name])
+
+    async def _one(self, model: Model) -> None:
+        held = pinned(model.folder)
+        current = model.current.version.number if model.current else 0
+        if held is not None:
+            if held != current:
+                await self._try(model, held, by_command=True)
+            if model.current is not None:
+                return
+        fresh = [number for number in numbers(model.folder) if number > current]
+        if not current:
+            for number in fresh[-_AT_START:]:
+                await self._try(model, number)
+            return
+        for number in reversed(fresh):  # the newest good one; those before it are not needed
+            if await self._try(model, number):
+                return
+
+    async def _try(self, model: Model, number: int, by_command: bool = False) -> bool:
+        """Take a version up, unless it was refused and hasn't changed since; return whether it is served now."""
+        key, stamp = (model.name, number), (_stamp(model.folder / str(number)), by_command)
+        if self._refused.get(key) == stamp:
+            return False
+        try:
+            await self._models.take_up(model, number, by_command)
+        except NotTaken as error:
+            if not isinstance(error, NoWorker):
+                self._refused[key] = stamp
+            self._metrics.refused[model.name] += 1
+            served = f"version {model.current.version.number} stays" if model.current else "nothing is served"
+            _log.error("%s version %d is refused, %s: %s", model.name, number, served, error)
+            model.problem = f"version {number}: {error}" if model.current is None else ""
+            return False
+        self._refused.pop(key, None)
+        return True
+
+
+def _stamp(folder):
+    """Return what changes when anything in a version's folder does."""
+    found = []
+    for path in (folder, *sorted(folder.glob("*"))):
+        try:
+            state = path.stat()
+        except OSError:
+            continue
+        found.append((path.name, state.st_mtime_ns, state.st_ctime_ns, state.st_size))
+    return tuple(found)

@@ -1,0 +1,36 @@
+"""Take signals for a while: Ctrl-C (SIGINT) and a polite end (SIGTERM)."""
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+
+@contextmanager
+def taken(handler: Callable[[int, FrameType | None], object], *numbers: signal.Signals) -> Iterator[None]:
+    """Within the `with`, `handler` gets these signals; outside the main thread, where none arrive, nothing changes."""
+    before = {}
+    if threading.current_thread() is threading.main_thread():
+        before = {number: signal.signal(number, handler) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, earlier in before.items():
+            signal.signal(number, earlier)
+
+
+@contextmanager
+def held_back() -> Iterator[list[int]]:
+    """Within the `with`, an interrupt (Ctrl-C, Jupyter's *Interrupt*, SIGTERM) waits until its end. Keep it short.
+
+    It gives the list of the interrupts that wait, for a block that can't be short to look into. It is for what must
+    not stop half way: PyTorch, imported in part, can't be imported again before Python is started anew.
+    """
+    arrived: list[int] = []
+    try:
+        with taken(lambda number, frame: arrived.append(number), signal.SIGINT, signal.SIGTERM):
+            yield arrived
+    finally:
+        for number in arrived[:1]:
+            signal.raise_signal(number)

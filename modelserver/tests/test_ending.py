@@ -1,0 +1,126 @@
+"""A server ends well when it is told to, and leaves nothing behind when it is killed; who may ask it, and where."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy
+import psutil
+import pytest
+import torch
+
+from course.cluster.certificates import write_certificate
+from modelserver import Client, ServingError, export
+from modelserver.tests.served import PATIENCE, serving
+
+ROOT = Path(__file__).parents[2]
+
+
+class Doubled(torch.nn.Module):
+    def forward(self, x):
+        return 2 * x
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("ending") / "models"
+    export(Doubled(), torch.rand(2, 3), directory, name="m")
+    return directory
+
+
+def ask(client):
+    return client.infer("m", {"x": numpy.ones((1, 3), "f4")})["output"].tolist()
+
+
+@pytest.mark.faults
+def test_over_tls_with_a_token_and_what_is_under_way_is_answered_at_the_end(models, tmp_path):
+    write_certificate(tmp_path / "s.pem")
+    (tmp_path / "token").write_text("a-long-word\n")
+    flags = ("--workers", 1, "--tls", tmp_path / "s.pem", "--token-file", tmp_path / "token")
+    flags += ("--device", "/gpu:1", "--simulated-gpus", 2, "--verbose")
+    with serving(models, *flags) as served:
+        url = served.url.replace("http:", "https:")
+        with Client(url, deadline=2) as stranger, pytest.raises(ServingError, match="CERTIFICATE_VERIFY_FAILED"):
+            ask(stranger)
+        with Client(url, certificate=str(tmp_path / "s.pem")) as nobody, pytest.raises(ServingError) as refused:
+            ask(nobody)
+        assert refused.value.status == 401
+        with Client(url, "a-long-word", str(tmp_path / "s.pem"), PATIENCE) as client:
+            answer = client.infer("m", {"x": numpy.ones((1, 3), "f4")})
+            assert answer["output"].tolist() == [[2, 2, 2]] and answer.version == 1
+            served.wait_for(rf"request {answer.request_id} POST '/v2/models/m/infer' version 1: 200 in")
+            (worker,) = served.workers()
+            worker.suspend()
+            found = []
+            asking = threading.Thread(target=lambda: found.append(ask(client)))
+            asking.start()
+            _until(lambda: b"serving_batch_rows_count{} 2" in _metrics(url, tmp_path))
+            served.process.send_signal(signal.SIGINT)
+            _until(lambda: not _listens(served.port))
+            worker.resume()
+            asking.join()
+        assert found == [[[2, 2, 2]]]
+        served.process.wait(PATIENCE)
+    assert not worker.is_running()
+
+
+@pytest.mark.faults
+def test_workers_end_with_a_front_process_that_is_killed_and_a_client_finds_the_next(models):
+    with serving(models, "--workers", 1, ends_well=False) as first:
+        (worker,) = first.workers()
+        with Client(first.url, deadline=PATIENCE) as client:
+            assert ask(client) == [[2, 2, 2]]
+            worker.suspend()  # inside a model, as it were: it reads nothing
+            answers = []
+            asking = threading.Thread(target=lambda: answers.append(ask(client)))
+            asking.start()
+            first.process.kill()
+            psutil.wait_procs([worker], PATIENCE)
+            assert not worker.is_running()
+            with serving(models, "--workers", 1, port=first.port):
+                asking.join()
+        assert answers == [[[2, 2, 2]]]
+
+
+def run(*arguments):
+    command = [sys.executable, "-m", "modelserver", "serve", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=PATIENCE)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes are POSIX's")
+def test_what_cannot_be_served_is_said_before_anything_is_loaded(models, tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        done = run(models, "--port", port)
+        assert done.returncode == 1 and f"--port {port + 1}" in done.stderr
+    done = run(tmp_path / "none")
+    assert done.returncode == 1 and "there is no such folder" in done.stderr
+    open_to_all = tmp_path / "open"
+    open_to_all.mkdir()
+    open_to_all.chmod(0o777)
+    done = run(open_to_all)
+    assert done.returncode == 1 and "chmod go-w" in done.stderr
+    done = run(models, "--host", "0.0.0.0")
+    assert done.returncode == 2 and "--tls" in done.stderr
+
+
+def _metrics(url, folder):
+    with Client(url, "a-long-word", str(folder / "s.pem"), PATIENCE) as client:
+        return client.text("/metrics").encode()
+
+
+def _listens(port):
+    with socket.socket() as one:
+        return one.connect_ex(("127.0.0.1", port)) == 0
+
+
+def _until(condition):
+    ends = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < ends
+        time.sleep(0.02)

@@ -1,0 +1,259 @@
+"""A server as a reader starts it, asked by clients that were not written here; versions change, workers die."""
+
+import gzip
+import socket
+import threading
+import time
+
+import httpx
+import numpy
+import pytest
+import torch
+
+from modelserver import Client, ServingError, export, pin
+from modelserver.tests.served import PATIENCE, Digits, export_digits, serving
+from modelserver.tests.slow.fuzz import binary_part, schema_requests
+
+tritonclient = pytest.importorskip("tritonclient.http")
+
+
+class Table(torch.nn.Module):
+    """Raises an error at a token that is not in its table."""
+
+    def __init__(self):
+        super().__init__()
+        self.table = torch.nn.Embedding(10, 3)
+
+    def forward(self, token):
+        return self.table(token)
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("served") / "models"
+    export_digits(directory, seed=1, labels=list("0123456789"))
+    export(Table(), torch.tensor([0, 9]), directory, name="table")
+    return directory
+
+
+@pytest.fixture(scope="module")
+def served(models):
+    with serving(models, "--workers", 2, "--largest", 32) as server:
+        yield server
+
+
+@pytest.fixture
+def client(served):
+    with Client(served.url, deadline=PATIENCE) as one:
+        yield one
+
+
+@pytest.fixture
+def http(served):
+    with httpx.Client(base_url=served.url, timeout=PATIENCE) as one:
+        yield one
+
+
+def images(rows, seed=0):
+    return torch.rand(rows, 784, generator=torch.Generator().manual_seed(seed))
+
+
+def own_answer(version, rows):
+    with torch.no_grad():
+        return Digits(version)(rows).numpy()
+
+
+def as_json(rows):
+    return {
+        "inputs": [{"name": "image", "shape": list(rows.shape), "datatype": "FP32", "data": rows.flatten().tolist()}]
+    }
+
+
+def test_ten_lines_of_httpx_get_the_answer(http):
+    rows = images(3)
+    told = http.post("/v2/models/digits/infer", json=as_json(rows) | {"id": "mine"}).raise_for_status()
+    (output,) = told.json()["outputs"]
+    assert (told.json()["model_version"], told.json()["id"], output["shape"]) == ("1", "mine", [3, 10])
+    assert told.headers["x-model-version"] == "1" and told.headers["x-request-id"]
+    numpy.testing.assert_allclose(numpy.reshape(output["data"], (3, 10)), own_answer(1, rows), atol=1e-5)
+
+
+@pytest.mark.parametrize("packed", [None, "gzip", "deflate"])
+@pytest.mark.parametrize("binary", [True, False])
+def test_tritons_client_gets_the_answer_in_every_form(served, binary, packed):
+    rows = images(2, seed=1)
+    with tritonclient.InferenceServerClient(served.url.removeprefix("http://")) as triton:
+        assert triton.is_server_live() and triton.is_server_ready() and triton.is_model_ready("digits", "1")
+        assert triton.get_server_metadata()["extensions"] == ["binary_tensor_data"]
+        about = triton.get_model_metadata("digits")
+        assert about["inputs"] == [{"name": "image", "datatype": "FP32", "shape": [-1, 784]}]
+        tensor = tritonclient.InferInput("image", [2, 784], "FP32")
+        tensor.set_data_from_numpy(rows.numpy(), binary_data=binary)
+        wanted = [tritonclient.InferRequestedOutput("scores", binary_data=binary)]
+        for outputs in (None, wanted):
+            answer = triton.infer("digits", [tensor], "1", outputs, request_compression_algorithm=packed)
+            numpy.testing.assert_allclose(answer.as_numpy("scores"), own_answer(1, rows), atol=1e-5)
+
+
+def test_what_tritons_client_can_ask_and_is_not_supported_is_refused_not_ignored(served):
+    with tritonclient.InferenceServerClient(served.url.removeprefix("http://")) as triton:
+        tensor = tritonclient.InferInput("image", [2, 784], "FP32").set_data_from_numpy(images(2).numpy())
+        for more, word in (
+            ({"outputs": [tritonclient.InferRequestedOutput("scores", class_count=3)]}, "classification"),
+            ({"priority": 2}, "priority"),
+            ({"timeout": 10}, "timeout"),
+            ({"sequence_id": 5}, "sequence_"),
+            ({"parameters": {"mine": 1}}, "mine"),
+        ):
+            with pytest.raises(tritonclient.InferenceServerException, match=word) as refused:
+                triton.infer("digits", [tensor], **more)
+            assert refused.value.status() == "400"
+        with pytest.raises(tritonclient.InferenceServerException, match="not done over HTTP"):
+            triton.load_model("digits")
+        with pytest.raises(tritonclient.InferenceServerException, match="openapi.json"):
+            triton.get_model_config("digits")
+        states = {(one["name"], one["state"]) for one in triton.get_model_repository_index()}
+        assert states == {("digits", "READY"), ("table", "READY")}
+
+
+def test_the_courses_client_gets_arrays_and_the_version_and_is_told_what_is_wrong(client):
+    rows = images(4, seed=2)
+    answer = client.infer("digits", {"image": rows.numpy()})
+    numpy.testing.assert_allclose(answer["scores"], own_answer(answer.version, rows), atol=1e-5)
+    assert answer.attempts == 1 and client.ready() and client.metadata()["name"] == "modelserver"
+    for call, status, said in (
+        (lambda: client.infer("digits", {"image": rows.double().numpy()}), 400, "takes FP32"),
+        (lambda: client.infer("digits", {"image": images(33).numpy()}), 400, "rows from 1 to 32"),
+        (lambda: client.infer("digit", {"image": rows.numpy()}), 404, "there are: digits, table"),
+        (lambda: client.infer("digits", {"image": rows.numpy()}, version=99), 404, "version '99'"),
+        (lambda: client.metadata("../digits"), 404, "there is"),
+    ):
+        with pytest.raises(ServingError, match=said) as refused:
+            call()
+        assert refused.value.status == status and refused.value.attempts == 1
+
+
+@pytest.mark.parametrize(
+    "method, path, status",
+    [
+        ("GET", "/", 404),
+        ("GET", "/v2/models/digits/infer", 404),
+        ("POST", "/v2/models/digits", 405),
+        ("POST", "/v2/models/digits/versions/1/more/infer", 404),
+        ("POST", "/v2/models/digits/versions/x/infer", 404),
+        ("GET", "/v2/models/%00", 404),
+        ("POST", "/v2/repository/models/digits/unload", 400),
+    ],
+)
+def test_every_refusal_has_the_protocols_form(http, method, path, status):
+    told = http.request(method, path)
+    assert told.status_code == status and set(told.json()) == {"error"} and told.headers["x-request-id"]
+
+
+def test_one_callers_fault_costs_no_other_the_answer(client, served):
+    """An index that isn't there makes the whole batch fail: each request of it is tried again, alone."""
+    good = numpy.array([1, 2])
+    wanted = client.infer("table", {"token": good})["output"]
+    found, barrier = [], threading.Barrier(6)
+
+    def one(tokens):
+        with Client(served.url, deadline=PATIENCE) as mine:
+            barrier.wait()
+            for _ in range(10):
+                try:
+                    found.append((tokens is good, mine.infer("table", {"token": tokens})["output"]))
+                except ServingError as error:
+                    found.append((tokens is good, error.status))
+
+    threads = [threading.Thread(target=one, args=(t,)) for t in [good] * 4 + [numpy.array([99])] * 2]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 60
+    assert all(numpy.array_equal(answer, wanted) if right else answer == 500 for right, answer in found)
+
+
+def test_half_requests_and_what_is_no_http_leave_the_server_up(served, http):
+    for sent in (
+        b"POST /v2/models/digits/infer HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{",
+        b"\x16\x03\x01\x02\x00\x01\x00",
+        b"GET / HTTP/9.9\r\n\r\n",
+        b"GET /" + b"a" * 70_000 + b" HTTP/1.1\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: localhost\r\n" + b"A: " + b"b" * 70_000 + b"\r\n\r\n",
+        b"POST /v2/models/digits/infer HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000000\r\n\r\n" + b"{" * 1000,
+        b"POST /v2/models/digits/infer HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab",
+    ):
+        with socket.create_connection(("127.0.0.1", served.port), PATIENCE) as connection:
+            connection.sendall(sent)
+            connection.shutdown(socket.SHUT_WR)
+            told = connection.recv(65536)
+            assert not told or told.split()[1] in (b"400", b"431", b"413", b"404"), told
+    bomb = gzip.compress(bytes(10**8))
+    told = http.post("/v2/models/digits/infer", content=bomb, headers={"Content-Encoding": "gzip"})
+    assert told.status_code == 413 and "unpacked" in told.json()["error"]
+    assert http.get("/v2/health/ready").status_code == 200
+
+
+def test_the_metrics_count_what_was_asked(http):
+    def counted():
+        lines = http.get("/metrics").text.splitlines()
+        return {name: float(value) for name, value in (x.rsplit(" ", 1) for x in lines if not x.startswith("#"))}
+
+    before = counted()
+    http.post("/v2/models/digits/infer", json=as_json(images(1)))
+    http.post("/v2/models/digits/infer", json={})
+    after = counted()
+    version = int(after['serving_version{model="digits"}'])
+    for status in (200, 400):
+        name = f'serving_requests_total{{model="digits",version="{version}",status="{status}"}}'
+        assert after[name] == before.get(name, 0) + 1
+    assert after["serving_workers"] == 2 and after["serving_queue_length"] == 0
+
+
+def test_a_version_that_is_worse_or_damaged_or_other_than_exported_is_not_served(models, served, client):
+    for _ in range(2):  # the second is judged by the first one's labelled examples, and its own judge the next
+        best = export_digits(models, seed=1, labelled=_labelled(1)).number
+        _served_is(client, best)
+    worse = export_digits(models, seed=77).number
+    served.wait_for(rf"digits version {worse} is refused, version {best} stays: its accuracy")
+    half = models / "digits" / str(worse + 1)
+    half.mkdir()
+    served.wait_for(rf"digits version {worse + 1} is refused, .*it is not complete")
+    for path in (models / "digits" / str(best)).iterdir():  # a copy under way: the list last
+        if path.name != "SHA256SUMS":
+            (half / path.name).write_bytes(path.read_bytes())
+    (half / "SHA256SUMS").write_bytes((models / "digits" / str(best) / "SHA256SUMS").read_bytes())
+    _served_is(client, worse + 1)
+
+
+def test_a_word_in_a_file_rolls_back_and_forward_again(models, served, client):
+    newest = int(client.metadata("digits")["parameters"]["version"])
+    back = pin(models, "digits", 1)
+    _served_is(client, 1)
+    answer = client.infer("digits", {"image": images(1).numpy()})
+    assert answer.version == back == 1
+    pin(models, "digits", "newest")
+    _served_is(client, newest)
+
+
+def _labelled(seed):
+    rows = images(40, seed=5)
+    with torch.no_grad():
+        return rows, Digits(seed)(rows).argmax(1)
+
+
+def _served_is(client, number):
+    ends = time.monotonic() + PATIENCE
+    while client.metadata("digits")["parameters"]["version"] != str(number):
+        assert time.monotonic() < ends, f"version {number} is not served: {client.metadata('digits')}"
+        time.sleep(0.05)
+
+
+def test_requests_with_binary_parts_that_are_nearly_right_get_no_500(served):
+    statuses = binary_part(served.url, "digits", 100)
+    assert statuses[200] > 5 and statuses[400] > 20
+
+
+def test_requests_made_of_the_openapi_document_get_what_it_says(served):
+    assert schema_requests(served.url, 28) > 14

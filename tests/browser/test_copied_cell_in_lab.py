@@ -1,4 +1,4 @@
-"""A chapter's cell in another notebook, in JupyterLab: its still and a sentence; run, it is alive, and stays so saved."""
+"""A chapter's cell in another notebook, in JupyterLab: its still and a sentence; run, it is alive, and so it is saved."""
 
 import nbformat
 import pytest

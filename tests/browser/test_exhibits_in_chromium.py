@@ -15,7 +15,7 @@ from course.widgets import ClusterTimeline, Continents, RequestDots, RingAllRedu
 from tests.browser.exhibit_page import asked, evaluated, kernel, says, shown
 from tests.browser.look.gallery import EXHIBITS, networks, pad
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 SETTINGS = [  # rate, seed, first, more, largest, queue, deadline
     (300, 8, 2100, 230, 1, 64, None),
     (429, 1, 2100, 230, 1, 1024, 50_000),

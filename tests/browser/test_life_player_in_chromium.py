@@ -11,7 +11,7 @@ from course import life
 from course.widgets import LifePlayer
 from tests.browser.exhibit_page import evaluated
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 RULES = ["B3/S23", "B36/S23", "B2/S", "B3678/S34678", "B/S012345678", "B012345678/S", "B0/S8", "B1357/S02468"]
 
 

@@ -66,9 +66,11 @@ def test_a_host_with_other_versions_is_refused_in_a_sentence(sshd, monkeypatch):
 
 
 @pytest.fixture
-def cluster(sshd, caplog):
+def cluster(request, sshd, caplog):
+    """A worker; and the jobs of the test's parameter, where it has one."""
     caplog.set_level(logging.INFO, "course.deploy")
-    with deploy("ssh", ps=1, worker=1, interface="lo", say=lambda *_, **__: None, **sshd.options) as made:
+    jobs = {"worker": 1} | getattr(request, "param", {})
+    with deploy("ssh", **jobs, interface="lo", say=lambda *_, **__: None, **sshd.options) as made:
         yield made
     assert not entries()
     records = [record for when in ("setup", "call") for record in caplog.get_records(when)]
@@ -88,6 +90,7 @@ def test_over_ssh_a_killed_task_is_replaced_and_a_cluster_without_work_closes_it
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("cluster", [{"ps": 1}], indirect=True, ids=["ps"])
 def test_over_ssh_a_training_runs_and_a_task_is_restarted_and_frozen(cluster):
     pids = [pid_of(cluster)]
     cluster.restart(WORKER)

@@ -1,4 +1,4 @@
-"""A chapter's cell in another notebook, in JupyterLab: its still and a sentence; run, it is alive, and so it is saved."""
+"""A chapter's cell in another notebook, in JupyterLab: a still and a sentence; once run, it is alive, also saved."""
 
 import nbformat
 import pytest

@@ -15,6 +15,7 @@ from starlette.routing import Route
 
 from modelserver.front.access import Access
 from modelserver.front.body import Bodies, CallerGone, limit_of
+from modelserver.front.connection import CANCEL_WITH_CALLER
 from modelserver.front.metrics import Metrics
 from modelserver.front.models import Loaded, Models
 from modelserver.front.pool import Pool
@@ -102,16 +103,17 @@ class App:
             raise wrong(f"header Inference-Header-Content-Length: {size.decode('latin-1')!r:.40}; give a whole number.")
         signature = loaded.version.signature
         request = read_request(body, None if size is None else int(size), signature, self._largest)
-        connection = scope["state"]["connection"]
-        connection.awaited = self._pool.submit(loaded.program, request)
+        answer = self._pool.submit(loaded.program, request)
+        cancel_with_caller = scope["extensions"][CANCEL_WITH_CALLER]
+        cancel_with_caller(answer)
         loaded.waiting += 1
         try:
-            data, rows, offset = await connection.awaited
+            data, rows, offset = await answer
         except asyncio.CancelledError:
             self._queue.forget_gone()
             raise CallerGone from None
         finally:
-            connection.awaited = None
+            cancel_with_caller(None)
             self._models.answered(loaded)
         arrays = [array[offset : offset + request.rows] for array in split_rows(signature.outputs, rows, data)]
         return response(loaded.version, request, arrays)

@@ -21,7 +21,7 @@ from nbclient import NotebookClient
 from traitlets.config import Config
 
 from course.progress_line import STATIC_TWINS
-from course.widgets.exhibits.files import files_needed, with_files_needed, with_one_copy
+from course.widgets.exhibits.page_files import files_needed, with_files_needed, with_one_copy
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))  # this file is run as a script, too

@@ -2,7 +2,7 @@
 
 import json
 
-from course.widgets.exhibits.files import ROOM, files_of
+from course.widgets.exhibits.page_files import ROOM, files_of
 
 
 def module(*names, room=ROOM):

@@ -102,7 +102,7 @@ def test_a_stored_output_is_stale_when_the_file_of_the_course_behind_it_changes(
     first = nbformat.read(tmp_path / "90_outlook.ipynb", as_version=4)
     assert difference("90_outlook", **places) is None
     with monkeypatch.context() as within:
-        within.setattr("course.widgets.exhibits.files.text_of", lambda package, name: f"// another {name}")
+        within.setattr("course.widgets.exhibits.page_files.text_of", lambda package, name: f"// another {name}")
         assert "carries scripts of the page that have changed" in difference("90_outlook", **places)
     read = Path.read_text
     edited = {"chapter_times.py": "LIMIT = 31"}

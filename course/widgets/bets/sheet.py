@@ -7,8 +7,8 @@ from typing import Any
 
 from course.draw import Picture, html
 from course.draw.picture import svg
-from course.widgets.exhibits.files import files_of
 from course.widgets.exhibits.page import key_of, page
+from course.widgets.exhibits.page_files import files_of
 
 _ROOM = "course.widgets.bets"
 _WIDTH, _LINE = 700, 20  # pixels of a still

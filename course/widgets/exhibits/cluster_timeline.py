@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 from course.draw import ROLES, Picture, figure, picture, worker_colour
 from course.units import in_words, short_bytes
-from course.widgets.exhibits.files import files_of
 from course.widgets.exhibits.page import key_of, page
+from course.widgets.exhibits.page_files import files_of
 
 if TYPE_CHECKING:
     from course.cluster.tape.record import Record

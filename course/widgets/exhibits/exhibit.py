@@ -17,8 +17,8 @@ import traitlets
 
 from course.draw import Picture, html
 from course.progress_line import STATIC_TWINS
-from course.widgets.exhibits.files import files_of
 from course.widgets.exhibits.page import key_of, page
+from course.widgets.exhibits.page_files import files_of
 from course.widgets.exhibits.wire import Wire
 
 #: An exhibit whose kernel is silent for so long goes on with stored answers; any message later makes it live again.

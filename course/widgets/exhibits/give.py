@@ -10,7 +10,7 @@ import traitlets
 
 from course.draw.picture import text_of
 from course.progress_line import STATIC_TWINS
-from course.widgets.exhibits.files import LOADER, ROOM, PageFile
+from course.widgets.exhibits.page_files import LOADER, ROOM, PageFile
 
 
 class Given(anywidget.AnyWidget):

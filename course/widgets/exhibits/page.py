@@ -13,8 +13,8 @@ from typing import Any
 
 from course.draw import Picture, html
 from course.progress_line import STATIC_TWINS
-from course.widgets.exhibits.files import CALL, PageFile, files_of, labels, with_one_copy
 from course.widgets.exhibits.give import carried_elsewhere
+from course.widgets.exhibits.page_files import CALL, PageFile, files_of, labels, with_one_copy
 
 _ALONE = "A still picture: the scripts of this exhibit are not in this notebook. Run the cell, and it answers to you."
 

@@ -6,7 +6,7 @@ import anywidget
 import traitlets
 
 from course.draw.picture import text_of
-from course.widgets.exhibits.files import ROOM
+from course.widgets.exhibits.page_files import ROOM
 
 
 class Wire(anywidget.AnyWidget):

@@ -5,7 +5,7 @@ import pytest
 
 from course.progress_line import STATIC_TWINS
 from course.widgets import RequestDots, SliceMean
-from course.widgets.exhibits.files import with_one_copy
+from course.widgets.exhibits.page_files import with_one_copy
 from tests.browser.look.notebook_page import CHAPTERS
 
 pytestmark = pytest.mark.browser

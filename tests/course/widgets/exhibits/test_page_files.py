@@ -7,7 +7,7 @@ import pytest
 from course.progress_line import STATIC_TWINS
 from course.widgets import Predict, RequestDots, SliceMean
 from course.widgets.exhibits import give
-from course.widgets.exhibits.files import LOADER, PageFile, carried_in, files_needed, files_of, with_one_copy
+from course.widgets.exhibits.page_files import LOADER, PageFile, carried_in, files_needed, files_of, with_one_copy
 from notebooks.build import HERE, chapters
 
 
@@ -45,7 +45,7 @@ def test_an_output_that_carries_an_older_version_of_a_file_gets_the_present_one(
 
 
 def test_a_file_that_would_end_its_element_is_refused(monkeypatch):
-    monkeypatch.setattr("course.widgets.exhibits.files.text_of", lambda package, name: "'</script>'")
+    monkeypatch.setattr("course.widgets.exhibits.page_files.text_of", lambda package, name: "'</script>'")
     with pytest.raises(ValueError, match=r"course.widgets/a.js: holds </script"):
         _ = PageFile("course.widgets", "a.js").text
 

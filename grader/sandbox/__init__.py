@@ -13,7 +13,8 @@ from and to write to. Linux with bubblewrap; elsewhere, and where the machine fo
 and what to do. Standard library only, so that any Python can grade.
 
 Read `profile` (the limits), `sandbox` (the start), `bwrap`, `identity`, `seccomp`, `cgroup` and `installation` (what
-keeps it closed), `bootstrap` (the first lines inside), `running` with `usage` and `pipes` (at work), `errors` (its end).
+keeps it closed), `bootstrap` (the first lines inside),
+`running` with `usage` and `pipes` (at work), `errors` (its end).
 `unsafe` is the same without any safety.
 """
 

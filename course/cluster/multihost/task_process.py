@@ -14,11 +14,11 @@ from distributed import Worker
 from course.cluster.certificates import security
 from course.cluster.multihost.handshake import request_handshake
 from course.cluster.multihost.heartbeat import send_heartbeats
-from course.cluster.multihost.member import Joining, Member
 from course.cluster.multihost.ports import check_free
 from course.cluster.multihost.reachability import Refused
 from course.cluster.multihost.refused_connections import refusals_told
 from course.cluster.multihost.task_scheduler import TaskScheduler
+from course.cluster.multihost.which_task import Joining, Member
 from course.cluster.task.gpu_share import VARIABLE, share_gpus
 from course.cluster.task.loop_errors import watch_errors
 from course.cluster.task.task import TaskSettings, root, serve_task, simulated, stop_signal, stopped_before
@@ -117,5 +117,5 @@ async def _joined_once(me, first, stop, say, join):
         raise RuntimeError(f"{me.name} cannot join {me.session_target}: {error}") from error
     except (OSError, TimeoutError, ValueError) as error:
         reason = root(error) or type(error).__name__
-        what = f"{me.name} did not join {me.session_target} within {me.patience:g} s: {reason}"
-        raise RuntimeError(f"{what}. Is the scheduler up, with the same certificate?") from error
+        sentence = f"{me.name} did not join {me.session_target} within {me.patience:g} s: {reason}"
+        raise RuntimeError(f"{sentence}. Is the scheduler up, with the same certificate?") from error

@@ -11,11 +11,12 @@ from typing import Any, NamedTuple
 
 from distributed import Client
 
+from course.cluster.tape.clocks import seconds_ahead
 from course.cluster.tape.columns import TICK
-from course.cluster.tape.joined import joined
 from course.cluster.tape.on_scheduler import TapeOnScheduler
 from course.cluster.tape.on_worker import TapeOnWorker, flush
 from course.cluster.tape.record import Record
+from course.cluster.tape.record_of_notes import record_of_notes
 
 #: For all processes of a cluster to begin to record: some may be busy.
 TAPE_STARTS = 10.0
@@ -23,7 +24,6 @@ TAPE_STARTS = 10.0
 TAPE_ENDS = 6.0
 
 _LIMIT = 5000
-_PINGS = 5
 
 
 class TrainingNotes(NamedTuple):
@@ -63,9 +63,9 @@ class Recorder:
             if len(self._sent) < self._limit:
                 self._sent[key] = time.time(), nbytes
 
-    def happened(self, what: str, task: str) -> None:
-        """Note that this process did `what` to the process of `task`."""
-        self._events.append((time.time(), what, task))
+    def happened(self, action: str, task: str) -> None:
+        """Note that this process did `action` to the process of `task`."""
+        self._events.append((time.time(), action, task))
 
     def trained(self, notes: TrainingNotes) -> None:
         """Note a training that this process drove."""
@@ -73,16 +73,16 @@ class Recorder:
 
     def stop(self) -> Record:
         """End recording; return the `Record`. OSError when the scheduler doesn't answer."""
-        told = _wait(self._client, _ended(self._client, self._name, list(self._sent)), TAPE_ENDS, "tape.close()")
+        notes = _wait(self._client, _ended(self._client, self._name, list(self._sent)), TAPE_ENDS, "tape.close()")
 
         def tick(seconds: float) -> int:
-            return round((seconds + self._ahead - told["zero"]) / TICK)
+            return round((seconds + self._ahead - notes["zero"]) / TICK)
 
         sent = [
-            (place, tick(at), nbytes) for place, (at, nbytes) in zip(told["sent"], self._sent.values(), strict=True)
+            (place, tick(at), nbytes) for place, (at, nbytes) in zip(notes["sent"], self._sent.values(), strict=True)
         ]
-        events = [(tick(at), what, task) for at, what, task in self._events]
-        record = joined(told, sent, events, self._trainings, tick, self._limit)
+        events = [(tick(at), action, task) for at, action, task in self._events]
+        record = record_of_notes(notes, sent, events, self._trainings, tick, self._limit)
         from course.devices.device_list import cpu_model  # it loads torch, which a cluster's start doesn't wait for
 
         machine = f"{cpu_model()}, {platform.system()} {platform.machine()}, Python {platform.python_version()}"
@@ -121,21 +121,7 @@ async def _started(client, name, limit):
                 f"cluster.record(): a process of the cluster can't load this package ({error}). Install it there."
             ) from error
         raise
-    host = client.scheduler.addr.partition("://")[2].rpartition(":")[0]
-    if host in ("127.0.0.1", "localhost", "[::1]"):
-        return 0.0, "all processes are on one machine and read its clock"
-    found = [await _ping(client) for _ in range(_PINGS)]
-    half, ahead = min(found)
-    words = f"this process by {_PINGS} questions, to {1000 * half:.1f} ms; tasks by Dask's heartbeats"
-    return ahead, f"the scheduler's clock: {words}"
-
-
-async def _ping(client):
-    """Return (half of a round trip to the scheduler, how far its clock is ahead if both ways are equal), in seconds."""
-    asked = time.time()
-    there = await client.run_on_scheduler(time.time)
-    back = time.time()
-    return (back - asked) / 2, there - (asked + back) / 2
+    return await seconds_ahead(client)
 
 
 async def _ended(client, name, sent):
@@ -151,4 +137,4 @@ def _last_words(name, sent, dask_scheduler=None):
     """In the scheduler: end the plugin `name`, and return what it was told."""
     plugin = dask_scheduler.plugins.pop(name)
     plugin.end()
-    return plugin.told(sent)
+    return plugin.notes_taken(sent)

@@ -7,13 +7,13 @@ from functools import partial
 import pytest
 import torch
 
-from course import local_cluster
 from course.training import Hook, TrainingError, linear_regression
 from course.training.checkpoint.checkpoints import Checkpoints
 from course.training.driver.shard_client import context_of
 from course.training.driver.train import train_with
 from course.training.driver.training_plan import TrainingPlan, participants
-from course.training.multihost.chief import ChiefPool, LeaderLease
+from course.training.multihost.chief_election import ChiefLease
+from course.training.multihost.chief_pool import ChiefPool
 from course.training.multihost.status_board import Notice, StatusBoard
 from course.training.multihost.worker_thread import WorkerThread
 from course.training.records import Deposed, ShardAddresses, TrainingSettings
@@ -23,9 +23,20 @@ PROBLEM = linear_regression()
 
 
 @pytest.fixture
-def cluster():
-    with local_cluster(ps=1, worker=2) as running:
-        yield running
+def cluster(shared_cluster):
+    """Its scheduler knows of no training."""
+    shared_cluster.client.run_on_scheduler(_forget_trainings)
+    return shared_cluster
+
+
+def _forget_trainings(dask_scheduler):
+    dask_scheduler.task_metadata.clear()
+
+
+class Closed:
+    @property
+    def client(self):
+        raise RuntimeError("it was closed")
 
 
 def until(true, seconds=20):
@@ -44,9 +55,8 @@ def test_the_board_keeps_the_word_of_the_latest_chief(cluster):
     assert not board.post(Notice(1, "failed", text="an old chief's"))
     assert board.post(Notice(2, "done", text="two\nlines"))
     assert StatusBoard(cluster).read() == Notice(2, "done", text="two\nlines")
-    cluster.close()
-    with pytest.raises(TrainingError, match="cluster is lost"):
-        board.read()
+    with pytest.raises(TrainingError, match="cluster is lost: it was closed"):
+        StatusBoard(Closed()).read()
 
 
 def test_what_one_role_tells_every_other_role_reads_once_and_in_order(cluster):
@@ -65,8 +75,8 @@ def _told(cluster):
 
 
 def test_the_lowest_candidate_is_chief_and_the_next_one_when_it_leaves(cluster):
-    with LeaderLease(cluster, "/job:worker/task:1") as second:
-        with LeaderLease(cluster, "/job:worker/task:0") as first:
+    with ChiefLease(cluster, "/job:worker/task:1") as second:
+        with ChiefLease(cluster, "/job:worker/task:0") as first:
             until(lambda: first.mine or second.mine)
             assert first.mine and not second.mine
             term = first.term
@@ -117,12 +127,12 @@ class Candidate:
 
 
 def test_the_next_chief_takes_the_running_shards_over_and_nothing_is_rolled_back(cluster, tmp_path):
-    with LeaderLease(cluster, "/job:worker/task:0") as lease:
+    with ChiefLease(cluster, "/job:worker/task:0") as lease:
         first, told = Candidate(cluster, 0, lease), Until()
         until(lambda: lease.mine)
         leading = first.lead(told, tmp_path)
         until(lambda: first.board.read() is not None)
-        with LeaderLease(cluster, "/job:worker/task:1") as next_lease:
+        with ChiefLease(cluster, "/job:worker/task:1") as next_lease:
             second = Candidate(cluster, 1, next_lease)
             second.worker_thread.follow(second.board.read().addresses)
             until(lambda: told.step > 100)
@@ -141,7 +151,7 @@ def test_the_next_chief_takes_the_running_shards_over_and_nothing_is_rolled_back
 
 @pytest.mark.parametrize("folder", ["same", "another"])
 def test_a_chief_that_finds_no_shards_goes_on_from_a_checkpoint_or_not_at_all(cluster, tmp_path, folder):
-    with LeaderLease(cluster, "/job:worker/task:0") as lease:
+    with ChiefLease(cluster, "/job:worker/task:0") as lease:
         until(lambda: lease.mine)
         first, second = Candidate(cluster, 0, lease), Candidate(cluster, 1, lease)
         leading = first.lead(Until(stop=30), tmp_path / "same")

@@ -7,7 +7,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from course.cluster.lease import LEASE_CANDIDATE_LIVES, LEASE_LASTS, LEASE_SETTLES, Lease, Leases
+from course.cluster.chief_lease import LEASE_CANDIDATE_LIVES, LEASE_LASTS, LEASE_SETTLES, Lease, Leases
 
 TASKS = [f"/job:worker/task:{index}" for index in (0, 2, 10)]
 

@@ -103,14 +103,14 @@ class Connection(HttpToolsProtocol):
         else:
             self._end(400, "this is no HTTP/1.1 request.")
 
-    def late(self, now: float) -> bool:
+    def late(self, loop_time: float) -> bool:
         """Close the connection if its request is not whole after `REQUEST_COMES`, or its answer is not read."""
-        if self._since is not None and now - self._since > REQUEST_COMES:
+        if self._since is not None and loop_time - self._since > REQUEST_COMES:
             self._end(408, f"the request was not whole after {REQUEST_COMES:g} s; send it faster, or in smaller parts.")
             return True
         waits = self.transport.get_write_buffer_size() > 0
-        self._stuck = None if not waits else self._stuck or now
-        if self._stuck is not None and now - self._stuck > REQUEST_COMES:
+        self._stuck = None if not waits else self._stuck or loop_time
+        if self._stuck is not None and loop_time - self._stuck > REQUEST_COMES:
             self.transport.abort()
             return True
         return False
@@ -144,5 +144,5 @@ async def close_late(connections: Iterable[Any]) -> None:
     loop = asyncio.get_running_loop()
     while True:
         await asyncio.sleep(CONNECTIONS_LOOKED_AT_EVERY)
-        for one in list(connections):
-            one.late(loop.time())
+        for connection in list(connections):
+            connection.late(loop.time())

@@ -66,6 +66,12 @@ def as_json(rows):
     }
 
 
+def test_the_log_of_a_healthy_start_has_its_workers_and_versions_and_no_warning(served):
+    for line in (r" INFO worker \d+ answers", " INFO digits version 1 is served", " INFO table version 1 is served"):
+        served.wait_for(line)
+    assert [line for line in served.lines if " WARNING " in line or " ERROR " in line] == []
+
+
 def test_ten_lines_of_httpx_get_the_answer(http):
     rows = images(3)
     told = http.post("/v2/models/digits/infer", json=as_json(rows) | {"id": "mine"}).raise_for_status()

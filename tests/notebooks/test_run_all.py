@@ -6,6 +6,7 @@ takes the stub's place, and the check must pass.
 """
 
 import contextlib
+import itertools
 import os
 import subprocess
 import sys
@@ -41,10 +42,10 @@ def resident_memory(processes):
 def run_and_watch(path, log):
     """Run one notebook under nbval; return its exit code, peak bytes at most, seconds, the processes below it.
 
-    Its processes are looked at four times a second. Their RSS bounds their PSS, which takes 10 ms a process to read, and
-    is read only where the RSS is above the contract and still rises.
+    Its processes are looked at four times a second. Their RSS bounds their PSS, which takes 10 ms a process to read and
+    is read once a second, and whenever the RSS rose, only where the RSS is above the contract.
     """
-    started, peak, seen, most = time.monotonic(), 0, {}, 0
+    started, peak, seen, most, looks = time.monotonic(), 0, {}, 0, itertools.count()
     with open(log, "w", encoding="utf-8") as output:
         runner = subprocess.Popen(
             [sys.executable, *NBVAL, *OWN_SETTINGS, str(path)],
@@ -58,8 +59,10 @@ def run_and_watch(path, log):
                 below = psutil.Process(runner.pid).children(recursive=True) if runner.poll() is None else []
                 seen.update((process.pid, process) for process in below)
                 resident = resident_memory(below)
-                if resident > 1.02 * most:
-                    peak, most = max(peak, resident if resident <= MEMORY else proportional(below)), resident
+                if resident <= MEMORY:
+                    peak = max(peak, resident)
+                elif resident > 1.02 * most or next(looks) % 4 == 0:
+                    peak, most = max(peak, proportional(below)), max(most, resident)
                 time.sleep(0.25)
         except psutil.NoSuchProcess:
             runner.wait(60)  # it ended between two looks

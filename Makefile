@@ -13,7 +13,7 @@ INSTALL = @command -v "$(PYTHON)" >/dev/null 2>&1 || { \
 	echo "There is no $(PYTHON) here. Install Python 3.11 or newer, or name yours: make lab PYTHON=python3.12"; exit 1; }; \
 	"$(PYTHON)" install.py $(CHOSEN) $(if $(TORCH),--torch "$(TORCH)") $(if $(CUDA),--cuda)
 
-.PHONY: help lab test long explore mutants faults crowd serving distance storm monkey conformance fuzz torches calibrate sites containers binder attacks bench notebooks labs architecture picture look publish env clean
+.PHONY: help lab test long explore mutants faults crowd serving distance storm monkey conformance fuzz torches calibrate sites containers binder attacks bench notebooks labs architecture picture look wheels publish env clean
 
 help:  ## these lines
 	@sed -n 's/^\([a-z]*\):.*## /\1|/p' Makefile | awk -F'|' '{ printf "make %-10s %s\n", $$1, $$2 }'
@@ -122,6 +122,10 @@ picture:  ## draw the README's picture again
 look:  ## draw docs/look's pictures of all exhibits again, those that have changed (ALL=1: each)
 	$(INSTALL) --test
 	@$(VENV) -m tests.browser.look $(if $(ALL),--all)
+
+wheels:  ## set up, then build the four distributions' wheels into dist/: simgpu, modelserver, course-grader, course
+	$(INSTALL)
+	@$(VENV) -m pip wheel --no-deps --quiet --wheel-dir dist ./simgpu ./modelserver ./grader . && ls dist
 
 publish:  ## set the repository's address everywhere: REPOSITORY=https://github.com/OWNER/NAME
 	$(INSTALL)

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import Phase, settings
 from hypothesis.internal.conjecture import providers
 
+from tests.helpers.cluster.shared import SharedCluster
 from tests.helpers.lanes import Lanes, longest_first
 from tests.helpers.leaks import check_leaks, leftovers
 from tests.selection import LONG, ROOT, SHORT, is_left_out, left_out
@@ -92,6 +93,23 @@ def no_leaks(no_leaks_from_this_file):
     before = _last.pop() if _last else leftovers()  # to look takes two milliseconds, and there are four thousand tests
     yield
     _last.append(check_leaks(before))
+
+
+@pytest.fixture(scope="session")
+def _shared_cluster():
+    shared = SharedCluster()
+    yield shared
+    shared.close()
+
+
+@pytest.fixture
+def shared_cluster(_shared_cluster, no_leaks):
+    """A `local_cluster(ps=1, worker=2)` that all tests of this process share, every task alive and idle.
+
+    A test may kill or freeze its tasks (the next one waits until they are back), but not close or configure it: such a
+    test opens its own.
+    """
+    return _shared_cluster.ready()
 
 
 @pytest.fixture

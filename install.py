@@ -24,7 +24,8 @@ NEWEST = (3, 14)  # the newest for which torch 2.13 has wheels
 STATE = "course-setup.json"  # in .venv: "working" while it changes, "sound" when it can be added to, "ready" when done
 MEGABYTES = {"cpu": 3000, "cuda": 10000, "more": 500}  # .venv took 1,725 MB with the CPU build, tests included
 WAIT_FOR_ANOTHER_RUN = 3600  # seconds
-LEARNERS = ["serving", "tuning"]  # the extras that chapters need
+LEARNERS = ["tuning"]  # the extras that chapters need
+PARTS = ["simgpu", "modelserver", "grader"]  # distributions of their own, in these folders; the course is in the root
 TESTERS = ["test", "long", "clouds"]  # `make test` needs the first, `make long` all of them
 
 
@@ -186,7 +187,8 @@ def write_state(venv, state, **facts):
 def fingerprint(root):
     """Return a hash of what decides which packages are installed."""
     content = b""
-    for name in ("pyproject.toml", "install_pip.py"):
+    parts = [os.path.join(part, "pyproject.toml") for part in PARTS]
+    for name in ["pyproject.toml", "install_pip.py"] + parts:
         with open(os.path.join(root, name), "rb") as file:
             content += file.read()
     return hashlib.sha256(content).hexdigest()
@@ -204,7 +206,9 @@ def is_ready(root, venv, state, extras, chosen):
     if chosen and state.get("python") != "{}.{}".format(*sys.version_info[:2]):
         return False
     looks = "print('%d.%d' % sys.version_info[:2], s('torch') and s('jupyterlab') and s('course').origin)"
-    seen = ask_python(python_of(venv), "import sys; from importlib.util import find_spec as s; " + looks)
+    names = "import sys, importlib.metadata as m; from importlib.util import find_spec as s; "
+    names += "[m.version(n) for n in ('simgpu', 'modelserver', 'course-grader')]; "
+    seen = ask_python(python_of(venv), names + looks)
     return seen == "{} {}".format(state["python"], os.path.join(root, "course", "__init__.py"))
 
 
@@ -278,7 +282,8 @@ def install(root, venv, extras, cuda, torch=""):
         install_pip.install_torch(python, cuda, say, wanted)
         names = "[{}]".format(",".join(extras)) if extras else ""
         # named again: a torch outside the course's range is refused, and not replaced by another
-        course = ["install", "--editable", root + names, *([wanted] if torch else [])]
+        parts = [word for part in PARTS for word in ("--editable", os.path.join(root, part))]
+        course = ["install", *parts, "--editable", root + names, *([wanted] if torch else [])]
         install_pip.run(python, course, "the course and what it needs", say)
     except install_pip.NetworkGone as problem:
         # pip downloads everything before it changes anything: what is there is sound.

@@ -1,6 +1,24 @@
 """From one CPU to a cluster: the public names, in reading order. This file is the map of the house.
 
 Every line of the course answers three questions: *where* does it run, *what moves* to get it there, *who waits*.
+
+- `devices`: where a tensor lives, where an op runs, what moved
+- `timing`: how long it takes, and what limits it
+- `life`: one rule, five engines, the same cells
+- `mapreduce`: parts on any executor, joined in an order that never changes
+- `pi`: darts that are the same wherever they are thrown
+- `replicas`: one step on several devices; ranks that add up
+- `scale`: ten thousand workers in simulated seconds, and what machines cost
+- `cluster`: named tasks in processes of their own
+- `training`: parameter servers, workers, checkpoints, recovery
+- `distance`: a slow line between real sockets, and what was recorded over it
+- `tuning`: many short trainings, each with other hyperparameters
+- `checks`: `check(answer)`: the smallest counterexample
+- `widgets`: what a reader touches; they call engines and show with draw
+- `commands`: what `python -m course …` prints, one file a command
+- `draw`: pictures from plain data, in one look
+- `traces`: figures that other machines took, and data sheets
+
 Importing `course` is light: a name's module, and torch, dask or matplotlib with it, is loaded when first used.
 
 >>> import course
@@ -29,6 +47,7 @@ ROOMS = {
     "course.timing": ["measure", "Timing", "measure_matmul", "MatmulTiming", "crossover", "roofline", "Roofline"],
     "course.mapreduce": ["map_reduce", "mean"],
     "course.pi": ["estimate_pi", "PiEstimate"],
+    "course.replicas": ["split_matmul", "replicate", "Replicas"],
     "course.cluster": ["ClusterSpec", "local_cluster", "Cluster"],
     "course.training": [
         "train",
@@ -46,12 +65,11 @@ ROOMS = {
         "Checkpoints",
     ],
     "course.tuning": ["tune", "TuningResult"],
-    "course.replicas": ["split_matmul", "replicate", "Replicas"],
     "course.checks": ["check"],
 }
 
 #: Rooms that are read as `life.step`, `draw.animate`, `widgets.LifePlayer`; `serving` is the package modelserver.
-MODULES = ["life", "serving", "traces", "draw", "widgets"]
+MODULES = ["life", "widgets", "draw", "traces", "serving"]
 
 _HOME = {name: room for room, names in ROOMS.items() for name in names}
 

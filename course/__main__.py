@@ -84,7 +84,7 @@ def check(notebook: str, lab: str | None) -> None:
     if not found:
         raise click.ClickException(
             "what marks labs is not installed here. In a checkout of the course run `make lab`, or "
-            "`python -m pip install -e .`, then this again; in a notebook check(answer) works without it."
+            "`python -m pip install -e ./grader`, then this again; in a notebook check(answer) works without it."
         )
     found[0].load()(notebook, lab)
 

@@ -81,8 +81,8 @@ def find_sources(notebook: Path, data: bytes) -> Path | None:
     """
     if (notebook.parent / "lab.py").is_file() and (notebook.parent / "marking.py").is_file():
         return notebook.parent
-    told = _object_in(_object_in(json.loads(data), "metadata"), "course").get("lab")
-    for name in (told, re.sub(r"[ (-].*", "", notebook.stem)):
+    lab_named = _object_in(_object_in(json.loads(data), "metadata"), "course").get("lab")
+    for name in (lab_named, re.sub(r"[ (-].*", "", notebook.stem)):
         if isinstance(name, str) and re.fullmatch(r"\w+", name) and (CHECKOUT_LABS / name / "marking.py").is_file():
             return CHECKOUT_LABS / name
     return None
@@ -133,22 +133,22 @@ def by_its_checks(notebook: Path, data: bytes) -> list[Line]:
                 stderr=subprocess.DEVNULL,
                 env={**os.environ, "MPLBACKEND": "Agg", "PYTHONPATH": path},
             )
-        told = answers.read_text(encoding="utf-8").splitlines() if answers.exists() else []
+        verdicts = answers.read_text(encoding="utf-8").splitlines() if answers.exists() else []
     # of an exercise's lines the last one counts: the first says that it was not reached
-    return list({line.exercise: line for line in (Line(*json.loads(text)) for text in told)}.values())
+    return list({line.exercise: line for line in (Line(*json.loads(text)) for text in verdicts)}.values())
 
 
 def _cells(data):
     """Return the notebook's code as [text, points of its check or None], less what only shows something."""
-    found = []
+    cells = []
     for cell in json.loads(data).get("cells", []):  # `read_submission` has seen that they are a list of objects
         metadata = _object_in(cell, "metadata")
         tags, points = metadata.get("tags"), _object_in(metadata, "nbgrader").get("points")
         if cell.get("cell_type") == "code" and "notebook-only" not in (tags if isinstance(tags, list) else []):
             text = cell.get("source", "")
             text = text if isinstance(text, str) else "".join(text)
-            found.append([text, points if isinstance(points, (int, float)) else None])
-    return found
+            cells.append([text, points if isinstance(points, (int, float)) else None])
+    return cells
 
 
 def _object_in(holder, name):

@@ -40,20 +40,20 @@ def called(text: str) -> str | None:
     call = last.value if isinstance(last, ast.Expr) else None
     if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "check" and call.args):
         return None
-    named = call.args[1] if len(call.args) > 1 else call.args[0]
-    return str(named.value) if isinstance(named, ast.Constant) else getattr(named, "id", None)
+    exercise = call.args[1] if len(call.args) > 1 else call.args[0]
+    return str(exercise.value) if isinstance(exercise, ast.Constant) else getattr(exercise, "id", None)
 
 
 def _verdict(notebook, name, text, points):
     notebook.names.pop("_", None)
     errors = dict(notebook.errors)
     notebook.run(-1, text)
-    seen = notebook.names.get("_")
-    if -1 in notebook.errors or not hasattr(seen, "state"):
+    verdict = notebook.names.get("_")
+    if -1 in notebook.errors or not hasattr(verdict, "state"):
         earlier = "; ".join(errors.values())
-        said = notebook.errors.get(-1, "its check said nothing")
-        return name, "wrong", points, said + f" ({earlier})" * bool(earlier)
-    return name, {"passed": "right", "not yet": "missing"}.get(seen.state, "wrong"), points, seen.message
+        error = notebook.errors.get(-1, "its check said nothing")
+        return name, "wrong", points, error + f" ({earlier})" * bool(earlier)
+    return name, {"passed": "right", "not yet": "missing"}.get(verdict.state, "wrong"), points, verdict.message
 
 
 def _answer(file, name, kind, points, reason):

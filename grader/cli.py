@@ -29,9 +29,9 @@ def _on_a_lab(name=None):
 
 
 def _missing(function):
-    told = "What who has handed in nothing gets: 0, an empty cell, or that until it is due for them."
+    explanation = "What who has handed in nothing gets: 0, an empty cell, or that until it is due for them."
     kinds = click.Choice(("zero", "empty", "when-due"))
-    return click.option("--missing", type=kinds, default="zero", show_default=True, help=told)(function)
+    return click.option("--missing", type=kinds, default="zero", show_default=True, help=explanation)(function)
 
 
 @contextmanager
@@ -77,14 +77,14 @@ def import_(
     course, rules, people = open_class(course_dir, roster, _aside)
     find_lab(course, lab, rules.labs)  # a name with a slip in it would be a folder that is never marked
     entries = read_worksheet(worksheet, rules.timezone) if worksheet else None
-    with atomic.alone(course.kept):
-        told = import_download(course, lab, download, people, entries, _time(arrived, rules), leave_out)
-    for one in told:
-        click.echo(str(one))
-    wrong = [one for one in told if one.action in ("refused", "nobody's")]
-    settled = sum(one.action == "left out" for one in told)
-    click.echo(f"{len(told) - len(wrong) - settled} imported, {len(wrong)} not.")
-    if any(one.action == "nobody's" for one in wrong):
+    with atomic.alone(course.records):
+        imports = import_download(course, lab, download, people, entries, _time(arrived, rules), leave_out)
+    for file in imports:
+        click.echo(str(file))
+    wrong = [file for file in imports if file.action in ("refused", "nobody's")]
+    settled = sum(file.action == "left out" for file in imports)
+    click.echo(f"{len(imports) - len(wrong) - settled} imported, {len(wrong)} not.")
+    if any(file.action == "nobody's" for file in wrong):
         click.echo(
             "Until it is settled whose these are, whoever may have handed them in gets no mark instead of a zero. Put "
             "them right as each line says; of a file of nobody's in this class, import again with --leave-out NAME."
@@ -101,9 +101,9 @@ def release(course_dir: Path, lab: str, new: bool) -> None:
 
     if new:
         (course_dir / "submitted").mkdir(parents=True, exist_ok=True)
-    found = open_assignment(course_dir, lab, _aside)
-    course = found.course
-    click.echo(write_release(found.lab, course.release(lab)))
+    assignment = open_assignment(course_dir, lab, _aside)
+    course = assignment.course
+    click.echo(write_release(assignment.lab, course.release(lab)))
     course.source(lab).mkdir(parents=True, exist_ok=True)  # formgrader lists the labs that it finds there
     write_config(course)
 
@@ -218,9 +218,11 @@ def rotate(course_dir: Path) -> None:
     from grader.classroom.folders import open_course, rotate_secret
 
     course = open_course(course_dir)
-    with atomic.alone(course.kept):
-        kept = rotate_secret(course, datetime.now(UTC))
-    click.echo(f"The class has a new secret; the old one is {kept}." if kept else "The class has its first secret.")
+    with atomic.alone(course.records):
+        old_secret = rotate_secret(course, datetime.now(UTC))
+    click.echo(
+        f"The class has a new secret; the old one is {old_secret}." if old_secret else "The class has its first secret."
+    )
     click.echo("Marks that were made stay. To ask everybody anew: `grade --again`, lab by lab.")
 
 

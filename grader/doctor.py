@@ -61,11 +61,11 @@ def diagnose(course_folder: Path | str | None = None) -> Iterator[Finding]:
         return
     yield Finding("ok", f"Python {platform.python_version()}, Linux {platform.release()} on {platform.machine()}")
     yield _bubblewrap()
-    for what, look in (("users for sandboxes", _user), ("filter of system calls", _filter), ("a sandbox", _sandbox)):
+    for subject, look in (("users for sandboxes", _user), ("filter of system calls", _filter), ("a sandbox", _sandbox)):
         try:
             yield look()
         except SandboxUnavailable as missing:
-            yield Finding("missing", f"{what}: {missing}")
+            yield Finding("missing", f"{subject}: {missing}")
     yield _counted_by()
     yield _memory()
     yield _disk(course_folder or os.getcwd())
@@ -78,41 +78,43 @@ def _bubblewrap():
     path = shutil.which("bwrap")
     if path is None:
         return Finding("missing", "bubblewrap: not found. Install it (Debian, Ubuntu: apt-get install bubblewrap)")
-    said = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=20).stdout
-    version = tuple(map(int, re.findall(r"\d+", said)[:2]))
+    version_text = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=20).stdout
+    version = tuple(map(int, re.findall(r"\d+", version_text)[:2]))
     if version < OLDEST_BUBBLEWRAP:
         oldest = ".".join(map(str, OLDEST_BUBBLEWRAP))
-        return Finding("missing", f"{said.strip()}: {oldest} is the oldest that limits files. Install a newer one")
-    return Finding("ok", f"{said.strip()} ({path})")
+        return Finding(
+            "missing", f"{version_text.strip()}: {oldest} is the oldest that limits files. Install a newer one"
+        )
+    return Finding("ok", f"{version_text.strip()} ({path})")
 
 
 def _user():
-    with identity() as who:
-        if who.own_namespace:
+    with identity() as user:
+        if user.own_namespace:
             return Finding("ok", f"user {os.geteuid()}: sandboxes in user namespaces of their own")
         if shutil.which("setpriv") is None:
             return Finding("missing", "setpriv: not found. Install util-linux 2.33 or newer")
-        return Finding("ok", f"root: each sandbox gets a user of its own (the next: {who.user}), by setpriv")
+        return Finding("ok", f"root: each sandbox gets a user of its own (the next: {user.user}), by setpriv")
 
 
 def _filter():
     size = len(seccomp_filter())
     actions = Path("/proc/sys/kernel/seccomp/actions_avail")
-    known = actions.read_text().split() if actions.exists() else []
-    if not {"kill_process", "errno", "allow"} <= set(known):
+    actions_available = actions.read_text().split() if actions.exists() else []
+    if not {"kill_process", "errno", "allow"} <= set(actions_available):
         return Finding("missing", "filter of system calls: this kernel has no seccomp. Take another (4.14 or newer)")
     return Finding("ok", f"filter of system calls: {size // 8} instructions")
 
 
 def _sandbox():
     ended = Sandbox(Profile(seconds=20)).run(QUESTIONS)
-    found = ended.stdout.strip()
-    if found.startswith("no numpy"):
-        text = f"a sandbox came up, but what is installed can't be read in it: {found.splitlines()[0]}"
+    printed = ended.stdout.strip()
+    if printed.startswith("no numpy"):
+        text = f"a sandbox came up, but what is installed can't be read in it: {printed.splitlines()[0]}"
         return Finding("missing", f"{text}. Let everybody read it (chmod -R a+rX), or install it again with umask 022")
-    if found != "closed":
-        said = found or ended.stderr.strip()[-300:]
-        return Finding("missing", f"a sandbox came up, but is open: {said}. Report this")
+    if printed != "closed":
+        symptom = printed or ended.stderr.strip()[-300:]
+        return Finding("missing", f"a sandbox came up, but is open: {symptom}. Report this")
     return Finding("ok", f"a sandbox came up and is closed ({ended.seconds * 1000:.0f} ms)")
 
 
@@ -145,9 +147,9 @@ def _nbgrader():
         return
     yield Finding("ok", f"nbgrader {importlib.metadata.version('nbgrader')}")
     # nbgrader starts it as a program when it makes or brings up a gradebook; the grader looks beside Python too
-    found = shutil.which("alembic") or shutil.which("alembic", path=os.path.dirname(sys.executable))
+    alembic = shutil.which("alembic") or shutil.which("alembic", path=os.path.dirname(sys.executable))
     absent = Finding("missing", "alembic: not found, and a new gradebook needs it. pip install alembic")
-    yield Finding("ok", f"alembic: {found}") if found else absent
+    yield Finding("ok", f"alembic: {alembic}") if alembic else absent
 
 
 def _course(folder):
@@ -171,18 +173,18 @@ def _broken(path):
         return None
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as book:
-            said = book.execute("PRAGMA quick_check").fetchone()[0]
+            answer = book.execute("PRAGMA quick_check").fetchone()[0]
     except sqlite3.OperationalError:  # in use, or not readable
         return None
     except sqlite3.DatabaseError as error:
-        said = str(error)
-    return None if said == "ok" else Finding("missing", f"{path}: broken ({said}). Put a backup in its place")
+        answer = str(error)
+    return None if answer == "ok" else Finding("missing", f"{path}: broken ({answer}). Put a backup in its place")
 
 
 def _rights(path):
-    found = path.lstat()
-    others = stat.S_IMODE(found.st_mode) & (0o022 if stat.S_ISDIR(found.st_mode) else 0o077)
-    if stat.S_ISLNK(found.st_mode):
+    status = path.lstat()
+    others = stat.S_IMODE(status.st_mode) & (0o022 if stat.S_ISDIR(status.st_mode) else 0o077)
+    if stat.S_ISLNK(status.st_mode):
         return Finding("note", f"{path} is a link: put the file itself here")
     if others:
         wanted = "go-w" if path.is_dir() else "go-rwx"

@@ -40,7 +40,7 @@ def run(
     else:
         say(f"WARNING: students' code runs as you, with all that you may do. Every row says: {WARNING}.")
     progress = Progress(lab.name)
-    with atomic.alone(course.kept):
+    with atomic.alone(course.records):
         try:
             sandbox = Sandbox if safe else UnsafeSandbox
             graded = grade(assignment, list(students) or None, jobs, again, sandbox, safe, tell=progress)
@@ -91,10 +91,11 @@ def _places(assignment, graded, marks, some, switches, say):
         return problems
     try:
         flagged = write_gradebook(course, lab, assignment.rules, graded.graded, assignment.people)
-        for one in graded.graded:
-            write_autograded(course, lab, one)
-        for student, exercise, before, now in flagged:
-            say(f"{student}, {exercise}: marked by a person; the automatic mark beside it went from {before} to {now}.")
+        for student_marks in graded.graded:
+            write_autograded(course, lab, student_marks)
+        for student, exercise, before, score in flagged:
+            change = f"the automatic mark beside it went from {before} to {score}"
+            say(f"{student}, {exercise}: marked by a person; {change}.")
     except ClassError as problem:
         problems.append(str(problem))
     return problems
@@ -112,8 +113,8 @@ def _arrived_now(course, lab, students):
 def _summary(graded, say):
     states = Counter(row.state for row in graded.rows)
     total = len({row.student for row in graded.rows})
-    told = ", ".join(f"{count} {state}" for state, count in states.most_common())
-    say(f"{total} students, {graded.marked} submissions marked now. Their exercises: {told or 'none'}.")
+    counts = ", ".join(f"{count} {state}" for state, count in states.most_common())
+    say(f"{total} students, {graded.marked} submissions marked now. Their exercises: {counts or 'none'}.")
     changed = [change for change in graded.changes if change.before is not None]
     for line in report(changed) if changed else ():
         say(line)

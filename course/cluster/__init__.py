@@ -1,4 +1,10 @@
-"""A cluster of named tasks: which there are, how they start, how work finds one, and what happens when one dies."""
+"""A cluster of named tasks: which there are, how they start, how work finds one, and what happens when one dies.
+
+In this order of reading: `spec` (which tasks, at which addresses), `local` and `local_runtime` (on this machine),
+`multihost` (started by hand; `which_task` a process is), `task` (what runs inside one), `cluster`, `task_name` (where
+work goes), `executor` and `outcomes` (how results come back), `chief_lease` (who becomes chief), `certificates`,
+`routes`, `tape` (what happened).
+"""
 
 from course.signals import held_back
 

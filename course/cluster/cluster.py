@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from distributed import Client
 
+from course.cluster.chief_lease import LEASE_LASTS, Lease
 from course.cluster.executor import ClusterExecutor, OpenWork
-from course.cluster.lease import LEASE_LASTS, Lease
-from course.cluster.pin import Pin, check_task, parse_pin, pinned
 from course.cluster.runtime import Runtime
 from course.cluster.spec import ClusterSpec
 from course.cluster.tape.recorder import Recorder
 from course.cluster.tape.tape import Tape
+from course.cluster.task_name import Pin, check_task, parse_pin, pinned
 from course.deadlines import CLIENT_CLOSES
 
 #: For the scheduler to answer one question about a lease; slower than this, the answer would come too late to act on.

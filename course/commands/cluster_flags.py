@@ -81,8 +81,8 @@ def _as_task(spec, job, index, pair, patience, say):
     if job is None:
         yield
         return
-    from course.cluster.multihost.member import Member
     from course.cluster.multihost.serve import joined, serve
+    from course.cluster.multihost.which_task import Member
 
     me = Member(spec, job, index, pair, patience)
     if me.name != computing_task(spec):

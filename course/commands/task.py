@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from course.cluster.certificates import Certificate, read_certificate
-from course.cluster.multihost.member import Member
 from course.cluster.multihost.serve import serve
+from course.cluster.multihost.which_task import Member
 from course.cluster.routes import Routes
 from course.cluster.spec import ClusterSpec
 from course.signals import end_process

@@ -81,14 +81,14 @@ def report(
     from course.cluster import local_cluster
 
     choice = named_problem(problem, settings)
-    made, steps = choice.made(optimizer, learning_rate), choice.steps if steps is None else steps
+    make_optimizer, steps = choice.made(optimizer, learning_rate), choice.steps if steps is None else steps
     task = choice.make()
     hooks = [*_hooks(task, problem, validate, summaries), SayProgress(say)]
-    how = f"{optimizer or choice.optimizer} with learning rate {made.keywords['lr']:g}"
+    how = f"{optimizer or choice.optimizer} with learning rate {make_optimizer.keywords['lr']:g}"
     say(f"{shown(task)}: {mode}, {how}, {steps} updates")
     with local_cluster(ps=ps, worker=workers, simulated_gpus=simulated_gpus) as cluster:
         say(f"running: {', '.join(cluster.tasks)}")
-        result = train(task, cluster, optimizer=made, mode=mode, total_steps=steps, hooks=hooks, **more)
+        result = train(task, cluster, optimizer=make_optimizer, mode=mode, total_steps=steps, hooks=hooks, **more)
     for line in outcome(choice, task, result):
         say(line)
 
@@ -108,13 +108,13 @@ def _role_of(
     spec.task_address(job, index)
     gpus, saving = more.pop("simulated_gpus"), {name: more.pop(name) for name in ("checkpoint_dir", "resume")}
     choice = named_problem(problem, settings)
-    made, steps = choice.made(optimizer, learning_rate), choice.steps if steps is None else steps
+    make_optimizer, steps = choice.made(optimizer, learning_rate), choice.steps if steps is None else steps
     if job != "worker":
-        made([torch.zeros(1)])  # a first optimiser imports a lot: now, not when the shards are waited for
+        make_optimizer([torch.zeros(1)])  # a first optimiser imports a lot: now, not when the shards are waited for
         return Role(spec, job, index, None), None
     task = choice.make()
     settings = TrainingSettings(mode, len(workers), steps, **more)
-    plan = TrainingPlan(task, made, settings, servers, workers, checked_device(device))
+    plan = TrainingPlan(task, make_optimizer, settings, servers, workers, checked_device(device))
     hooks = _hooks(task, problem, validate, summaries)
     role = Role(spec, job, index, plan, hooks=hooks, simulated_gpus=(gpus, "H200") if gpus else None, **saving)
     return role, lambda result: outcome(choice, task, result)

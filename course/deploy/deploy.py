@@ -11,8 +11,8 @@ from course.cluster.local import local_cluster
 from course.cluster.task.task import quiet
 from course.deadlines import CONNECT
 from course.deploy.clouds.kinds import CLOUDS
-from course.deploy.clouds.start import start_cloud
-from course.deploy.deployed import DeployedRuntime
+from course.deploy.clouds.start_cloud import start_cloud
+from course.deploy.deployed_runtime import DeployedRuntime
 from course.deploy.launcher import load
 from course.deploy.ledger import new_entry
 from course.deploy.options import SlurmOptions, SshOptions, options_for, options_of
@@ -55,7 +55,7 @@ def deploy(
         return local_cluster(**jobs_and_options)
     if kind not in (*_KINDS, *CLOUDS):
         raise ValueError(f"deploy({kind!r}): the kinds are 'local', {', '.join(map(repr, [*_KINDS, *CLOUDS]))}")
-    _tell_of_limit(say)
+    _warn_of_processor_limit(say)
     if kind in CLOUDS:
         quiet()
         return start_cloud(kind, jobs_and_options, timeout, wait, say)
@@ -77,7 +77,7 @@ def deploy(
     return _started(runtime, timeout, wait)
 
 
-def _tell_of_limit(say):
+def _warn_of_processor_limit(say):
     """Say where this process, with which the cluster ends, may use so much of the processor and no more."""
     seconds = resource.getrlimit(resource.RLIMIT_CPU)[0] if resource else None
     if resource and seconds != resource.RLIM_INFINITY:

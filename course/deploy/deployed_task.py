@@ -18,7 +18,7 @@ from course.cluster.task.gpu_share import VARIABLE, gpus_of_tasks, visible_gpus
 from course.cluster.task.loop_errors import watch_errors
 from course.cluster.task.task import TaskSettings, quiet, stop_signal
 from course.deadlines import TASK_LEAVES
-from course.deploy.order import order_of
+from course.deploy.task_order import order_of
 
 #: For a task that its system tells to end to hand over what a training has: by default Slurm kills it 30 s later.
 TASK_HANDS_OVER = 15.0
@@ -26,7 +26,7 @@ TASK_HANDS_OVER = 15.0
 
 @dataclass(frozen=True)
 class Deployed:
-    """What a deployed task says of itself to join; see `course.cluster.multihost.member.Joining`."""
+    """What a deployed task says of itself to join; see `course.cluster.multihost.which_task.Joining`."""
 
     name: str
     address: str
@@ -41,24 +41,24 @@ class Deployed:
         return self.session_target.partition("://")[2]
 
 
-def run_deployed(given: TextIO = sys.stdin) -> int:
-    """Be the task of the order that `given` brings, until it is told to stop; return the process's exit code."""
-    order = order_of(given.readline())
+def run_deployed(stdin: TextIO = sys.stdin) -> int:
+    """Be the task of the order in the first line of `stdin`, until it is told to stop; return the exit code."""
+    order = order_of(stdin.readline())
     quiet()
     try:
-        asyncio.run(_run(order, given))
+        asyncio.run(_run(order, stdin))
     except (RuntimeError, OSError, ValueError) as error:
         print(f"{order.name} on {os.uname().nodename if os.name == 'posix' else 'this machine'}: {error}", flush=True)
         return 1
     return 0
 
 
-async def _run(order, given):
+async def _run(order, stdin):
     watch_errors()
     stop, workers = asyncio.Event(), []
     leaving = asyncio.create_task(_leave_when_told(stop_signal(), stop, workers))
     if order.attached:
-        _stop_with(given, stop)
+        _stop_with(stdin, stop)
     gpu = gpus_of_tasks(order.among, visible_gpus() if order.among else []).get(order.name)
     if gpu is not None:
         os.environ[VARIABLE] = gpu
@@ -86,22 +86,22 @@ def _host(order):
     return get_ip(host.strip("[]"), int(port))
 
 
-async def _leave_when_told(told, stop, workers):
+async def _leave_when_told(signalled, stop, workers):
     """Wait for the system's word that this task is to end; have what runs here hand over what it has; set `stop`."""
-    await told.wait()
+    await signalled.wait()
     for worker in workers:
         worker.leaving = True
-    leavers = {one for worker in workers for one in worker.leavers}
-    await asyncio.gather(*(asyncio.to_thread(one.leave, TASK_HANDS_OVER) for one in leavers))
+    leavers = {leaver for worker in workers for leaver in worker.leavers}
+    await asyncio.gather(*(asyncio.to_thread(leaver.leave, TASK_HANDS_OVER) for leaver in leavers))
     stop.set()
 
 
-def _stop_with(given, stop):
-    """Set `stop` when `given` ends: whoever sent the order is gone, or has told us to go."""
+def _stop_with(stdin, stop):
+    """Set `stop` when `stdin` ends: whoever sent the order is gone, or has told us to go."""
     loop = asyncio.get_running_loop()
 
     def watch():
-        while given.read(1 << 16):
+        while stdin.read(1 << 16):
             pass
         loop.call_soon_threadsafe(stop.set)
         threading.Event().wait(TASK_LEAVES)

@@ -1,4 +1,4 @@
-"""What starts and ends tasks elsewhere: a batch system, or SSH; the keeper knows no more of either than this."""
+"""What the keeper knows of a system that starts and ends tasks elsewhere, a batch system or SSH."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
-from course.deploy.order import Order
+from course.deploy.task_order import Order
 from course.signals import held_back
 
 #: For the jobs of a cluster that is closed to be gone from the queue.

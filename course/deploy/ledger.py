@@ -70,12 +70,12 @@ def new_entry(kind: str, tasks: tuple[str, ...]) -> Entry:
 
 def entries() -> list[Entry]:
     """Return what is in the ledger, the oldest first; what can't be read is left out."""
-    found = []
+    readable = []
     for file in ledger().glob("*/entry.json"):
         try:
-            told = json.loads(file.read_text(encoding="utf-8"))
-            told |= {"tasks": tuple(told["tasks"]), "leftovers": tuple(map(tuple, told["leftovers"]))}
-            found.append(Entry(**told))
+            facts = json.loads(file.read_text(encoding="utf-8"))
+            facts |= {"tasks": tuple(facts["tasks"]), "leftovers": tuple(map(tuple, facts["leftovers"]))}
+            readable.append(Entry(**facts))
         except (OSError, ValueError, TypeError, KeyError):
             continue  # it is being written, or removed
-    return sorted(found, key=lambda entry: entry.began)
+    return sorted(readable, key=lambda entry: entry.began)

@@ -1,9 +1,9 @@
-"""What `deploy` can be told of each system: plain data, checked before anything starts."""
+"""The options of `deploy` for Slurm and SSH: plain data, checked before anything starts."""
 
 import difflib
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, TypeVar
 
@@ -11,7 +11,7 @@ from dask.utils import parse_bytes
 
 from course.cluster.certificates import Certificate
 from course.cluster.spec import check_job
-from course.deploy.order import Order
+from course.deploy.task_order import Order
 
 #: A deployed cluster without work closes itself after so long, unless told otherwise.
 DEPLOYED_IDLE = 3600.0
@@ -77,19 +77,21 @@ class SshOptions(CommonOptions):
     known_hosts: str | None = None
 
 
-def options_for(kind: str, options: type[Options], given: Mapping[str, Any]) -> tuple[dict[str, int], Mapping, Options]:
-    """Return (job -> how many tasks, what differs by job, the options) for what `deploy(kind, …)` was given.
+def options_for(
+    kind: str, options: type[Options], arguments: Mapping[str, Any]
+) -> tuple[dict[str, int], Mapping[str, Mapping[str, Any]], Options]:
+    """Return (job -> how many tasks, what differs by job, the options) for these arguments of `deploy(kind, …)`.
 
     Raises TypeError or ValueError that names what is wrong and what is legal.
     """
-    known = [one.name for one in fields(options)]
+    names = [field.name for field in fields(options)]
     jobs: dict[str, int] = {}
     plain: dict[str, Any] = {}
-    for name, value in given.items():
-        if name in known:
+    for name, value in arguments.items():
+        if name in names:
             plain[name] = _tuples(value)
         else:
-            jobs[name] = _count(kind, name, value, known)
+            jobs[name] = _count(kind, name, value, names)
     hosts = plain.get("hosts", ())
     jobs = jobs or {"ps": 1, "worker": max(2, len(hosts))}
     by_job = {name: value for name, value in plain.items() if isinstance(value, dict)}
@@ -98,10 +100,10 @@ def options_for(kind: str, options: type[Options], given: Mapping[str, Any]) -> 
             raise ValueError(
                 f"deploy({kind!r}, {name}={value!r}): there is no job {other[0]!r}, only {', '.join(jobs)}"
             )
-    made = options(**{name: value for name, value in plain.items() if name not in by_job})
+    common = options(**{name: value for name, value in plain.items() if name not in by_job})
     for job in jobs:
-        _check(kind, options_of(made, by_job, job))
-    return jobs, by_job, made
+        _check(kind, options_of(common, by_job, job))
+    return jobs, by_job, common
 
 
 def options_of(options: Options, by_job: Mapping[str, Mapping[str, Any]], job: str) -> Options:
@@ -121,19 +123,23 @@ def order_for(
 
 def _tuples(value):
     if isinstance(value, dict):
-        return {job: _tuples(one) for job, one in value.items()}
+        return {job: _tuples(own) for job, own in value.items()}
     return tuple(value) if isinstance(value, list) else value
 
 
-def _count(kind, name, value, known):
+def did_you_mean(name: str, names: Iterable[str]) -> str:
+    """Return " Did you mean NAME?" for the one of `names` that is near to `name`; "" where none is."""
+    near = difflib.get_close_matches(name, list(names), n=1)
+    return f" Did you mean {near[0]}?" if near else ""
+
+
+def _count(kind, name, value, names):
     if name == "scheduler":
         raise ValueError(f"deploy({kind!r}, scheduler={value!r}): every cluster has one scheduler; leave it out")
     if isinstance(value, bool) or not isinstance(value, int):
-        near = difflib.get_close_matches(name, known, n=1)
-        meant = f" Did you mean {near[0]}?" if near else ""
         raise TypeError(
             f"deploy({kind!r}, {name}={value!r}): a job's number of tasks is a whole number, as in worker=2; the "
-            f"options are {', '.join(known)}.{meant}"
+            f"options are {', '.join(names)}.{did_you_mean(name, names)}"
         )
     check_job(name)
     if not 1 <= value <= 100:

@@ -28,11 +28,11 @@ class DeployScheduler(TaskScheduler):
 
     def jobs(self) -> dict[str, list[str]]:
         """Return the jobs with the addresses of the tasks that are there."""
-        there: dict[str, list[str]] = {"scheduler": [self.address.partition("://")[2]]}
+        jobs: dict[str, list[str]] = {"scheduler": [self.address.partition("://")[2]]}
         for task in self.expected:
             if task in self.aliases:
-                there.setdefault(task.split("/")[1].removeprefix("job:"), []).append(self.addresses[task])
-        return there
+                jobs.setdefault(task.split("/")[1].removeprefix("job:"), []).append(self.addresses[task])
+        return jobs
 
     def unexpected(self, name: str, address: str) -> str | None:
         """Return why there is to be no task `name`, as a sentence, or None; any address is right."""
@@ -48,11 +48,11 @@ class DeployScheduler(TaskScheduler):
     def handle_worker_status_change(self, status: Any, worker: Any, stimulus_id: str) -> None:
         """Do as Dask does, and tell of a task that takes no more work because its memory is nearly full."""
         super().handle_worker_status_change(status, worker, stimulus_id)
-        there = self.workers.get(worker) if isinstance(worker, str) else worker
-        if there and there.status == Status.paused:
-            used, limit = format_bytes(there.metrics.get("memory", 0)), format_bytes(there.memory_limit)
+        state = self.workers.get(worker) if isinstance(worker, str) else worker
+        if state and state.status == Status.paused:
+            used, limit = format_bytes(state.metrics.get("memory", 0)), format_bytes(state.memory_limit)
             self.say(
-                f"{there.name} is paused: it used {used} of its {limit} when last heard, and takes no more work. Work "
+                f"{state.name} is paused: it used {used} of its {limit} when last heard, and takes no more work. Work "
                 "pinned to it waits. Deploy with more memory, as in memory='4GB'",
                 flush=True,
             )

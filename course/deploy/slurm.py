@@ -10,7 +10,6 @@ import shlex
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import dask
 
@@ -18,8 +17,8 @@ from course.cluster.certificates import Certificate
 from course.cluster.spec import by_numbers
 from course.deploy.launcher import DEPLOYED_TASKS_END, DeployError, State
 from course.deploy.options import SlurmOptions, order_for
-from course.deploy.order import Order
 from course.deploy.slurm_command import slurm
+from course.deploy.task_order import Order
 from course.signals import held_back
 
 with held_back():  # dask-jobqueue takes SIGINT as it is imported, to end the process; this gives it back
@@ -37,12 +36,21 @@ class TaskJob(SLURMJob):
 
     def __init__(self, order: Order, options: SlurmOptions, run: str, folder: Path):
         log = shlex.quote(str(folder / f"{order.file_name}-%j.log"))
-        asked: dict[str, Any] = {"queue": options.partition, "account": options.account, "walltime": options.walltime}
-        asked |= {"cores": options.cores or 1, "memory": options.memory or "1GB", "processes": 1, "nanny": False}
-        asked |= {"job_name": run, "job_script_prologue": list(options.prologue) or None}
-        directives = [*_directives(options), f"--comment={order.name}", f"-o {log}"]
-        asked |= {"job_extra_directives": directives, "job_directives_skip": _left_to_slurm(options)}
-        super().__init__(order.scheduler, order.name, **asked)
+        super().__init__(
+            order.scheduler,
+            order.name,
+            queue=options.partition,
+            account=options.account,
+            walltime=options.walltime,
+            cores=options.cores or 1,
+            memory=options.memory or "1GB",
+            processes=1,
+            nanny=False,
+            job_name=run,
+            job_script_prologue=list(options.prologue) or None,
+            job_extra_directives=[*_directives(options), f"--comment={order.name}", f"-o {log}"],
+            job_directives_skip=_left_to_slurm(options),
+        )
         command = order.command(shlex.quote(options.python))
         self._command_template = f"exec {command} <<'COURSE_ORDER'\n{order.line()}\nCOURSE_ORDER"
 
@@ -50,8 +58,8 @@ class TaskJob(SLURMJob):
 def _left_to_slurm(options):
     """Return what dask-jobqueue would ask for though neither the reader nor the site's `jobqueue.yaml` does."""
     site = dask.config.get("jobqueue.slurm.walltime", None, config=dask.config.collect())  # not its own half an hour
-    asked = {"--mem": options.memory, "#SBATCH -t ": options.walltime or site}
-    return [directive for directive, given in asked.items() if not given]
+    requests = {"--mem": options.memory, "#SBATCH -t ": options.walltime or site}
+    return [directive for directive, value in requests.items() if not value]
 
 
 def _directives(options):
@@ -77,7 +85,7 @@ class SlurmLauncher:
 
     async def check(self, orders: Iterable[Order]) -> None:
         """Have Slurm look at one job of each kind, without submitting it."""
-        looks = [self._submit(order, "--test-only") for order in {one.job: one for one in orders}.values()]
+        looks = [self._submit(order, "--test-only") for order in {order.job: order for order in orders}.values()]
         for problem in await asyncio.gather(*looks, return_exceptions=True):
             if isinstance(problem, Exception) and not _MAY_WAIT.search(str(problem)):
                 raise problem
@@ -93,8 +101,8 @@ class SlurmLauncher:
     async def _submit(self, order, *more):
         """Give the script to sbatch's standard input (dask-jobqueue's file could be read by others)."""
         script = TaskJob(order, self._options[order.job], self._run, self._folder).job_script()
-        said = await slurm("sbatch", "--parsable", *more, given=script)
-        return said.strip().rpartition("\n")[2].partition(";")[0]  # a site's own lines may stand before
+        answer = await slurm("sbatch", "--parsable", *more, stdin=script)
+        return answer.strip().rpartition("\n")[2].partition(";")[0]  # a site's own lines may stand before
 
     def logs(self, order: Order) -> list[Path]:
         """Return the files of the task's jobs, the oldest first."""
@@ -102,15 +110,15 @@ class SlurmLauncher:
 
     async def states(self, handles: Iterable[str]) -> dict[str, State]:
         """Return where these jobs are; one that Slurm has forgotten has ended."""
-        told = await slurm("squeue", "--noheader", "--states=all", self._mine[0], "--format=%i|%T|%r")
-        found = {}
-        for job, state, reason in (line.strip().split("|", 2) for line in told.splitlines()):
+        queue = await slurm("squeue", "--noheader", "--states=all", self._mine[0], "--format=%i|%T|%r")
+        states = {}
+        for job, state, reason in (line.strip().split("|", 2) for line in queue.splitlines()):
             stage = "waiting" if state in _WAITS else "running" if state in _RUNS else "ended"
             why = reason.replace("None", "Slurm has not come to it yet")
             if state == "COMPLETING" and self._jobs.get(job):  # it may go back into the queue
                 stage, why = "waiting", "Slurm ends it, and may start it again"
-            found[job] = State(stage, why if stage == "waiting" else f"Slurm says {state}", state not in _BY_OTHERS)
-        return {job: found.get(job, State("ended", "Slurm does not know it any more", False)) for job in handles}
+            states[job] = State(stage, why if stage == "waiting" else f"Slurm says {state}", state not in _BY_OTHERS)
+        return {job: states.get(job, State("ended", "Slurm does not know it any more", False)) for job in handles}
 
     async def signal(self, handle: str, name: str, pid: int | None) -> None:
         """Send a signal to all processes of a job."""
@@ -127,16 +135,16 @@ class SlurmLauncher:
         await slurm("scancel", *self._mine)
         with suppress(TimeoutError):
             async with asyncio.timeout(DEPLOYED_TASKS_END):
-                while left := await self._left():
-                    if still := [job for job, state in left.items() if job in self._jobs and state != "COMPLETING"]:
+                while jobs := await self._jobs_in_queue():
+                    if still := [job for job, state in jobs.items() if job in self._jobs and state != "COMPLETING"]:
                         with suppress(DeployError):  # they have ended meanwhile
                             await slurm("scancel", *still)
                     await asyncio.sleep(0.2)
 
-    async def _left(self):
+    async def _jobs_in_queue(self):
         """Return the cluster's jobs that are in the queue, with their states: a site may have changed their names."""
-        told = await slurm("squeue", "--noheader", self._mine[0], "--format=%i|%T|%j")
-        jobs = (line.strip().split("|", 2) for line in told.splitlines())
+        queue = await slurm("squeue", "--noheader", self._mine[0], "--format=%i|%T|%j")
+        jobs = (line.strip().split("|", 2) for line in queue.splitlines())
         return {job: state for job, state, name in jobs if job in self._jobs or name == self._run}
 
     def leftovers(self) -> list[list[str]]:

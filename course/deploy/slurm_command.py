@@ -1,4 +1,4 @@
-"""One of Slurm's commands, run with a deadline; what it minds is told in its own words."""
+"""Runs one of Slurm's commands with a deadline; an error has Slurm's own words."""
 
 import asyncio
 from asyncio.subprocess import PIPE
@@ -13,7 +13,7 @@ SLURM_ANSWERS = 8.0
 _NEXT = {"configuration source": "Run this on a login node of the cluster, or say where its slurm.conf is: SLURM_CONF"}
 
 
-async def slurm(*command: str, given: str = "") -> str:
+async def slurm(*command: str, stdin: str = "") -> str:
     """Return what one of Slurm's commands prints; DeployError with its own words, or when it takes too long."""
     try:
         process = await asyncio.create_subprocess_exec(
@@ -21,10 +21,10 @@ async def slurm(*command: str, given: str = "") -> str:
         )
     except FileNotFoundError:
         raise DeployError(f"there is no `{command[0]}` here. Run this on a machine with Slurm's commands") from None
-    said, complaint = bytearray(), bytearray()
+    output, complaint = bytearray(), bytearray()
     try:
         async with asyncio.timeout(SLURM_ANSWERS):
-            await asyncio.gather(_send(process, given), _read(process.stdout, said), _read(process.stderr, complaint))
+            await asyncio.gather(_send(process, stdin), _read(process.stdout, output), _read(process.stderr, complaint))
             await process.wait()
     except TimeoutError:
         meanwhile = f" it says: {_line(complaint)}." if complaint else ""
@@ -35,22 +35,22 @@ async def slurm(*command: str, given: str = "") -> str:
             process.kill()
             await process.wait()
     if process.returncode:
-        words = _line(complaint or said)
+        words = _line(complaint or output)
         advice = [f". {step}" for part, step in _NEXT.items() if part in words]
         raise DeployError("".join([f"`{command[0]}` says: {words}", *advice]))
-    return said.decode(errors="replace")
+    return output.decode(errors="replace")
 
 
-async def _send(process, given):
+async def _send(process, text):
     with suppress(ConnectionError):  # it has ended without reading
-        process.stdin.write(given.encode())
+        process.stdin.write(text.encode())
         await process.stdin.drain()
     process.stdin.close()
 
 
-async def _read(stream, found):
+async def _read(stream, output):
     while data := await stream.read(1 << 16):
-        found += data
+        output += data
 
 
 def _line(words):

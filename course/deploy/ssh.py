@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import cycle
+from itertools import chain, cycle
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ import asyncssh
 from course.cluster.certificates import Certificate
 from course.deploy.launcher import DEPLOYED_TASKS_END, DeployError, State
 from course.deploy.options import SshOptions, order_for
-from course.deploy.order import Order
+from course.deploy.task_order import Order
 
 #: For a host to let us in by SSH, its key and ours checked.
 SSH_ANSWERS = 8.0
@@ -30,6 +30,9 @@ class Started:
     host: str
     process: Any
     ended: asyncio.Task
+
+    def __str__(self):
+        return f"a process on {self.host}"
 
 
 class SshLauncher:
@@ -67,7 +70,7 @@ class SshLauncher:
 
     async def states(self, handles: Iterable[Started]) -> dict[Started, State]:
         """Return whether these processes run."""
-        return {one: State("ended", _end_of(one)) if one.ended.done() else State("running") for one in handles}
+        return {task: State("ended", _end_of(task)) if task.ended.done() else State("running") for task in handles}
 
     async def signal(self, handle: Started, name: str, pid: int | None) -> None:
         """Send a signal to the task's process, by the host's own `kill`."""
@@ -78,15 +81,15 @@ class SshLauncher:
 
     async def end(self, handles: Iterable[Started]) -> None:
         """End these processes: by the end of their input, and by SIGKILL where their host knows how."""
-        for one in handles:
+        for task in handles:
             with suppress(OSError, asyncssh.Error):
-                one.process.stdin.write_eof()
-                one.process.kill()
-                one.process.close()
+                task.process.stdin.write_eof()
+                task.process.kill()
+                task.process.close()
 
     async def close(self) -> None:
         """Hang up: every process ends with its input."""
-        connections = [one for each in self._connections.values() for one in each]
+        connections = list(chain.from_iterable(self._connections.values()))
         for connection in connections:
             connection.close()
         waits = [connection.wait_closed() for connection in connections]
@@ -112,17 +115,18 @@ class SshLauncher:
                 if fresh:
                     raise
                 continue
-            self._connections[host].sort(key=lambda one: one is connection)  # it is asked first from now on
+            self._connections[host].sort(key=lambda other: other is connection)  # it comes first from now on
             return process
 
     async def _connection(self, host, fresh=False):
         """Return the connection to `host` that may have room; a `fresh` one, which nobody else is given yet."""
         async with self._connecting:
-            known = self._connections[host] = [one for one in self._connections.get(host, ()) if not one.is_closed()]
-            if fresh or not known:
-                known.insert(0, await _connected(host, self._any))
-                return known[0]
-            return known[-1]
+            connections = [old for old in self._connections.get(host, ()) if not old.is_closed()]
+            self._connections[host] = connections
+            if fresh or not connections:
+                connections.insert(0, await _connected(host, self._any))
+                return connections[0]
+            return connections[-1]
 
 
 async def _connected(host, options):

@@ -11,6 +11,10 @@ mm       /cpu:0  (2, 3) (3, 2) -> (2, 2)  float32
 
 `place` sees the ops that you wrote (`matmul`), the log those that ran (`permute` for `.T`, then `mm`). Both work in the
 thread that entered them and in the backward passes it starts; another thread enters the same objects again.
+
+Read in this order: `names` (what a device is called), `device_list` (which are here), `placement` (where ops run, by
+their `rules`, with `moves` and `fallback`), `log` (what ran, kept by `recorder` as `record`s, joined by `dataflow`),
+`simulated` (GPUs that are not here), `explore` (which placement takes least time).
 """
 
 from course.signals import held_back

@@ -4,6 +4,10 @@
 >>> blinker = life.put(life.empty(5, 5), life.pattern("blinker"), row=2, column=1)
 >>> life.to_text(life.step(blinker)).splitlines()
 ['.....', '..O..', '..O..', '..O..', '.....']
+
+Read in this order: `board`, `rule`, `edges` (where a board wraps), `op` (the registered op and the reference), `files`
+(patterns), `run` (which engine), then the engines: `whole_board`, `packed_torch` with `sums`, `packed` with its kernels
+(`kernels`, `row_kernels`, `lane_kernels`), and `packed_gpu`.
 """
 
 from course.signals import held_back

@@ -1,4 +1,8 @@
-"""Map and reduce on any executor, and the mean of an array in slices: what is joined, and in which order."""
+"""Map and reduce on any executor, and the mean of an array in slices: what is joined, and in which order.
+
+Read in this order: `engine` (map and reduce), `slices` (the mean), `chunks` and `chunk_sums` (a sum in one order of
+additions), `dealt` (slices on tasks, in simulated seconds).
+"""
 
 from course.signals import held_back
 

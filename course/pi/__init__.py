@@ -1,4 +1,8 @@
-"""Pi by darts at a quarter of a disc: sample i is the same dart wherever and whenever it is thrown."""
+"""Pi by darts at a quarter of a disc: sample i is the same dart wherever and whenever it is thrown.
+
+Read in this order: `dart_places` (where a dart falls), `pseudo`, `philox` and `spread` (the methods), `kernels` (their
+compiled counts), `estimate` (`estimate_pi` and its error), `one_stream` (what the same seed everywhere does).
+"""
 
 from course.signals import held_back
 

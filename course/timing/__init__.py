@@ -1,4 +1,9 @@
-"""How long it takes: a stopwatch that waits, products with their copies apart, and where the GPU starts to win."""
+"""How long it takes, and what limits it: a stopwatch that waits, and where the GPU starts to win.
+
+Read in this order: `clock` and `stopwatch` (one call, measured), `matmul` (a product, its copies apart), `op_times`
+(ops, copies, Life), `crossover` (where the GPU starts to win), `roofline`, `track` and `limits` (what limits an op, and
+a processor), `trace_recorder` (figures for others to read).
+"""
 
 import logging
 

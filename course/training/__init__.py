@@ -20,7 +20,11 @@ What runs where: stores and optimisers in the ps tasks, `Problem.batch` and `los
 all writing of checkpoints and summaries, in the driver. docs/training.md has the states and what must always hold.
 """
 
+import logging
+
 from course.signals import held_back
+
+logging.getLogger(__name__).addHandler(logging.NullHandler())  # whoever wants to read of it adds one of their own
 
 with held_back():  # an interrupt finds every import done, or none
     from course.training.checkpoint.checkpoints import Checkpoint, Checkpoints, CheckpointWarning

@@ -174,11 +174,11 @@ def in_words(error: BaseException) -> str:
 
 
 @contextmanager
-def exits_told(whose: str) -> Iterator[None]:
+def exits_as_errors(whose: str) -> Iterator[None]:
     """Within the `with`, what would end the process or a thread, such as SystemExit, becomes a TrainingError."""
     try:
         yield
-    except Exception:
+    except Exception:  # the reader's code may raise anything: it is raised as it is
         raise
     except BaseException as error:
         raise TrainingError(f"{whose} raised {in_words(error)}") from error

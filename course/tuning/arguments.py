@@ -7,10 +7,10 @@ from typing import Any
 
 from course.training.problems.named import OPTIMIZERS
 from course.training.problems.problem import missing_methods, shown
-from course.tuning.search import SEARCHES
 from course.tuning.space import Space, grid, make_space
 from course.tuning.study import Plan
 from course.tuning.trial import TRAINING, is_maker, made_with
+from course.tuning.trial_values import SEARCHES
 
 
 def checked_plan(

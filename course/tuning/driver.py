@@ -10,9 +10,9 @@ from course.training.problems.problem import Problem
 from course.training.records import in_words
 from course.tuning.arguments import checked_plan
 from course.tuning.dispatch import Begun, Dispatch, Report
-from course.tuning.remaining import Remaining
 from course.tuning.result import TuningError, TuningResult, shown_parameters
 from course.tuning.study import Study, opened_study
+from course.tuning.trials_left import Remaining
 
 #: A trial that neither reports nor ends for so long, on a task that lives, hangs, unless told otherwise.
 TRIAL_SILENCE = 600.0

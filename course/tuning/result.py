@@ -4,8 +4,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from course.tuning.search import importances
 from course.tuning.space import Space
+from course.tuning.trial_values import importances
 
 #: How a trial can stand: its state, and in words.
 STATES = {

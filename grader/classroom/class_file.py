@@ -103,12 +103,12 @@ def read_course_file(course: CourseFolder) -> ClassFile:
     """Return the `ClassFile` of `course`, the default one where it has none. Raises ClassError that names the entry."""
     path = course.root / "class.toml"
     try:
-        told = tomllib.loads(path.read_text(encoding="utf-8"))
+        entries = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return ClassFile()
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ClassError(f"{path} can't be read: {error}. Correct that line.") from None
-    return _Reader(path).class_file(told)
+    return _Reader(path).class_file(entries)
 
 
 class _Reader:
@@ -117,60 +117,60 @@ class _Reader:
     def __init__(self, path):
         self.path = path
 
-    def class_file(self, told):
-        self._only(told, ("title", "timezone", "labs", *_INHERITED, "late", "lab", "extensions"), "")
-        self.zone = self._zone(told.get("timezone", "UTC"))
-        standard = self._rules({name: value for name, value in told.items() if name in _INHERITED}, LabRules(), "")
-        labs = self._table(told.get("lab", {}), "lab").items()
+    def class_file(self, entries):
+        self._only(entries, ("title", "timezone", "labs", *_INHERITED, "late", "lab", "extensions"), "")
+        self.zone = self._zone(entries.get("timezone", "UTC"))
+        standard = self._rules({name: value for name, value in entries.items() if name in _INHERITED}, LabRules(), "")
+        labs = self._table(entries.get("lab", {}), "lab").items()
         extensions = {
             (student, lab): self._extension(more, f"extensions.{student}.{lab}")
-            for student, given in self._table(told.get("extensions", {}), "extensions").items()
-            for lab, more in self._table(given, f"extensions.{student}").items()
+            for student, deadlines in self._table(entries.get("extensions", {}), "extensions").items()
+            for lab, more in self._table(deadlines, f"extensions.{student}").items()
         }
         rules = {name: self._rules(rules, standard, f"lab.{name}.") for name, rules in labs}
-        title, private = self._a(str, told, "title", ""), self._a(str, told, "labs", None)
+        title, private = self._a(str, entries, "title", ""), self._a(str, entries, "labs", None)
         if private is not None:
             private = str(self.path.parent / private)
-        return ClassFile(title, self.zone, private, self._late(told.get("late", {})), standard, rules, extensions)
+        return ClassFile(title, self.zone, private, self._late(entries.get("late", {})), standard, rules, extensions)
 
-    def _rules(self, told, standard, where):
-        self._only(told, LabRules.__dataclass_fields__, where)
-        given = {name: self._a(kind, told, name, None, where) for name, kind in _KINDS.items() if name in told}
-        if "due" in told:
-            given["due"] = self._time(told["due"], f"{where}due")
-        found = replace(standard, **given)
-        if found.attempts not in ATTEMPTS:
-            self._refuse(f"{where}attempts", found.attempts, "last, first or best")
-        if found.max_attempts is not None and found.max_attempts < 1:
-            self._refuse(f"{where}max_attempts", found.max_attempts, "a whole number from 1 up")
-        if found.points is not None and not 0 < found.points < 1e6:
-            self._refuse(f"{where}points", found.points, "a number above 0")
-        return found
+    def _rules(self, entries, standard, where):
+        self._only(entries, LabRules.__dataclass_fields__, where)
+        values = {name: self._a(kind, entries, name, None, where) for name, kind in _KINDS.items() if name in entries}
+        if "due" in entries:
+            values["due"] = self._time(entries["due"], f"{where}due")
+        rules = replace(standard, **values)
+        if rules.attempts not in ATTEMPTS:
+            self._refuse(f"{where}attempts", rules.attempts, "last, first or best")
+        if rules.max_attempts is not None and rules.max_attempts < 1:
+            self._refuse(f"{where}max_attempts", rules.max_attempts, "a whole number from 1 up")
+        if rules.points is not None and not 0 < rules.points < 1e6:
+            self._refuse(f"{where}points", rules.points, "a number above 0")
+        return rules
 
-    def _late(self, told):
-        self._only(told, ("share", "per", "most", "grace_minutes"), "late.")
+    def _late(self, entries):
+        self._only(entries, ("share", "per", "most", "grace_minutes"), "late.")
         numbers = {}
         for name, standard, most in (("share", 0.0, 1.0), ("most", 1.0, 1.0), ("grace_minutes", 0.0, 1e6)):
-            numbers[name] = self._a((int, float), told, name, standard, "late.")
+            numbers[name] = self._a((int, float), entries, name, standard, "late.")
             if not 0 <= numbers[name] <= most:
                 self._refuse(f"late.{name}", numbers[name], f"a number from 0 to {most:g}")
-        per = told.get("per", "day")
+        per = entries.get("per", "day")
         if per not in _UNITS:
             self._refuse("late.per", per, '"day" or "hour"')
         return Late(numbers["share"], per, numbers["most"], timedelta(minutes=numbers["grace_minutes"]))
 
-    def _extension(self, told, where):
-        if not isinstance(told, str):
-            return self._time(told, where)
-        span = _SPAN.fullmatch(told)
+    def _extension(self, value, where):
+        if not isinstance(value, str):
+            return self._time(value, where)
+        span = _SPAN.fullmatch(value)
         if not span:
-            self._refuse(where, told, 'a date such as 2026-12-04T23:59:00, or a span such as "2 days"')
+            self._refuse(where, value, 'a date such as 2026-12-04T23:59:00, or a span such as "2 days"')
         return timedelta(**{f"{span[2]}s": float(span[1])})
 
-    def _time(self, told, where):
-        if not isinstance(told, datetime):
-            self._refuse(where, told, "a date and time such as 2026-12-01T23:59:00, without quotes")
-        return told if told.tzinfo else told.replace(tzinfo=self.zone)
+    def _time(self, value, where):
+        if not isinstance(value, datetime):
+            self._refuse(where, value, "a date and time such as 2026-12-01T23:59:00, without quotes")
+        return value if value.tzinfo else value.replace(tzinfo=self.zone)
 
     def _zone(self, name):
         try:
@@ -178,23 +178,23 @@ class _Reader:
         except (ZoneInfoNotFoundError, ValueError, TypeError, OSError):
             self._refuse("timezone", name, 'a name such as "Europe/Berlin"')
 
-    def _table(self, found, where):
-        if not isinstance(found, dict):
-            self._refuse(where, found, f"a table, [{where}]")
-        return found
+    def _table(self, value, where):
+        if not isinstance(value, dict):
+            self._refuse(where, value, f"a table, [{where}]")
+        return value
 
-    def _a(self, kind, told, name, standard, where=""):
-        found = told.get(name, standard)
-        wrong = not isinstance(found, kind) or (isinstance(found, bool) and kind is not bool)
-        if wrong and found is not standard:
+    def _a(self, kind, entries, name, standard, where=""):
+        value = entries.get(name, standard)
+        wrong = not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool)
+        if wrong and value is not standard:
             wanted = {str: "text in quotes", bool: "true or false", int: "a whole number"}.get(kind, "a number")
-            self._refuse(f"{where}{name}", found, wanted)
-        return found
+            self._refuse(f"{where}{name}", value, wanted)
+        return value
 
-    def _only(self, told, known, where):
-        for name in self._table(told, where.rstrip(".")):
-            if name not in known:
-                raise ClassError(f"{self.path}: there is no entry {where}{name}; known are {', '.join(known)}.")
+    def _only(self, entries, allowed, where):
+        for name in self._table(entries, where.rstrip(".")):
+            if name not in allowed:
+                raise ClassError(f"{self.path}: there is no entry {where}{name}; known are {', '.join(allowed)}.")
 
-    def _refuse(self, where, told, wanted):
-        raise ClassError(f"{self.path}: {where} = {told!r}; it must be {wanted}.")
+    def _refuse(self, where, value, wanted):
+        raise ClassError(f"{self.path}: {where} = {value!r}; it must be {wanted}.")

@@ -57,7 +57,7 @@ class CourseFolder:
         return self.root / "source" / lab
 
     @property
-    def kept(self) -> Path:
+    def records(self) -> Path:
         """The folder of what this package keeps between its runs, for its user's eyes only."""
         return self.root / "grading"
 
@@ -109,15 +109,17 @@ def not_a_student(name: str) -> str | None:
         return f"it has {len(name)} characters; {LONGEST} is the most"
     if re.search(r"[/\\\0]", name):
         return "it has a path in it"
-    if any(unicodedata.category(one) in ("Cc", "Cf", "Cs", "Zl", "Zp") for one in name):
+    if any(unicodedata.category(character) in ("Cc", "Cf", "Cs", "Zl", "Zp") for character in name):
         return "it has characters that can't be seen"
     return None if name == name.strip() else "it begins or ends with a space"
 
 
 def shown(name: str) -> str:
     """Return a name from the disk as text that can be printed and written anywhere."""
-    kept = "".join(one if unicodedata.category(one)[0] != "C" else f"\\x{ord(one):02x}" for one in name)
-    return kept if len(kept) <= LONGEST else kept[: LONGEST - 1] + "…"
+    printable = "".join(
+        character if unicodedata.category(character)[0] != "C" else f"\\x{ord(character):02x}" for character in name
+    )
+    return printable if len(printable) <= LONGEST else printable[: LONGEST - 1] + "…"
 
 
 def refuse_links(path: Path) -> None:
@@ -134,17 +136,17 @@ def find_lab(course: CourseFolder, name: str, private: str | None = None) -> Pat
     for place in places:
         if (place / name / "lab.py").is_file():
             return place / name
-    there = sorted({path.parent.name for place in places for path in place.glob("*/lab.py")})
+    labs = sorted({path.parent.name for place in places for path in place.glob("*/lab.py")})
     raise ClassError(
         f"there is no lab {name!r} (no {name}/lab.py in {', '.join(map(str, places))}). "
-        f'There are: {", ".join(there) or "none"}. Labs elsewhere: `labs = "FOLDER"` in class.toml.'
+        f'There are: {", ".join(labs) or "none"}. Labs elsewhere: `labs = "FOLDER"` in class.toml.'
     )
 
 
 def class_secret(course: CourseFolder) -> bytes:
     """Return the class's secret, bytes; made at the first need, readable by its owner only."""
-    path = course.kept / "secret"
-    course.kept.mkdir(mode=0o700, exist_ok=True)
+    path = course.records / "secret"
+    course.records.mkdir(mode=0o700, exist_ok=True)
     with suppress(FileExistsError), open(path, "xb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
         file.write(secrets.token_bytes(SECRET_BYTES))
         file.flush()
@@ -158,17 +160,17 @@ def class_secret(course: CourseFolder) -> bytes:
     return secret
 
 
-def rotate_secret(course: CourseFolder, now: datetime) -> Path | None:
+def rotate_secret(course: CourseFolder, time: datetime) -> Path | None:
     """Give the class a new secret; return where the old one is kept, or None where there was none.
 
     Marks that were made with the old one stay, and can be made again by putting it back.
     """
-    path = course.kept / "secret"
-    kept = None
+    path = course.records / "secret"
+    old_secret = None
     if path.is_symlink() or path.exists():
-        kept = path.with_name(f"secret-until-{now:%Y-%m-%dT%H-%M-%S}")
-        if kept.exists():
-            raise ClassError(f"{kept} is there already. Rotate again in a second.")
-        os.rename(path, kept)  # stopped here, the next grading makes the new one
+        old_secret = path.with_name(f"secret-until-{time:%Y-%m-%dT%H-%M-%S}")
+        if old_secret.exists():
+            raise ClassError(f"{old_secret} is there already. Rotate again in a second.")
+        os.rename(path, old_secret)  # stopped here, the next grading makes the new one
     class_secret(course)
-    return kept
+    return old_secret

@@ -39,12 +39,12 @@ def latest(course: CourseFolder, lab: str) -> dict[tuple, Row]:
 def changes_of(course: CourseFolder, lab: str) -> list[Change]:
     """Return every `Change` of the marks of `lab`, the oldest first."""
     last: dict[tuple, Row] = {}
-    found = []
-    for told in atomic.read_lines(_path(course, lab)):
-        at, row = told.pop("at", ""), Row(**told)
-        found.append(Change(last.get(row.key), row, at))
+    changes = []
+    for line in atomic.read_lines(_path(course, lab)):
+        at, row = line.pop("at", ""), Row(**line)
+        changes.append(Change(last.get(row.key), row, at))
         last[row.key] = row
-    return found
+    return changes
 
 
 def differences(course: CourseFolder, lab: str, since: datetime | None = None) -> list[Change]:
@@ -84,4 +84,4 @@ def _why(change):
 
 
 def _path(course, lab):
-    return course.kept / "history" / f"{lab}.jsonl"
+    return course.records / "history" / f"{lab}.jsonl"

@@ -67,8 +67,8 @@ def write_marks(path: Path | str, rows: Sequence[Row], labs_wholly: Collection[s
     _refuse_in_use(path)
     # what is written is escaped, so what is read back is compared with that
     written = {(plain_cell(row.student), row.lab) for row in rows}
-    kept = [cells for cells in _read(path) if cells[1] not in labs_wholly and tuple(cells[:2]) not in written]
-    lines = [*kept, *(_cells(row) for row in rows)]
+    others = [cells for cells in _read(path) if cells[1] not in labs_wholly and tuple(cells[:2]) not in written]
+    lines = [*others, *(_cells(row) for row in rows)]
     # of rows that stay the order stays: another lab may have exercises of the same name
     order = {(row.lab, row.exercise): number for number, row in enumerate(rows)}
     lines.sort(key=lambda cells: (cells[1], cells[0], order.get((cells[1], cells[2]), 0)))

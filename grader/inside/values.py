@@ -50,7 +50,7 @@ def _packed(value, blobs):
     if type(value) is float:
         return {"f": value.hex()}
     if type(value) in (list, tuple):
-        return {"l" if type(value) is list else "t": [_packed(one, blobs) for one in value]}
+        return {"l" if type(value) is list else "t": [_packed(item, blobs) for item in value]}
     if type(value) is dict:
         return {"d": [[_packed(k, blobs), _packed(v, blobs)] for k, v in value.items()]}
     if isinstance(value, (bytes, bytearray)):
@@ -85,8 +85,8 @@ def _unpacked(node, blobs):
         "i": int,
         "f": float.fromhex,
         "b": blobs.__getitem__,
-        "l": lambda items: [_unpacked(one, blobs) for one in items],
-        "t": lambda items: tuple(_unpacked(one, blobs) for one in items),
+        "l": lambda items: [_unpacked(item, blobs) for item in items],
+        "t": lambda items: tuple(_unpacked(item, blobs) for item in items),
         "d": lambda items: {_unpacked(k, blobs): _unpacked(v, blobs) for k, v in items},
     }[tag](body)
 
@@ -113,11 +113,11 @@ def fits(value: Any, schema: Any) -> bool:
     if isinstance(schema, str):
         return type(value).__name__ == schema or (schema == "float" and type(value) is int)
     if isinstance(schema, list):
-        return type(value) is list and all(fits(one, schema[0]) for one in value)
+        return type(value) is list and all(fits(item, schema[0]) for item in value)
     if isinstance(schema, tuple):
         return type(value) is list and len(value) == len(schema) and all(map(fits, value, schema))
     if set(schema) == {None}:
-        return type(value) is dict and all(fits(one, schema[None]) for one in value.values())
+        return type(value) is dict and all(fits(item, schema[None]) for item in value.values())
     return type(value) is dict and value.keys() == schema.keys() and all(fits(value[k], schema[k]) for k in schema)
 
 
@@ -171,18 +171,18 @@ def _json(plan, value):
 def _array(plan, value):
     import numpy
 
-    found = _as_array(value)
+    array = _as_array(value)
     shape, wanted = plan["shape"], numpy.dtype(plan["dtype"])
-    if len(shape) != found.ndim or any(n is not None and n != m for n, m in zip(shape, found.shape)):  # noqa: B905
-        raise NotThat(f"an array of shape {found.shape}")
-    if found.dtype != wanted:
-        if plan["exact_dtype"] or found.dtype.kind not in "biufc":
-            raise NotThat(f"an array of {found.dtype}")
-        found = _cast(found, wanted)
-    if math.prod(found.shape) * wanted.itemsize > plan["limit"]:
-        raise NotThat(f"an array of shape {found.shape}, more than the {plan['limit']} bytes allowed")
-    free = [m for n, m in zip(shape, found.shape) if n is None]  # noqa: B905
-    little = found.astype(wanted.newbyteorder("<"), copy=False)
+    if len(shape) != array.ndim or any(n is not None and n != m for n, m in zip(shape, array.shape)):  # noqa: B905
+        raise NotThat(f"an array of shape {array.shape}")
+    if array.dtype != wanted:
+        if plan["exact_dtype"] or array.dtype.kind not in "biufc":
+            raise NotThat(f"an array of {array.dtype}")
+        array = _cast(array, wanted)
+    if math.prod(array.shape) * wanted.itemsize > plan["limit"]:
+        raise NotThat(f"an array of shape {array.shape}, more than the {plan['limit']} bytes allowed")
+    free = [m for n, m in zip(shape, array.shape) if n is None]  # noqa: B905
+    little = array.astype(wanted.newbyteorder("<"), copy=False)
     return struct.pack(f"<{len(free)}Q", *free) + little.tobytes()
 
 
@@ -194,7 +194,7 @@ def _tuple(plan, value):
     items = list(value)
     if len(items) != len(plan["kinds"]):
         raise NotThat(f"{named(value)} of {len(items)}")
-    return b"".join(encode(one, item) for one, item in zip(plan["kinds"], items))  # noqa: B905
+    return b"".join(encode(kind, item) for kind, item in zip(plan["kinds"], items))  # noqa: B905
 
 
 def _list(plan, value):
@@ -253,19 +253,19 @@ def _as_array(value):
         value = value.detach().cpu().numpy()
     elif not hasattr(value, "__array__") and not isinstance(value, (list, tuple)):
         raise NotThat(named(value))
-    found = numpy.asarray(value)
-    if found.dtype.kind == "O":
+    array = numpy.asarray(value)
+    if array.dtype.kind == "O":
         raise NotThat(named(value))
-    return found
+    return array
 
 
-def _cast(found, wanted):
+def _cast(array, wanted):
     import numpy
 
-    if found.dtype.kind == "c" and wanted.kind != "c":
-        raise NotThat(f"an array of {found.dtype}")
+    if array.dtype.kind == "c" and wanted.kind != "c":
+        raise NotThat(f"an array of {array.dtype}")
     with numpy.errstate(all="ignore"):
-        made = found.astype(wanted)
-        if wanted.kind in "biu" and not numpy.array_equal(made, found):
-            raise NotThat(f"an array of {found.dtype} with values that {wanted} can't hold")
-    return made
+        copy = array.astype(wanted)
+        if wanted.kind in "biu" and not numpy.array_equal(copy, array):
+            raise NotThat(f"an array of {array.dtype} with values that {wanted} can't hold")
+    return copy

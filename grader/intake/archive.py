@@ -55,8 +55,8 @@ def open_download(path: Path | str) -> Iterator[Download]:
     try:
         archive = zipfile.ZipFile(path)
     except FileNotFoundError:
-        told = f"there is no {path}. Name the zip that you downloaded, or the folder it was unpacked to."
-        raise ClassError(told) from None
+        problem = f"there is no {path}. Name the zip that you downloaded, or the folder it was unpacked to."
+        raise ClassError(problem) from None
     except _BROKEN as error:
         raise ClassError(f"{path} is neither a zip nor a folder ({error}). Download it again.") from None
     with archive:
@@ -66,11 +66,11 @@ def open_download(path: Path | str) -> Iterator[Download]:
 def _zip(path, archive):
     _few(path, len(archive.infolist()))
     entries = [entry for entry in archive.infolist() if not entry.is_dir()]
-    named = Counter(entry.filename for entry in entries)
+    counts = Counter(entry.filename for entry in entries)
 
     def read(name):
         # of two entries by one name no one can say which is meant: neither is read
-        if named[name] > 1:
+        if counts[name] > 1:
             raise ValueError("two files have this name")
         entry = archive.getinfo(name)
         if stat.S_ISLNK(entry.external_attr >> 16):
@@ -79,7 +79,7 @@ def _zip(path, archive):
             raise ValueError("it is encrypted")
         return archive.open(entry)
 
-    return Download(list(named), read)
+    return Download(list(counts), read)
 
 
 def _folder(path):

@@ -33,8 +33,8 @@ def sha_of(data: bytes) -> str:
 
 def attempts_of(course: CourseFolder, student: str, lab: str) -> list[Attempt]:
     """Return the `Attempt`s of `student` at `lab` (names), in the order in which they came."""
-    found = atomic.read_json(_ledger(course, student, lab)) or []
-    return [Attempt(**{**one, "arrived": datetime.fromisoformat(one["arrived"])}) for one in found]
+    entries = atomic.read_json(_ledger(course, student, lab)) or []
+    return [Attempt(**{**entry, "arrived": datetime.fromisoformat(entry["arrived"])}) for entry in entries]
 
 
 def note_attempt(
@@ -60,8 +60,10 @@ def note_attempt(
         if not surer or attempt == noted[-1]:
             return noted[-1]
         noted.pop()
-    told = [{**asdict(one), "arrived": one.arrived.isoformat()} for one in [*noted, attempt]]
-    atomic.write_json(_ledger(course, student, lab), told)
+    entries = [
+        {**asdict(past_attempt), "arrived": past_attempt.arrived.isoformat()} for past_attempt in [*noted, attempt]
+    ]
+    atomic.write_json(_ledger(course, student, lab), entries)
     return attempt
 
 
@@ -83,8 +85,8 @@ def read_attempt(course: CourseFolder, student: str, lab: str, attempt: Attempt)
 
 
 def _ledger(course, student, lab):
-    return course.kept / "arrivals" / lab / f"{student}.json"
+    return course.records / "arrivals" / lab / f"{student}.json"
 
 
 def _copy(course, student, lab, sha):
-    return course.kept / "attempts" / lab / student / f"{sha}.ipynb"
+    return course.records / "attempts" / lab / student / f"{sha}.ipynb"

@@ -58,15 +58,18 @@ def choose(names: Collection[str], lab: str) -> tuple[str | None, str]:
     """Return the name among `names` that is the lab's notebook, else None and why: (name, reason)."""
     notebooks = [name for name in names if _NOTEBOOK.search(name) and not name.startswith((".", "~"))]
     if not notebooks:
-        there = ", ".join(shown(name) for name in sorted(names)[:3])
+        listing = ", ".join(shown(name) for name in sorted(names)[:3])
         packed = _UNPACK.format(lab=lab) if any(_ARCHIVE.search(name) for name in names) else ""
-        return None, "No notebook was handed in" + (f"; there is {there}." if there else ".") + packed
+        return None, "No notebook was handed in" + (f"; there is {listing}." if listing else ".") + packed
     best = min(_rank(name, lab) for name in notebooks)
-    found = sorted(name for name in notebooks if _rank(name, lab) == best)
-    if len(found) == 1:
-        return found[0], ""
-    listed = ", ".join(shown(name) for name in found[:5])
-    return None, f"{len(found)} notebooks were handed in and none is called {lab}.ipynb: {listed}. Keep the right one."
+    nearest = sorted(name for name in notebooks if _rank(name, lab) == best)
+    if len(nearest) == 1:
+        return nearest[0], ""
+    listed = ", ".join(shown(name) for name in nearest[:5])
+    return (
+        None,
+        f"{len(nearest)} notebooks were handed in and none is called {lab}.ipynb: {listed}. Keep the right one.",
+    )
 
 
 def _rank(name, lab):
@@ -88,16 +91,16 @@ def _read_folder(student, lab, here, opened):
     except OSError as error:
         return HandedIn(student, "refused", reason=f"{shown(name)} can't be opened and was not: {error.strerror}.")
     opened.callback(os.close, descriptor)
-    found = os.fstat(descriptor)
-    if not stat.S_ISREG(found.st_mode):
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):
         return HandedIn(student, "refused", reason=f"{shown(name)} is no plain file, and was not read.")
-    if found.st_size > LIMIT:
-        return _too_large(student, f"it has {found.st_size / 1e6:.0f} MB")
+    if status.st_size > LIMIT:
+        return _too_large(student, f"it has {status.st_size / 1e6:.0f} MB")
     with os.fdopen(descriptor, "rb", closefd=False) as file:
         data = file.read(LIMIT + 1)
     return HandedIn(student, "here", data) if len(data) <= LIMIT else _too_large(student, "it is larger than it says")
 
 
-def _too_large(student, told):
+def _too_large(student, size):
     limit = f"{LIMIT / 1e6:.0f} MB is the most. Clear its outputs, save, and hand it in again."
-    return HandedIn(student, "refused", reason=f"The notebook was not read: {told}; {limit}")
+    return HandedIn(student, "refused", reason=f"The notebook was not read: {size}; {limit}")

@@ -41,40 +41,46 @@ class CameAs:
 
 def remember_unplaced(course: CourseFolder, lab: str, placed: Collection[str], lost: Sequence[Unplaced]) -> None:
     """Note what an import of `lab` `lost`; what has one of the keys `placed` is settled."""
-    told = _read(course, lab)
-    known = {one.key: one for one in _unplaced(told)}
-    for one in sorted(lost, key=lambda one: one.name.casefold().endswith(".ipynb")):  # of one sender's the notebook
-        known[one.key] = replace(one, left_out=one.key in known and known[one.key].left_out)
-    _write(course, lab, told.get("names", {}), [one for one in known.values() if one.key not in placed])
+    record = _read(course, lab)
+    unplaced_files = {file.key: file for file in _unplaced(record)}
+    for file in sorted(lost, key=lambda file: file.name.casefold().endswith(".ipynb")):  # of one sender's the notebook
+        unplaced_files[file.key] = replace(
+            file, left_out=file.key in unplaced_files and unplaced_files[file.key].left_out
+        )
+    _write(course, lab, record.get("names", {}), [file for file in unplaced_files.values() if file.key not in placed])
 
 
 def remember_names(course: CourseFolder, lab: str, names: Mapping[str, CameAs]) -> None:
     """Note how the notebooks of `lab` came: `names` is student -> `CameAs`."""
-    told = _read(course, lab)
-    fresh = {student: asdict(one) for student, one in names.items()}
-    _write(course, lab, {**told.get("names", {}), **fresh}, _unplaced(told))
+    record = _read(course, lab)
+    fresh = {student: asdict(sender) for student, sender in names.items()}
+    _write(course, lab, {**record.get("names", {}), **fresh}, _unplaced(record))
 
 
 def came_as(course: CourseFolder, lab: str) -> dict[str, CameAs]:
     """Return {student: `CameAs`} of the notebooks of `lab` that were imported."""
-    return {student: CameAs(**one) for student, one in _read(course, lab).get("names", {}).items()}
+    return {
+        student: CameAs(**fields_of_sender) for student, fields_of_sender in _read(course, lab).get("names", {}).items()
+    }
 
 
 def unplaced(course: CourseFolder, lab: str) -> list[Unplaced]:
     """Return what is not settled of `lab` (its name)."""
-    told, names = _unplaced(_read(course, lab)), came_as(course, lab)
-    return [one for one in told if not one.left_out and not _put_by_hand(course, lab, one, names)]
+    files, names = _unplaced(_read(course, lab)), came_as(course, lab)
+    return [file for file in files if not file.left_out and not _put_by_hand(course, lab, file, names)]
 
 
-def _put_by_hand(course, lab, one, names):
+def _put_by_hand(course, lab, file, names):
     """Whether a student has these bytes, and not because a file like it came for them as well: people copy."""
-    holders = {path.parent.name for path in (course.kept / "attempts" / lab).glob(f"*/{one.sha}.ipynb") if one.sha}
-    return any(who not in names or not one.key.startswith((names[who].platform, one.name)) for who in holders)
+    holders = {path.parent.name for path in (course.records / "attempts" / lab).glob(f"*/{file.sha}.ipynb") if file.sha}
+    return any(
+        student not in names or not file.key.startswith((names[student].platform, file.name)) for student in holders
+    )
 
 
 def left_out(course: CourseFolder, lab: str) -> set[str]:
     """Return the keys of what the teacher left out of `lab`."""
-    return {one.key for one in _unplaced(_read(course, lab)) if one.left_out}
+    return {file.key for file in _unplaced(_read(course, lab)) if file.left_out}
 
 
 def leave_out(course: CourseFolder, lab: str, words: Sequence[str]) -> list[str]:
@@ -82,16 +88,20 @@ def leave_out(course: CourseFolder, lab: str, words: Sequence[str]) -> list[str]
 
     Raises ClassError for a word that nothing unplaced begins with.
     """
-    told, chosen = _read(course, lab), set()
-    lost = _unplaced(told)
+    record, chosen = _read(course, lab), set()
+    lost = _unplaced(record)
     for word in words:
-        found = {one for one in lost if word and one.name.startswith(word)}
-        if not found:
-            there = ", ".join(one.name for one in lost[:5]) or "nothing"
-            raise ClassError(f"--leave-out {shown(word)!r}: nothing that was not placed begins so. There is: {there}.")
-        chosen |= found
-    _write(course, lab, told.get("names", {}), [replace(one, left_out=one.left_out or one in chosen) for one in lost])
-    return sorted(one.name for one in chosen)
+        matching = {file for file in lost if word and file.name.startswith(word)}
+        if not matching:
+            listing = ", ".join(file.name for file in lost[:5]) or "nothing"
+            raise ClassError(
+                f"--leave-out {shown(word)!r}: nothing that was not placed begins so. There is: {listing}."
+            )
+        chosen |= matching
+    _write(
+        course, lab, record.get("names", {}), [replace(file, left_out=file.left_out or file in chosen) for file in lost]
+    )
+    return sorted(file.name for file in chosen)
 
 
 def may_be_theirs(lost: Sequence[Unplaced], student: str, has_nothing: Callable[[str], bool]) -> list[Unplaced]:
@@ -99,11 +109,11 @@ def may_be_theirs(lost: Sequence[Unplaced], student: str, has_nothing: Callable[
 
     One that may be somebody's is theirs while one of them `has_nothing`; else, as one with no name at all, anybody's.
     """
-    return [one for one in lost if student in one.may_be or not any(has_nothing(other) for other in one.may_be)]
+    return [file for file in lost if student in file.may_be or not any(has_nothing(other) for other in file.may_be)]
 
 
-def _unplaced(told):
-    return [Unplaced(**{**one, "may_be": tuple(one["may_be"])}) for one in told.get("unplaced", ())]
+def _unplaced(record):
+    return [Unplaced(**{**entry, "may_be": tuple(entry["may_be"])}) for entry in record.get("unplaced", ())]
 
 
 def _read(course: CourseFolder, lab: str) -> dict[str, Any]:
@@ -111,8 +121,8 @@ def _read(course: CourseFolder, lab: str) -> dict[str, Any]:
 
 
 def _write(course, lab, names, lost):
-    atomic.write_json(_path(course, lab), {"names": names, "unplaced": [asdict(one) for one in lost]})
+    atomic.write_json(_path(course, lab), {"names": names, "unplaced": [asdict(file) for file in lost]})
 
 
 def _path(course, lab):
-    return course.kept / "imports" / f"{lab}.json"
+    return course.records / "imports" / f"{lab}.json"

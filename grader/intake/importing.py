@@ -55,7 +55,7 @@ def import_download(
     each last change is when the file arrived. `arrived`: the teacher's word on that, a datetime; else it is now.
     `of_nobody`: how names of files begin that the teacher leaves out.
     """
-    now = datetime.now(UTC)
+    begun = datetime.now(UTC)
     with open_download(path) as download:
         files, lost = _by_student(download, people, worksheet)
         if not files and not any(readings(name) for name in download.names):
@@ -63,18 +63,18 @@ def import_download(
                 f"{path}: nothing in it has a name as Canvas, Moodle or folders of students give them, such as "
                 "lovelaceada_1234_56789_lab.ipynb. Import the file as it was downloaded, or one folder a student."
             )
-        keys = {_key(name, one) for sent in files.values() for name, _ in sent for one in readings(name)}
+        keys = {_key(name, item) for sent in files.values() for name, _ in sent for item in readings(name)}
         remember_unplaced(course, lab, keys, lost)
         leave_out(course, lab, of_nobody)
         settled = left_out(course, lab)
-        told = [Imported(one.name, "left out" if one.key in settled else "nobody's", one.why) for one in lost]
+        imports = [Imported(item.name, "left out" if item.key in settled else "nobody's", item.why) for item in lost]
         for student, sent in sorted(files.items()):
             times = [worksheet[s.number].modified for _, s in sent if worksheet and s.number in worksheet]
             by_platform = max((time for time in times if time is not None), default=None)
-            when, by = (arrived, TEACHER) if arrived else (by_platform, PLATFORM) if by_platform else (now, IMPORTED)
-            told.append(_take(course, lab, student, sent, download, when, by))
-        remember_names(course, lab, {one.student: one.came_as for one in told if one.came_as})
-    return sorted(told, key=lambda one: (one.student, one.action))
+            when, by = (arrived, TEACHER) if arrived else (by_platform, PLATFORM) if by_platform else (begun, IMPORTED)
+            imports.append(_take(course, lab, student, sent, download, when, by))
+        remember_names(course, lab, {item.student: item.came_as for item in imports if item.came_as})
+    return sorted(imports, key=lambda item: (item.student, item.action))
 
 
 def _by_student(download, people, worksheet):
@@ -82,16 +82,16 @@ def _by_student(download, people, worksheet):
     files, lost, claims = defaultdict(list), [], defaultdict(set)
 
     def lose(name, why, may_be=()):
-        found = readings(name)
+        possible = readings(name)
         sha = _sha(download, name)
-        lost.append(Unplaced(shown(name), _key(name, found[0] if found else None), why, sha, tuple(may_be)))
+        lost.append(Unplaced(shown(name), _key(name, possible[0] if possible else None), why, sha, tuple(may_be)))
 
     for name in download.names:
-        found = readings(name)
-        if not found:
+        possible = readings(name)
+        if not possible:
             continue
         try:
-            student, sent = owner_of(found, people, worksheet)
+            student, sent = owner_of(possible, people, worksheet)
         except Unsure as unsure:
             lose(name, str(unsure), unsure.may_be)
             continue
@@ -102,7 +102,7 @@ def _by_student(download, people, worksheet):
         if why:
             why = f"{shown(student)} can't be a student's name: {why}."
         elif len(whose) > 1:
-            names = ", ".join(sorted(shown(f"{who} {number}".strip()) for _, number, who in whose))
+            names = ", ".join(sorted(shown(f"{sender} {number}".strip()) for _, number, sender in whose))
             why = f"two students' files would become {student}'s: {names}."
         for name, _ in files.pop(student) if why else ():
             lose(name, why, [student])
@@ -113,11 +113,11 @@ def _by_student(download, people, worksheet):
 
 def _nameless(download, files):
     """Yield the notebooks of nobody's, but for those deep in the folder of a student who is known."""
-    known = {one.who for sent in files.values() for _, one in sent if one.platform == FOLDERS}
+    folders = {reading.who for sent in files.values() for _, reading in sent if reading.platform == FOLDERS}
     for name in download.names:
         parts = [part for part in name.replace("\\", "/").split("/") if part]
         hidden = any(part.startswith((".", "__MACOSX")) for part in parts)
-        if name.casefold().endswith(".ipynb") and not (readings(name) or hidden or parts[0] in known):
+        if name.casefold().endswith(".ipynb") and not (readings(name) or hidden or parts[0] in folders):
             yield name
 
 
@@ -137,20 +137,20 @@ def _take(course, lab, student, sent, download, arrived, by):
     folder = course.submitted(student, lab)
     if any(place.is_symlink() for place in (folder, folder.parent)):
         return Imported(student, "refused", f"{folder} is a symbolic link. Remove it and import again.")
-    late = " The platform calls it late." if any(one.late for _, one in sent) else ""
+    late = " The platform calls it late." if any(reading.late for _, reading in sent) else ""
     target = folder / f"{lab}.ipynb"
     names = {}
-    for name, one in sorted(sent, key=lambda pair: (pair[0].count("/"), pair[0])):
-        names.setdefault(one.file, name)  # of two by one name the one that lies in no folder of the student's
+    for name, reading in sorted(sent, key=lambda pair: (pair[0].count("/"), pair[0])):
+        names.setdefault(reading.file, name)  # of two by one name the one that lies in no folder of the student's
     chosen, why = choose(names, lab)
-    if chosen is not None and sum(one.file == chosen and one.platform == CANVAS for _, one in sent) > 1:
+    if chosen is not None and sum(reading.file == chosen and reading.platform == CANVAS for _, reading in sent) > 1:
         chosen, why = None, f"Two files are called {shown(chosen)}. Keep the right one."
     try:
         data = download.read(names[chosen]) if chosen is not None else None
     except Unreadable as problem:
         data, why = None, f"The notebook was not read: {problem}"
     before = target.read_bytes() if target.is_file() and not target.is_symlink() else None
-    of = next((one for name, one in sent if chosen is not None and name == names[chosen]), sent[0][1])
+    of = next((reading for name, reading in sent if chosen is not None and name == names[chosen]), sent[0][1])
     came_as = CameAs(of.platform, of.who, of.number, of.attachment)
     if data is None:
         _refuse(course, lab, student, target, before, why, arrived, by)
@@ -165,7 +165,7 @@ def _take(course, lab, student, sent, download, arrived, by):
 def _refuse(course, lab, student, target, before, why, arrived, by):
     """Note that what came can't be taken; an earlier notebook stays in the attempts, and isn't marked in its place."""
     if before is not None:
-        kept = note_attempt(course, student, lab, before)
-        if read_attempt(course, student, lab, kept) == before:
+        attempt = note_attempt(course, student, lab, before)
+        if read_attempt(course, student, lab, attempt) == before:
             target.unlink()
     note_attempt(course, student, lab, None, arrived, by, why)

@@ -36,18 +36,18 @@ class Entry:
 
 def read_worksheet(path: Path | str, zone: tzinfo = UTC) -> dict[str, Entry]:
     """Return number -> `Entry` of the worksheet at `path`; `zone`: that of its times. Raises ClassError for others."""
-    found = {}
+    entries = {}
     for line, row in read_table(path):
         number = re.search(r"(\d+)$", row.get("Identifier", ""))
         if number is None:
             here = "Moodle's grading worksheet has: View all submissions, Download grading worksheet (in English)"
             raise ClassError(f"{path}, line {line}: it has no Identifier such as 'Participant 1234'. {here}.")
-        if number[1] in found:
+        if number[1] in entries:
             raise ClassError(f"{path}, line {line}: {row['Identifier']} stands in it twice. Download it again.")
         modified = read_time(row.get("Last modified (submission)", ""), zone)
         name, email, id_number, login = (row.get(heading, "") for heading in _ABOUT)
-        found[number[1]] = Entry(number[1], name, email, id_number, login, modified, row)
-    return found
+        entries[number[1]] = Entry(number[1], name, email, id_number, login, modified, row)
+    return entries
 
 
 def read_time(text: str, zone: tzinfo = UTC) -> datetime | None:
@@ -82,13 +82,13 @@ def filled_worksheet(
     return plain_csv(rows)
 
 
-def _refuse_another_maximum(told, most):
+def _refuse_another_maximum(maximum_text, most):
     try:
-        there = float(told.replace(",", "."))
+        maximum = float(maximum_text.replace(",", "."))
     except ValueError:
         return
-    if abs(there - most) > 1e-6:
+    if abs(maximum - most) > 1e-6:
         raise ClassError(
-            f"in Moodle the assignment has {there:g} points, here the lab has {most:g}. Set `points = {there:g}` for "
-            "the lab in class.toml, or the maximum grade in Moodle."
+            f"in Moodle the assignment has {maximum:g} points, here the lab has {most:g}. Set `points = {maximum:g}` "
+            "for the lab in class.toml, or the maximum grade in Moodle."
         )

@@ -53,11 +53,11 @@ def readings(path: str) -> list[Sent]:
     if any(part in (".", "..") or part.startswith((".", "__MACOSX")) for part in parts):
         return []
     for position, part in enumerate(parts):
-        found = _MOODLE.fullmatch(part)
-        if found:
-            rest = [part for part in (found["rest"], *parts[position + 1 :]) if part]
-            is_file = found["kind"] == "file" and rest
-            return [Sent(MOODLE, found["who"], found["number"], rest[-1])] if is_file else []
+        match = _MOODLE.fullmatch(part)
+        if match:
+            rest = [part for part in (match["rest"], *parts[position + 1 :]) if part]
+            is_file = match["kind"] == "file" and rest
+            return [Sent(MOODLE, match["who"], match["number"], rest[-1])] if is_file else []
     last = parts[-1] if parts else ""
     if len(parts) <= 2 and (canvas := _canvas(last)):
         return canvas
@@ -68,52 +68,54 @@ def _canvas(name):
     anonymous = _ANONYMOUS.fullmatch(name)
     if anonymous:
         return [Sent(CANVAS, "", anonymous[1], anonymous[3], attachment=anonymous[2])]
-    found, position = [], 0
+    readings_of_it, position = [], 0
     while match := _CANVAS.search(name, position):
-        told, file = name[: match.start()], name[match.end() :]
-        who = told.removesuffix("_LATE")
-        if who and file:
-            found.append(Sent(CANVAS, who, match[1], file, who != told, match[2]))
+        prefix, file = name[: match.start()], name[match.end() :]
+        sender = prefix.removesuffix("_LATE")
+        if sender and file:
+            readings_of_it.append(Sent(CANVAS, sender, match[1], file, sender != prefix, match[2]))
         position = match.start() + 1
-    return found
+    return readings_of_it
 
 
-def owner_of(found: list[Sent], people: Sequence[Person], worksheet: Mapping[str, Entry] | None) -> tuple[str, Sent]:
-    """Return (student, `Sent`) for the readings `found` of one name, by roster and worksheet. Raises Unsure."""
-    owners = [(student, sent) for sent in found for student in _owners(sent, people, worksheet)]
-    if people and len(found) > 1:
+def owner_of(possible: list[Sent], people: Sequence[Person], worksheet: Mapping[str, Entry] | None) -> tuple[str, Sent]:
+    """Return (student, `Sent`) for the readings `possible` of one name, by roster and worksheet. Raises Unsure."""
+    owners = [(student, sent) for sent in possible for student in _owners(sent, people, worksheet)]
+    if people and len(possible) > 1:
         # who chooses a name of theirs with care can make a second reading: then the numbers must all speak for one
         if not any(person.canvas_id for person in people):
-            known = {student for student, _ in owners}
-            raise Unsure("it can be read in several ways. Add a column canvas_id to roster.csv, which tells.", known)
-        numbers = {sent.number for sent in found}
-        owners += [(person.student, found[0]) for person in people if person.canvas_id in numbers]
+            candidates = {student for student, _ in owners}
+            raise Unsure(
+                "it can be read in several ways. Add a column canvas_id to roster.csv, which tells.", candidates
+            )
+        numbers = {sent.number for sent in possible}
+        owners += [(person.student, possible[0]) for person in people if person.canvas_id in numbers]
     students = {student for student, _ in owners}
     if len(students) == 1:
         return owners[0]
     if students:
         several = " or ".join(sorted(students))
         raise Unsure(f"it can be read as {several}'s. Put it into the right folder by hand.", students)
-    why, may_be = _conflict(found[0], people, worksheet)
+    why, may_be = _conflict(possible[0], people, worksheet)
     raise Unsure(f"{why}. If it is theirs, correct roster.csv, then import again.", may_be)
 
 
 def likely(text: str, people: Sequence[Person]) -> list[str]:
     """Return the students of the roster whom `text`, the name of a folder, may mean, whatever its case and order."""
     wanted = same_name(text)
-    return [person.student for person in people if wanted and wanted in {same_name(one) for one in _called(person)}]
+    return [person.student for person in people if wanted and wanted in {same_name(form) for form in _called(person)}]
 
 
 def _called(person):
     yield from (person.student, person.full_name, person.email, person.login, person.sis_id, person.canvas_id)
     # as an import without a roster calls them
-    yield from (f"{one} {person.canvas_id}" for one in (person.full_name, *_canvas_names(person)))
+    yield from (f"{name} {person.canvas_id}" for name in (person.full_name, *_canvas_names(person)))
 
 
 def _conflict(sent, people, worksheet):
     """Return what keeps `sent` from being somebody's, in words, and the students whose it may be."""
-    known = f"{sent.who} {sent.number}".strip()
-    nobody = f"nobody in the roster is {known!r}"
+    sender = f"{sent.who} {sent.number}".strip()
+    nobody = f"nobody in the roster is {sender!r}"
     if sent.platform == FOLDERS:
         near = likely(sent.who, people)
         return f"no student is called {sent.who}" + (f"; {', '.join(near)} is" if near else ""), near
@@ -121,18 +123,20 @@ def _conflict(sent, people, worksheet):
         entry = (worksheet or {}).get(sent.number)
         if entry is None:
             return f"{nobody} (a worksheet, --worksheet FILE, would tell who participant {sent.number} is)", ()
-        about = ", ".join(one for one in (entry.email, entry.id_number, entry.login) if one)
-        told = f"participant {sent.number} is {entry.name} ({about or 'no address'}) in the worksheet"
-        return f"{told}, and nobody in the roster", likely(entry.name, people)
+        about = ", ".join(value for value in (entry.email, entry.id_number, entry.login) if value)
+        problem = f"participant {sent.number} is {entry.name} ({about or 'no address'}) in the worksheet"
+        return f"{problem}, and nobody in the roster", likely(entry.name, people)
     for person in people:
         if person.canvas_id == sent.number:
-            told = f"{person.student} is {person.full_name or 'without a name'}, the file is {sent.who or 'nameless'}'s"
-            return f"{sent.number} is there under another name: {told}", [person.student]
+            problem = (
+                f"{person.student} is {person.full_name or 'without a name'}, the file is {sent.who or 'nameless'}'s"
+            )
+            return f"{sent.number} is there under another name: {problem}", [person.student]
     namesakes = [person for person in people if _run_together(sent.who) in _canvas_names(person)]
     if namesakes:
-        told = ", ".join(f"{one.student} has canvas_id {one.canvas_id}" for one in namesakes)
-        told = f"{sent.who} is there under another number: {told}, the file has {sent.number}"
-        return told, [person.student for person in namesakes]
+        problem = ", ".join(f"{value.student} has canvas_id {value.canvas_id}" for value in namesakes)
+        problem = f"{sent.who} is there under another number: {problem}, the file has {sent.number}"
+        return problem, [person.student for person in namesakes]
     return nobody, ()
 
 
@@ -140,11 +144,11 @@ def entry_of(student: str, people: Sequence[Person], worksheet: Mapping[str, Ent
     """Return the number of the one row of `worksheet` (number -> `moodle.Entry`) that is `student`'s, or None."""
     person = next((person for person in people if person.student == student), None)
     if person is None:
-        found = [n for n, e in worksheet.items() if student in (_made_up(e.name.replace("_", " "), n, e), e.email)]
+        numbers = [n for n, e in worksheet.items() if student in (_made_up(e.name.replace("_", " "), n, e), e.email)]
     else:
         by_name = [n for n, entry in worksheet.items() if same_name(entry.name) == same_name(person.full_name)]
-        found = [n for n, entry in worksheet.items() if _is_entry(person, entry)] or by_name
-    return found[0] if len(found) == 1 else None
+        numbers = [n for n, entry in worksheet.items() if _is_entry(person, entry)] or by_name
+    return numbers[0] if len(numbers) == 1 else None
 
 
 def _owners(sent, people, worksheet):
@@ -170,8 +174,8 @@ def _is_canvas(sent, person):
 
 def _canvas_names(person):
     name = person.full_name
-    one, _, other = name.partition(",") if "," in name else name.rpartition(" ")
-    return {_run_together(text) for text in (name, person.last + person.first, other + one)} - {""}
+    before, _, after = name.partition(",") if "," in name else name.rpartition(" ")
+    return {_run_together(text) for text in (name, person.last + person.first, after + before)} - {""}
 
 
 def _is_entry(person, entry):
@@ -188,5 +192,5 @@ def _made_up(name, number, entry):
     """Without a roster: a name that says who it is and that no two students share."""
     if entry is not None and (entry.login or entry.email):
         return entry.login or entry.email
-    who = re.sub(r"[^\w]+", "-", name.strip()).strip("-_")
-    return "-".join(part for part in (who, number.replace("_", "-")) if part)
+    spelled = re.sub(r"[^\w]+", "-", name.strip()).strip("-_")
+    return "-".join(part for part in (spelled, number.replace("_", "-")) if part)

@@ -120,7 +120,9 @@ def read_table(path: Path | str) -> Iterator[tuple[int, dict[str, str]]]:
 
 def same_name(text: str) -> str:
     """Return a person's name as it is compared: no case, accents or punctuation, the parts in alphabetical order."""
-    plain = "".join(one for one in unicodedata.normalize("NFKD", text) if not unicodedata.combining(one))
+    plain = "".join(
+        character for character in unicodedata.normalize("NFKD", text) if not unicodedata.combining(character)
+    )
     return " ".join(sorted(re.findall(r"\w+", plain.casefold())))
 
 
@@ -130,14 +132,14 @@ def _people(path):
         canvas = "sis user id" in row or "sis login id" in row
         if canvas and ("points possible" in row.get("student", "").casefold() or not row.get("id")):
             continue  # Canvas's second row, and the student that it makes for tests
-        told = {field.name: _first(row, field.name, canvas) for field in fields(Person)}
-        told["student"] = told["student"] or told["email"]
-        if not told["student"] and not row.keys() & {"student", *_STUDENT, *_HEADINGS["email"]}:
+        columns = {field.name: _first(row, field.name, canvas) for field in fields(Person)}
+        columns["student"] = columns["student"] or columns["email"]
+        if not columns["student"] and not row.keys() & {"student", *_STUDENT, *_HEADINGS["email"]}:
             raise ClassError(
                 f"{path}, line {line}: no column says which folder under submitted/ is this student's. Name one of the "
                 f"columns `student` (there are: {', '.join(row) or 'none'})."
             )
-        yield line, Person(**told)
+        yield line, Person(**columns)
 
 
 def _first(row, name, canvas):

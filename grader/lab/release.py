@@ -72,14 +72,14 @@ def check_files(folder: Path) -> list[str]:
 
     Raises LabError where one of them imports a file that is the teacher's.
     """
-    found, left = set(), [stem for stem in PUBLIC if (folder / f"{stem}.py").is_file()]
-    while left:
-        stem = left.pop()
+    stems, unread = set(), [stem for stem in PUBLIC if (folder / f"{stem}.py").is_file()]
+    while unread:
+        stem = unread.pop()
         if stem in PRIVATE:
             raise LabError(f"{folder.name}: its checks import {stem}.py, which is not for students.")
-        found.add(stem)
-        left += [one for one in _siblings(folder, stem) if one not in found]
-    return sorted(f"{stem}.py" for stem in found)
+        stems.add(stem)
+        unread += [sibling for sibling in _siblings(folder, stem) if sibling not in stems]
+    return sorted(f"{stem}.py" for stem in stems)
 
 
 def _siblings(folder, stem):
@@ -122,9 +122,9 @@ def _notebook(lab, text):
 def _cell(cell, text, lab):
     make = nbformat.v4.new_code_cell if cell.type == "code" else nbformat.v4.new_markdown_cell
     metadata = {"tags": ["notebook-only"]} if cell.role == "notebook-only" else {}
-    told = nbgrader_metadata(cell, lab)
-    if told is not None:
-        metadata["nbgrader"] = told
+    nbgrader = nbgrader_metadata(cell, lab)
+    if nbgrader is not None:
+        metadata["nbgrader"] = nbgrader
     return make(text, id=cell.id, metadata=metadata)
 
 
@@ -171,10 +171,10 @@ def marked_by(exercise: Marking) -> str:
 
 def _together(texts):
     """Return one text for all of `texts`: sizes that differ from case to case are `any`."""
-    found = [_TOKENS.findall(text) for text in dict.fromkeys(texts)]
-    if len({len(tokens) for tokens in found}) > 1:
+    tokenised = [_TOKENS.findall(text) for text in dict.fromkeys(texts)]
+    if len({len(tokens) for tokens in tokenised}) > 1:
         return " or ".join(dict.fromkeys(texts))
-    return "".join(tokens[0] if len(set(tokens)) == 1 else "any" for tokens in zip(*found, strict=True))
+    return "".join(tokens[0] if len(set(tokens)) == 1 else "any" for tokens in zip(*tokenised, strict=True))
 
 
 def _write(path, notebook):

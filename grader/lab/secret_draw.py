@@ -18,7 +18,7 @@ def draw_secret(class_secret: bytes, student: str, lab: str, notebook: bytes) ->
     return hmac.new(class_secret, message, hashlib.sha256).digest()
 
 
-def drawing(secret: bytes, what: str) -> np.random.Generator:
-    """Return the `numpy.random.Generator` of one exercise, or of `what` else is drawn, of the grading with `secret`."""
-    seed = hmac.new(secret, what.encode(), hashlib.sha256).digest()
+def drawing(secret: bytes, purpose: str) -> np.random.Generator:
+    """Return the `numpy.random.Generator` for one `purpose`, such as an exercise's name, in the grading of `secret`."""
+    seed = hmac.new(secret, purpose.encode(), hashlib.sha256).digest()
     return np.random.Generator(np.random.PCG64(int.from_bytes(seed, "little")))

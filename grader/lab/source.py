@@ -90,8 +90,8 @@ def read_source(folder: str | Path) -> Source:
     import jupytext  # a quarter of a second: a process that is handed the source does without
 
     notebook = jupytext.read(path, fmt="py:percent")
-    seen: set[str] = set()
-    cells = tuple(_read_cell(cell, seen) for cell in notebook.cells if cell.source.strip())
+    ids: set[str] = set()
+    cells = tuple(_read_cell(cell, ids) for cell in notebook.cells if cell.source.strip())
     _refuse_lonely(folder.name, cells)
     return Source(folder.name, cells)
 
@@ -101,61 +101,61 @@ def solved(text: str, solution: str) -> str:
     return f"{text.splitlines()[0]}\n{solution.strip(chr(10))}\n"
 
 
-def _read_cell(cell, seen):
+def _read_cell(cell, ids):
     tags = dict(tag.partition(":")[::2] for tag in cell.metadata.get("tags", []))
     name = tags.get("exercise")
     if name is not None:
-        return _read_exercise(cell, name, tags.get("points"), seen)
-    found = _CHECK.search(cell.source) if cell.cell_type == "code" else None
-    if found:
-        name = found["named"] or re.search(r"check\((\w+)\)", cell.source)[1]
-        return Cell("check", cell.source, _unique(check_id(name), seen), cell.source, name)
+        return _read_exercise(cell, name, tags.get("points"), ids)
+    check_call = _CHECK.search(cell.source) if cell.cell_type == "code" else None
+    if check_call:
+        name = check_call["named"] or re.search(r"check\((\w+)\)", cell.source)[1]
+        return Cell("check", cell.source, _unique(check_id(name), ids), cell.source, name)
     role = "text" if cell.cell_type != "code" else "notebook-only" if "notebook-only" in tags else "given"
-    return Cell(role, cell.source, _from_text(cell, seen), cell.source, type=cell.cell_type)
+    return Cell(role, cell.source, _from_text(cell, ids), cell.source, type=cell.cell_type)
 
 
-def _read_exercise(cell, name, points, seen):
+def _read_exercise(cell, name, points, ids):
     try:
         worth = float(points)
     except (TypeError, ValueError):
         raise LabError(f"exercise:{name} needs a tag such as points:3; its points are {points!r}.") from None
     if cell.cell_type != "code":
-        return Cell("exercise", cell.source, _unique(name, seen), cell.source, name, worth, cell.cell_type)
+        return Cell("exercise", cell.source, _unique(name, ids), cell.source, name, worth, cell.cell_type)
     marker = MARKER.format(name) + "\n"
-    given, solution = split_solution(cell.source, name)
-    return Cell("exercise", marker + given, _unique(name, seen), marker + solution, name, worth)
+    released, solution = split_solution(cell.source, name)
+    return Cell("exercise", marker + released, _unique(name, ids), marker + solution, name, worth)
 
 
 def split_solution(text: str, name: str) -> tuple[str, str]:
     """Return (release text with a stub for each solution, text with the solutions and without their markers)."""
-    stubbed = _SOLUTION.sub(lambda found: _stub(found, name), text)
+    stubbed = _SOLUTION.sub(lambda match: _stub(match, name), text)
     if stubbed == text or re.search(rf"^\s*{BEGIN}\s*$", stubbed, re.M):
         raise LabError(f"exercise:{name}: its solution must stand between {BEGIN!r} and {END!r}, once or more.")
     return stubbed, _SOLUTION.sub(r"\g<lines>", text).removesuffix("\n")
 
 
-def _stub(found, name):
-    lines, stub = found["lines"], "...  # your code"
-    if not found["indent"] and re.search(rf"^{name}\s*=", lines, re.M):
+def _stub(match, name):
+    lines, stub = match["lines"], "...  # your code"
+    if not match["indent"] and re.search(rf"^{name}\s*=", lines, re.M):
         stub = f"{name} = ...  # your answer"
     elif re.search(r"^\s*return", lines, re.M):
         stub = f"return {stub}"
-    return found["indent"] + stub + found["end"]
+    return match["indent"] + stub + match["end"]
 
 
-def _unique(wanted, seen):
-    if wanted in seen:
-        raise LabError(f"two cells are called {wanted!r}: an exercise, and its check, stand once in a lab.")
-    seen.add(wanted)
-    return wanted
+def _unique(id, ids):
+    if id in ids:
+        raise LabError(f"two cells are called {id!r}: an exercise, and its check, stand once in a lab.")
+    ids.add(id)
+    return id
 
 
-def _from_text(cell, seen):
+def _from_text(cell, ids):
     # an id must not move when another cell changes, so it comes from the text; a repeated text gets a count
     for count in itertools.count():
         digest = hashlib.sha256(f"{cell.cell_type}\n{cell.source}\n{count}".encode()).hexdigest()[:12]
-        if digest not in seen:
-            return _unique(digest, seen)
+        if digest not in ids:
+            return _unique(digest, ids)
 
 
 def _refuse_lonely(name, cells):
@@ -193,11 +193,11 @@ def _with_wrong(lab, folder):
 
 
 def _disagreement(lab, source, folder):
-    told, read = [e.name for e in lab.exercises], [cell.exercise for cell in source.exercises()]
+    marked, read = [e.name for e in lab.exercises], [cell.exercise for cell in source.exercises()]
     if lab.name != folder.name:
         return f"marking.py calls the lab {lab.name!r}; the folder's name decides."
-    if told != read:
-        return f"marking.py has the exercises {', '.join(told)}; lab.py has {', '.join(read)}."
+    if marked != read:
+        return f"marking.py has the exercises {', '.join(marked)}; lab.py has {', '.join(read)}."
     checked = {cell.exercise for cell in source.cells if cell.role == "check"}
     for exercise in lab.exercises:
         if not exercise.manual and exercise.name not in checked:

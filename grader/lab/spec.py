@@ -85,6 +85,7 @@ class Marking:
     - `specification`: the slow version as source text; pasted back as an answer it `specification_gets` that share.
       These two may stand in a file of their own, `wrong.py`, as `WRONG` and `SPECIFICATION`: exercise -> the like.
     - `points`: from the cell's tag `points:3`; need not be repeated.
+    - `asks_on`: whether a group that is lost is asked its other questions too, for the shortest counterexample of all.
     """
 
     statement: Exercise
@@ -99,6 +100,7 @@ class Marking:
     specification: str | None = None
     specification_gets: float = 1.0
     points: float | None = None
+    asks_on: bool = True
 
     def __post_init__(self):
         if not re.fullmatch(r"[a-z][a-z0-9_]{0,50}", self.name):

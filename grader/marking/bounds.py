@@ -30,29 +30,29 @@ def bounded(value: Any) -> Any:
         items += sum(map(_items, level))
         if items > ITEMS:
             raise OutOfBounds(f"{_shapes(level)}more than {ITEMS:,} items in all")
-        level = [inner for one in level for inner in _inside(one)]
+        level = [inner for item in level for inner in _inside(item)]
         if not level:
             return value
     raise OutOfBounds(f"lists in lists, more than {DEPTH} deep")
 
 
-def _items(one):
-    """Return how many items `one` has itself, after a look at its size."""
-    if isinstance(one, np.ndarray):
-        if one.ndim > AXES:
-            raise OutOfBounds(f"an array of {one.ndim} axes; {AXES} are the most")
-        return 0 if one.size else math.prod(max(1, length) for length in one.shape)
-    if isinstance(one, int) and not -(1 << BITS) <= one < 1 << BITS:
-        raise OutOfBounds(f"a whole number of {one.bit_length()} bits; {BITS} are the most")
-    return len(one) if isinstance(one, (list, tuple, dict)) else 0
+def _items(item):
+    """Return how many items `item` has itself, after a look at its size."""
+    if isinstance(item, np.ndarray):
+        if item.ndim > AXES:
+            raise OutOfBounds(f"an array of {item.ndim} axes; {AXES} are the most")
+        return 0 if item.size else math.prod(max(1, length) for length in item.shape)
+    if isinstance(item, int) and not -(1 << BITS) <= item < 1 << BITS:
+        raise OutOfBounds(f"a whole number of {item.bit_length()} bits; {BITS} are the most")
+    return len(item) if isinstance(item, (list, tuple, dict)) else 0
 
 
-def _inside(one):
-    if isinstance(one, dict):
-        return one.values()  # its keys are strings
-    return one if isinstance(one, (list, tuple)) else ()
+def _inside(item):
+    if isinstance(item, dict):
+        return item.values()  # its keys are strings
+    return item if isinstance(item, (list, tuple)) else ()
 
 
 def _shapes(level):
-    empty = [one.shape for one in level if isinstance(one, np.ndarray) and not one.size]
+    empty = [item.shape for item in level if isinstance(item, np.ndarray) and not item.size]
     return f"an array of shape {empty[0]}, " if empty else ""

@@ -53,11 +53,11 @@ class Companion:
         address = self._begin(exercise.host, case, first)
         answer = ask(exercise, replace(case, arguments=(address, *case.arguments)), exercise.kind(case))
         try:
-            seen = self._end(exercise.host.seen)
+            record = self._end(exercise.host.seen)
         except (SandboxStopped, Malformed) as problem:
             self.close()
             return replace(answer, kind="broke down", value=None, text=f"what it worked against broke down: {problem}")
-        return replace(answer, value=Observed(answer.value, seen)) if answer.kind == "value" else answer
+        return replace(answer, value=Observed(answer.value, record)) if answer.kind == "value" else answer
 
     def _begin(self, host, case, first):
         request = {"host": host.source, "plan": case.plan, "evidence": host.seen.plan()}
@@ -67,15 +67,15 @@ class Companion:
                 self._messages = Messages(self._sandbox(profile).start(self._program, beside=first))
             deadline = time.monotonic() + START
             self._messages.send(pack(request), deadline)
-            status, told = self._messages.receive(1, deadline), self._messages.text(deadline)
+            status, text = self._messages.receive(1, deadline), self._messages.text(deadline)
         except SandboxStopped as stopped:
             self.close()
             if first.ended is not None:
                 raise SandboxStopped(first.ended) from None  # with its network; the submission's doing, not the host's
             raise RuntimeError(f"the host ended: {stopped.ended}: {stopped.ended.stderr.strip()[-500:]}") from None
         if status != b"h":
-            raise RuntimeError(f"the host did not start: {told}")
-        return json.loads(told)
+            raise RuntimeError(f"the host did not start: {text}")
+        return json.loads(text)
 
     def _end(self, kind):
         deadline = time.monotonic() + LAST_WORDS

@@ -74,13 +74,13 @@ class Judge:
         """Return None when `value` is right for `case`, else a sentence. Raises JudgeFailed."""
         self._process = self._process or _Process(self.lab)
         try:
-            is_verdict, told = self._process.ask(exercise.name, case, value)
+            is_verdict, complaint = self._process.ask(exercise.name, case, value)
         except JudgeFailed:
             self._end()
             raise
         if not is_verdict:
-            raise JudgeFailed(told)
-        return told
+            raise JudgeFailed(complaint)
+        return complaint
 
     def _is_sound(self, exercise, case):
         if exercise.name not in self._sound and self._manages_the_solution(exercise, case):
@@ -170,12 +170,12 @@ def _verdict(lab, name, case, value):
     """Return (whether there is a verdict, it or what went wrong)."""
     exercise = lab.exercise(name)
     try:
-        told = exercise.statement.complaint(case, value)
+        complaint = exercise.statement.complaint(case, value)
     except BaseException as failure:  # a lab's judge or oracle may raise anything, SystemExit too
         return False, f"raised {type(failure).__name__}: {str(failure)[:MANY]}{_place(lab, failure)}"
-    if told is None or isinstance(told, str):
-        return True, told
-    return False, f"gave {named(told)} where a sentence or None was due"
+    if complaint is None or isinstance(complaint, str):
+        return True, complaint
+    return False, f"gave {named(complaint)} where a sentence or None was due"
 
 
 def _place(lab, failure):

@@ -20,7 +20,7 @@ from dataclasses import asdict, dataclass
 
 from grader.lab.spec import Lab
 from grader.marking.rounds import ask_all
-from grader.marking.verdict import ExerciseMark, verdict
+from grader.marking.why_this_mark import ExerciseMark, verdict
 from grader.sandbox import Sandbox
 from grader.submission.read import TooLarge, Unreadable
 from grader.submission.rebuild import rebuild
@@ -63,9 +63,9 @@ def mark_submission(lab: Lab, notebook: bytes, secret: bytes, sandbox: Callable 
         return unasked(lab, "unreadable", f"The notebook can't be read: {problem}")
     except TooLarge as problem:
         return unasked(lab, "refused", f"The notebook was not read: {problem}")
-    asked = ask_all(lab, rebuilt, secret, sandbox)
-    marks = tuple(verdict(exercise, asked, rebuilt) for exercise in lab.exercises)
-    return Marks(lab.name, marks, tuple(asdict(cell) for cell in rebuilt.cells), asked.log)
+    outcomes = ask_all(lab, rebuilt, secret, sandbox)
+    marks = tuple(verdict(exercise, outcomes, rebuilt) for exercise in lab.exercises)
+    return Marks(lab.name, marks, tuple(asdict(cell) for cell in rebuilt.cells), outcomes.log)
 
 
 def unasked(lab: Lab, state: str, reason: str) -> Marks:

@@ -47,12 +47,12 @@ class Messages:
         Raises Malformed where it is of no such kind, or too much in all, and OutOfBounds for one that was read whole
         and is more than a judge should look at.
         """
-        left = MOST  # lists of arrays may each keep to their limit and be too much together
+        remaining = MOST  # lists of arrays may each keep to their limit and be too much together
 
         def within(count):
-            nonlocal left
-            left -= count
-            if left < 0:
+            nonlocal remaining
+            remaining -= count
+            if remaining < 0:
                 raise Malformed(f"more than {MOST} bytes in all")
             return self.receive(count, deadline)
 

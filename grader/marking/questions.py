@@ -181,8 +181,8 @@ module.main(REQUESTS, EVIDENCE)
 
 def _request(exercise, case, kind):
     arguments = tuple(case.arguments)
-    asked = {"entry": exercise.entry, "drive": exercise.call, "files": dict(case.files), "evidence": kind.plan()}
-    return pack({**asked, "arguments": _tensors(arguments) if exercise.statement.tensors else arguments})
+    question = {"entry": exercise.entry, "drive": exercise.call, "files": dict(case.files), "evidence": kind.plan()}
+    return pack({**question, "arguments": _tensors(arguments) if exercise.statement.tensors else arguments})
 
 
 def _tensors(value):
@@ -190,8 +190,8 @@ def _tensors(value):
     if isinstance(value, np.ndarray):
         return AsTensor(value)
     if isinstance(value, (list, tuple)):
-        return type(value)(_tensors(one) for one in value)
-    return {key: _tensors(one) for key, one in value.items()} if isinstance(value, dict) else value
+        return type(value)(_tensors(item) for item in value)
+    return {key: _tensors(item) for key, item in value.items()} if isinstance(value, dict) else value
 
 
 def _report(text):

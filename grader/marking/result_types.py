@@ -49,8 +49,8 @@ class Kind:
 
     def plan(self) -> dict:
         """Return the kind as plain data, by which the sandbox's side (`inside/values.py`) makes its bytes."""
-        told = {field.name: _spelled(getattr(self, field.name)) for field in fields(self)}
-        return {"is": type(self).__name__.rstrip("_").lower(), **told}
+        settings = {field.name: _spelled(getattr(self, field.name)) for field in fields(self)}
+        return {"is": type(self).__name__.rstrip("_").lower(), **settings}
 
     def describe(self) -> str:
         """Return the kind in words, as they are told to students."""

@@ -30,7 +30,7 @@ class Result:
 
 
 @dataclass
-class Asked:
+class Outcomes:
     """All that one submission was asked, while and after it is.
 
     - `cases`, `results`: exercise -> list, one for each question; a result of None: not asked yet.
@@ -59,90 +59,90 @@ class Asked:
         return not racing or name in self.races
 
 
-def ask_all(lab: Lab, rebuilt: Rebuilt, secret: bytes, sandbox: Callable) -> Asked:
-    """Return `Asked`: every exercise of `lab` that isn't a person's to mark, asked of the `rebuilt` submission."""
-    asked = Asked()
+def ask_all(lab: Lab, rebuilt: Rebuilt, secret: bytes, sandbox: Callable) -> Outcomes:
+    """Return `Outcomes`: every exercise of `lab` that isn't a person's to mark, asked of the `rebuilt` submission."""
+    outcomes = Outcomes()
     for exercise in lab.exercises:
         if not exercise.manual:
-            _draw(exercise, secret, asked)
+            _draw(exercise, secret, outcomes)
     with Judge(lab, sandbox) as judge:
-        _settle(lab, rebuilt, secret, sandbox, judge, asked)
+        _settle(lab, rebuilt, secret, sandbox, judge, outcomes)
     for exercise in lab.exercises:
-        if not asked.is_settled(exercise):
+        if not outcomes.is_settled(exercise):
             why = "too many cells of this notebook hang, or end the Python they run in"
-            asked.hung[exercise.name] = ("timed_out", why)
-    return asked
+            outcomes.hung[exercise.name] = ("timed_out", why)
+    return outcomes
 
 
-def _settle(lab, rebuilt, secret, sandbox, judge, asked):
+def _settle(lab, rebuilt, secret, sandbox, judge, outcomes):
     """Ask in rounds, until all is settled or there were too many."""
     for _ in range(2 * len(lab.exercises) + SPARE_ROUNDS):
-        open_ = [exercise for exercise in lab.exercises if not asked.is_settled(exercise)]
-        to_ask = [exercise for exercise in open_ if None in asked.results[exercise.name]]
+        open_ = [exercise for exercise in lab.exercises if not outcomes.is_settled(exercise)]
+        to_ask = [exercise for exercise in open_ if None in outcomes.results[exercise.name]]
         if to_ask:
             try:
-                rebuilt = _round(lab, rebuilt, to_ask, asked, sandbox, judge)
+                rebuilt = _round(lab, rebuilt, to_ask, outcomes, sandbox, judge)
             except (ValueError, OSError) as failure:
                 # a file or module that the lab names isn't there; no process to be had
-                asked.failed.update({e.name: f"its sandbox could not be made: {failure}" for e in to_ask})
+                outcomes.failed.update({e.name: f"its sandbox could not be made: {failure}" for e in to_ask})
         elif open_:
-            _race(lab, rebuilt, open_[0], asked, sandbox, secret, judge)
+            _race(lab, rebuilt, open_[0], outcomes, sandbox, secret, judge)
         else:
             return
 
 
-def _draw(exercise, secret, asked):
+def _draw(exercise, secret, outcomes):
     try:
         cases = list(exercise.cases(drawing(secret, exercise.name)))
         for case in cases:  # a case that can't be asked is found here, not in the middle
             pack((case.arguments, dict(case.files)))
             exercise.kind(case).plan()
     except Exception as failure:  # a lab's own code; whatever it raises is the lab's fault
-        asked.failed[exercise.name] = f"drawing its questions failed: {type(failure).__name__}: {failure}"
+        outcomes.failed[exercise.name] = f"drawing its questions failed: {type(failure).__name__}: {failure}"
         return
-    asked.cases[exercise.name], asked.results[exercise.name] = cases, [None] * len(cases)
+    outcomes.cases[exercise.name], outcomes.results[exercise.name] = cases, [None] * len(cases)
 
 
-def _round(lab, rebuilt, open_, asked, sandbox, judge):
+def _round(lab, rebuilt, open_, outcomes, sandbox, judge):
     """Ask what is open in one sandbox; return the submission as it is to be run in the next."""
     steps = rebuilt.steps
-    seconds = sum(e.seconds * len(asked.cases[e.name]) for e in open_)
+    seconds = sum(e.seconds * len(outcomes.cases[e.name]) for e in open_)
     with SandboxedSubmission(lab, [step.text for step in steps], sandbox, seconds) as submission:
         try:
             submission.run_cells()
-            _ask_open(steps, open_, asked, submission, judge)
+            _ask_open(steps, open_, outcomes, submission, judge)
         except SetUpFailed as failure:
-            asked.failed.update({e.name: f"the sandbox could not be set up: {failure}" for e in open_})
+            outcomes.failed.update({e.name: f"the sandbox could not be set up: {failure}" for e in open_})
         except Stopped as stopped:
-            rebuilt = _without_the_cell(rebuilt, stopped, open_, asked)
-    asked.log = (asked.log + submission.ended.stdout + submission.ended.stderr)[-LOG:]
+            rebuilt = _without_the_cell(rebuilt, stopped, open_, outcomes)
+    outcomes.log = (outcomes.log + submission.ended.stdout + submission.ended.stderr)[-LOG:]
     return rebuilt
 
 
-def _without_the_cell(rebuilt, stopped, open_, asked):
+def _without_the_cell(rebuilt, stopped, open_, outcomes):
     if stopped.cell is None or stopped.cell >= len(rebuilt.steps):
-        asked.hung.update({exercise.name: (stopped.state, stopped.why) for exercise in open_})
+        outcomes.hung.update({exercise.name: (stopped.state, stopped.why) for exercise in open_})
         return rebuilt
     step = rebuilt.steps[stopped.cell]
     if step.exercise is not None:
-        asked.hung[step.exercise] = (stopped.state, f"its cell: {stopped.why}")
+        outcomes.hung[step.exercise] = (stopped.state, f"its cell: {stopped.why}")
     else:
         first = next((line for line in step.text.splitlines() if line.strip()), "")
-        asked.left_out.append(f"the cell that begins with {first[:60]!r} was left out: {stopped.why}")
+        outcomes.left_out.append(f"the cell that begins with {first[:60]!r} was left out: {stopped.why}")
     return rebuilt.without(step)
 
 
-def _ask_open(steps, open_, asked, submission, judge):
+def _ask_open(steps, open_, outcomes, submission, judge):
     for exercise in open_:
         try:
-            if not _ask(exercise, steps, asked, submission, judge):
+            if not _ask(exercise, steps, outcomes, submission, judge):
                 return  # the others are asked in the next round
         except SandboxUnavailable:
             raise
         except JudgeFailed as failure:  # of the lab's own solution, too
-            asked.failed[exercise.name] = f"{_judge_of(exercise)} {failure}"
+            outcomes.failed[exercise.name] = f"{_judge_of(exercise)} {failure}"
         except Exception as failure:  # what an answer works against, or the words of a question: the lab's own code
-            asked.failed[exercise.name] = f"asking it failed: {type(failure).__name__}: {failure}"
+            outcomes.failed[exercise.name] = f"asking it failed: {type(failure).__name__}: {failure}"
 
 
 def _judge_of(exercise):
@@ -152,49 +152,52 @@ def _judge_of(exercise):
     return f"its {kind} {getattr(judge, '__name__', '')}".rstrip()
 
 
-def _ask(exercise, steps, asked, submission, judge):
+def _ask(exercise, steps, outcomes, submission, judge):
     """Ask one exercise; return whether this sandbox can be asked more."""
-    results = asked.results[exercise.name]
-    for number, case in enumerate(asked.cases[exercise.name]):
+    results = outcomes.results[exercise.name]
+    for number, case in enumerate(outcomes.cases[exercise.name]):
         if results[number] is not None:
             continue
         try:
             answer = submission.ask(exercise, case)
         except Stopped as stopped:
-            said = f"{exercise.statement.question(case)}: {stopped.why}"
-            _give_up_group(exercise, asked, number, Result(said, stopped.state))
+            problem = f"{exercise.statement.question(case)}: {stopped.why}"
+            _give_up_group(exercise, outcomes, number, Result(problem, stopped.state))
             return False
         if answer.kind == "absent":
             mine = [number for number, step in enumerate(steps) if step.exercise == exercise.name]
             errors = [submission.errors[number] for number in mine if number in submission.errors]
-            asked.absent[exercise.name] = errors[-1] if errors else ""
+            outcomes.absent[exercise.name] = errors[-1] if errors else ""
             break
         try:
             results[number] = Result(judge.problem(exercise, case, answer))
+            gives_up = not exercise.asks_on and results[number].problem is not None
         except NotJudged as wrong:
-            _give_up_group(exercise, asked, number, Result(str(wrong)))
+            results[number], gives_up = Result(str(wrong)), True
+        if gives_up:
+            _give_up_group(exercise, outcomes, number, results[number])
     return True
 
 
-def _give_up_group(exercise, asked, number, result):
+def _give_up_group(exercise, outcomes, number, result):
     # one wrong case loses its group, so the group's other questions need neither sandbox nor judge each to hang in
-    cases, results = asked.cases[exercise.name], asked.results[exercise.name]
+    cases, results = outcomes.cases[exercise.name], outcomes.results[exercise.name]
     for other, case in enumerate(cases):
         if results[other] is None and case.group == cases[number].group:
             results[other] = Result("not asked", result.stopped)
     results[number] = result
 
 
-def _race(lab, rebuilt, exercise, asked, sandbox, secret, judge):
-    case, draw = asked.cases[exercise.name][-1], drawing(secret, f"{exercise.name} race")
+def _race(lab, rebuilt, exercise, outcomes, sandbox, secret, judge):
+    case, draw = outcomes.cases[exercise.name][-1], drawing(secret, f"{exercise.name} race")
     try:
         cells = [step.text for step in rebuilt.steps]
-        asked.races[exercise.name] = Result(race(lab, cells, exercise, case, sandbox, draw, judge))
+        outcomes.races[exercise.name] = Result(race(lab, cells, exercise, case, sandbox, draw, judge))
     except Stopped as stopped:
-        asked.races[exercise.name] = Result(f"in the race: {stopped.why}", stopped.state)
+        outcomes.races[exercise.name] = Result(f"in the race: {stopped.why}", stopped.state)
     except NotJudged as wrong:
-        asked.races[exercise.name] = Result(f"in the race, {wrong}")
+        outcomes.races[exercise.name] = Result(f"in the race, {wrong}")
     except SandboxUnavailable:
         raise
     except Exception as failure:
-        asked.failed[exercise.name] = f"the race failed: {type(failure).__name__}: {failure}"
+        outcomes.failed[exercise.name] = f"the race failed: {type(failure).__name__}: {failure}"

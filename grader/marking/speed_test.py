@@ -67,8 +67,8 @@ def _reference(lab, exercise, case, sandbox, draw):
         _answered(reference.run_cells)
         for _ in range(exercise.race.rounds):
             laps.append((case, _answered(reference.ask, exercise, case)))
-            made = exercise.race.chain(draw, laps[-1][1].value)
-            case = made if isinstance(made, Case) else replace(case, arguments=tuple(made))
+            question = exercise.race.chain(draw, laps[-1][1].value)
+            case = question if isinstance(question, Case) else replace(case, arguments=tuple(question))
     return laps
 
 

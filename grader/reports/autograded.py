@@ -26,18 +26,18 @@ from grader.submission.pictures import NotAPicture, clean_png
 METADATA = {**KERNEL, "language_info": {"name": "python", "pygments_lexer": "ipython3"}}
 
 
-def write_autograded(course: CourseFolder, lab: Lab, one: Graded) -> None:
-    """Write the notebook that formgrader shows of `one` (`grade.Graded`), in safe form; none where nothing was read.
+def write_autograded(course: CourseFolder, lab: Lab, student_marks: Graded) -> None:
+    """Write the notebook that formgrader shows of one student's marks, in safe form; none where nothing was read.
 
     `autograded/STUDENT/LAB/LAB.ipynb` is left alone where it is of the same result already.
     """
-    path = course.autograded(one.student, lab.name)
+    path = course.autograded(student_marks.student, lab.name)
     refuse_links(path)
-    result = read_result(course, lab.name, one.student, one.sha)
+    result = read_result(course, lab.name, student_marks.student, student_marks.sha)
     if result is None:
         path.unlink(missing_ok=True)
         return
-    _write_timestamp(course.submitted(one.student, lab.name), one.arrived)
+    _write_timestamp(course.submitted(student_marks.student, lab.name), student_marks.arrived)
     stamp = {"sha": result.sha, "at": result.at.isoformat()}
     if ((atomic.read_json(path) or {}).get("metadata") or {}).get("course") == stamp:
         return
@@ -65,8 +65,8 @@ def safe_notebook(lab: Lab, marks: Marks) -> nbformat.NotebookNode:
             cells += _check(lab, marks, exercise)
     for number, exercise in enumerate(lab.exercises, start=len(marks.cells) + 1):
         if exercise.name not in placed:
-            made = {"type": "code", "text": "# not in this notebook", "pictures": ()}
-            cells.append(_as_handed_in(made, number, nbgrader_metadata(lab.source.cell(exercise.name), lab)))
+            placeholder = {"type": "code", "text": "# not in this notebook", "pictures": ()}
+            cells.append(_as_handed_in(placeholder, number, nbgrader_metadata(lab.source.cell(exercise.name), lab)))
             cells += _check(lab, marks, exercise.name)
     notebook = new_notebook(cells=cells, metadata=METADATA)
     nbformat.validate(notebook)
@@ -105,8 +105,8 @@ def _check(lab, marks, exercise):
         return []
     cell = next(cell for cell in lab.source.cells if cell.role == "check" and cell.exercise == exercise)
     metadata, mark = {"nbgrader": nbgrader_metadata(cell, lab)}, marks.exercise(exercise)
-    told = f"{mark.state}, {mark.score:g} of {mark.max_score:g}\n{plain(mark.reason)}\n"
-    return [new_code_cell(f"check({exercise})", id=f"check-{exercise}", metadata=metadata, outputs=[_words(told)])]
+    summary = f"{mark.state}, {mark.score:g} of {mark.max_score:g}\n{plain(mark.reason)}\n"
+    return [new_code_cell(f"check({exercise})", id=f"check-{exercise}", metadata=metadata, outputs=[_words(summary)])]
 
 
 def _words(text):

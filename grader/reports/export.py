@@ -76,8 +76,8 @@ def moodle_file(totals: Sequence[Total], people: Sequence[Person], lab: str) -> 
 
 
 def _with_persons(totals, people):
-    known = {person.student: person for person in people}
-    return [(total, known.get(total.student, Person(total.student))) for total in totals]
+    person_of = {person.student: person for person in people}
+    return [(total, person_of.get(total.student, Person(total.student))) for total in totals]
 
 
 def _number(score):
@@ -85,14 +85,14 @@ def _number(score):
 
 
 def _worksheet(totals, people, path, entries, most, lab):
-    scores, comments, lost, kept = {}, {}, [], 0
+    scores, comments, lost, persons_comments = {}, {}, [], 0
     for total in totals:
         number = entry_of(total.student, people, entries)
         if number is None:
             lost.append(total.student)
             continue
         theirs = not is_ours(lab, entries[number].row.get(COMMENTS, ""))
-        kept += theirs
+        persons_comments += theirs
         if total.score is not None:
             scores[number] = total.score
             if not theirs:
@@ -101,8 +101,8 @@ def _worksheet(totals, people, path, entries, most, lab):
     lines = [f"{path}: {len(scores)} of {len(entries)} rows filled in. Moodle: Upload grading worksheet."]
     if COMMENTS not in next(iter(entries.values())).row:
         lines.append(f"It has no column {COMMENTS!r}: to give comments too, turn that feedback type on in Moodle.")
-    if kept:
-        lines.append(f"{kept} comments of persons stay as they are.")
+    if persons_comments:
+        lines.append(f"{persons_comments} comments of persons stay as they are.")
     if lost:
         lines.append(f"{len(lost)} students are not in the worksheet: {', '.join(lost[:5])}.")
     return lines

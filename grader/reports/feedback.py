@@ -16,7 +16,7 @@ from grader.classroom import atomic
 from grader.classroom.folders import not_a_student, refuse_links
 from grader.marking.mark import Marks
 from grader.marking.plain_text import CELL, plain
-from grader.marking.verdict import ExerciseMark
+from grader.marking.why_this_mark import ExerciseMark
 from grader.reports.gradebook import Manual, read_gradebook
 from grader.runs.assignment import Assignment
 from grader.runs.grade import standing
@@ -45,15 +45,17 @@ def write_feedback(assignment: Assignment, students: Collection[str] = ()) -> tu
     graded, waiting = standing(assignment)
     book = read_gradebook(course, lab)
     written = []
-    for one in graded:
-        if (students and one.student not in students) or not_a_student(one.student):
+    for student_marks in graded:
+        if (students and student_marks.student not in students) or not_a_student(student_marks.student):
             continue
-        if all(row.state in ("missing", "unplaced") for row in one.rows) and not one.sha:
+        if all(row.state in ("missing", "unplaced") for row in student_marks.rows) and not student_marks.sha:
             continue  # who handed in nothing gets no page
-        path = course.feedback(one.student, lab.name)
+        path = course.feedback(student_marks.student, lab.name)
         refuse_links(path)
-        notes = [f"Handed in late: {one.cost:.0%} of the score is taken off."] if one.cost else []
-        page = feedback_page(_marks(course, lab, one), one.student, book.get(one.student), notes)
+        notes = [f"Handed in late: {student_marks.cost:.0%} of the score is taken off."] if student_marks.cost else []
+        page = feedback_page(
+            _marks(course, lab, student_marks), student_marks.student, book.get(student_marks.student), notes
+        )
         atomic.write(path, page)
         written.append(path)
     return written, [student for student in waiting if not students or student in students]
@@ -113,26 +115,26 @@ def _score(mark, remark):
 
 
 def _exercise(mark, score, remark, marks):
-    kind, sign, words = _told(mark, score)
-    there = any(cell["exercise"] == mark.name and not cell["given"] for cell in marks.cells)
+    kind, sign, words = _state_of(mark, score)
+    is_on_page = any(cell["exercise"] == mark.name and not cell["given"] for cell in marks.cells)
     name = _line(mark.name)
-    name = f'<a href="#{name}">{name}</a>' if there else name
+    name = f'<a href="#{name}">{name}</a>' if is_on_page else name
     right = mark.state == "graded" and score == mark.max_score
-    told = mark.reason and not right and remark.score is None
-    reason = f"<pre>{_text(mark.reason)}</pre>" if told else ""
+    shows_reason = mark.reason and not right and remark.score is None
+    reason = f"<pre>{_text(mark.reason)}</pre>" if shows_reason else ""
     comment = f'<div class="comment"><p>From your teacher</p><pre>{_text(remark.comment)}</pre></div>'
     return (
-        f'<article class="{kind}"><h2>{name} <span class="score">{_given(score)} / {mark.max_score:g}</span></h2>'
+        f'<article class="{kind}"><h2>{name} <span class="score">{_points(score)} / {mark.max_score:g}</span></h2>'
         f'<p class="state"><span aria-hidden="true">{sign}</span> {words}</p>{reason}'
         f"{comment if remark.comment else ''}</article>"
     )
 
 
-def _given(score):
+def _points(score):
     return "–" if score is None else f"{score:g}"
 
 
-def _told(mark, score):
+def _state_of(mark, score):
     if score is None and mark.manual and mark.state == "graded":
         return "waits", "…", "a person marks this one"
     if mark.state != "graded" and not score:
@@ -144,19 +146,25 @@ def _told(mark, score):
 
 def _cells(marks, scores):
     """Yield the cells that the student wrote or changed; the first of each exercise carries its mark."""
-    left, pictures, named = PAGE, PICTURES, set()
+    characters, pictures, anchored = PAGE, PICTURES, set()
     own = [(number, cell) for number, cell in enumerate(marks.cells, start=1) if _is_shown(cell)]
     if own:
         yield "<h2>Your notebook, as handed in</h2><p class='note'>The text of the lab's own cells is left out.</p>"
     for number, cell in own:
-        text = "" if cell["given"] else plain(cell["text"], min(left, CELL)) if left > 0 else "… (the page is full)"
-        left -= len(text)
+        text = (
+            ""
+            if cell["given"]
+            else plain(cell["text"], min(characters, CELL))
+            if characters > 0
+            else "… (the page is full)"
+        )
+        characters -= len(text)
         head, anchor = f"cell {number}" + (", the lab's own" if cell["given"] else ""), ""
-        if cell["exercise"] in scores and cell["exercise"] not in named:
+        if cell["exercise"] in scores and cell["exercise"] not in anchored:
             mark = marks.exercise(cell["exercise"])
-            named.add(mark.name)
+            anchored.add(mark.name)
             anchor = f' id="{_line(mark.name)}"'
-            head += f" · {_line(mark.name)}, {_given(scores[mark.name])} of {mark.max_score:g}"
+            head += f" · {_line(mark.name)}, {_points(scores[mark.name])} of {mark.max_score:g}"
         shown, pictures = _pictures(cell["pictures"], number, pictures)
         kind = "code" if cell["type"] == "code" else "prose"
         pre = f'<pre class="{kind}" tabindex="0">{escape(text)}</pre>' if text else ""
@@ -167,20 +175,20 @@ def _is_shown(cell):
     return bool(cell["pictures"]) or (not cell["given"] and bool(cell["text"].strip()))
 
 
-def _pictures(found, number, left):
+def _pictures(encoded, number, allowed):
     """Return the pictures as HTML, and how many more the page takes."""
-    made = []
-    for position, picture in enumerate(found, start=1):
+    images = []
+    for position, picture in enumerate(encoded, start=1):
         words = f"picture {position} of cell {number}"
-        if left <= 0:
-            made.append(f'<p class="note">{words} is left out: the page has {PICTURES}.</p>')
+        if allowed <= 0:
+            images.append(f'<p class="note">{words} is left out: the page has {PICTURES}.</p>')
             break
         try:
-            made.append(f'<img alt="{words}" src="data:image/png;base64,{clean_png(picture)}">')
-            left -= 1
+            images.append(f'<img alt="{words}" src="data:image/png;base64,{clean_png(picture)}">')
+            allowed -= 1
         except NotAPicture as problem:
-            made.append(f'<p class="note">{words} is not shown: {escape(str(problem))}.</p>')
-    return "".join(made), left
+            images.append(f'<p class="note">{words} is not shown: {escape(str(problem))}.</p>')
+    return "".join(images), allowed
 
 
 def _log(log):
@@ -201,11 +209,11 @@ def _line(text):
     return escape(plain(str(text).replace("\n", " "), 200))
 
 
-def _marks(course, lab, one):
+def _marks(course, lab, student_marks):
     """Return the marks as the class file has them: the rows' scores and reasons, with the cells of the result."""
-    result = read_result(course, lab.name, one.student, one.sha)
+    result = read_result(course, lab.name, student_marks.student, student_marks.sha)
     marks = tuple(
         ExerciseMark(r.exercise, r.state, r.score, r.max_score, r.reason, manual=lab.exercise(r.exercise).manual)
-        for r in one.rows
+        for r in student_marks.rows
     )
     return Marks(lab.name, marks, result.marks.cells if result else (), result.marks.log if result else "")

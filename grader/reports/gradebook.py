@@ -52,15 +52,15 @@ def write_gradebook(
         book.db().expire_on_commit = False
         cells = _write_lab(book, lab, rules)
         people = {person.student: person for person in roster}
-        entered = [one for one in graded if not_a_student(one.student) is None]
+        entered = [student_marks for student_marks in graded if not_a_student(student_marks.student) is None]
         for first in range(0, len(entered), TOGETHER):
             with _one_commit(book):
-                for one in entered[first : first + TOGETHER]:
-                    _write_person(book, people.get(one.student, Person(one.student)))
-                    if one.sha or any(row.state not in ("missing", "unplaced") for row in one.rows):
-                        flagged += _write_marks(book, lab, rules, one, cells)
+                for student_marks in entered[first : first + TOGETHER]:
+                    _write_person(book, people.get(student_marks.student, Person(student_marks.student)))
+                    if student_marks.sha or any(row.state not in ("missing", "unplaced") for row in student_marks.rows):
+                        flagged += _write_marks(book, lab, rules, student_marks, cells)
                     else:
-                        flagged += _withdraw(book, lab, one, cells)
+                        flagged += _withdraw(book, lab, student_marks, cells)
     return flagged
 
 
@@ -83,7 +83,7 @@ def read_gradebook(course: CourseFolder, lab: Lab) -> dict[str, dict[str, Manual
     """
     if not course.gradebook.exists():
         return {}
-    found = {}
+    remarks = {}
     with open_gradebook(course) as book:
         from nbgrader.api import MissingEntry
 
@@ -93,8 +93,8 @@ def read_gradebook(course: CourseFolder, lab: Lab) -> dict[str, dict[str, Manual
             return {}
         for submission in submissions:
             grades, comments = cells.in_(submission)
-            found[submission.student.id] = {e.name: _manual(e, grades, comments) for e in lab.exercises}
-    return found
+            remarks[submission.student.id] = {e.name: _manual(e, grades, comments) for e in lab.exercises}
+    return remarks
 
 
 def _manual(exercise, grades, comments):
@@ -115,10 +115,10 @@ def _write_lab(book, lab, rules):
     due = due.astimezone(UTC).replace(tzinfo=None) if due else None
     book.update_or_create_assignment(lab.name, duedate=due)
     notebook = book.update_or_create_notebook(lab.name, lab.name, kernelspec=json.dumps(KERNEL["kernelspec"]))
-    there = {cell.name for cell in [*notebook.grade_cells, *notebook.solution_cells]}
+    entered = {cell.name for cell in [*notebook.grade_cells, *notebook.solution_cells]}
     wanted = {name for e in lab.exercises for name in (e.name, check_id(e.name))}
-    if there - wanted and notebook.submissions:
-        gone = ", ".join(sorted(there - wanted))
+    if entered - wanted and notebook.submissions:
+        gone = ", ".join(sorted(entered - wanted))
         raise ClassError(
             f"the gradebook has the cells {gone} of {lab.name}, and marks for them, and the lab has them no more. Give "
             "the changed lab another name, or move gradebook.db away."
@@ -152,47 +152,47 @@ def _write_person(book, person):
     book.update_or_create_student(person.student, **{key: value[:128] for key, value in pairs.items() if value})
 
 
-def _write_marks(book, lab, rules, one, cells):
+def _write_marks(book, lab, rules, student_marks, cells):
     """Enter the automatic marks of one student; return which of a person's are to be looked at again."""
-    arrived = one.arrived.astimezone(UTC).replace(tzinfo=None) if one.arrived else None
-    due, own = rules.lab(lab.name).due, rules.due(one.student, lab.name)
-    submission = book.update_or_create_submission(lab.name, one.student)
+    arrived = student_marks.arrived.astimezone(UTC).replace(tzinfo=None) if student_marks.arrived else None
+    due, own = rules.lab(lab.name).due, rules.due(student_marks.student, lab.name)
+    submission = book.update_or_create_submission(lab.name, student_marks.student)
     submission.timestamp = arrived
     submission.extension = own - due if due is not None and own is not None and own != due else None
     cells.complete(book, submission)
     grades, comments = cells.in_(submission)
-    rows = {row.exercise: row for row in one.rows}
+    rows = {row.exercise: row for row in student_marks.rows}
     flagged = []
     for exercise in lab.exercises:
         row = rows[exercise.name]
         grade = grades[_graded_cell(exercise)]
         # None where a person is to give it or the grader failed
-        now = None if row.is_pending or (exercise.manual and row.state == "graded") else row.score
-        before, grade.auto_score = grade.auto_score, now
+        score = None if row.is_pending or (exercise.manual and row.state == "graded") else row.score
+        before, grade.auto_score = grade.auto_score, score
         if grade.manual_score is None:
-            grade.needs_manual_grade = now is None
-        elif now != before and not exercise.manual:
+            grade.needs_manual_grade = score is None
+        elif score != before and not exercise.manual:
             grade.needs_manual_grade = True
-            flagged.append((one.student, exercise.name, before, now))
+            flagged.append((student_marks.student, exercise.name, before, score))
         comments[exercise.name].auto_comment = row.reason.translate(_DEAD) or None
-    _write_penalty(cells.notebook_of(submission), one, grades.values())
+    _write_penalty(cells.notebook_of(submission), student_marks, grades.values())
     book.db.commit()
     return flagged
 
 
-def _write_penalty(notebook, one, grades):
+def _write_penalty(notebook, student_marks, grades):
     """Enter what lateness costs, of the score as it stands with a person's marks in it."""
-    given = [g.auto_score if g.manual_score is None else g.manual_score for g in grades]
-    total = sum(score or 0.0 for score in given) + sum(g.extra_credit or 0.0 for g in grades)
-    notebook.late_submission_penalty = round(total * one.cost, 4) if one.cost else None
+    points = [g.auto_score if g.manual_score is None else g.manual_score for g in grades]
+    total = sum(score or 0.0 for score in points) + sum(g.extra_credit or 0.0 for g in grades)
+    notebook.late_submission_penalty = round(total * student_marks.cost, 4) if student_marks.cost else None
 
 
-def _withdraw(book, lab, one, cells):
+def _withdraw(book, lab, student_marks, cells):
     """Of whom nothing is there: leave no automatic marks of an earlier notebook, and make no submission of nothing."""
     from nbgrader.api import MissingEntry
 
     try:
-        submission = book.find_submission(lab.name, one.student)
+        submission = book.find_submission(lab.name, student_marks.student)
     except MissingEntry:
         return []
     cells.complete(book, submission)
@@ -201,7 +201,7 @@ def _withdraw(book, lab, one, cells):
     for exercise in lab.exercises:
         grade = grades[_graded_cell(exercise)]
         if grade.auto_score != 0 and grade.manual_score is not None:
-            flagged.append((one.student, exercise.name, grade.auto_score, 0.0))
+            flagged.append((student_marks.student, exercise.name, grade.auto_score, 0.0))
             grade.needs_manual_grade = True
         elif grade.manual_score is None:
             grade.needs_manual_grade = False
@@ -226,26 +226,26 @@ class _Cells:
 
     def notebook_of(self, submission):
         """Return the submission's part for this notebook, or None."""
-        return next((one for one in submission.notebooks if one.notebook_id == self.notebook.id), None)
+        return next((notebook for notebook in submission.notebooks if notebook.notebook_id == self.notebook.id), None)
 
     def in_(self, submission):
         """Return ({cell: Grade}, {cell: Comment}) of a submission."""
-        found = self.notebook_of(submission)
-        if found is None:
+        notebook = self.notebook_of(submission)
+        if notebook is None:
             return {}, {}
-        grades = {self.names[one.cell_id]: one for one in found.grades if one.cell_id in self.names}
-        return grades, {self.names[one.cell_id]: one for one in found.comments if one.cell_id in self.names}
+        grades = {self.names[entry.cell_id]: entry for entry in notebook.grades if entry.cell_id in self.names}
+        return grades, {self.names[entry.cell_id]: entry for entry in notebook.comments if entry.cell_id in self.names}
 
     def complete(self, book, submission):
         """Add to a submission what the lab got since."""
         from nbgrader.api import Comment, Grade, SubmittedNotebook
 
-        found = self.notebook_of(submission)
-        if found is None:
-            found = SubmittedNotebook(notebook=self.notebook, assignment=submission)
-            book.db.add(found)
-        there = {one.cell_id for one in [*found.grades, *found.comments]}
-        for cell in sorted(self.names.keys() - there):
-            book.db.add((Grade if cell in self.graded else Comment)(cell_id=cell, notebook=found))
+        notebook = self.notebook_of(submission)
+        if notebook is None:
+            notebook = SubmittedNotebook(notebook=self.notebook, assignment=submission)
+            book.db.add(notebook)
+        cell_ids = {entry.cell_id for entry in [*notebook.grades, *notebook.comments]}
+        for cell in sorted(self.names.keys() - cell_ids):
+            book.db.add((Grade if cell in self.graded else Comment)(cell_id=cell, notebook=notebook))
         if book.db.new:
             book.db.commit()

@@ -26,12 +26,12 @@ def canvas_zip(assignment: Assignment, path: Path) -> list[str]:
     course, lab = assignment.course, assignment.lab.name
     came = came_as(course, lab)
     names = {
-        student: "_".join(part for part in (one.who, one.number, one.attachment, "feedback.html") if part)
-        for student, one in came.items()
-        if one.platform == CANVAS
+        student: "_".join(part for part in (sender.who, sender.number, sender.attachment, "feedback.html") if part)
+        for student, sender in came.items()
+        if sender.platform == CANVAS
     }
-    told = "Canvas: the assignment, Upload Submissions. There each page has the name of the notebook that came"
-    return _write(assignment, path, names, "Canvas", told)
+    destination = "Canvas: the assignment, Upload Submissions. There each page has the name of the notebook that came"
+    return _write(assignment, path, names, "Canvas", destination)
 
 
 def moodle_zip(assignment: Assignment, path: Path, worksheet: Mapping[str, Entry] | None = None) -> list[str]:
@@ -40,12 +40,12 @@ def moodle_zip(assignment: Assignment, path: Path, worksheet: Mapping[str, Entry
     Who is which participant is known by the names that the notebooks came by, or from the `worksheet`.
     """
     course, lab = assignment.course, assignment.lab.name
-    whose = {s: (one.who, one.number) for s, one in came_as(course, lab).items() if one.platform == MOODLE}
+    whose = {s: (sender.who, sender.number) for s, sender in came_as(course, lab).items() if sender.platform == MOODLE}
     for student in {path.parts[-3] for path in course.root.glob(f"feedback/*/{lab}/*.html")} if worksheet else ():
         number = entry_of(student, assignment.people, worksheet or {})
         if number is not None and worksheet is not None:
             whose[student] = worksheet[number].name.replace("_", " ").replace("/", " "), number
-    names = {student: f"{who}_{number}_assignfeedback_file_{lab}.html" for student, (who, number) in whose.items()}
+    names = {student: f"{name}_{number}_assignfeedback_file_{lab}.html" for student, (name, number) in whose.items()}
     return _write(assignment, path, names, "Moodle", "Moodle: View all submissions, Upload multiple feedback files")
 
 
@@ -54,15 +54,15 @@ def _write(assignment, path, names, platform, where):
     pages = {page.parts[-3]: page for page in course.root.glob(f"feedback/*/{lab}/{lab}.html") if not page.is_symlink()}
     chosen = sorted(pages.keys() & names.keys())
     if not chosen:
-        told = "`feedback` writes them" if not pages else f"their notebooks were not imported from {platform}"
-        raise ClassError(f"none of the pages of {lab} can go back to {platform}: {told}.")
+        reason = "`feedback` writes them" if not pages else f"their notebooks were not imported from {platform}"
+        raise ClassError(f"none of the pages of {lab} can go back to {platform}: {reason}.")
     data = io.BytesIO()
-    with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as made:
+    with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as archive:
         for student in chosen:
-            made.writestr(names[student], pages[student].read_bytes())
+            archive.writestr(names[student], pages[student].read_bytes())
     atomic.write(path, data.getvalue())
     lines = [f"{path}: {len(chosen)} pages. {where}."]
-    left = sorted(pages.keys() - names.keys())
-    if left:
-        lines.append(f"{len(left)} did not come from {platform}, and can't go back there: {', '.join(left[:5])}.")
+    others = sorted(pages.keys() - names.keys())
+    if others:
+        lines.append(f"{len(others)} did not come from {platform}, and can't go back there: {', '.join(others[:5])}.")
     return lines

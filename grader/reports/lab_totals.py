@@ -32,8 +32,8 @@ class Total:
     exercises: tuple[str, ...] = ()
 
 
-def standing_totals(assignment: Assignment, missing: str = "zero", now: datetime | None = None) -> list[Total]:
-    """Return a `Total` a student as the marks stand `now`; `missing`: for who has handed in nothing, one of `MISSING`.
+def standing_totals(assignment: Assignment, missing: str = "zero", time: datetime | None = None) -> list[Total]:
+    """Return a `Total` a student as the marks stand `time`; `missing`: for who has handed in nothing, one of `MISSING`.
 
     Raises ClassError for "when-due" where the class file has no due date.
     """
@@ -43,15 +43,17 @@ def standing_totals(assignment: Assignment, missing: str = "zero", now: datetime
         raise ClassError(f"--missing when-due: {lab.name} has no due date. {where}.")
     graded, waiting = standing(assignment)
     totals = totals_of(lab, rules, graded, waiting, read_gradebook(course, lab))
-    nothing = {one.student for one in graded if not one.sha and all(row.state == "missing" for row in one.rows)}
+    nothing = {entry.student for entry in graded if not entry.sha and all(row.state == "missing" for row in entry.rows)}
     if missing == "zero":
         return totals
-    return [_unless_due(one, rules, lab.name, missing, now) if one.student in nothing else one for one in totals]
+    return [
+        _unless_due(entry, rules, lab.name, missing, time) if entry.student in nothing else entry for entry in totals
+    ]
 
 
-def _unless_due(total, rules, lab, missing, now):
+def _unless_due(total, rules, lab, missing, time):
     due = rules.due(total.student, lab)
-    if missing == "when-due" and due is not None and due < (now or datetime.now(UTC)):
+    if missing == "when-due" and due is not None and due < (time or datetime.now(UTC)):
         return total
     return replace(total, score=None, note="not handed in" + (f", due {due:%Y-%m-%d %H:%M}" if due else ""))
 
@@ -65,20 +67,20 @@ def totals_of(
 ) -> list[Total]:
     """Return a `Total` a student. `graded`, `waiting`: as `grade.standing` gives; `book`: as `read_gradebook` gives."""
     most = rules.lab(lab.name).points or lab.points
-    found = [_total(lab, one, book.get(one.student, {}), most) for one in graded]
-    found += [Total(student, None, most, "not marked yet") for student in waiting]
-    return sorted(found, key=lambda total: total.student)
+    totals = [_total(lab, student_marks, book.get(student_marks.student, {}), most) for student_marks in graded]
+    totals += [Total(student, None, most, "not marked yet") for student in waiting]
+    return sorted(totals, key=lambda total: total.student)
 
 
-def _total(lab, one, entered, most):
-    scores, pending, told = [], [], []
-    for row in one.rows:
+def _total(lab, student_marks, entered, most):
+    scores, pending, exercise_lines = [], [], []
+    for row in student_marks.rows:
         theirs = entered.get(row.exercise, Manual())
-        told.append(_line(row, theirs))
+        exercise_lines.append(_line(row, theirs))
         if theirs.score is not None:
             scores.append(theirs.score)
         elif row.state == "unplaced":
-            return Total(one.student, None, most, row.reason)
+            return Total(student_marks.student, None, most, row.reason)
         elif row.is_pending:
             pending.append(f"{row.exercise}: our side failed, mark it again")
         elif lab.exercise(row.exercise).manual and row.state == "graded":
@@ -86,15 +88,15 @@ def _total(lab, one, entered, most):
         else:
             scores.append(row.score)
     if pending:
-        return Total(one.student, None, most, "; ".join(pending))
-    score = sum(scores) * (1 - one.cost) * (most / lab.points if lab.points else 1.0)
-    late = f"late: -{one.cost:.0%}" if one.cost else ""
-    return Total(one.student, round(max(0.0, score), 4), most, late, tuple(told))
+        return Total(student_marks.student, None, most, "; ".join(pending))
+    score = sum(scores) * (1 - student_marks.cost) * (most / lab.points if lab.points else 1.0)
+    late = f"late: -{student_marks.cost:.0%}" if student_marks.cost else ""
+    return Total(student_marks.student, round(max(0.0, score), 4), most, late, tuple(exercise_lines))
 
 
 def _line(row, theirs):
     score = row.score if theirs.score is None else theirs.score
-    told = f"{row.exercise}: {score:g} of {row.max_score:g}."
+    line = f"{row.exercise}: {score:g} of {row.max_score:g}."
     if theirs.score is None and score < row.max_score:
-        told += f" {row.reason}"
-    return f"{told} {theirs.comment}".rstrip() if theirs.comment else told
+        line += f" {row.reason}"
+    return f"{line} {theirs.comment}".rstrip() if theirs.comment else line

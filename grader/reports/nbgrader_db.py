@@ -50,16 +50,16 @@ def open_gradebook(course: CourseFolder) -> Iterator[Any]:
 
 
 def _trouble(path, error):
-    said = str(error)
-    if "locked" in said:
+    problem = str(error)
+    if "locked" in problem:
         return (
             f"{path} is in use by another program (formgrader, a second grading). Its marks are as they were, and the "
             "new ones are kept: run the same command again when it is closed."
         )
-    if "readonly" in said or "unable to open" in said:
-        return f"{path} can't be written ({said}). Correct its owner or rights, then run the same command again."
+    if "readonly" in problem or "unable to open" in problem:
+        return f"{path} can't be written ({problem}). Correct its owner or rights, then run the same command again."
     return (
-        f"{path} is no gradebook, or a broken one ({said}). Put a backup in its place, or move it away "
+        f"{path} is no gradebook, or a broken one ({problem}). Put a backup in its place, or move it away "
         f"(`mv {path} {path}.broken`): the same command then makes a new one of the marks that are kept. What persons "
         "entered stands in the old one only."
     )

@@ -61,34 +61,34 @@ def lines(assignment: Assignment, least: float = 0.5) -> list[str]:
     course, lab = assignment.course, assignment.lab
     graded, _ = standing(assignment)
     answers = {}
-    for one in graded:
-        result = read_result(course, lab.name, one.student, one.sha)
+    for student_marks in graded:
+        result = read_result(course, lab.name, student_marks.student, student_marks.sha)
         if result is not None:
-            answers[one.student] = "\n".join(
+            answers[student_marks.student] = "\n".join(
                 cell["text"] for cell in result.marks.cells if cell["type"] == "code" and not cell["given"]
             )
-    given = "\n".join(cell.text for cell in lab.source.cells if cell.type == "code")
-    return report(similar(answers, given, least), len(answers))
+    released = "\n".join(cell.text for cell in lab.source.cells if cell.type == "code")
+    return report(similar(answers, released, least), len(answers))
 
 
-def similar(answers: Mapping[str, str], given: str = "", least: float = 0.5) -> Likeness:
+def similar(answers: Mapping[str, str], released: str = "", least: float = 0.5) -> Likeness:
     """Return the `Likeness` of `answers`, student -> source text: its pairs share at least `least`.
 
-    `given`: the release's text, which everybody has.
+    `released`: the release's text, which everybody has.
     """
-    released = fingerprints(given)
+    released = fingerprints(released)
     prints = {student: fingerprints(text) - released for student, text in answers.items()}
     holders = defaultdict(list)
-    for student, found in sorted(prints.items()):
-        for one in found:
-            holders[one].append(student)
+    for student, own_prints in sorted(prints.items()):
+        for print_ in own_prints:
+            holders[print_].append(student)
     many = max(3, COMMON * len(prints))
-    common = {one: tuple(names) for one, names in holders.items() if len(names) > many}
-    own = {student: len(found - common.keys()) for student, found in prints.items()}
-    told = {student: count for student, count in own.items() if count >= FEWEST}
-    rare = ([name for name in names if name in told] for one, names in holders.items() if one not in common)
+    common = {print_: tuple(names) for print_, names in holders.items() if len(names) > many}
+    own = {student: len(own_prints - common.keys()) for student, own_prints in prints.items()}
+    comparable = {student: count for student, count in own.items() if count >= FEWEST}
+    rare = ([name for name in names if name in comparable] for print_, names in holders.items() if print_ not in common)
     both = Counter(pair for names in rare for pair in combinations(names, 2))
-    pairs = [Pair(a, b, n / min(told[a], told[b]), n) for (a, b), n in both.items()]
+    pairs = [Pair(a, b, n / min(comparable[a], comparable[b]), n) for (a, b), n in both.items()]
     pairs = sorted((p for p in pairs if p.share >= least), key=lambda p: (-p.share, -p.common, p.first, p.second))
     together = Counter(names for names in common.values() if len(names) < len(prints))
     groups = sorted(((n, names) for names, n in together.items() if n >= FEWEST), reverse=True)
@@ -101,8 +101,8 @@ def _clusters(pairs):
     for pair in pairs:
         joined = group.get(pair.first, {pair.first}) | group.get(pair.second, {pair.second})
         group.update(dict.fromkeys(joined, joined))
-    found = {tuple(sorted(one)) for one in group.values()}
-    return tuple(sorted(found, key=lambda one: (-len(one), one)))
+    clusters = {tuple(sorted(members)) for members in group.values()}
+    return tuple(sorted(clusters, key=lambda members: (-len(members), members)))
 
 
 def fingerprints(text: str) -> set[int]:
@@ -112,26 +112,30 @@ def fingerprints(text: str) -> set[int]:
     return {min(runs[i : i + WINDOW]) for i in range(max(1, len(runs) - WINDOW + 1))} if runs else set()
 
 
-def report(found: Likeness, of: int) -> list[str]:
+def report(likeness: Likeness, of: int) -> list[str]:
     """Return the likeness as lines of text; `of`: how many students were compared."""
-    pairs = found.pairs
-    told = [f"{of} students compared; pairs that are much alike: {len(pairs)}. Alike is not copied: read both."]
-    told += [f"{p.share:4.0%}  {p.first}  {p.second}  ({p.common} passages)" for p in pairs]
-    told += [f"a group of {len(one)}: {', '.join(one)}" for one in found.clusters if len(one) > 2]
-    many = f"more than {found.many:g} of {of} students have each of them"
-    told.append(f"{found.dropped} passages were left out as common: {many}.")
-    told += [f"  {n} of them are the same {len(names)} students': {', '.join(names)}" for n, names in found.together]
-    return told
+    pairs = likeness.pairs
+    sentences = [f"{of} students compared; pairs that are much alike: {len(pairs)}. Alike is not copied: read both."]
+    sentences += [f"{p.share:4.0%}  {p.first}  {p.second}  ({p.common} passages)" for p in pairs]
+    sentences += [
+        f"a group of {len(cluster)}: {', '.join(cluster)}" for cluster in likeness.clusters if len(cluster) > 2
+    ]
+    many = f"more than {likeness.many:g} of {of} students have each of them"
+    sentences.append(f"{likeness.dropped} passages were left out as common: {many}.")
+    sentences += [
+        f"  {n} of them are the same {len(names)} students': {', '.join(names)}" for n, names in likeness.together
+    ]
+    return sentences
 
 
 def _words(text):
-    for found in _WORD.finditer(text):
-        kind = found.lastgroup
+    for token in _WORD.finditer(text):
+        kind = token.lastgroup
         if kind == "name":
             # a name says what it is for; which name it is says nothing, unless it is the language's
-            yield found.group() if keyword.iskeyword(found.group()) else "a"
+            yield token.group() if keyword.iskeyword(token.group()) else "a"
         elif kind is not None:
-            yield {"text": "'", "number": "1"}.get(kind, found.group())
+            yield {"text": "'", "number": "1"}.get(kind, token.group())
 
 
 def _sign(words):

@@ -20,9 +20,9 @@ def write_totals(
     none yet. `missing`: for who has handed in nothing, as in `export`. `tell` hears of rows of the roster that are
     skipped. Raises ClassError where no lab was graded.
     """
-    names = sorted(file.stem for file in (course.kept / "history").glob("*.jsonl"))
+    names = sorted(file.stem for file in (course.records / "history").glob("*.jsonl"))
     if not names:
-        raise ClassError(f"no lab of this class was graded: {course.kept}/history is empty. Run `grade` first.")
+        raise ClassError(f"no lab of this class was graded: {course.records}/history is empty. Run `grade` first.")
     if path.is_dir():
         raise ClassError(f"{path} is a folder; name a file.")
     totals, people, lines = {}, {}, []
@@ -33,15 +33,15 @@ def write_totals(
             totals.setdefault(total.student, {})[name] = total
             if total.score is None:
                 lines.append(f"{total.student}, {name}: no score yet ({total.note}).")
-    rows = [_row(people.get(student, Person(student)), found, names) for student, found in sorted(totals.items())]
+    rows = [_row(people.get(student, Person(student)), by_lab, names) for student, by_lab in sorted(totals.items())]
     text = plain_csv([["student", "name", "section", *names, "total", "of", "waiting"], *rows])
     atomic.write(path, "\ufeff" + text if not text.isascii() else text)
     return [f"{path}: {len(rows)} students, {len(names)} labs.", *lines]
 
 
-def _row(person, found, names):
-    whole = [total for total in found.values() if total.score is not None]
-    scores = [f"{found[name].score:g}" if name in found and found[name].score is not None else "" for name in names]
+def _row(person, by_lab, names):
+    whole = [total for total in by_lab.values() if total.score is not None]
+    scores = [f"{by_lab[name].score:g}" if name in by_lab and by_lab[name].score is not None else "" for name in names]
     added = f"{sum(total.score for total in whole):g}" if whole else ""
     most = f"{sum(total.most for total in whole):g}"
     return [person.student, person.full_name, person.section, *scores, added, most, len(names) - len(whole)]

@@ -55,7 +55,7 @@ class Grading:
     @property
     def rows(self) -> list[Row]:
         """The rows of all students."""
-        return [row for one in self.graded for row in one.rows]
+        return [row for student_marks in self.graded for row in student_marks.rows]
 
 
 def grade(
@@ -89,11 +89,13 @@ def grade(
             tell(done, len(unmarked))
     except KeyboardInterrupt:
         finished = False
-    graded = [one for plan in plans if (one := mark_of.graded(plan))]
+    graded = [student_marks for plan in plans if (student_marks := mark_of.graded(plan))]
     graded += [mark_of.without(name, "refused", f"{why}.") for name, why in odd.items()]
     if finished and students is None:
         _since_path(course, lab).unlink(missing_ok=True)
-    changes = history.record(course, lab.name, [row for one in graded for row in one.rows], datetime.now(UTC))
+    changes = history.record(
+        course, lab.name, [row for student_marks in graded for row in student_marks.rows], datetime.now(UTC)
+    )
     unknown = tuple(plan.student for plan in plans if plan.first_seen)
     return Grading(tuple(graded), tuple(changes), done, finished, unknown)
 
@@ -102,16 +104,18 @@ def standing(assignment: Assignment) -> tuple[list[Graded], list[str]]:
     """Return the `Graded`s as they stand, and the names of students whose mark isn't made yet; nothing is marked."""
     plans = _plans(assignment, _whom(assignment, None)[0])
     keeper = _Keeper(assignment, True, None, b"")
-    found = {plan.student: keeper.graded(plan) for plan in plans}
-    return [one for one in found.values() if one], [student for student, one in found.items() if one is None]
+    marks_of = {plan.student: keeper.graded(plan) for plan in plans}
+    return [student_marks for student_marks in marks_of.values() if student_marks], [
+        student for student, student_marks in marks_of.items() if student_marks is None
+    ]
 
 
 def _whom(assignment, students):
     """Return the names of those to mark, and {folder that can't be a student's, shown: why}."""
     course = assignment.course
-    there, odd = students_of(course)
+    students_here, odd = students_of(course)
     odd = {name: f"The folder's name can't be a student's: {why}" for name, why in odd.items()}
-    everybody = sorted({*there, *(person.student for person in assignment.people)})
+    everybody = sorted({*students_here, *(person.student for person in assignment.people)})
     if students is None:
         if not everybody:
             raise ClassError(
@@ -138,10 +142,10 @@ def _plans(assignment, names):
 
     lost = [*unplaced(course, lab), *_odd_folders(assignment, has_nothing)]
     for number, plan in enumerate(plans if lost else ()):
-        found = may_be_theirs(lost, plan.student, has_nothing) if plan.state == "missing" else ()
-        if found:
-            more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
-            why = f"{found[0].name}{more} may be theirs: {found[0].why}"
+        perhaps_theirs = may_be_theirs(lost, plan.student, has_nothing) if plan.state == "missing" else ()
+        if perhaps_theirs:
+            more = f" (and {len(perhaps_theirs) - 1} more)" if len(perhaps_theirs) > 1 else ""
+            why = f"{perhaps_theirs[0].name}{more} may be theirs: {perhaps_theirs[0].why}"
             plans[number] = replace(plan, state="unplaced", reason=why)
     return plans
 
@@ -149,11 +153,11 @@ def _plans(assignment, names):
 def _odd_folders(assignment, has_nothing):
     """Yield, as `Unplaced`, the folders under submitted/ that are nobody's in the roster and called much like one."""
     course, people = assignment.course, assignment.people
-    known = {person.student for person in people}
+    students = {person.student for person in people}
     place = course.root / "submitted"
     for path in sorted(place.iterdir()) if people and place.is_dir() else ():
-        if path.name not in known and not path.is_symlink() and (path / assignment.lab.name).is_dir():
-            near = [one for one in likely(path.name, people) if has_nothing(one)]
+        if path.name not in students and not path.is_symlink() and (path / assignment.lab.name).is_dir():
+            near = [student for student in likely(path.name, people) if has_nothing(student)]
             if near:
                 name = f"submitted/{shown(path.name)}"
                 yield Unplaced(name, name, "it is no student's folder. Call it as the roster does.", may_be=tuple(near))
@@ -175,19 +179,21 @@ class _Plan:
     @classmethod
     def of(cls, assignment, student):
         course, lab = assignment.course, assignment.lab.name
-        found = read_handed_in(course, student, lab)
+        handed_in = read_handed_in(course, student, lab)
         noted = attempts_of(course, student, lab)
-        if found.state == "missing" and not (noted and noted[-1].reason):
-            return cls(student, (), "missing", found.reason)
+        if handed_in.state == "missing" and not (noted and noted[-1].reason):
+            return cls(student, (), "missing", handed_in.reason)
         before = len(noted)
-        if found.state != "missing":
-            note_attempt(course, student, lab, found.data if found.state == "here" else None, reason=found.reason)
+        if handed_in.state != "missing":
+            note_attempt(
+                course, student, lab, handed_in.data if handed_in.state == "here" else None, reason=handed_in.reason
+            )
             noted = attempts_of(course, student, lab)
-        seen = len(noted) > before
+        is_new = len(noted) > before
         chosen = counted(noted, assignment.rules.lab(lab))
         readable = tuple(attempt for attempt in chosen if attempt.sha)
         state, reason = ("", "") if readable else ("refused", chosen[-1].reason)
-        return cls(student, readable, state, reason, seen)
+        return cls(student, readable, state, reason, is_new)
 
 
 class _Keeper:
@@ -200,8 +206,8 @@ class _Keeper:
         self.lost = set()  # students with an attempt whose copy is gone
 
     def is_kept(self, plan, attempt):
-        found = results.read_result(self.course, self.lab.name, plan.student, attempt.sha)
-        return results.is_good(found, self.fingerprint, self.safe, self.since)
+        result = results.read_result(self.course, self.lab.name, plan.student, attempt.sha)
+        return results.is_good(result, self.fingerprint, self.safe, self.since)
 
     def tasks(self, unmarked):
         """Yield what is to be marked, each notebook read when its turn comes."""
@@ -220,19 +226,23 @@ class _Keeper:
         """Return the `Graded` of `plan`, of the best attempt where several count; None while it isn't marked."""
         if not plan.attempts:
             return self.without(plan.student, plan.state, plan.reason)
-        found = [one for attempt in plan.attempts if (one := self._one(plan.student, attempt))]
-        if not found and plan.student in self.lost:
-            gone = f"Our side failed: the copy in {self.course.kept}/attempts is gone. Import the notebook again."
+        candidates = [candidate for attempt in plan.attempts if (candidate := self._of_attempt(plan.student, attempt))]
+        if not candidates and plan.student in self.lost:
+            gone = f"Our side failed: the copy in {self.course.records}/attempts is gone. Import the notebook again."
             return self.without(plan.student, "grader_failed", gone)
         # of two that are worth the same the earlier one: it is the less late
-        return max(found, key=lambda one: sum(row.score for row in one.rows) * (1 - one.cost), default=None)
+        return max(
+            candidates,
+            key=lambda candidate: sum(row.score for row in candidate.rows) * (1 - candidate.cost),
+            default=None,
+        )
 
     def without(self, student, state, reason):
         """Return the `Graded` of whom there is nothing to mark."""
         marks = unasked(self.lab, state, reason)
         return Graded(student, tuple(rows_of(student, marks, self.rules.lab(self.lab.name), self.safe)))
 
-    def _one(self, student, attempt):
+    def _of_attempt(self, student, attempt):
         result = results.read_result(self.course, self.lab.name, student, attempt.sha)
         if result is None:
             return None
@@ -253,4 +263,4 @@ def _since(course, lab, again, students):
 
 
 def _since_path(course, lab):
-    return course.kept / f"again-{lab.name}.json"
+    return course.records / f"again-{lab.name}.json"

@@ -13,7 +13,7 @@ from pathlib import Path
 from grader.classroom import atomic
 from grader.classroom.folders import CourseFolder
 from grader.marking.mark import Marks
-from grader.marking.verdict import ExerciseMark
+from grader.marking.why_this_mark import ExerciseMark
 from grader.sandbox.installation import CHECKOUT, OWN_PACKAGES
 
 
@@ -31,20 +31,22 @@ class Result:
 
 def save_result(course: CourseFolder, result: Result) -> None:
     """Keep `result`, all of it or, in a power cut, none."""
-    told = {**asdict(result), "at": result.at.isoformat()}
-    atomic.write_json(_path(course, result.marks.lab, result.student, result.sha), told)
+    entry = {**asdict(result), "at": result.at.isoformat()}
+    atomic.write_json(_path(course, result.marks.lab, result.student, result.sha), entry)
 
 
 def read_result(course: CourseFolder, lab: str, student: str, sha: str) -> Result | None:
     """Return the `Result` kept for that notebook, or None."""
-    told = atomic.read_json(_path(course, lab, student, sha))
-    if told is None:
+    entry = atomic.read_json(_path(course, lab, student, sha))
+    if entry is None:
         return None
-    marks = told["marks"]
-    exercises = tuple(ExerciseMark(**{**one, "cases": tuple(one["cases"])}) for one in marks["exercises"])
+    marks = entry["marks"]
+    exercises = tuple(
+        ExerciseMark(**{**exercise, "cases": tuple(exercise["cases"])}) for exercise in marks["exercises"]
+    )
     cells = tuple({**cell, "pictures": tuple(cell["pictures"])} for cell in marks["cells"])
     marks = Marks(marks["lab"], exercises, cells, marks["log"])
-    return Result(**{**told, "marks": marks, "at": datetime.fromisoformat(told["at"])})
+    return Result(**{**entry, "marks": marks, "at": datetime.fromisoformat(entry["at"])})
 
 
 def is_good(result: Result | None, fingerprint: str, safe: bool, since: datetime | None = None) -> bool:
@@ -75,4 +77,4 @@ def _of_the_package():
 
 
 def _path(course, lab, student, sha):
-    return course.kept / "results" / lab / student / f"{sha}.json"
+    return course.records / "results" / lab / student / f"{sha}.json"

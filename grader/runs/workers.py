@@ -47,23 +47,23 @@ def mark_all(
     """
     if jobs == 0:
         for task in tasks:
-            yield task, _told(_marked(lab, task.data, task.secret, sandbox, mark), lab)
+            yield task, _marks_of(_marked(lab, task.data, task.secret, sandbox, mark), lab)
         return
     # at the very most each exercise hangs in turn
     limit = (2 * len(lab.exercises) + 6) * (lab.seconds + 30) if seconds is None else seconds
     # spawned, not forked: a fork would take over locks and threads of the numerical libraries
     spawned = multiprocessing.get_context("spawn")
     pool = ProcessPool(jobs, LIFE, initializer=_begin, initargs=(lab.folder, lab.source), context=spawned)
-    waiting, given = iter(tasks), dict[Future, Task]()
+    waiting, tasks_of = iter(tasks), dict[Future, Task]()
     try:
         while True:
-            while len(given) < jobs and (following := next(waiting, None)) is not None:
+            while len(tasks_of) < jobs and (following := next(waiting, None)) is not None:
                 work = (following.data, following.secret, sandbox, mark)
-                given[pool.schedule(_work, args=work, timeout=limit)] = following
-            if not given:
+                tasks_of[pool.schedule(_work, args=work, timeout=limit)] = following
+            if not tasks_of:
                 return
-            for done in wait(given, return_when=FIRST_COMPLETED).done:
-                yield given.pop(done), _told(_outcome(done), lab)
+            for done in wait(tasks_of, return_when=FIRST_COMPLETED).done:
+                yield tasks_of.pop(done), _marks_of(_outcome(done), lab)
     finally:
         pool.stop()
         pool.join(ENDS)
@@ -84,11 +84,11 @@ def _outcome(done):
         return f"the process that marked it ended (exit status {ended.exitcode})"
 
 
-def _told(told, lab):
+def _marks_of(outcome, lab):
     """Return the `Marks` that a process told, which may have told why there are none."""
-    if isinstance(told, SandboxUnavailable):
-        raise told
-    return failed(lab, told) if isinstance(told, str) else told
+    if isinstance(outcome, SandboxUnavailable):
+        raise outcome
+    return failed(lab, outcome) if isinstance(outcome, str) else outcome
 
 
 _lab: Lab | str = "no lab was loaded"  # of a process that marks

@@ -47,48 +47,50 @@ class Options:
 
 def find_programs(own_namespace: bool) -> tuple[str, str | None]:
     """Return the paths of bubblewrap and of setpriv (None where it isn't needed)."""
-    found = {name: shutil.which(name, path="/usr/local/bin:/usr/bin:/bin:/usr/sbin") for name in ("bwrap", "setpriv")}
-    if found["bwrap"] is None:
+    programs = {
+        name: shutil.which(name, path="/usr/local/bin:/usr/bin:/bin:/usr/sbin") for name in ("bwrap", "setpriv")
+    }
+    if programs["bwrap"] is None:
         raise SandboxUnavailable("there is no bwrap. Install bubblewrap (Debian, Ubuntu: apt-get install bubblewrap).")
     if own_namespace:
-        return found["bwrap"], None
-    if found["setpriv"] is None:
+        return programs["bwrap"], None
+    if programs["setpriv"] is None:
         raise SandboxUnavailable("there is no setpriv. Install util-linux 2.33 or newer.")
-    return found["bwrap"], os.path.realpath(found["setpriv"])
+    return programs["bwrap"], os.path.realpath(programs["setpriv"])
 
 
 def options(profile: Profile, installation: Installation, identity: Identity, share_network: bool = False) -> Options:
     """Return the `Options` of a sandbox; with `share_network` it stays in the network it is started in."""
-    made = Options()
-    made.add("--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-cgroup-try", "--hostname", NAME)
-    made.add("--die-with-parent", "--new-session")
+    bwrap_options = Options()
+    bwrap_options.add("--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-cgroup-try", "--hostname", NAME)
+    bwrap_options.add("--die-with-parent", "--new-session")
     if identity.own_namespace:
-        made.add("--unshare-user", "--uid", identity.user, "--gid", identity.user, "--cap-drop", "ALL")
+        bwrap_options.add("--unshare-user", "--uid", identity.user, "--gid", identity.user, "--cap-drop", "ALL")
     if not share_network:
-        made.add("--unshare-net")
+        bwrap_options.add("--unshare-net")
     scratch = max(PAGE, profile.scratch // PAGE * PAGE)  # whole pages
-    made.add("--perms", "1777", "--size", scratch, "--tmpfs", "/tmp")
-    _way_to(made, "/dev/null")
-    _way_to(made, "/etc/passwd")
-    made.add("--perms", "1777", "--size", scratch, "--tmpfs", "/dev/shm")
-    _python(made, installation)
-    _devices_and_etc(made, identity)
+    bwrap_options.add("--perms", "1777", "--size", scratch, "--tmpfs", "/tmp")
+    _way_to(bwrap_options, "/dev/null")
+    _way_to(bwrap_options, "/etc/passwd")
+    bwrap_options.add("--perms", "1777", "--size", scratch, "--tmpfs", "/dev/shm")
+    _python(bwrap_options, installation)
+    _devices_and_etc(bwrap_options, identity)
     for path, content in profile.files.items():
-        _way_to(made, path)
-        made.add("--perms", "0444", "--file", made.data(content), path)
+        _way_to(bwrap_options, path)
+        bwrap_options.add("--perms", "0444", "--file", bwrap_options.data(content), path)
     for path, folder in profile.folders.items():
-        _way_to(made, path)
-        made.add("--ro-bind", os.path.realpath(folder), path)
-    made.add("--proc", "/proc")
+        _way_to(bwrap_options, path)
+        bwrap_options.add("--ro-bind", os.path.realpath(folder), path)
+    bwrap_options.add("--proc", "/proc")
     for name in MACHINES_OWN:
         if os.path.exists(f"/proc/{name}"):
-            _cover(made, f"/proc/{name}")
-    made.add("--remount-ro", "/proc")  # who is killed first when memory runs out is written there
-    made.add("--remount-ro", "/", "--chdir", "/tmp", "--clearenv")
+            _cover(bwrap_options, f"/proc/{name}")
+    bwrap_options.add("--remount-ro", "/proc")  # who is killed first when memory runs out is written there
+    bwrap_options.add("--remount-ro", "/", "--chdir", "/tmp", "--clearenv")
     for name, value in _environment(profile).items():
-        made.add("--setenv", name, value)
-    made.add("--seccomp", made.data(seccomp_filter(profile.network)))
-    return made
+        bwrap_options.add("--setenv", name, value)
+    bwrap_options.add("--seccomp", bwrap_options.data(seccomp_filter(profile.network)))
+    return bwrap_options
 
 
 def setpriv_words(setpriv: str, user: int) -> list[str]:
@@ -99,42 +101,42 @@ def setpriv_words(setpriv: str, user: int) -> list[str]:
     ]
 
 
-def _python(made, installation):
+def _python(bwrap_options, installation):
     for path in OLD_NAMES:
         if os.path.islink(path):
-            made.add("--symlink", os.readlink(path), path)
+            bwrap_options.add("--symlink", os.readlink(path), path)
         elif os.path.isdir(path):
-            made.add("--ro-bind", path, path)
+            bwrap_options.add("--ro-bind", path, path)
     for path in installation.folders:
-        _way_to(made, path)
-        made.add("--ro-bind", path, path)
+        _way_to(bwrap_options, path)
+        bwrap_options.add("--ro-bind", path, path)
     for path in MACHINE:
-        _way_to(made, path)
-        made.add("--ro-bind-try", path, path)
+        _way_to(bwrap_options, path)
+        bwrap_options.add("--ro-bind-try", path, path)
     for path in installation.covered:
-        _cover(made, path)
+        _cover(bwrap_options, path)
 
 
-def _cover(made, path):
+def _cover(bwrap_options, path):
     if os.path.isdir(path):
-        made.add("--size", PAGE, "--tmpfs", path, "--remount-ro", path)
+        bwrap_options.add("--size", PAGE, "--tmpfs", path, "--remount-ro", path)
     else:
-        made.add("--ro-bind", "/dev/null", path)
+        bwrap_options.add("--ro-bind", "/dev/null", path)
 
 
-def _way_to(made, path):
+def _way_to(bwrap_options, path):
     # bubblewrap makes the folders above by itself, but so that only root can enter where root made them
     for folder in map(str, reversed(PurePosixPath(path).parents[:-1])):
-        if folder not in made.ways:
-            made.ways.add(folder)
-            made.add("--perms", "0755", "--dir", folder)
+        if folder not in bwrap_options.ways:
+            bwrap_options.ways.add(folder)
+            bwrap_options.add("--perms", "0755", "--dir", folder)
 
 
-def _devices_and_etc(made, identity):
+def _devices_and_etc(bwrap_options, identity):
     for name in DEVICES:
-        made.add("--dev-bind", f"/dev/{name}", f"/dev/{name}")
+        bwrap_options.add("--dev-bind", f"/dev/{name}", f"/dev/{name}")
     for name, target in (("fd", "/proc/self/fd"), ("stdin", "fd/0"), ("stdout", "fd/1"), ("stderr", "fd/2")):
-        made.add("--symlink", target, f"/dev/{name}")
+        bwrap_options.add("--symlink", target, f"/dev/{name}")
     written = {
         "passwd": f"student:x:{identity.user}:{identity.user}::/tmp:/bin/sh\n",
         "group": f"student:x:{identity.user}:\n",
@@ -142,7 +144,7 @@ def _devices_and_etc(made, identity):
         "nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",
     }
     for name, text in written.items():
-        made.add("--perms", "0444", "--file", made.data(text.encode()), f"/etc/{name}")
+        bwrap_options.add("--perms", "0444", "--file", bwrap_options.data(text.encode()), f"/etc/{name}")
 
 
 def _environment(profile):

@@ -68,21 +68,21 @@ class ControlGroup:
 def control_group(memory: int, processes: int) -> Iterator[ControlGroup]:
     """Give, within the `with`, a `ControlGroup` with these limits; an empty one where the machine has none for us."""
     name = f"{PREFIX}{os.getpid()}-{next(NUMBERS)}"
-    made, limited = [], []
+    folders, limited = [], []
     try:
         for parent, limits in _homes(memory, processes):
             _sweep(parent)
             folder = parent / name
             with suppress(OSError):  # not for us to make: the watcher does without
                 folder.mkdir()
-                made.append(folder)
+                folders.append(folder)
                 for file, value in limits.items():
                     if (folder / file).exists():
                         (folder / file).write_text(str(value))
                 limited.append(folder)
         yield ControlGroup(tuple(limited))
     finally:
-        for folder in made:
+        for folder in folders:
             _remove(folder)
 
 

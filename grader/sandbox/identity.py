@@ -75,8 +75,8 @@ def _open_locks():
         lock = os.open(LOCKS, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     except OSError as error:
         raise SandboxUnavailable(f"{LOCKS} can't be opened ({error.strerror}). Make /run writable for root.") from None
-    found = os.fstat(lock)
-    if not stat.S_ISREG(found.st_mode) or found.st_uid != 0 or found.st_mode & 0o077:
+    status = os.fstat(lock)
+    if not stat.S_ISREG(status.st_mode) or status.st_uid != 0 or status.st_mode & 0o077:
         os.close(lock)
         raise SandboxUnavailable(f"{LOCKS} is not a file of root's alone. Remove it, then run this again.")
     return lock

@@ -43,8 +43,8 @@ def this_python(hidden: Iterable[str] = ()) -> Installation:
     folders = _outermost([path for path in [*SYSTEM, *wanted] if os.path.exists(path)])
     checkout = [os.path.join(folder, name) for folder in (str(CHECKOUT), *packages) for name in OWN_PACKAGES]
     covered = [os.path.realpath(path) for path in (*checkout, *hidden)]
-    seen = {path for path in covered if os.path.exists(path) and any(_inside(path, folder) for folder in folders)}
-    return Installation(executable, tuple(folders), tuple(packages), tuple(sorted(seen)))
+    existing = {path for path in covered if os.path.exists(path) and any(_inside(path, folder) for folder in folders)}
+    return Installation(executable, tuple(folders), tuple(packages), tuple(sorted(existing)))
 
 
 def _outermost(paths):

@@ -126,7 +126,7 @@ class Running(Pipes):
         """Take what was printed; False at its end."""
         more = os.read(source, AT_ONCE)
         self._printed[source].add(more)
-        if sum(kept.total for kept in self._printed.values()) > self._profile.output:
+        if sum(log.total for log in self._printed.values()) > self._profile.output:
             self.stop("output")
         return bool(more)
 
@@ -138,15 +138,15 @@ class Running(Pipes):
         profile, group = self._profile, self._parts.group
         # where the kernel counts memory, and stops at the limit, the watcher takes a quick look: the exact one is slow
         allowed = inf if group.counts_memory else profile.memory
-        now = usage(self._parts.first.pid, allowed, count_shared=not group.counts_memory)
-        self._cpu_seconds = max(self._cpu_seconds, now.cpu_seconds)
-        self._peak = max(self._peak, now.memory)
+        current = usage(self._parts.first.pid, allowed, count_shared=not group.counts_memory)
+        self._cpu_seconds = max(self._cpu_seconds, current.cpu_seconds)
+        self._peak = max(self._peak, current.memory)
         over = {
             "time": time.monotonic() > self._deadline,
-            "memory": now.memory > allowed or group.ran_out_of_memory(),
-            "processes": now.processes > profile.processes + 1,  # the first one is bubblewrap's
-            "files": now.files > profile.files_limit,
-            "cpu": now.cpu_seconds > profile.cpu_limit,
+            "memory": current.memory > allowed or group.ran_out_of_memory(),
+            "processes": current.processes > profile.processes + 1,  # the first one is bubblewrap's
+            "files": current.files > profile.files_limit,
+            "cpu": current.cpu_seconds > profile.cpu_limit,
         }
         for limit in filter(over.get, over):
             self.stop(limit)
@@ -166,7 +166,7 @@ class Running(Pipes):
             self._limit = "memory"
         if self._limit is None and status == 128 + signal.SIGXCPU:
             self._limit = "cpu"
-        stdout, stderr = (kept.text() for kept in self._printed.values())
+        stdout, stderr = (log.text() for log in self._printed.values())
         seconds = time.monotonic() - self._started
         self._release()
         self.ended = Ended(self._limit, status, stdout, stderr, seconds, self._cpu_seconds, self._peak)

@@ -72,16 +72,16 @@ class Sandbox:
         """Return what was started, `Running`, and the orders it waits for."""
         installation = this_python(self.profile.hidden)
         with ExitStack() as stack:
-            who = stack.enter_context(identity())
+            account = stack.enter_context(identity())
             group = stack.enter_context(control_group(self.profile.memory, self.profile.processes + 1))
             try:
-                parts = _start_parts(self.profile, installation, who, group, beside)
+                parts = _start_parts(self.profile, installation, account, group, beside)
             except OSError as error:  # too many open files, a kernel before 5.3
                 raise SandboxUnavailable(f"no sandbox can be started: {error}. {NEXT_STEP}") from error
             # from here on the watcher gives all back, when the last process is gone
             running = Running(self.profile, parts, stack.pop_all().close)
         # a plain user's other processes are counted with those inside, on kernels before 5.14
-        others = tasks_of(os.geteuid()) if who.own_namespace else 0
+        others = tasks_of(os.geteuid()) if account.own_namespace else 0
         return running, orders(self.profile, installation.packages, self.profile.processes + others)
 
 
@@ -138,14 +138,14 @@ class First:
             raise TimeoutError(f"the sandbox's processes did not end {seconds:.0f} s after they were killed")
 
 
-def _start_parts(profile, installation, who, group, beside):
+def _start_parts(profile, installation, account, group, beside):
     """Start bubblewrap, put what it made under the limits of `group`, let it go on, and return the `Parts`."""
     pipes = {name: os.pipe() for name in ("requests", "evidence", "stdout", "stderr", "information", "gate")}
     outer = {name: ends[name in ("requests", "gate")] for name, ends in pipes.items()}
     inner = {name: ends[name not in ("requests", "gate")] for name, ends in pipes.items()}
     process = first = None
     try:
-        process = _start_bubblewrap(profile, installation, who, inner, beside)
+        process = _start_bubblewrap(profile, installation, account, inner, beside)
         for name in list(inner):
             os.close(inner.pop(name))
         first = _first_process(process, outer)
@@ -156,8 +156,8 @@ def _start_parts(profile, installation, who, group, beside):
         os.write(outer["gate"], b"!")
         for name in ("requests", "evidence", "stdout", "stderr"):
             os.set_blocking(outer[name], False)
-        kept = {name: outer.pop(name) for name in ("requests", "evidence", "stdout", "stderr")}
-        return Parts(process=process, monitor=os.pidfd_open(process.pid), first=first, group=group, **kept)
+        ours = {name: outer.pop(name) for name in ("requests", "evidence", "stdout", "stderr")}
+        return Parts(process=process, monitor=os.pidfd_open(process.pid), first=first, group=group, **ours)
     except BaseException:
         if process is not None:
             process.kill()  # what it started dies with it
@@ -170,21 +170,24 @@ def _start_parts(profile, installation, who, group, beside):
             os.close(descriptor)
 
 
-def _start_bubblewrap(profile, installation, who, inner, beside):
-    bwrap, setpriv = find_programs(who.own_namespace)
+def _start_bubblewrap(profile, installation, account, inner, beside):
+    bwrap, setpriv = find_programs(account.own_namespace)
     for name in ("stdout", "stderr") if setpriv else ():
-        os.fchown(inner[name], who.user, -1)  # so that /dev/stdout can be opened inside
-    made = options(profile, installation, who, share_network=beside is not None)
+        os.fchown(inner[name], account.user, -1)  # so that /dev/stdout can be opened inside
+    bwrap_options = options(profile, installation, account, share_network=beside is not None)
     try:
-        made.add("--info-fd", inner["information"], "--block-fd", inner["gate"])
+        bwrap_options.add("--info-fd", inner["information"], "--block-fd", inner["gate"])
         # by descriptor: whatever stands in a command line can be read inside, in /proc/1
-        words = made.data(b"".join(word.encode() + b"\0" for word in made.words))
+        words = bwrap_options.data(b"".join(word.encode() + b"\0" for word in bwrap_options.words))
         inside = command_line(installation.executable, inner["requests"], inner["evidence"])
         if setpriv is not None:
-            inside = [*setpriv_words(setpriv, who.user), *inside]
-        passed = [*made.descriptors, *(inner[name] for name in ("requests", "evidence", "information", "gate"))]
+            inside = [*setpriv_words(setpriv, account.user), *inside]
+        passed = [
+            *bwrap_options.descriptors,
+            *(inner[name] for name in ("requests", "evidence", "information", "gate")),
+        ]
         return subprocess.Popen(
-            [*_enter_network(beside, who), bwrap, "--args", str(words), "--", *inside],
+            [*_enter_network(beside, account), bwrap, "--args", str(words), "--", *inside],
             stdin=subprocess.DEVNULL,
             stdout=inner["stdout"],
             stderr=inner["stderr"],
@@ -194,10 +197,10 @@ def _start_bubblewrap(profile, installation, who, inner, beside):
             start_new_session=True,  # Ctrl-C is for the grader; it then ends the sandbox in order
         )
     finally:
-        made.close()
+        bwrap_options.close()
 
 
-def _enter_network(beside, who):
+def _enter_network(beside, account):
     """Return the words before bubblewrap's that put it into the network of the sandbox `beside`; none for its own."""
     if beside is None:
         return []
@@ -205,7 +208,7 @@ def _enter_network(beside, who):
     if nsenter is None:
         raise SandboxUnavailable("there is no nsenter, and two sandboxes are to share a network. Install util-linux.")
     spaces = f"/proc/{beside.first_pid}/ns"
-    user = [f"--user={spaces}/user", "--preserve-credentials"] if who.own_namespace else []
+    user = [f"--user={spaces}/user", "--preserve-credentials"] if account.own_namespace else []
     return [nsenter, *user, f"--net={spaces}/net", "--"]
 
 
@@ -225,5 +228,7 @@ def _first_process(process, outer):
     except (ValueError, KeyError, ProcessLookupError):
         process.kill()
         process.wait()
-        said = os.read(outer["stderr"], 4096).decode(errors="replace").strip()
-        raise SandboxUnavailable(f"bubblewrap could not make a sandbox: {said or 'no answer'}. {NEXT_STEP}") from None
+        message = os.read(outer["stderr"], 4096).decode(errors="replace").strip()
+        raise SandboxUnavailable(
+            f"bubblewrap could not make a sandbox: {message or 'no answer'}. {NEXT_STEP}"
+        ) from None

@@ -14,6 +14,7 @@ import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO, Any
 
 from grader.sandbox.bootstrap import framed
 from grader.sandbox.errors import Ended
@@ -23,6 +24,11 @@ from grader.sandbox.profile import Profile
 
 #: What `grade` says in every row that was marked like this.
 WARNING = "marked WITHOUT a sandbox"
+
+ENVIRONMENT = {
+    **{"PATH": os.defpath, "MPLBACKEND": "Agg", "OPENBLAS_NUM_THREADS": "1", "PYTHONHASHSEED": "0"},
+    "TORCH_DEVICE_BACKEND_AUTOLOAD": "0",
+}
 
 _BOOT = """\
 import os, sys
@@ -54,10 +60,13 @@ class UnsafeSandbox:
         (folder / "work").mkdir()
         here = [str(folder / "files" / path.lstrip("/")) for path in self.profile.path]
         packages = [path for path in sys.path if path.endswith(PACKAGES)]
-        running = UnsafeProcess(self.profile, folder)
+        running = self._process(folder)
         order = f"sys.path[:] = [*{here!r}, *sys.path, *{packages!r}]; sys.dont_write_bytecode = True"
         running.send(framed(order.encode(), program.encode()))
         return running
+
+    def _process(self, folder):
+        return UnsafeProcess(self.profile, folder)
 
 
 class UnsafeProcess(Pipes):
@@ -70,21 +79,23 @@ class UnsafeProcess(Pipes):
         theirs, self._requests = os.pipe()
         self._evidence, back = os.pipe()
         os.set_blocking(self._requests, False)
-        settings = {"PATH": os.defpath, "MPLBACKEND": "Agg", "OPENBLAS_NUM_THREADS": "1", "PYTHONHASHSEED": "0"}
-        settings["TORCH_DEVICE_BACKEND_AUTOLOAD"] = "0"
         with (folder / "stdout").open("wb") as stdout, (folder / "stderr").open("wb") as stderr:
-            self._process = subprocess.Popen(
-                [sys.executable, "-P", "-s", "-S", "-c", _BOOT, str(theirs), str(back)],
-                stdin=subprocess.DEVNULL,
-                stdout=stdout,
-                stderr=stderr,
-                pass_fds=(theirs, back),
-                cwd=folder / "work",
-                env={"HOME": str(folder), **settings},
-                start_new_session=True,
-            )
+            self._process = self._start(folder, stdout, stderr, theirs, back)
         os.close(theirs)
         os.close(back)
+
+    def _start(self, folder: Path, stdout: IO, stderr: IO, requests: int, evidence: int) -> Any:
+        """Return the process that runs what comes through `requests`: it has a `pid` and can `wait`."""
+        return subprocess.Popen(
+            [sys.executable, "-P", "-s", "-S", "-c", _BOOT, str(requests), str(evidence)],
+            stdin=subprocess.DEVNULL,
+            stdout=stdout,
+            stderr=stderr,
+            pass_fds=(requests, evidence),
+            cwd=folder / "work",
+            env={"HOME": str(folder), **ENVIRONMENT},
+            start_new_session=True,
+        )
 
     def close(self) -> Ended:
         """End it, remove what it left, and return `Ended`. May be called again."""

@@ -40,12 +40,12 @@ def usage(root: int, limit: float, count_shared: bool = True) -> Usage:
 
 def processes_below(root: int) -> list[int]:
     """Return `root` and the processes below it. The first process of a namespace inherits what others leave."""
-    found, waiting = [], [root]
+    tree, waiting = [], [root]
     while waiting:
         pid = waiting.pop()
-        found.append(pid)
-        waiting += [child for child in _children(pid) if child not in found]
-    return found
+        tree.append(pid)
+        waiting += [child for child in _children(pid) if child not in tree]
+    return tree
 
 
 def _children(pid):
@@ -93,9 +93,11 @@ def _stored(root):
     size = files = 0
     for name in FILE_SYSTEMS:
         with suppress(FileNotFoundError, PermissionError, ProcessLookupError):
-            found = os.statvfs(f"/proc/{root}/root/{name}")  # a mount point: what runs inside can't put a link there
-            size += (found.f_blocks - found.f_bfree) * found.f_frsize
-            files += found.f_files - found.f_ffree
+            file_system = os.statvfs(
+                f"/proc/{root}/root/{name}"
+            )  # a mount point: what runs inside can't put a link there
+            size += (file_system.f_blocks - file_system.f_bfree) * file_system.f_frsize
+            files += file_system.f_files - file_system.f_ffree
     return size, files
 
 

@@ -63,11 +63,13 @@ def selftest(
     sandbox: Callable = Sandbox,
     tell: Callable[[str], object] = lambda line: None,
     checks: bool = True,
+    few: int | None = FEW,
 ) -> Report:
     """Return the `Report` on `lab`, as `load_lab` gives it. `tell` hears a line after each submission.
 
     `short` marks one wrong answer of every exercise in one submission, so it can't see that one answer costs another
-    exercise; it marks the first three of each, and repeats less. `checks=False` leaves the notebook's own checks out.
+    exercise; it marks the first `few` of each (None: all), and repeats less. `checks=False` leaves the notebook's own
+    checks out.
     """
     problems = list(_as_written(lab))
     answers = [answer for exercise in lab.exercises if not exercise.manual for answer in answers_to(exercise, lab)]
@@ -75,32 +77,35 @@ def selftest(
     for number in range(IN_A_ROW_SHORT if short else IN_A_ROW):
         problems += marker.mark([_solution(lab, e) for e in lab.exercises], f"{SOLUTION}, time {number + 1}")
     problems += _of_the_checks(lab, tell) if checks else []
-    problems += _of_wrong_answers(marker, answers, short)
+    problems += _of_wrong_answers(marker, answers, short, few)
     return Report(lab.name, tuple(problems), len(answers), marker.count)
 
 
-def _of_wrong_answers(marker, answers, short):
+def _of_wrong_answers(marker, answers, short, few):
     """Yield what is wrong with the marks of the stub, the specification and each wrong answer."""
-    for label in (STUB, SPECIFICATION):
-        yield from marker.mark([a for a in answers if a.label == label], label)
-    lab, marker.lab = marker.lab, replace(marker.lab, exercises=map(_quick, marker.lab.exercises))
+    lab = marker.lab
+    yield from marker.mark([a for a in answers if a.label == STUB], STUB)
+    if short:  # the one specification that is slow is meant to lose its race, and one try will do for that
+        marker.lab = replace(lab, exercises=[_one_try(e) if e.specification_gets < 1 else e for e in lab.exercises])
+    yield from marker.mark([a for a in answers if a.label == SPECIFICATION], SPECIFICATION)
+    marker.lab = replace(lab, exercises=map(_quick, lab.exercises))
     wrong = [a for a in answers if a.label not in (SOLUTION, STUB, SPECIFICATION)]
-    for together in _rows(lab, wrong)[:FEW] if short else [[answer] for answer in wrong]:
-        told = " + ".join(f"{a.exercise}: {a.label}" for a in together)
-        yield from marker.mark(together, told, alone=not short)
+    for together in _rows(lab, wrong)[:few] if short else [[answer] for answer in wrong]:
+        title = " + ".join(f"{a.exercise}: {a.label}" for a in together)
+        yield from marker.mark(together, title, alone=not short)
 
 
 def answers_to(exercise: Marking, lab: Lab) -> list[Answer]:
     """Return every `Answer` that the lab gives to `exercise`: solution, stub, specification, wrong ones."""
     cell = lab.source.cell(exercise.name)
-    found = [_solution(lab, exercise), Answer(exercise.name, STUB, cell.text, 0.0)]
+    answers = [_solution(lab, exercise), Answer(exercise.name, STUB, cell.text, 0.0)]
     if exercise.specification is not None:
         text = solved(cell.text, exercise.specification)
-        found.append(Answer(exercise.name, SPECIFICATION, text, exercise.specification_gets))
+        answers.append(Answer(exercise.name, SPECIFICATION, text, exercise.specification_gets))
     for label, wrong in exercise.wrong.items():
         gets = wrong.gets if isinstance(wrong, (Wrong, Edit)) else 0.0
-        found.append(Answer(exercise.name, label, _text(wrong, cell, exercise, label), gets))
-    return found
+        answers.append(Answer(exercise.name, label, _text(wrong, cell, exercise, label), gets))
+    return answers
 
 
 def _solution(lab, exercise):
@@ -133,39 +138,51 @@ def _as_written(lab):
             yield f"{exercise.name}: it has no slow specification."
 
 
+def _one_try(exercise):
+    # who has to lose a race needs neither many laps nor a second try
+    return replace(exercise, race=exercise.race and replace(exercise.race, rounds=2, tries=1))
+
+
 def _quick(exercise):
-    # a wrong answer has to lose, so a race needs neither many laps nor a second try
-    race = exercise.race and replace(exercise.race, rounds=2, tries=1)
-    return replace(exercise, seconds=min(exercise.seconds, PATIENCE), race=race)
+    # a wrong answer has to lose: one wrong question of a group will do
+    return replace(_one_try(exercise), seconds=min(exercise.seconds, PATIENCE), asks_on=False)
 
 
 class _Marker:
     def __init__(self, lab, sandbox, tell):
         self.lab, self.sandbox, self.tell, self.count = lab, sandbox, tell, 0
 
-    def mark(self, answers: list[Answer], told: str, alone: bool = True) -> list[str]:
+    def mark(self, answers: list[Answer], title: str, alone: bool = True) -> list[str]:
         """Return what is wrong with the marks of a submission of `answers`, the rest as the solution."""
         self.count += 1
-        given = {answer.exercise: answer for answer in answers}
-        texts = {e.name: given.get(e.name, _solution(self.lab, e)).text for e in self.lab.exercises}
+        answers_by_exercise = {answer.exercise: answer for answer in answers}
+        texts = {e.name: answers_by_exercise.get(e.name, _solution(self.lab, e)).text for e in self.lab.exercises}
         # the draw is another for each submission, and the same when the self-test is run again
-        secret = hashlib.sha256(f"self-test {told}".encode()).digest()
+        secret = hashlib.sha256(f"self-test {title}".encode()).digest()
         notebook = text_of(notebook_with(self.lab, texts)).encode()
-        marks = mark_submission(self.lab, notebook, secret, self.sandbox)
-        found = [self._problem(mark, given.get(mark.name), told, alone) for mark in marks.exercises if not mark.manual]
-        self.tell(f"{'✕' if any(found) else '✓'} {told}")
-        return [problem for problem in found if problem]
+        # a wrong answer beside others may be what an exercise builds on: only what they answer is asked
+        lab = (
+            self.lab
+            if alone
+            else replace(self.lab, exercises=[self.lab.exercise(name) for name in answers_by_exercise])
+        )
+        marks = mark_submission(lab, notebook, secret, self.sandbox)
+        problems = [
+            self._problem(mark, answers_by_exercise.get(mark.name), title)
+            for mark in marks.exercises
+            if not mark.manual
+        ]
+        self.tell(f"{'✕' if any(problems) else '✓'} {title}")
+        return [problem for problem in problems if problem]
 
-    def _problem(self, mark, answer, told, alone):
+    def _problem(self, mark, answer, title):
         if mark.state == "grader_failed":
-            return f"{told}: {mark.name}: {mark.reason}"
-        if answer is None and not alone:
-            return None  # a wrong answer beside it may be what it builds on
+            return f"{title}: {mark.name}: {mark.reason}"
         gets = 1.0 if answer is None else answer.gets
         if abs(mark.score - gets * mark.max_score) < 1e-6:
             return None
         due = f"{mark.score:g} of {mark.max_score:g} where {gets * mark.max_score:g} is due"
-        return f"{told}: {mark.name} gets {due} ({mark.state}: {mark.reason})"
+        return f"{title}: {mark.name} gets {due} ({mark.state}: {mark.reason})"
 
 
 def _rows(lab, answers):
@@ -186,8 +203,8 @@ def _of_the_checks(lab, tell):
             lines = {line.exercise: line for line in by_its_checks(path, text_of(notebook).encode())}
             for name in (exercise.name for exercise in lab.exercises if not exercise.manual):
                 if name not in lines or lines[name].kind not in legal:
-                    said = f"{lines[name].kind}: {lines[name].reason}" if name in lines else "nothing"
-                    yield f"{name}, {label}: the notebook's check says {said}"
+                    verdict = f"{lines[name].kind}: {lines[name].reason}" if name in lines else "nothing"
+                    yield f"{name}, {label}: the notebook's check says {verdict}"
             tell(f"{label}: the notebook's own checks were run")
 
 
@@ -197,8 +214,8 @@ def run(labs: Sequence[str], short: bool) -> int:
     It is 0 when all are fit, 1 when one is not, 2 when one can't be read.
     """
     fit = True
-    for named in labs:
-        folder = named if Path(named).is_dir() else Path("labs", named)
+    for name in labs:
+        folder = name if Path(name).is_dir() else Path("labs", name)
         try:
             report = selftest_here(load_lab(folder), short, tell=partial(print, flush=True))
         except LabError as error:

@@ -37,18 +37,18 @@ def _rebuilt(data):
         raise NotAPicture("it has no head")
     head = chunks[0][1]
     colour = head[9]
-    made = SIGNATURE + _chunk(b"IHDR", head)
+    png = SIGNATURE + _chunk(b"IHDR", head)
     palette = b""
     if colour == 3:
         palette = _only(chunks, b"PLTE")
         if not palette or len(palette) % 3 or len(palette) > 768:
             raise NotAPicture("its palette is broken")
-        made += _chunk(b"PLTE", palette)
+        png += _chunk(b"PLTE", palette)
     clear = _only(chunks, b"tRNS")
     if clear and len(clear) in {0: (2,), 2: (6,), 3: range(1, len(palette) // 3 + 1)}.get(colour, ()):
-        made += _chunk(b"tRNS", clear)
+        png += _chunk(b"tRNS", clear)
     pixels = _pixels(head, b"".join(body for kind, body in chunks if kind == b"IDAT"))
-    return made + _chunk(b"IDAT", pixels) + _chunk(b"IEND", b"")
+    return png + _chunk(b"IDAT", pixels) + _chunk(b"IEND", b"")
 
 
 def _chunks(data):
@@ -90,8 +90,8 @@ def _pixels(head, packed):
 
 
 def _only(chunks, kind):
-    found = [body for one, body in chunks if one == kind]
-    return found[0] if len(found) == 1 else b""
+    bodies = [body for name, body in chunks if name == kind]
+    return bodies[0] if len(bodies) == 1 else b""
 
 
 def _chunk(kind, body):

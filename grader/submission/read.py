@@ -43,12 +43,12 @@ def read_submission(data: bytes) -> list[Cell]:
     notebook = _parsed(data)
     if not isinstance(notebook, dict):
         raise Unreadable("it is JSON but no notebook: a notebook is an object with cells.")
-    cells, kept = [], 0
+    cells, characters = [], 0
     for cell in _raw_cells(notebook):
-        pictures = tuple(_pictures(cell)) if kept < PICTURES else ()
-        kept += sum(map(len, pictures))
+        pictures = tuple(_pictures(cell)) if characters < PICTURES else ()
+        characters += sum(map(len, pictures))
         kind = cell["cell_type"] if cell.get("cell_type") in ("code", "markdown") else "raw"
-        cells.append(Cell(kind, _source(cell), tuple(_names(cell)), pictures if kept <= PICTURES else ()))
+        cells.append(Cell(kind, _source(cell), tuple(_names(cell)), pictures if characters <= PICTURES else ()))
     if len(cells) > CELLS:
         raise TooLarge(f"it has {len(cells)} cells; {CELLS} is the most that is read.")
     return cells
@@ -80,21 +80,21 @@ def _parsed(data):
 def _raw_cells(notebook):
     major = notebook.get("nbformat")
     if isinstance(notebook.get("cells"), list):
-        found = notebook["cells"]
+        cells = notebook["cells"]
     elif isinstance(notebook.get("worksheets"), list):  # nbformat 3 and before
         sheets = [sheet for sheet in notebook["worksheets"] if isinstance(sheet, dict)]
-        found = [cell for sheet in sheets for cell in _list(sheet.get("cells"))]
+        cells = [cell for sheet in sheets for cell in _list(sheet.get("cells"))]
     else:
         raise Unreadable(f"it is JSON but no notebook: it has no list of cells (its nbformat is {str(major)[:20]!r}).")
     if isinstance(major, int) and major > 4:
         raise Unreadable(f"its nbformat is {major}; 3 and 4 can be read. Save it with a JupyterLab 3 or 4.")
-    return [cell for cell in found if isinstance(cell, dict)]
+    return [cell for cell in cells if isinstance(cell, dict)]
 
 
 def _source(cell):
     # half of a pair of surrogates is legal in JSON and can't be written anywhere else
-    found = (_text(cell.get("source", cell.get("input"))) or "").encode("utf-8", "replace").decode()
-    return _one_line_end(found.removeprefix("\ufeff"))
+    source = (_text(cell.get("source", cell.get("input"))) or "").encode("utf-8", "replace").decode()
+    return _one_line_end(source.removeprefix("\ufeff"))
 
 
 def _one_line_end(text):
@@ -110,9 +110,9 @@ def _text(value):
 
 def _names(cell):
     metadata = cell.get("metadata") if isinstance(cell.get("metadata"), dict) else {}
-    told = metadata.get("nbgrader")
+    nbgrader = metadata.get("nbgrader")
     # Colab keeps ids in the metadata
-    for name in (told.get("grade_id") if isinstance(told, dict) else None, cell.get("id"), metadata.get("id")):
+    for name in (nbgrader.get("grade_id") if isinstance(nbgrader, dict) else None, cell.get("id"), metadata.get("id")):
         if isinstance(name, str) and name:
             yield name
 

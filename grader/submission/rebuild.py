@@ -67,9 +67,9 @@ def _placed(lab, cells):
     defines = [(_definition(exercise.entry), answers[exercise.name]) for exercise in lab.exercises]
 
     def place(cell):
-        found = next((by_id[name] for name in cell.names if name in by_id), None)
-        if found is not None or cell.type != "code":
-            return found
+        known_cell = next((by_id[name] for name in cell.names if name in by_id), None)
+        if known_cell is not None or cell.type != "code":
+            return known_cell
         marked = MARKED.search(cell.text)
         if marked and marked[1] in answers:
             return answers[marked[1]]
@@ -98,7 +98,7 @@ def imports_needed(lab: Lab, texts: Iterable[str]) -> list[str]:
     Such cells are not run when marks are made, but a picture's cell says `import torch` and an answer `torch.relu`.
     """
     written = set(re.findall(r"\w+", "\n".join(texts)))
-    imported = [one for cell in lab.source.cells if cell.role == "notebook-only" for one in _imports(cell.text)]
+    imported = [import_ for cell in lab.source.cells if cell.role == "notebook-only" for import_ in _imports(cell.text)]
     return list(dict.fromkeys(text for name, text in imported if name in written))
 
 
@@ -110,9 +110,9 @@ def _imports(text):
         return
     for node in tree.body:
         if isinstance(node, (ast.Import, ast.ImportFrom)):
-            for one in node.names:
-                name = one.asname or one.name.partition(".")[0]
-                kind = ast.Import([one]) if isinstance(node, ast.Import) else ast.ImportFrom(node.module, [one], 0)
+            for alias in node.names:
+                name = alias.asname or alias.name.partition(".")[0]
+                kind = ast.Import([alias]) if isinstance(node, ast.Import) else ast.ImportFrom(node.module, [alias], 0)
                 yield name, ast.unparse(kind)
 
 
@@ -127,13 +127,13 @@ def _is_left_out(cell, place, answered):
 
 def _lost(lab, placed):
     """Return the given cells that are not there any more: id of the lab's cell they follow -> steps."""
-    there = {p.id for c, p in placed if p is not None and c.type == "code" and c.text.strip()}
-    kept = {p.id for _, p in placed if p is not None}
+    with_code = {p.id for c, p in placed if p is not None and c.type == "code" and c.text.strip()}
+    placed_ids = {p.id for _, p in placed if p is not None}
     lost, before = {}, None
     for cell in lab.source.cells:
-        if cell.role == "given" and cell.id not in there:
+        if cell.role == "given" and cell.id not in with_code:
             lost.setdefault(before, []).append(Step(cell.text))
-        if cell.id in kept:
+        if cell.id in placed_ids:
             before = cell.id
     return lost
 
@@ -149,9 +149,9 @@ def _shown(cell, place):
     role, exercise = (place.role, place.exercise) if place is not None else (None, None)
     if role not in ("exercise", "check") or (role == "check" and check_id(exercise) not in cell.names):
         exercise = None
-    given = role != "exercise" and _is_same(cell, place)
+    is_labs_own = role != "exercise" and _is_same(cell, place)
     text = cell.text if len(cell.text) <= SHOWN else f"{cell.text[:SHOWN]}\n… {len(cell.text)} characters in all"
-    return Shown(cell.type, text, exercise, given, cell.pictures)
+    return Shown(cell.type, text, exercise, is_labs_own, cell.pictures)
 
 
 def _is_same(cell, place):

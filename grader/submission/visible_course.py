@@ -53,8 +53,8 @@ def visible_files(modules: tuple[str, ...], masked: tuple[str, ...] = ()) -> dic
     names |= {name.rpartition(".")[0] for name in names if name.count(".") > 1} | {"course", "course.signals"}
     files, hidden = {}, set(masked)
     for name, place in {name: _place(name) for name in sorted(names)}.items():
-        text, found = _masked(name, place, names, set(masked))
-        hidden -= found
+        text, hidden_here = _masked(name, place, names, set(masked))
+        hidden -= hidden_here
         files[f"{ROOT}/{place.relative_to(COURSE.parent)}"] = text.encode()
     if hidden:
         raise ValueError(f"masked={sorted(hidden)}: no allowed module has these names at its top. Allowed: {modules}.")
@@ -79,8 +79,8 @@ def _data(folder):
     path = (COURSE.parent / folder).resolve()
     if not path.is_dir() or COURSE not in path.parents:
         raise ValueError(f"modules={folder!r}: course has no such folder of data.")
-    found = [file for file in sorted(path.iterdir()) if file.is_file() and file.suffix != ".py"]
-    return {f"{ROOT}/{file.relative_to(COURSE.parent)}": file.read_bytes() for file in found}
+    data_files = [file for file in sorted(path.iterdir()) if file.is_file() and file.suffix != ".py"]
+    return {f"{ROOT}/{file.relative_to(COURSE.parent)}": file.read_bytes() for file in data_files}
 
 
 def _masked(module, place, modules, masked):
@@ -93,22 +93,26 @@ def _masked(module, place, modules, masked):
         start = 1 if ast.get_docstring(tree) is not None else 0
         tree.body[start:start] = ast.parse(_MISSING).body
         text = ast.unparse(ast.fix_missing_locations(tree)) + "\n"
-    return text, pass_.found
+    return text, pass_.masked_here
 
 
 class _Mask(ast.NodeTransformer):
     def __init__(self, module, package, modules, masked):
         self.module, self.package, self.modules, self.masked = module, package, modules, masked
-        self.scope, self.found = [module], set()
+        self.scope, self.masked_here = [module], set()
         self.used = False  # whether anything was taken out
 
     def visit_ImportFrom(self, node):
         source = resolve_name("." * node.level + (node.module or ""), self.package)
         if source.split(".")[0] not in ("course", "simgpu"):
             return node
-        kept = [one for one in node.names if self._is_there(source, one)]
-        lost = [self._stub(one.asname or one.name, f"{source}.{one.name}") for one in node.names if one not in kept]
-        rest = [ast.ImportFrom(node.module, kept, node.level)] if kept else []
+        kept_aliases = [alias for alias in node.names if self._is_there(source, alias)]
+        lost = [
+            self._stub(alias.asname or alias.name, f"{source}.{alias.name}")
+            for alias in node.names
+            if alias not in kept_aliases
+        ]
+        rest = [ast.ImportFrom(node.module, kept_aliases, node.level)] if kept_aliases else []
         return [*rest, *lost]
 
     def visit_Import(self, node):
@@ -116,14 +120,14 @@ class _Mask(ast.NodeTransformer):
         if not lost:
             return node
         self.used = True
-        kept = [one for one in node.names if one not in lost]
-        stubs = [self._stub(one.asname or one.name.split(".")[0], one.name) for one in lost if one.asname]
-        return [*([ast.Import(kept)] if kept else []), *stubs] or ast.Pass()
+        kept_aliases = [alias for alias in node.names if alias not in lost]
+        stubs = [self._stub(alias.asname or alias.name.split(".")[0], alias.name) for alias in lost if alias.asname]
+        return [*([ast.Import(kept_aliases)] if kept_aliases else []), *stubs] or ast.Pass()
 
     def visit_FunctionDef(self, node):
         name = ".".join([*self.scope, node.name])
         if name in self.masked:
-            self.found.add(name)
+            self.masked_here.add(name)
             return self._stub(node.name, name)
         self.scope.append(node.name)
         self.generic_visit(node)
@@ -136,16 +140,16 @@ class _Mask(ast.NodeTransformer):
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
         names = {".".join([*self.scope, target.id]): target.id for target in targets if isinstance(target, ast.Name)}
         gone = [name for name in names if name in self.masked]
-        self.found.update(gone)
+        self.masked_here.update(gone)
         return [self._stub(names[name], name) for name in gone] if gone else node
 
     visit_AnnAssign = visit_Assign
 
-    def _is_there(self, source, one):
+    def _is_there(self, source, alias):
         # a name may be masked where it is defined, or in the package that hands it on
-        here, whole = f"{self.module}.{one.asname or one.name}", f"{source}.{one.name}"
+        here, whole = f"{self.module}.{alias.asname or alias.name}", f"{source}.{alias.name}"
         if here in self.masked or whole in self.masked:
-            self.found |= {here} & self.masked
+            self.masked_here |= {here} & self.masked
             return False
         return source in self.modules and (whole in self.modules or not _is_module(whole))
 

@@ -568,6 +568,9 @@ bet_born
 
 
 # %% tags=["timing"]
+from course.widgets import ClusterTimeline
+
+
 def made(first, last):
     return np.arange(first, last, dtype=np.float32)
 
@@ -587,7 +590,7 @@ why = "A few messages of some bytes instead of 64 MB."
 ladder = draw.ladder(messages, limit, "reading from memory, on all cores")
 with cluster.record() as tape:
     sent(), born()
-bet_born.reveal(messages.gains[1], why, shows=[ladder, tape.timeline(beside="mean")], stored=7.4)
+bet_born.reveal(messages.gains[1], why, shows=[ladder, ClusterTimeline(tape, beside="mean")], stored=7.4)
 
 # %% [markdown]
 # Behind the answer lies a tape of the cluster, with both, one after the other. Press Play, or step with ▶ from event to event. First the two slices leave this notebook, and both tasks wait, dotted,

@@ -651,7 +651,9 @@ print(f"{estimate_pi(2_000_000_000, 1).inside:,} inside, in one process")
 # same. The tape has the death, and who took over what.
 
 # %% tags=["timing"]
-tape.timeline(beside="darts")
+from course.widgets import ClusterTimeline
+
+ClusterTimeline(tape, beside="darts")
 
 # %% [markdown]
 # A bar is a range of darts; the one with the red outline died with its server. No bar waits for another one: drag one

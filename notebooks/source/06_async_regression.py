@@ -328,6 +328,7 @@ print(apart, joined, sep="\n")
 
 # %% tags=["timing"]
 from course.draw.timeline import waiting_share
+from course.widgets import ClusterTimeline
 
 both = {"asynchronous": apart, "synchronous": joined}
 replay = ParameterStore(both)
@@ -335,7 +336,7 @@ slower = [f"{name}: {len(run.of_worker(1)) / len(run.history):.0%}" for name, ru
 shown = "the slow worker's share of the gradients, " + ", ".join(slower)
 shares = [round(100 * waiting_share(run.history)[0]) for run in both.values()]
 why = "Synchronously every update takes as long as the slowest worker; asynchronously nobody is waited for."
-bet_waits.reveal(shares, why, shows=[shown, replay, tape.timeline()], stored=[5, 91])
+bet_waits.reveal(shares, why, shows=[shown, replay, ClusterTimeline(tape)], stored=[5, 91])
 
 # %% [markdown]
 # <details><summary>What the two pictures show (open it after your guess)</summary>

@@ -475,10 +475,12 @@ print(f"held out: {digits.validate(last[0])['accuracy']:.0%} right")
 # choice between them is about who waits and what moves. Twenty steps of each, on one tape:
 
 # %% tags=["timing"]
+from course.widgets import ClusterTimeline
+
 with cluster.record() as tape:
     replicas.run_ranks(learn_together, cluster, digits, TUNED.learning_rate, 20)
     training.train(digits, cluster, optimizer=TUNED.made(), mode="sync", total_steps=20)
-tape.timeline()
+ClusterTimeline(tape)
 
 # %% [markdown]
 # First the ring: each worker sends to the next one, and all stop where one does. Then the server, in its own lane:

@@ -138,8 +138,8 @@ def test_pictures_of_the_clock(gpus):
 
 
 COMMANDS = [
-    ["matmul", "gpu", "1500", "--simulate"],
-    ["matmul", "gpu", "256", "1500", "--simulate", "T4"],
+    ["matmul", "gpu", "300", "--simulate"],
+    ["matmul", "gpu", "64", "300", "--simulate", "T4"],
     ["matmul", "cpu", "1500", "--trace", "epyc-2-cores"],
     ["matmul", "gpu", "1500", "--trace", "h200-data-sheet"],
 ]
@@ -167,7 +167,10 @@ def shows_unreal_figures(name):
 TWINS = [name for name in dir(widgets) if name[0].isupper() and shows_unreal_figures(name)]
 
 
-@pytest.mark.parametrize("name", TWINS)
+SLOW = {"MatmulSlider", "StopwatchComparison"}  # they measure; their own tests look at their labels, too
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.long] if n in SLOW else []) for n in TWINS])
 def test_a_static_twin_of_a_widget(name):
     widget = getattr(widgets, name)()
     try:

@@ -1,9 +1,11 @@
 """`course/__init__.py` is the map of the house; here it is compared with reality, and with what an import costs."""
 
 import json
+import re
 import subprocess
 import sys
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 
@@ -27,14 +29,23 @@ def test_a_public_name_is_its_rooms(room, name):
 
 @pytest.mark.parametrize("name", course.MODULES)
 def test_a_public_room_is_a_module_with_a_docstring(name):
-    room = getattr(course, name)
-    assert room is import_module(f"course.{name}") and room.__doc__
+    room, home = getattr(course, name), "modelserver" if name == "serving" else f"course.{name}"
+    assert room is import_module(home) and room.__doc__
 
 
 def test_all_is_the_map_and_nothing_stands_in_it_twice():
     assert course.__all__ == [name for _, name in NAMES] + course.MODULES
     assert len(set(course.__all__)) == len(course.__all__)
     assert set(course.__all__) <= set(dir(course))
+
+
+def test_the_rooms_are_those_of_the_architectures_page_in_its_order_and_words():
+    page = Path(course.__file__).parents[1].joinpath("docs", "architecture", "course.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `course/(\w+)/` \| (.*?) \|", page, re.MULTILINE)
+    assert re.findall(r"^- `(\w+)`: (.*)$", course.__doc__, re.MULTILINE) == rows
+    order = [room for room, _ in rows]
+    rooms = [room.removeprefix("course.") for room in course.ROOMS]
+    assert rooms == sorted(rooms, key=order.index)
 
 
 def test_a_name_that_is_not_there_is_answered_with_those_that_are():

@@ -164,14 +164,14 @@ def test_a_power_cut_leaves_no_half_result(course, small, monkeypatch):
     monkeypatch.setattr(os, "replace", cut)
     assert scores(graded(course, small)) == {"bob": FULL}
     monkeypatch.undo()
-    assert not [path for path in course.kept.rglob("*.part")]
+    assert not [path for path in course.records.rglob("*.part")]
     assert scores(graded(course, small)) == {"ada": 3, "bob": FULL}
 
 
 def test_a_torn_line_of_history_is_skipped(course, small):
     hand_in(course, "ada")
     graded(course, small)
-    path = course.kept / "history" / "small.jsonl"
+    path = course.records / "history" / "small.jsonl"
     path.write_bytes(path.read_bytes()[:-20])
     graded(course, small)
     assert len(history.latest(course, "small")) == 4
@@ -218,13 +218,13 @@ def test_a_lost_copy_of_an_attempt_is_our_failure(course, small):
     first = ClassFile(standard=LabRules(attempts="first"))
     graded(course, small, first)
     hand_in(course, "ada", "FULL")
-    for path in (course.kept / "attempts").rglob("*.ipynb"):
+    for path in (course.records / "attempts").rglob("*.ipynb"):
         path.unlink()
     grading = graded(course, small, first, again=True)
     assert scores(grading) == {"ada": 3}  # the result is there still
-    for path in (course.kept / "results").rglob("*.json"):
+    for path in (course.records / "results").rglob("*.json"):
         path.unlink()
-    for path in (course.kept / "attempts").rglob("*.ipynb"):
+    for path in (course.records / "attempts").rglob("*.ipynb"):
         path.unlink()
     assert states(graded(course, small, first)) == {"ada": {"grader_failed"}}
 
@@ -336,7 +336,7 @@ def test_the_difference_report_tells_what_changed_and_by_what(course, small):
 
 def test_the_secret_is_the_owner_s_alone(course):
     secret = class_secret(course)
-    path = course.kept / "secret"
+    path = course.records / "secret"
     assert path.stat().st_mode & 0o077 == 0
     assert class_secret(course) == secret
     path.chmod(0o644)
@@ -358,7 +358,7 @@ def test_the_secret_is_rotated_by_a_command_and_the_old_one_kept(course, small):
     old = class_secret(course)
     said = CliRunner().invoke(main, ["rotate-secret", str(course.root)])
     assert said.exit_code == 0 and "Marks that were made stay" in said.output
-    (kept,) = course.kept.glob("secret-until-*")
+    (kept,) = course.records.glob("secret-until-*")
     assert kept.read_bytes() == old != class_secret(course)
     assert str(kept) in said.output and kept.stat().st_mode & 0o077 == 0
     assert graded(course, small, mark=ask).rows == before and len(asked) == 1

@@ -142,7 +142,7 @@ def test_killed_in_the_middle_it_leaves_no_process_and_goes_on(course, lab):
     process = subprocess.Popen(
         [sys.executable, "-m", "grader", *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
-    results = course.kept / "results" / "small"
+    results = course.records / "results" / "small"
     deadline = time.monotonic() + 90
     while len(list(results.glob("*/*.json"))) < 2 and time.monotonic() < deadline:
         time.sleep(0.05)

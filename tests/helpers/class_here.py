@@ -10,7 +10,7 @@ from pathlib import Path
 
 from grader.classroom.class_file import ClassFile
 from grader.marking.mark import Marks
-from grader.marking.verdict import ExerciseMark
+from grader.marking.why_this_mark import ExerciseMark
 from grader.runs.assignment import Assignment
 from grader.runs.grade import grade
 from tests.helpers.small_lab import cells_of, code, notebook

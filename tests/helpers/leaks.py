@@ -21,6 +21,8 @@ ALLOWED_PROCESSES = (
     "--type=gpu-process",
 )
 ALLOWED_THREADS = ("Dask-Offload", "asyncio_")
+#: Functions that return the process ids, ports and threads' ids of what all tests of this process share.
+OUTLIVING = []
 
 
 def leftovers():
@@ -37,6 +39,11 @@ def leftovers():
         except (psutil.NoSuchProcess, psutil.AccessDenied):
             continue  # it ended while we looked
     threads = {(t.ident, t.name) for t in threading.enumerate() if not t.name.startswith(ALLOWED_THREADS)}
+    for shared in OUTLIVING:
+        pids, shared_ports, idents = shared()
+        processes = {(pid, line) for pid, line in processes if pid not in pids}
+        threads = {(ident, name) for ident, name in threads if ident not in idents}
+        ports -= shared_ports
     return processes, ports, threads
 
 

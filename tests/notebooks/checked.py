@@ -2,7 +2,12 @@
 
 import pytest
 
-from course.checks import check
+from course.checks import check, find_exercise
+
+
+def oracle(name):
+    """Return the slow reference of an exercise; to be looked up once, as the files of checks are read for it."""
+    return find_exercise(name).expected
 
 
 def named(name, answer):

@@ -26,7 +26,9 @@ def checkout(tmp_path):
     root = tmp_path / "my course"
     (root / "course").mkdir(parents=True)
     (root / "course" / "__init__.py").write_text("")
-    (root / "pyproject.toml").write_text("[project]")
+    for folder in (root, *(root / part for part in install.PARTS)):
+        folder.mkdir(exist_ok=True)
+        (folder / "pyproject.toml").write_text("[project]")
     (root / "install_pip.py").write_text("")
     return str(root)
 

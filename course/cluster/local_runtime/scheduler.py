@@ -6,7 +6,7 @@ import dask
 from distributed import Scheduler
 from distributed.diagnostics.plugin import SchedulerPlugin
 
-from course.cluster.lease import Leases
+from course.cluster.chief_lease import Leases
 from course.cluster.task.task import LOOP_KEEPS_UP_EVERY
 
 LOOPBACK = "127.0.0.1"

@@ -11,8 +11,8 @@ from distributed.core import rpc
 
 import course
 from course.cluster.certificates import security
-from course.cluster.multihost.member import Joining
 from course.cluster.multihost.reachability import Refused, reach_within
+from course.cluster.multihost.which_task import Joining
 from course.deadlines import HANDSHAKE_ANSWER, JOIN_AGAIN_EVERY
 
 

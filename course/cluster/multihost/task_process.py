@@ -14,11 +14,11 @@ from distributed import Worker
 from course.cluster.certificates import security
 from course.cluster.multihost.handshake import request_handshake
 from course.cluster.multihost.heartbeat import send_heartbeats
-from course.cluster.multihost.member import Joining, Member
 from course.cluster.multihost.ports import check_free
 from course.cluster.multihost.reachability import Refused
 from course.cluster.multihost.refused_connections import refusals_told
 from course.cluster.multihost.task_scheduler import TaskScheduler
+from course.cluster.multihost.which_task import Joining, Member
 from course.cluster.task.gpu_share import VARIABLE, share_gpus
 from course.cluster.task.loop_errors import watch_errors
 from course.cluster.task.task import TaskSettings, root, serve_task, simulated, stop_signal, stopped_before

@@ -11,11 +11,12 @@ from typing import Any, NamedTuple
 
 from distributed import Client
 
+from course.cluster.tape.clocks import seconds_ahead
 from course.cluster.tape.columns import TICK
-from course.cluster.tape.joined import joined
 from course.cluster.tape.on_scheduler import TapeOnScheduler
 from course.cluster.tape.on_worker import TapeOnWorker, flush
 from course.cluster.tape.record import Record
+from course.cluster.tape.record_of_notes import record_of_notes
 
 #: For all processes of a cluster to begin to record: some may be busy.
 TAPE_STARTS = 10.0
@@ -23,7 +24,6 @@ TAPE_STARTS = 10.0
 TAPE_ENDS = 6.0
 
 _LIMIT = 5000
-_PINGS = 5
 
 
 class TrainingNotes(NamedTuple):
@@ -82,7 +82,7 @@ class Recorder:
             (place, tick(at), nbytes) for place, (at, nbytes) in zip(told["sent"], self._sent.values(), strict=True)
         ]
         events = [(tick(at), what, task) for at, what, task in self._events]
-        record = joined(told, sent, events, self._trainings, tick, self._limit)
+        record = record_of_notes(told, sent, events, self._trainings, tick, self._limit)
         from course.devices.device_list import cpu_model  # it loads torch, which a cluster's start doesn't wait for
 
         machine = f"{cpu_model()}, {platform.system()} {platform.machine()}, Python {platform.python_version()}"
@@ -121,21 +121,7 @@ async def _started(client, name, limit):
                 f"cluster.record(): a process of the cluster can't load this package ({error}). Install it there."
             ) from error
         raise
-    host = client.scheduler.addr.partition("://")[2].rpartition(":")[0]
-    if host in ("127.0.0.1", "localhost", "[::1]"):
-        return 0.0, "all processes are on one machine and read its clock"
-    found = [await _ping(client) for _ in range(_PINGS)]
-    half, ahead = min(found)
-    words = f"this process by {_PINGS} questions, to {1000 * half:.1f} ms; tasks by Dask's heartbeats"
-    return ahead, f"the scheduler's clock: {words}"
-
-
-async def _ping(client):
-    """Return (half of a round trip to the scheduler, how far its clock is ahead if both ways are equal), in seconds."""
-    asked = time.time()
-    there = await client.run_on_scheduler(time.time)
-    back = time.time()
-    return (back - asked) / 2, there - (asked + back) / 2
+    return await seconds_ahead(client)
 
 
 async def _ended(client, name, sent):

@@ -1,9 +1,10 @@
 """`with cluster.record() as tape:` and what one does with a tape: look, ask what if, replay, store, export."""
 
-from importlib import import_module
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import course
 from course.cluster.tape.chrome import write_chrome_trace
 from course.cluster.tape.columns import TICK
 from course.cluster.tape.record import Record, read, write
@@ -60,13 +61,9 @@ class Tape:
             self._record = self._record or _nothing("its closing was interrupted")
 
     def timeline(self, beside: "Tape | str | None" = None) -> "ClusterTimeline":
-        """Return the run as an exhibit that can be played, with the graph of its tasks; it needs no kernel.
-
-        `beside`: another tape, or the name of a stored one, on the same axis and under the same scrubber.
-        """
-        shown = import_module("course.widgets").ClusterTimeline  # what a reader touches lives above
-        other = Tape.stored(beside) if isinstance(beside, str) else beside
-        return shown(self.record, other and other.record)
+        """Return `course.widgets.ClusterTimeline(tape, beside)`. Deprecated: say that, and this goes in version 0.2."""
+        warnings.warn("tape.timeline(…) is deprecated: say widgets.ClusterTimeline(tape, …)", DeprecationWarning, 2)
+        return course.widgets.ClusterTimeline(self, beside)
 
     def what_if(self, bar: int, seconds: float) -> "Tape":
         """Return the tape as it would be if the bar of this number, as in `table()`, had taken `seconds`.

@@ -1,11 +1,11 @@
-"""What `deploy` is given for a cloud: how many workers, and the system's own options, checked before it starts."""
+"""The arguments of `deploy` for a cloud: how many workers, and the system's own options, checked before it starts."""
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
 from course.deploy.clouds.deployer import CloudOptions
+from course.deploy.options import did_you_mean
 
 #: For a cloud, a gateway or Kubernetes to answer one question: whoever is not there is told within ten seconds.
 CLOUD_ANSWERS = 8.0
@@ -15,37 +15,34 @@ CLOUD_CLUSTER_ENDS = 30.0
 _MOST = 100  # workers; as many as a job of Slurm's may have
 
 
-def cloud_options(kind: str, options: type[CloudOptions], given: Mapping[str, Any]) -> tuple[int, CloudOptions]:
-    """Return (how many workers, the options) for what `deploy(kind, …)` was given; two workers when it doesn't say.
+def cloud_options(kind: str, options: type[CloudOptions], arguments: Mapping[str, Any]) -> tuple[int, CloudOptions]:
+    """Return (how many workers, the options) for these arguments of `deploy(kind, …)`; two workers by default.
 
     Raises TypeError or ValueError that names what is wrong and what is legal.
     """
-    known = [one.name for one in fields(options)]
-    workers = given.get("worker", 2)
-    plain = {name: tuple(v) if isinstance(v, list) else v for name, v in given.items() if name != "worker"}
+    names = [field.name for field in fields(options)]
+    workers = arguments.get("worker", 2)
+    plain = {name: tuple(v) if isinstance(v, list) else v for name, v in arguments.items() if name != "worker"}
     for name, value in plain.items():
-        if name not in known:
-            raise _unknown(kind, name, value, known)
+        if name not in names:
+            raise _unknown(f"deploy({kind!r}, {name}={value!r})", name, names)
     if isinstance(workers, bool) or not isinstance(workers, int) or not 1 <= workers <= _MOST:
         raise ValueError(f"deploy({kind!r}, worker={workers!r}): give a whole number of workers from 1 to {_MOST}")
-    made = options(**plain)
+    checked = options(**plain)
     try:
-        made.check()
+        checked.check()
     except (TypeError, ValueError) as error:
         raise type(error)(f"deploy({kind!r}, {error}") from None
-    return workers, made
+    return workers, checked
 
 
-def _unknown(kind, name, value, known):
-    given = f"deploy({kind!r}, {name}={value!r})"
+def _unknown(call, name, names):
     if name == "ps":
         return ValueError(
-            f"{given}: it has workers only, for nobody could reach a parameter server's own sockets through its "
+            f"{call}: it has workers only, for nobody could reach a parameter server's own sockets through its "
             "scheduler. Train on deploy('slurm', ps=1, …) or deploy('ssh', ps=1, …)"
         )
-    near = difflib.get_close_matches(name, known, n=1)
-    meant = f" Did you mean {near[0]}?" if near else ""
-    return TypeError(f"{given}: the options are worker, {', '.join(known)}.{meant}")
+    return TypeError(f"{call}: the options are worker, {', '.join(names)}.{did_you_mean(name, names)}")
 
 
 def wrong(option: str, value: object, legal: str) -> str:

@@ -1,12 +1,12 @@
-"""What a cloud's cluster opens and must close: an event loop, a deployer's cluster, its caretaker, a ledger's entry."""
+"""A cluster of one of Dask's deployers as `Cluster` sees it: how it starts, what its workers lack, how it ends."""
 
 import asyncio
-import dataclasses
 import json
+import logging
 import sys
 import time
 from collections.abc import Callable
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from functools import partialmethod
 from typing import Any, NoReturn
 
@@ -14,7 +14,6 @@ from distributed import Client
 from distributed.core import rpc
 
 from course.cluster.executor import OpenWork
-from course.cluster.local_runtime.loop import LoopThread
 from course.cluster.multihost.handshake import other_versions, versions
 from course.cluster.multihost.heartbeat import watch_scheduler
 from course.deadlines import (
@@ -25,43 +24,43 @@ from course.deadlines import (
     JOIN_AGAIN_EVERY,
     SCHEDULER_SILENCE,
 )
-from course.deploy.caretaker import Caretaker
 from course.deploy.clouds.cloud_cluster import lacks
 from course.deploy.clouds.deployer import Deployer
-from course.deploy.deployed import CARETAKER_LOOKS_EVERY
-from course.deploy.keeper import DEPLOYED_LOOKS_EVERY
+from course.deploy.deployed_runtime import CARETAKER_LOOKS_EVERY
+from course.deploy.deployment import Deployment
 from course.deploy.launcher import DeployError
 from course.deploy.ledger import Entry
+from course.deploy.lost_tasks import DEPLOYED_LOOKS_EVERY
 
 #: For the process that ends what a killed client left, of any kind.
 LEFTOVER_ENDS = 200.0
 
+_LOG = logging.getLogger(__name__)
 #: One run of what ends a cluster is enough: none of it is on its way into a queue.
 _SECONDS = {"looks_every": CARETAKER_LOOKS_EVERY, "ends": 0.1, "ends_every": 0.1, "answers": LEFTOVER_ENDS}
 _ENDED = "this cluster is closed: it was ended by `python -m course deploy stop`"
 
 
-class CloudRuntime:
+class CloudRuntime(Deployment):
     """The workers that `deployer` starts, `entry.tasks` of them; see `course.cluster.runtime.Runtime`.
 
     The tasks' names are no more than a count: Dask's deployers name their workers themselves.
     """
 
+    _still_there = "may run on: {error}. `python -m course deploy list` knows it"
+
     def __init__(self, entry: Entry, deployer: Deployer, say: Callable[..., None]):
-        self._entry, self._deployer, self._say = entry, deployer, say
-        self.kind, self.tasks = entry.kind, list(entry.tasks)
-        self.thread: Any = None
+        super().__init__(entry, say)
+        self._deployer = deployer
         self._client: Any = None
-        self._starting: Any = None
-        self._undone = False  # whether it could not be ended
-        self._said = ""  # last, about workers that wait
-        self._opened = ExitStack()
+        self._last_line = ""  # about workers that wait
 
     def start(self, timeout: float | None, wait: bool) -> Client:
         """Start everything and return a client; with `wait`, when all workers are there. Raises as `deploy` does."""
         deadline = time.monotonic() + (timeout or float("inf"))
-        self.thread = LoopThread()
+        self._open_loop()
         self.thread.run(self._start, timeout)
+        _LOG.info("the scheduler of %s on %s answers at %s", self._entry.name, self.kind, self.session_target)
         own = self._deployer.security
         self._client = Client(self.session_target, security=own, loop=self.thread.loop, timeout=CONNECT)
         while wait and (missing := self.missing()):
@@ -70,6 +69,7 @@ class CloudRuntime:
             self._tell(self.thread.run(self._deployer.waiting))
             time.sleep(DEPLOYED_LOOKS_EVERY / 4)
         self._check_versions()
+        _LOG.info("%s has its workers, but for %d", self._entry.name, len(self.missing()))
         return self._client
 
     async def _start(self, timeout):
@@ -77,7 +77,9 @@ class CloudRuntime:
         try:
             async with asyncio.timeout(timeout):
                 await self._deployer.prepare()
-                self._write_down()
+                leftover = self._deployer.leftover()
+                command = (sys.executable, "-m", "course.deploy.clouds", self.kind, json.dumps(leftover))
+                self._write_down([] if leftover is None else [command], _SECONDS)
                 await self._open()
         except TimeoutError:
             raise TimeoutError(
@@ -100,27 +102,17 @@ class CloudRuntime:
             silent = f"the scheduler has started, and {self.session_target} has not answered for {CONNECT:.0f} s"
             raise DeployError(f"{silent}; does no firewall keep us out?") from None
 
-    def _write_down(self):
-        """Put the cluster into the ledger, and a caretaker beside it, before there is anything to forget."""
-        left = self._deployer.leftover()
-        command = (sys.executable, "-m", "course.deploy.clouds", self.kind, json.dumps(left))
-        commands = () if left is None else (command,)
-        self._entry = dataclasses.replace(self._entry, leftovers=commands)
-        self._opened.callback(self._entry.remove)
-        self._entry.write()
-        caretaker = Caretaker(str(self._entry.folder), list(map(list, commands)), _SECONDS)
-        self._opened.callback(lambda: caretaker.dismiss(done=not self._undone))
-
     def _tell(self, line):
-        if line and line != self._said:
-            self._said = line
+        if line and line != self._last_line:
+            self._last_line = line
+            _LOG.info("%s: %s", self._entry.name, line)
             self._say(line, flush=True)
 
     def _check_versions(self):
         """Raise DeployError where a worker has other versions, or not the course: its calls would fail."""
-        told = self._client.get_versions(packages=("course", "torch"))
-        members = {address: _versions_of(one) for address, one in told["workers"].items()}
-        scheduler = _versions_of(told["scheduler"])  # it runs none of our functions
+        reported = self._client.get_versions(packages=("course", "torch"))
+        members = {address: _versions_of(report) for address, report in reported["workers"].items()}
+        scheduler = _versions_of(reported["scheduler"])  # it runs none of our functions
         members["the scheduler"] = versions() | {name: scheduler[name] for name in ("distributed", "python")}
         for member, theirs in members.items():
             if other := other_versions(theirs, (member, "this process")):
@@ -140,8 +132,8 @@ class CloudRuntime:
         """Return as many tasks as there are workers missing, all of them where the scheduler doesn't answer."""
         workers: Any = ()
         with suppress(OSError):
-            asked = self._client.scheduler.identity
-            workers = self._client.sync(asked, n_workers=-1, callback_timeout=SCHEDULER_SILENCE)["workers"]
+            identity = self._client.scheduler.identity
+            workers = self._client.sync(identity, n_workers=-1, callback_timeout=SCHEDULER_SILENCE)["workers"]
         return self.tasks[len(workers) :]
 
     def log(self, task: str) -> str:
@@ -177,28 +169,12 @@ class CloudRuntime:
         finally:
             watching.cancel()
 
-    def close(self) -> None:
-        """End the cluster and the loop; take the entry from the ledger. May be called again."""
-        with self._opened:
-            if self.thread and self.thread.is_alive():
-                try:
-                    self._end()
-                finally:
-                    self.thread.stop()
-
-    def _end(self):
+    def _close(self):
         if self._client:
             self._client.close(timeout=CLIENT_CLOSES)
-        try:
-            self.thread.run(self._stop)
-        except DeployError as error:
-            self._undone = True
-            self._say(f"{self._entry.name} is closed, and may run on: {error}. `python -m course deploy list` knows it")
+        super()._close()
 
-    async def _stop(self):
-        if self._starting and not self._starting.done():  # an interrupt got deploy() while it waited
-            self._starting.cancel()
-            await asyncio.wait([self._starting])
+    async def _end(self):
         await self._deployer.close()
 
 
@@ -212,8 +188,8 @@ async def _answer_of(address, security):
         await asyncio.sleep(JOIN_AGAIN_EVERY)
 
 
-def _versions_of(told):
-    """Return what Dask tells of a process's packages as `versions` writes it."""
-    packages = (told or {}).get("packages", {})
-    found = {name: str(packages.get(name)).partition("+")[0] for name in versions()}
-    return found | {"python": ".".join(str(packages.get("python")).split(".")[:2])}
+def _versions_of(report):
+    """Return the versions in Dask's report of a process's packages as `versions` writes them."""
+    packages = (report or {}).get("packages", {})
+    numbers = {name: str(packages.get(name)).partition("+")[0] for name in versions()}
+    return numbers | {"python": ".".join(str(packages.get("python")).split(".")[:2])}

@@ -72,21 +72,21 @@ class GatewayDeployer:
                 try:
                     options[name] = value
                 except (AttributeError, KeyError, TypeError, ValueError) as error:
-                    known = ", ".join(options) or "none"
-                    raise DeployError(f"options={{{name!r}: {value!r}}}: {error}. This gateway's are {known}") from None
+                    names = ", ".join(options) or "none"
+                    raise DeployError(f"options={{{name!r}: {value!r}}}: {error}. This gateway's are {names}") from None
             await self._submit(options)
 
     async def _submit(self, options):
         """Ask for the cluster. Whoever is interrupted meanwhile waits for its name: without it nobody could stop it."""
-        asked = asyncio.ensure_future(self._gateway.submit(options))
+        request = asyncio.ensure_future(self._gateway.submit(options))
         try:
-            self._name = await asyncio.shield(asked)
+            self._name = await asyncio.shield(request)
         except asyncio.CancelledError:
-            await asyncio.wait([asked], timeout=CLOUD_ANSWERS)
-            if not asked.done():
-                asked.cancel()
-            elif not asked.cancelled() and asked.exception() is None:
-                self._name = asked.result()
+            await asyncio.wait([request], timeout=CLOUD_ANSWERS)
+            if not request.done():
+                request.cancel()
+            elif not request.cancelled() and request.exception() is None:
+                self._name = request.result()
             raise
 
     def leftover(self) -> dict[str, Any] | None:
@@ -159,8 +159,8 @@ def _gateway(options: GatewayOptions) -> "Gateway":
         return Gateway(options.address, options.proxy_address, auth=options.auth, asynchronous=True)
     except (ValueError, TypeError, ImportError) as error:
         advice = "Say where it is, and who you are, as in address='https://gateway.example.org', auth='jupyterhub'"
-        given = f"deploy('gateway', address={options.address!r}, auth={options.auth!r})"
-        raise DeployError(f"{given}: {error}. {advice}") from None
+        call = f"deploy('gateway', address={options.address!r}, auth={options.auth!r})"
+        raise DeployError(f"{call}: {error}. {advice}") from None
 
 
 def _resolve_in_the_loop():

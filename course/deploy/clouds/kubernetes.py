@@ -1,4 +1,4 @@
-"""A cluster on Kubernetes: Dask's operator makes its pods of one resource, which is checked here and there before."""
+"""A cluster on Kubernetes: Dask's operator makes its pods of one resource, which the API checks before."""
 
 import asyncio
 import json
@@ -12,8 +12,8 @@ from course.cluster.certificates import new_certificate, security
 from course.deploy.clouds.cloud_options import CLOUD_ANSWERS, CLOUD_CLUSTER_ENDS
 from course.deploy.clouds.deployer import CloudOptions
 from course.deploy.clouds.kubernetes_resource import API, COMM, KubernetesOptions, dask_cluster, secret
-from course.deploy.keeper import SLOW_JOIN_IS_TOLD
 from course.deploy.launcher import DeployError
+from course.deploy.lost_tasks import SLOW_JOIN_IS_TOLD
 
 #: For Dask's operator to take up what Kubernetes was asked for; where it runs, that is a second.
 OPERATOR_ANSWERS = 30.0
@@ -50,18 +50,21 @@ class KubernetesDeployer:
         self._certificate = new_certificate(days=30)
         self.security: Any = security(self._certificate)
         self._api: Any = None
-        self._made, self._since = False, time.monotonic()
+        self._created, self._since = False, time.monotonic()
         self._opened = AsyncExitStack()
 
     async def prepare(self) -> None:
         """Send what is to be made for a look alone (`dryRun`): the API judges rights, namespace and schema."""
+        import httpx
+        import kr8s
+
         where = _where(self._options)
         async with _asking(where):
             self._api = await _connected(where)
             try:
                 await self._post("daskclusters", self._resource, API, dryRun="All")
                 await self._post("secrets", secret(self._name, self._certificate, self._options), dryRun="All")
-            except Exception as error:
+            except (kr8s.ServerError, httpx.HTTPStatusError) as error:
                 if _status(error) == 404 and 'namespaces "' not in str(error):
                     raise DeployError(f"Kubernetes at {_server(self._api)} has no DaskCluster: {_INSTALL}") from None
                 raise
@@ -77,9 +80,9 @@ class KubernetesDeployer:
     async def open(self) -> None:
         """Create the resource and what it owns, the key; when its scheduler is ready, open a way to it."""
         async with _asking(_where(self._options)):
-            self._made, self._since = True, time.monotonic()
-            made = await self._post("daskclusters", self._resource, API)
-            uid = made["metadata"]["uid"]  # its pods wait for the key
+            self._created, self._since = True, time.monotonic()
+            resource = await self._post("daskclusters", self._resource, API)
+            uid = resource["metadata"]["uid"]  # its pods wait for the key
             await self._post("secrets", secret(self._name, self._certificate, self._options, uid))
         try:
             async with asyncio.timeout(OPERATOR_ANSWERS):
@@ -111,20 +114,20 @@ class KubernetesDeployer:
         for reason, detail in reasons:
             if reason in _HOPELESS:
                 raise DeployError(f"Kubernetes can't start a pod: {reason}. {detail}".strip())
-        told = [f"a pod waits: {reason}. {detail}".strip() for reason, detail in reasons]
+        lines = [f"a pod waits: {reason}. {detail}".strip() for reason, detail in reasons]
         wanted = 1 + self._resource["spec"]["worker"]["replicas"]
         if len(pods) < wanted and time.monotonic() - self._since > SLOW_JOIN_IS_TOLD:
             looks = f"`kubectl get events -n {self._api.namespace}` says"
-            told += [f"{len(pods)} of {wanted} pods have been made; whether a quota refuses the others, {looks}"]
-        return "; ".join(dict.fromkeys(told))
+            lines += [f"{len(pods)} of {wanted} pods have been made; whether a quota refuses the others, {looks}"]
+        return "; ".join(dict.fromkeys(lines))
 
     async def log(self) -> str:
         """Return the pods' logs, each under its name."""
-        found = []
+        logs = []
         for pod in await self._pods():
             name = pod["metadata"]["name"]
-            found.append(f"--- {name}\n{await self._text(f'pods/{name}/log')}")
-        return "\n".join(found)
+            logs.append(f"--- {name}\n{(await self._answer(f'pods/{name}/log')).text}")
+        return "\n".join(logs)
 
     async def close(self) -> None:
         """Delete the resource, and wait until it is gone; the operator's pods go with it."""
@@ -134,9 +137,9 @@ class KubernetesDeployer:
             async with asyncio.timeout(CLOUD_ANSWERS):
                 await self._opened.aclose()
         try:
-            if self._made:
+            if self._created:
                 await _delete(self._api, self._name, _where(self._options))
-                self._made = False
+                self._created = False
         finally:
             await _hung_up(self._api)
 
@@ -159,25 +162,18 @@ class KubernetesDeployer:
 
     async def _phase(self):
         """Return how far the operator is with the resource, None before it has seen it."""
-        return (await self._get(f"daskclusters/{self._name}", API)).get("status", {}).get("phase")
+        return (await self._answer(f"daskclusters/{self._name}", API)).json().get("status", {}).get("phase")
 
     async def _pods(self, component=None):
         chosen = f"dask.org/cluster-name={self._name}" + (f",dask.org/component={component}" if component else "")
-        return (await self._get("pods", params={"labelSelector": chosen}))["items"] if self._api else []
+        return (await self._answer("pods", params={"labelSelector": chosen})).json()["items"] if self._api else []
 
-    async def _get(self, url, version="v1", **more):
+    async def _answer(self, url, version="v1", **more):
         async with (
             _asking(_where(self._options)),
             self._api.call_api("GET", version=version, namespace=self._api.namespace, url=url, **more) as answer,
         ):
-            return answer.json()
-
-    async def _text(self, url):
-        async with (
-            _asking(_where(self._options)),
-            self._api.call_api("GET", namespace=self._api.namespace, url=url) as answer,
-        ):
-            return answer.text
+            return answer
 
 
 def _where(options):
@@ -213,7 +209,7 @@ async def _delete(api, name, where):
 
 def _is_ready(pod):
     conditions = pod.get("status", {}).get("conditions", [])
-    return any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
+    return any(condition["type"] == "Ready" and condition["status"] == "True" for condition in conditions)
 
 
 def _why_not(pod):
@@ -223,9 +219,9 @@ def _why_not(pod):
         waits = container.get("state", {}).get("waiting")
         if waits and waits.get("reason") not in ("ContainerCreating", "PodInitializing"):
             return waits.get("reason", "?"), waits.get("message", "")
-    for one in status.get("conditions", []):
-        if one["type"] == "PodScheduled" and one["status"] == "False":
-            return one.get("reason", "?"), one.get("message", "")
+    for condition in status.get("conditions", []):
+        if condition["type"] == "PodScheduled" and condition["status"] == "False":
+            return condition.get("reason", "?"), condition.get("message", "")
     return None
 
 

@@ -10,16 +10,7 @@ from typing import Any
 from course.cluster.certificates import Certificate
 from course.deploy.clouds.cloud_options import wrong
 from course.deploy.clouds.deployer import CloudOptions
-from course.deploy.clouds.kubernetes_checks import (
-    check_resource,
-    cores,
-    image,
-    label,
-    memory,
-    named,
-    quantity,
-    variable,
-)
+from course.deploy.clouds.kubernetes_checks import cores, dns_label, image, label, memory, quantity, variable
 from course.deploy.options import DEPLOYED_IDLE
 
 API = "kubernetes.dask.org/v1"
@@ -29,8 +20,8 @@ _TLS = "/etc/course/tls"  # where pods find the Secret's two files
 #: The user has them by its group: the kubelet leaves a Secret's files to root and to `fsGroup`.
 _FOR_THE_USER = 0o440
 #: What the scheduler's page answers: Dask's own, without its proxy, and the operator's question for the idle time.
-_ROUTES = [f"distributed.http.{one}" for one in ("scheduler.prometheus", "scheduler.info", "scheduler.json", "health")]
-_ROUTES += ["distributed.http.statics", "course.deploy.clouds.idle_time"]
+_ROUTES = [f"distributed.http.scheduler.{page}" for page in ("prometheus", "info", "json")]
+_ROUTES += ["distributed.http.health", "distributed.http.statics", "course.deploy.clouds.operators_idle_check"]
 _SCHEDULER = {"cpu": "1", "memory": "2Gi"}
 
 
@@ -60,7 +51,7 @@ class KubernetesOptions(CloudOptions):
         if not self.image:
             raise ValueError(wrong("image", self.image, "give the image that has the course, by its name and tag"))
         checks: list[tuple[str, Callable]] = [("image", image), ("memory", memory)]
-        for name, check in checks + ([("namespace", named)] if self.namespace is not None else []):
+        for name, check in checks + ([("namespace", dns_label)] if self.namespace is not None else []):
             _checked(name, getattr(self, name), check, getattr(self, name))
         _checked("cores", self.cores, cores, str(self.cores))
         _checked("gpus", self.gpus, quantity, str(self.gpus))
@@ -75,30 +66,27 @@ class KubernetesOptions(CloudOptions):
             )
 
 
-def _checked(option, value, check, *given):
+def _checked(option, value, check, *parts):
     try:
-        check(*given)
+        check(*parts)
     except ValueError as error:
         raise ValueError(wrong(option, value, str(error))) from None
 
 
 def dask_cluster(name: str, workers: int, options: KubernetesOptions) -> dict[str, Any]:
-    """Return the resource of a cluster: checked, without nulls, requests equal to limits, nothing run by root, TLS.
-
-    Raises ValueError as `check_resource` does.
-    """
+    """Return the resource of a cluster: requests equal to limits, nothing run by root, all connections by TLS."""
     many = str(max(1, math.ceil(cores(str(options.cores)))))
     environment = {"OMP_NUM_THREADS": many, "HOME": "/tmp", **options.environment}
-    asked = {"cpu": str(options.cores), "memory": options.memory}
-    asked |= {"nvidia.com/gpu": str(options.gpus)} if options.gpus else {}
+    requests = {"cpu": str(options.cores), "memory": options.memory}
+    requests |= {"nvidia.com/gpu": str(options.gpus)} if options.gpus else {}
     worker = ["dask", "worker", f"tls://{name}-scheduler:{COMM}", *_tls_files(), "--name", "$(DASK_WORKER_NAME)"]
     worker += ["--nthreads", "1", "--no-dashboard", "--memory-limit", str(memory(options.memory))]
     scheduler = ["dask", "scheduler", "--protocol", "tls", *_tls_files(), "--host", "0.0.0.0", "--port", str(COMM)]
     scheduler += ["--dashboard-address", f":{DASHBOARD}"]
     listening = {"DASK_DISTRIBUTED__SCHEDULER__HTTP__ROUTES": json.dumps(_ROUTES), **environment}
-    pods = {"worker": _pod("worker", name, worker, options.image, asked, environment)}
+    pods = {"worker": _pod("worker", name, worker, options.image, requests, environment)}
     pods["scheduler"] = _pod("scheduler", name, scheduler, options.image, _SCHEDULER, listening, _listening())
-    made = {
+    return {
         "apiVersion": API,
         "kind": "DaskCluster",
         "metadata": {"name": name, "labels": _labels(options)},
@@ -108,8 +96,6 @@ def dask_cluster(name: str, workers: int, options: KubernetesOptions) -> dict[st
             "scheduler": {"spec": pods["scheduler"], "service": _service(name)},
         },
     }
-    check_resource(made)
-    return made
 
 
 def secret(name: str, certificate: Certificate, options: KubernetesOptions, uid: str | None = None) -> dict[str, Any]:
@@ -143,21 +129,21 @@ def _tls_files():
     return ["--tls-ca-file", f"{_TLS}/tls.crt", "--tls-cert", f"{_TLS}/tls.crt", "--tls-key", f"{_TLS}/tls.key"]
 
 
-def _pod(role, cluster, command, image, asked, environment, listening=None):
+def _pod(role, cluster, command, image, requests, environment, listening=None):
     closed = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
     container = {
         "name": role,
         "image": image,
         "command": command,
         "env": [{"name": key, "value": value} for key, value in environment.items()],
-        "resources": {"limits": dict(asked), "requests": dict(asked)},
+        "resources": {"limits": dict(requests), "requests": dict(requests)},
         "securityContext": closed,
         "volumeMounts": [{"name": "tls", "mountPath": _TLS, "readOnly": True}],
     }
     return {
         "containers": [container | (listening or {})],
         "volumes": [{"name": "tls", "secret": {"secretName": _secret_name(cluster), "defaultMode": _FOR_THE_USER}}],
-        "automountServiceAccountToken": False,  # who computes here has nothing to ask of the API
+        "automountServiceAccountToken": False,  # a pod that computes has nothing to ask of the API
         "securityContext": {
             "runAsNonRoot": True,
             "runAsUser": _USER,
@@ -179,10 +165,10 @@ def _listening():
     }
 
 
-def _service(name):
+def _service(cluster):
     ports = [("tcp-comm", COMM), ("http-dashboard", DASHBOARD)]
     return {
         "type": "ClusterIP",
-        "selector": {"dask.org/cluster-name": name, "dask.org/component": "scheduler"},
-        "ports": [{"name": one, "protocol": "TCP", "port": port, "targetPort": one} for one, port in ports],
+        "selector": {"dask.org/cluster-name": cluster, "dask.org/component": "scheduler"},
+        "ports": [{"name": name, "protocol": "TCP", "port": port, "targetPort": name} for name, port in ports],
     }

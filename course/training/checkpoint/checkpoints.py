@@ -7,6 +7,7 @@ over all parameter-server tasks, merged, and the process that called `train` wri
 disk has to be shared. On Windows a folder can't be flushed, so after a power cut the newest one may be missing there.
 """
 
+import logging
 import os
 import re
 import secrets
@@ -27,6 +28,7 @@ _NAME = re.compile(r"(checkpoint-(\d{4,})-(\d{12,}))(\.json|-[0-9a-f]{16}\.pt)")
 _HOST = re.sub(r"[^A-Za-z0-9.]", "_", socket.gethostname())
 #: Files being written are named after their writer, so that those of a killed one can be found.
 _TEMPORARY = re.compile(r"\.checkpoint-(.+)-(\d+)-[0-9a-f]{8}\.tmp")
+_LOG = logging.getLogger(__name__)
 _LOOKS_LIKE_ONE = (".pt", ".pth", ".ckpt", ".pkl", ".pickle", ".safetensors")
 
 
@@ -103,6 +105,7 @@ class Checkpoints:
                 os.replace(note.name, path)
                 unless_named.pop_all()
         _flush_folder(self.folder)
+        _LOG.info("checkpoint written: %s, step %d, %d bytes", path, manifest.version, size)
         self._remove_old(stem, manifest.data)
         return path
 
@@ -117,6 +120,7 @@ class Checkpoints:
                 warnings.warn(f"{error} {then}", CheckpointWarning, stacklevel=2)
                 continue
             self._read = stem
+            _LOG.info("checkpoint read: %s.json in %s", stem, self.folder)
             return snapshot
         for file in sorted(self.folder.iterdir()) if self.folder.is_dir() else ():
             if file.suffix in _LOOKS_LIKE_ONE and not _NAME.fullmatch(file.name):
@@ -126,17 +130,17 @@ class Checkpoints:
 
     def to_resume(self) -> Snapshot | None:
         """Return what `latest` does; raise CheckpointError where there are checkpoints and none can be read."""
-        found, names = self.latest(), self._names()
+        newest, names = self.latest(), self._names()
         # data of step 0 without a manifest: the first save was cut short, and nothing had been trained
-        there = any(_order(stem)[1] or f"{stem}.json" in files for stem, files in names.items())
-        if found is None and there:
+        trained = any(_order(stem)[1] or f"{stem}.json" in files for stem, files in names.items())
+        if newest is None and trained:
             raise CheckpointError(
                 self.folder,
                 f"none of the {len(names)} checkpoints in it can be read (a warning names each, with the reason), and "
                 "training does not begin anew by itself. Put good copies back, name another folder, or start anew on "
                 "purpose by resume=False (--no-resume)",
             )
-        return found
+        return newest
 
     def load(self, path: str | os.PathLike) -> Snapshot:
         """Return the snapshot whose manifest is at `path`; raises CheckpointError, which names file and reason."""
@@ -145,7 +149,7 @@ class Checkpoints:
 
     def all(self) -> list[Checkpoint]:
         """Return the complete checkpoints, oldest first, as a list of `Checkpoint`; data is not read for it."""
-        found = []
+        checkpoints = []
         for stem in sorted(self._names(), key=_order):
             path = self.folder / f"{stem}.json"
             try:
@@ -154,8 +158,9 @@ class Checkpoints:
             except (CheckpointError, OSError):
                 continue  # `latest` names it when it would have been needed
             if complete:
-                found.append(Checkpoint(path, manifest.version, manifest.incarnation, manifest.size, manifest.saved))
-        return found
+                fields = manifest.version, manifest.incarnation, manifest.size, manifest.saved
+                checkpoints.append(Checkpoint(path, *fields))
+        return checkpoints
 
     def next_incarnation(self) -> int:
         """Return a number above that of every checkpoint in the folder, broken ones too, for a training about to start.
@@ -175,9 +180,9 @@ class Checkpoints:
     def _remove_old(self, stem, data):
         """Remove complete checkpoints beyond the newest `keep`, and data files that no manifest names."""
         names = self._names()
-        complete = [one.path.stem for one in self.all()]
-        kept = {stem, self._read, *complete[-self.keep :]}
-        gone = [[f"{old}.json", *names[old]] for old in complete if old not in kept]  # the manifest goes first
+        complete = [checkpoint.path.stem for checkpoint in self.all()]
+        spared = {stem, self._read, *complete[-self.keep :]}
+        gone = [[f"{old}.json", *names[old]] for old in complete if old not in spared]  # the manifest goes first
         # a writer killed between its two renames leaves data alone; it goes when it would have gone anyway
         first = _order(complete[-self.keep]) if len(complete) >= self.keep else (-1, -1)
         gone += [files for old, files in names.items() if f"{old}.json" not in files and _order(old) < first]

@@ -102,8 +102,9 @@ def _problem(state, manifest):
     if not tensors or described(parameters) != manifest.parameters:
         return "its parameters are not those that the manifest names"
     groups, state = (optimizer.get(key) for key in ("groups", "state")) if isinstance(optimizer, dict) else (None, None)
-    named = isinstance(groups, list) and all(isinstance(g, dict) and isinstance(g.get("names"), list) for g in groups)
-    if not named:
+    if not isinstance(groups, list) or not all(
+        isinstance(g, dict) and isinstance(g.get("names"), list) for g in groups
+    ):
         return "its optimiser's groups are not a list of named groups"
     if not isinstance(state, dict) or not all(n in parameters and isinstance(e, dict) for n, e in state.items()):
         return "its optimiser's state is not that of its parameters"

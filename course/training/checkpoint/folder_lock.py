@@ -1,6 +1,12 @@
-"""One training a checkpoint folder: a lock file in it names the writer, so that two trainings can't mix their steps."""
+"""One training a checkpoint folder: a lock file in it names the writer, so that two trainings can't mix their steps.
+
+Not `filelock` (4.2), which takes 0.6 ms where this takes 1.5 ms, once a training: the system frees its lock where a
+process is killed, but a frozen chief keeps it from its successor (here the later term takes over), a holder does not
+see that its file was removed, the refusal names no process, and on NFS it holds only where the server has locks.
+"""
 
 import json
+import logging
 import os
 import socket
 import uuid
@@ -14,6 +20,7 @@ from course.training.checkpoint.checkpoints import Checkpoints
 from course.training.checkpoint.snapshot import Snapshot
 from course.training.records import TrainingError
 
+_LOG = logging.getLogger(__name__)
 NAME = "training.lock"
 ENDED = {psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD}  # its parent has not waited for it; it is being removed
 
@@ -103,6 +110,7 @@ class FolderLock(AbstractContextManager):
             os.rename(self._path, aside)  # of several processes that try, one succeeds
         except FileNotFoundError:
             return
+        _LOG.info("the lock of %s is taken over from %s", self.folder, other or "a file that can't be read")
         if _read(aside) != other:  # it was not the stale one any more: back with it
             _linked(aside, self._path)
         aside.unlink()
@@ -117,14 +125,14 @@ class LockedCheckpoints(Checkpoints):
 
     def __init__(self, lock: FolderLock, keep: int):
         super().__init__(lock.folder, keep)
-        self._lock, self._known = lock, set(self._names())
+        self._lock, self._own_stems = lock, set(self._names())
 
     def save(self, snapshot: Snapshot) -> Path:
         """Write the snapshot, as `Checkpoints.save` does, and return the manifest's path."""
         if not self._lock.holds():
             self._lock_again()
         path = super().save(snapshot)
-        self._known.add(path.stem)
+        self._own_stems.add(path.stem)
         return path
 
     def _lock_again(self):
@@ -134,11 +142,11 @@ class LockedCheckpoints(Checkpoints):
                 "the next save goes there"
             )
         if (other := self._lock.other_owner()) is not None:
-            who = f"process {other.pid} on {other.host}"
             raise TrainingError(
-                f"{self.folder}: {who} has it now, for {other.training!r}; this one saves nothing more."
+                f"{self.folder}: process {other.pid} on {other.host} has it now, for {other.training!r}; this one "
+                "saves nothing more."
             )
-        if set(self._names()) - self._known:
+        if set(self._names()) - self._own_stems:
             raise TrainingError(
                 f"{self.folder}: its lock file was removed, and another training has saved in it since; this one saves "
                 "nothing more. Give each training a folder of its own."

@@ -106,14 +106,14 @@ def _seal(fields):
     return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()
 
 
-def _problem(manifest, name):
+def _problem(manifest, file_name):
     """Return what is wrong with a manifest whose checksum is right: someone else made it, or it was renamed."""
-    for what, field in Manifest.__dataclass_fields__.items():
-        value = getattr(manifest, what)
+    for name, field in Manifest.__dataclass_fields__.items():
+        value = getattr(manifest, name)
         if type(value) is not field.type:
-            return f"its {what} is {value!r}, not of type {field.type.__name__}"
+            return f"its {name} is {value!r}, not of type {field.type.__name__}"
     stem = stem_of(manifest.incarnation, manifest.version)
-    if name != f"{stem}.json":
+    if file_name != f"{stem}.json":
         return f"it was renamed: it was written as {stem}.json"
     if manifest.data != f"{stem}-{manifest.sha256[:16]}.pt":
         return f"its data file {manifest.data!r} is not the one beside it"

@@ -56,11 +56,11 @@ class Snapshot:
             raise ValueError("Snapshot.merge(parts=[]): there is nothing to merge; give at least one part.")
         first = parts[0]
         for part in parts:
-            for what in ("version", "incarnation", "kind", "seed"):
-                if getattr(part, what) != getattr(first, what):
+            for name in ("version", "incarnation", "kind", "seed"):
+                if getattr(part, name) != getattr(first, name):
                     raise ValueError(
-                        f"Snapshot.merge(parts): their {what} differs, {getattr(first, what)} and "
-                        f"{getattr(part, what)}. Merge parts of one cut only."
+                        f"Snapshot.merge(parts): their {name} differs, {getattr(first, name)} and "
+                        f"{getattr(part, name)}. Merge parts of one cut only."
                     )
         parameters = _united([part.parameters for part in parts])
         names = list(parameters) if names is None else list(names)
@@ -77,8 +77,8 @@ class Snapshot:
         unknown = [name for name in names if name not in self.parameters]
         if unknown:
             raise ValueError(f"Snapshot.part({unknown}): the parameters are {', '.join(self.parameters)}.")
-        kept = set(names)
-        groups = [{**group, "names": [n for n in group["names"] if n in kept]} for group in self.optimizer["groups"]]
+        wanted = set(names)
+        groups = [{**group, "names": [n for n in group["names"] if n in wanted]} for group in self.optimizer["groups"]]
         state = {name: self.optimizer["state"][name] for name in names if name in self.optimizer["state"]}
         parameters = {name: self.parameters[name] for name in names}
         return replace(self, parameters=parameters, optimizer={"groups": groups, "state": state})
@@ -88,12 +88,12 @@ class Snapshot:
 
         `kind`: the class name of the optimiser that is to go on, or None where it doesn't matter.
         """
-        here, there = _described(self.parameters), _described(parameters)
-        for name in sorted(here.keys() | there.keys()):
-            if here.get(name) != there.get(name):
+        saved, needed = _described(self.parameters), _described(parameters)
+        for name in sorted(saved.keys() | needed.keys()):
+            if saved.get(name) != needed.get(name):
                 raise ValueError(
-                    f"the checkpoint (step {self.version}) has {name!r}: {here.get(name, 'no such parameter')}; the "
-                    f"problem has {name!r}: {there.get(name, 'no such parameter')}. Train the problem that was saved, "
+                    f"the checkpoint (step {self.version}) has {name!r}: {saved.get(name, 'no such parameter')}; the "
+                    f"problem has {name!r}: {needed.get(name, 'no such parameter')}. Train the problem that was saved, "
                     "or give another checkpoint_dir."
                 )
         if kind is not None and kind != self.kind:
@@ -176,11 +176,11 @@ def _plain(value):
 
 def _united(dictionaries):
     united = {}
-    for one in dictionaries:
-        twice = united.keys() & one.keys()
+    for dictionary in dictionaries:
+        twice = united.keys() & dictionary.keys()
         if twice:
             raise ValueError(f"Snapshot.merge(parts): {sorted(twice)} is in two of them. Each parameter is in one.")
-        united.update(one)
+        united.update(dictionary)
     return united
 
 

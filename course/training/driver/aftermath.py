@@ -37,32 +37,33 @@ def aftermath(history: np.ndarray, events: Iterable[Event]) -> list[Aftermath]:
     applied = np.sort(history["applied"])
     last = max([0.0, *applied[-1:].tolist(), *(event.seconds for event in events)])
     hits = [event for event in events if event.what in HITS]
-    found = []
+    consequences = []
     for number, hit in enumerate(hits):
         following = hits[number + 1 :]
-        again = next((one.seconds for one in following if one.task == hit.task), last)
-        seen = [event for event in events if hit.seconds <= event.seconds <= again]
+        again = next((later.seconds for later in following if later.task == hit.task), last)
+        between = [event for event in events if hit.seconds <= event.seconds <= again]
         pause = _longest_gap(applied, hit.seconds, following[0].seconds if following else last)
         if hit.task.startswith("/job:ps/"):
-            found.append(_of_ps(hit, seen, pause))
+            consequences.append(_of_ps(hit, between, pause))
         else:
             mine = history["worker"] == int(hit.task.rpartition(":")[2])
-            found.append(_of_worker(hit, seen, pause, history["applied"][mine & (history["applied"] <= again)]))
-    return found
+            applied_by_it = history["applied"][mine & (history["applied"] <= again)]
+            consequences.append(_of_worker(hit, between, pause, applied_by_it))
+    return consequences
 
 
-def _of_ps(hit, seen, pause):
-    noticed, back = _first(seen, ("ps lost",), hit.task), _first(seen, ("restored",), None)
+def _of_ps(hit, events, pause):
+    noticed, back = _first(events, ("ps lost",), hit.task), _first(events, ("restored",), None)
     undone = max(0, noticed.step - back.step) if noticed and back else 0
     times = [event and event.seconds - hit.seconds for event in (noticed, back)]
     return Aftermath(hit.task, hit.what, hit.seconds, *times, pause, undone)
 
 
-def _of_worker(hit, seen, pause, applied):
-    noticed = _first(seen, ("worker lost", "worker counted out"), hit.task)
+def _of_worker(hit, events, pause, applied):
+    noticed = _first(events, ("worker lost", "worker counted out"), hit.task)
     if noticed is None:
         return Aftermath(hit.task, hit.what, hit.seconds, None, None, pause, 0)
-    joined = _first(seen, ("worker joined",), hit.task)
+    joined = _first(events, ("worker joined",), hit.task)
     # after the loss of a parameter server all workers join anew, which is told of none of them
     signs = [*([joined.seconds] if joined else []), *applied[applied > noticed.seconds].tolist()]
     back = min(signs) - hit.seconds if signs else None

@@ -28,7 +28,7 @@ class History:
         self._snapshot, self._parameters = start, start.parameters if start else parameters
         self._rows: list[numpy.ndarray] = []
         self._events: list[tuple] = []
-        self._told = 0  # how many of these arrays
+        self._returned = 0  # how many of these arrays `new` has returned
         self._read = self._events_read = 0  # of this incarnation's server
         self._origin: float | None = None  # on this process's monotonic clock: when the first server's clock was 0
         self._shift, self._set = 0.0, False
@@ -70,10 +70,10 @@ class History:
             self._rows.append(rows)
             self.version = int(rows["step"][-1])
 
-    def untold(self) -> tuple[list[tuple], numpy.ndarray]:
+    def new(self) -> tuple[list[tuple], numpy.ndarray]:
         """Return the events, as (seconds, what, worker, step, reason), and the records not yet returned by this."""
-        events, rows = self._events, _joined(self._rows[self._told :])
-        self._events, self._told = [], len(self._rows)
+        events, rows = self._events, _joined(self._rows[self._returned :])
+        self._events, self._returned = [], len(self._rows)
         return events, rows
 
     def roll_back(self, version: int) -> None:
@@ -81,7 +81,7 @@ class History:
         self._rows = [rows[rows["step"] <= version] for rows in self._rows]
         self.version, self._read, self._events_read, self._set = version, 0, 0, False
 
-    def now(self) -> float:
+    def elapsed(self) -> float:
         """Return the seconds since the first incarnation's start; 0 before it."""
         return 0.0 if self._origin is None else time.monotonic() - self._origin
 

@@ -89,8 +89,8 @@ def _train(session, rule, sent, history, line):
             refuse(session, error)
             return
         for used in applied:
-            now = session.seconds()
-            history.append(Step(store.version, used.worker, used.version, used.loss, used.arrived, now))
+            seconds = session.seconds()
+            history.append(Step(store.version, used.worker, used.version, used.loss, used.arrived, seconds))
             tell(session, history[-1])
         if not rule.is_waiting(worker):
             pulled[worker] = store.pull()

@@ -29,14 +29,14 @@ def lives(
     """
     thawed = [(event.task, event.seconds) for event in events if event.what == "thawed"]
     out = [(hit.task, _stretch(hit, thawed, until)) for hit in hits if hit.at < until]
-    found = {}
+    stretches = {}
     for task in ("/job:ps/task:0", *(f"/job:worker/task:{worker}" for worker in range(workers))):
         job, _, number = task.removeprefix("/job:").partition("/task:")
-        own = [stretch for one, stretch in out if one == task]
+        own = [stretch for hit_task, stretch in out if hit_task == task]
         applied = np.sort(history["applied"][history["worker"] == int(number)])
         busy = [(0.0, until)] if job == "ps" else _runs(applied[applied <= until], until)
-        found[task] = list(_filled(own, busy, until))
-    return found
+        stretches[task] = list(_filled(own, busy, until))
+    return stretches
 
 
 def _stretch(hit, thawed, until):
@@ -59,17 +59,17 @@ def _runs(applied, until):
 
 def _filled(out, busy, until):
     """Yield stretches without a gap: what a hit took first, then work, and waiting for the rest."""
-    edges = sorted({0.0, until, *(at for one in out for at in one[:2]), *(at for one in busy for at in one)})
+    edges = sorted({0.0, until, *(at for stretch in out for at in stretch[:2]), *(at for span in busy for at in span)})
     before: Stretch | None = None
     for begin, end in zip(edges, edges[1:], strict=False):
         middle = (begin + end) / 2
-        hit = next((one.what for one in reversed(out) if one.begin <= middle < one.end), None)
-        what = hit or ("works" if any(one <= middle < other for one, other in busy) else "waits")
-        if before is not None and (before.what == what or (what == "waits" and end - begin <= _PAUSE)):
+        hit = next((stretch.what for stretch in reversed(out) if stretch.begin <= middle < stretch.end), None)
+        state = hit or ("works" if any(first <= middle < last for first, last in busy) else "waits")
+        if before is not None and (before.what == state or (state == "waits" and end - begin <= _PAUSE)):
             before = before._replace(end=end)
             continue
         if before is not None:
             yield before
-        before = Stretch(begin, end, what)
+        before = Stretch(begin, end, state)
     if before is not None:
         yield before

@@ -20,11 +20,11 @@ def note_training(pool: "WorkerPool", history: History, events: Sequence[Event])
     recorder = pool.cluster.recorder
     if recorder is None:
         return
-    zero = time.time() - history.now()  # a history counts on a clock that has no zero of its own
+    zero = time.time() - history.elapsed()  # a history counts on a clock that has no zero of its own
     rows = [
         (step, worker, version, zero + arrived, zero + applied)
         for step, worker, version, _, arrived, applied in history.records.tolist()
     ]
     nbytes = sum(value.numel() * value.element_size() for value in pool.plan.problem.initial().values())
-    told = [(zero + event.seconds, event.what, event.task, event.reason) for event in events]
-    recorder.trained(TrainingNotes(pool.plan.ps, pool.plan.workers, zero, nbytes, rows, told))
+    at_times = [(zero + event.seconds, event.what, event.task, event.reason) for event in events]
+    recorder.trained(TrainingNotes(pool.plan.ps, pool.plan.workers, zero, nbytes, rows, at_times))

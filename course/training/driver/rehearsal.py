@@ -46,7 +46,7 @@ class RehearsalRecord:
 
     def add(self, event: Event) -> None:
         """Add an `Event`, which may be told a moment late, at its place."""
-        self.events = sorted([*self.events, event], key=lambda one: one.seconds)
+        self.events = sorted([*self.events, event], key=lambda event: event.seconds)
 
 
 class Rehearsal(Hook):
@@ -97,9 +97,9 @@ class Rehearsal(Hook):
             "slow": lambda task: slow(self._cluster, task, _SLOW),
             "quick": lambda task: slow(self._cluster, task, 0),
         }[action]
-        now = self.seconds
+        seconds = self.seconds
         do(task)
-        self.record.add(Event(now, ACTIONS[action], task, self._session.step if self._session else 0))
+        self.record.add(Event(seconds, ACTIONS[action], task, self._session.step if self._session else 0))
 
     def stop(self, reason: str) -> None:
         """Ask for the end of the training."""

@@ -5,6 +5,7 @@ One that is told to end, as a batch system does before it kills, costs none: it 
 """
 
 import dataclasses
+import logging
 import time
 from collections.abc import Sequence
 from contextlib import suppress
@@ -17,11 +18,12 @@ from course.training.driver.worker_pool import WorkerPool
 from course.training.hooks.base import Hook, Session, ask, begun, refuse, tell
 from course.training.hooks.progress import late_line
 from course.training.records import Deposed, NonFiniteError, ShardLeaves, ShardLost, Step, TrainingError, TrainingResult
-from course.training.server.shard_server import END_AWAITED
+from course.training.server.driver_service import END_AWAITED
 
 #: Between two polls of shard 0 by the driver.
 DRIVER_POLLS_EVERY = 0.02
 
+_LOG = logging.getLogger(__name__)
 TRIES = 5  # incarnations in a row that get no further than one before them, after which training is given up
 
 
@@ -65,6 +67,7 @@ class Run:
             )
         with self._pool.shards_opened(ps, settings, number, self._start) as client, self._history.of(client):
             self._incarnation = client.addresses.incarnation
+            _LOG.info("incarnation %d: shards in %s", self._incarnation, ", ".join(client.addresses.tasks))
             self._note_start(client)
             try:
                 with self._pool.workers_running(client):
@@ -150,7 +153,7 @@ class Run:
             cluster=self._pool.cluster,
             checkpoints=self._checkpoints,
             settings={**vars(plan.settings), "optimizer": optimizer, "ps": len(plan.ps), "device": plan.device},
-            seconds=self._history.now,
+            seconds=self._history.elapsed,
         )
         session.step = self._history.version
         return session
@@ -182,9 +185,9 @@ def _follow(client, session, history, pool, line):
         pool.check()
         line.look(history.version, session.limit)
         history.read(0.0 if session.hooks else END_AWAITED)
-        events, rows = history.untold()
-        for seconds, what, worker, step, reason in events:
-            session.happened(what, workers[worker], step, reason, seconds)
+        events, rows = history.new()
+        for seconds, kind, worker, step, reason in events:
+            session.happened(kind, workers[worker], step, reason, seconds)
         for row in rows if session.hooks else ():
             ask(session)
             tell(session, Step(*row.item()))

@@ -14,7 +14,7 @@ import torch
 from course.signals import held_back
 from course.training.checkpoint.snapshot import Snapshot
 from course.training.driver.training_plan import TrainingPlan, spread
-from course.training.records import RECORD, Route, ShardAddresses, ShardLost, TrainingSettings, exits_told
+from course.training.records import RECORD, Route, ShardAddresses, ShardLost, TrainingSettings, exits_as_errors
 from course.training.server.shard_server import ShardServer
 from course.training.server.store import ParameterServer
 from course.training.transport.wire import WIRE_HEARTBEAT_EVERY, WIRE_SILENCE, Channel, connect
@@ -201,7 +201,7 @@ def _open_in_task(parameters, optimizer, settings, options):
     here = get_worker()
     host = here.address.split("://")[-1].rsplit(":", 1)[0].strip("[]")
     options |= {"contexts": (context_of(here.security, "worker", listen=True), context_of(here.security, "worker"))}
-    with exits_told("the optimiser"):
+    with exits_as_errors("the optimiser"):
         where = {"host": host, "ports": here.ports, "route": here.routes}
         server = ShardServer(parameters, optimizer, settings, **options, **where)
         here.leavers.add(server)

@@ -53,17 +53,17 @@ class TrainingPlan:
 
 def participants(tasks: Sequence[str], workers: int | None = None) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return (all ps tasks, the first `workers` worker tasks, None: all); ValueError where there are not so many."""
-    named = {job: tuple(t for t in tasks if t.startswith(f"/job:{job}/")) for job in ("ps", "worker")}
-    if not named["ps"] or not named["worker"]:
+    ps, all_workers = (tuple(t for t in tasks if t.startswith(f"/job:{job}/")) for job in ("ps", "worker"))
+    if not ps or not all_workers:
         raise ValueError(
             f"train(cluster): its tasks are {', '.join(tasks)}; a ps task and a worker task are needed. "
             "Use local_cluster(ps=1, worker=2), deploy('slurm', ps=1, …) or deploy('ssh', ps=1, …), or name both "
             "by --ps-hosts and --worker-hosts."
         )
-    count = len(named["worker"]) if workers is None else workers
-    if not 1 <= count <= len(named["worker"]):
-        raise ValueError(f"train(workers={workers}): this cluster has 1 to {len(named['worker'])} to offer.")
-    return named["ps"], named["worker"][:count]
+    count = len(all_workers) if workers is None else workers
+    if not 1 <= count <= len(all_workers):
+        raise ValueError(f"train(workers={workers}): this cluster has 1 to {len(all_workers)} to offer.")
+    return ps, all_workers[:count]
 
 
 def spread(parameters: dict[str, torch.Tensor], shards: int, placement: str = "by_size") -> list[list[str]]:
@@ -94,7 +94,7 @@ def spread(parameters: dict[str, torch.Tensor], shards: int, placement: str = "b
         lightest = min(range(shards), key=lambda shard: (held_bytes[shard], len(held[shard])))
         held[lightest].append(name)
         held_bytes[lightest] += parameters[name].nbytes
-    return [[name for name in names if name in one] for one in held]
+    return [[name for name in names if name in on_shard] for on_shard in held]
 
 
 def _check_problem(problem):

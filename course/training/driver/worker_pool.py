@@ -1,6 +1,7 @@
 """The tasks that take part in a training: its ps tasks open shards, its worker tasks run loops, lost ones come back."""
 
 import asyncio
+import logging
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from course.cluster.cluster import Cluster
     from course.devices import Device
 
+_LOG = logging.getLogger(__name__)
 _LAST_LINES = 10  # of a lost task's output: a traceback's end, or a word or two
 _UNREAD = (
     " A task imports the module that a problem is defined in: start it in its folder, or install the module there."
@@ -85,6 +87,7 @@ class WorkerPool:
                 return [task for task in self.plan.ps if task in here]
             for task in silent - ended:
                 ended.add(task)
+                _LOG.info("%s does not answer: it is ended, where the cluster can replace it", task)
                 with suppress(RuntimeError):  # not a local cluster, which alone can end and replace a task
                     self.cluster.kill(task)
             time.sleep(_LOOK_EVERY)
@@ -119,15 +122,16 @@ class WorkerPool:
         self._send_ended_loops()
 
     def _send_ended_loops(self):
-        now = time.monotonic()
+        clock = time.monotonic()
         done = [worker for worker, future in self._loops.items() if future is None or future.done()]
-        self._ended = {worker: self._ended.get(worker, now) for worker in done}
-        for worker in [worker for worker in done if now - self._ended[worker] > LOOP_SENT_AGAIN]:
-            self._ended[worker] = now
+        self._ended = {worker: self._ended.get(worker, clock) for worker in done}
+        for worker in [worker for worker in done if clock - self._ended[worker] > LOOP_SENT_AGAIN]:
+            self._ended[worker] = clock
             before = self._loops[worker]
             self._raise_what_failed(worker, before)
             with suppress(OSError, RuntimeError, ValueError):  # away still, or the scheduler is silent: later again
                 if self.plan.workers[worker] in self.cluster.tasks:
+                    _LOG.info("%s gets a new loop: its own has ended", self.plan.workers[worker])
                     self._send(worker)
                     if before is not None:
                         before.release()
@@ -165,9 +169,9 @@ def worker_devices(cluster: "Cluster", plan: TrainingPlan) -> "Sequence[Device]"
     """Return the `Device` of each of the plan's workers, none where it names none; ValueError when one lacks it."""
     if plan.device is None:
         return []
-    every = cluster.devices()  # a `DeviceList`, which prints as a table
-    has = {task: [one for one in every if one.name.startswith(f"{task}/")] for task in plan.workers}
-    return type(every)(found_in(has[task], plan.device, task) for task in plan.workers)
+    devices = cluster.devices()  # a `DeviceList`, which prints as a table
+    own = {task: [device for device in devices if device.name.startswith(f"{task}/")] for task in plan.workers}
+    return type(devices)(found_in(own[task], plan.device, task) for task in plan.workers)
 
 
 def warm_up(cluster: "Cluster", ps: Sequence[str]) -> list["Future"]:
@@ -217,16 +221,16 @@ async def _ask(client, tasks, route):
     listed = await asyncio.wait_for(client.scheduler.identity(n_workers=-1), 2 * PS_ANSWER)
     addresses = {worker["name"]: address for address, worker in listed["workers"].items() if worker["name"] in tasks}
     seconds = FAR_PS_ANSWER if route else PS_ANSWER
-    asked = (_answer(client, found_at(address, route), seconds) for address in addresses.values())
-    answers = dict(zip(addresses, await asyncio.gather(*asked), strict=True))
+    asking = (_answer(client, found_at(address, route), seconds) for address in addresses.values())
+    answers = dict(zip(addresses, await asyncio.gather(*asking), strict=True))
     return tuple({task for task, answer in answers.items() if answer == wanted} for wanted in ("here", "silent"))
 
 
 async def _answer(client, address, seconds):
     try:
-        told = await asyncio.wait_for(client.rpc(address).identity(), seconds)
+        identity = await asyncio.wait_for(client.rpc(address).identity(), seconds)
     except TimeoutError:
         return "silent"
     except OSError:
         return "gone"
-    return "gone" if told.get("leaving") else "here"
+    return "gone" if identity.get("leaving") else "here"

@@ -20,6 +20,7 @@ workers and parameter servers never wait for them. A hook of your own is a `Hook
 TrainingResult(async, 1 worker, 8 updates, stopped by: half the first loss at step 8)
 """
 
+import logging
 import math
 import time
 import warnings
@@ -39,6 +40,8 @@ from course.training.records import Event, NonFiniteError, Step, StepWithValues
 
 if TYPE_CHECKING:
     from course.cluster.cluster import Cluster
+
+_LOG = logging.getLogger(__name__)
 
 
 class Session:
@@ -68,7 +71,7 @@ class Session:
         self.settings = dict(settings or {})
         self.events: list[Event] = []
         self.hooks: tuple[Hook, ...] = ()
-        self._asked: dict[int, Any] = {}  # hook's place among the hooks -> what its `before_run` returned last
+        self._fetches: dict[int, Fetches | None] = {}  # hook's place among the hooks -> what its `before_run` wants
         started = time.perf_counter()
         self.seconds = seconds or (lambda: time.perf_counter() - started)
         self._parameters, self._snapshot = parameters, snapshot
@@ -99,9 +102,8 @@ class Session:
         try:
             path = self.checkpoints.save(snapshot)
         except (OSError, CheckpointError) as error:
-            said = str(error).rstrip(".")
             others = "Older checkpoints stay; training" if self.checkpoints.folder.is_dir() else "Training"
-            text = f"STEP {snapshot.version} IS NOT SAVED: {said}. {others} is not stopped."
+            text = f"STEP {snapshot.version} IS NOT SAVED: {str(error).rstrip('.')}. {others} is not stopped."
             warnings.warn(text, CheckpointWarning, stacklevel=2)
             return None
         self._saved = key, path
@@ -116,7 +118,7 @@ class Session:
         try:
             self._last = self.snapshot()
             self.save(reason)
-        except Exception as second:
+        except Exception as second:  # the last save may fail by anything, a disk's or a lost shard's: a note of it then
             if error is None:
                 raise
             error.add_note(f"The last state could not be kept: {type(second).__name__}: {second}")
@@ -130,9 +132,10 @@ class Session:
         self, what: str, task: str = "", step: int | None = None, reason: str = "", seconds: float | None = None
     ) -> None:
         """Keep an `Event` of this kind and tell the hooks of it."""
-        now, step = self.seconds() if seconds is None else seconds, self.step if step is None else step
-        event = Event(now, what, task, step, reason)
+        seconds = self.seconds() if seconds is None else seconds
+        event = Event(seconds, what, task, self.step if step is None else step, reason)
         self.events.append(event)
+        _LOG.info("step %d: %s%s%s", event.step, task and f"{task}: ", what, reason and f" ({reason})")
         for hook in self.hooks:
             hook.event(self, event)
 
@@ -222,16 +225,16 @@ def begun(session: Session, hooks: Sequence[Hook]) -> Iterator[None]:
 
     Ends come in reverse order. The first exception is raised; those that come after it stand in its notes.
     """
-    session.hooks, asked, first = tuple(hooks), [], None
+    session.hooks, begun_hooks, first = tuple(hooks), [], None
     try:
         for hook in hooks:
-            asked.append(hook)
+            begun_hooks.append(hook)
             hook.begin(session)
         yield
     except BaseException as error:  # an interrupt too: it is raised again below
         first = error
-    last = [(hook, "finished") for hook in asked if session.finished]
-    for hook, name in [*last, *((hook, "end") for hook in reversed(asked))]:
+    last = [(hook, "finished") for hook in begun_hooks if session.finished]
+    for hook, name in [*last, *((hook, "end") for hook in reversed(begun_hooks))]:
         try:
             getattr(hook, name)(session)
         except BaseException as error:
@@ -244,25 +247,26 @@ def begun(session: Session, hooks: Sequence[Hook]) -> Iterator[None]:
 
 
 def ask(session: Session) -> None:
-    """Tell the hooks that have begun that another step is coming, and note what they want to have fetched."""
-    session._asked = {place: hook.before_run(session) for place, hook in enumerate(session.hooks)}
+    """Tell the hooks that another step is coming, and note what each wants to have fetched after it."""
+    session._fetches = {place: hook.before_run(session) for place, hook in enumerate(session.hooks)}
 
 
 def tell(session: Session, step: Step) -> None:
-    """Tell the hooks that have begun of one applied step, each with what it asked for."""
+    """Tell the hooks of one applied step, each with the values that it wanted."""
     session.step = step.step
-    wanted = {place: fetches for place, fetches in session._asked.items() if fetches is not None}
+    wanted = {place: fetches for place, fetches in session._fetches.items() if fetches is not None}
     snapshot = session.snapshot() if wanted else None  # one for all: their values are of one version
     for place, hook in enumerate(session.hooks):
-        told = step
         if snapshot is not None and place in wanted:
-            told = StepWithValues(*step)
-            told.values = fetched(wanted[place], snapshot, hook)
-        hook.after_run(session, told)
+            with_values = StepWithValues(*step)
+            with_values.values = fetched(wanted[place], snapshot, hook)
+            hook.after_run(session, with_values)
+        else:
+            hook.after_run(session, step)
 
 
 def refuse(session: Session, error: NonFiniteError) -> None:
-    """Tell the hooks that have begun of a refused gradient; raise the error unless one of them asks to stop."""
+    """Tell the hooks of a refused gradient; raise the error unless one of them asks to stop."""
     for hook in session.hooks:
         hook.refused(session, error)
     if session.stop_reason is None:

@@ -48,8 +48,9 @@ class SaveCheckpoint(Hook):
 
 def with_saving(hooks: Iterable[Hook], checkpoints: Checkpoints | None) -> list[Hook]:
     """Return the hooks as a list, with a `SaveCheckpoint` where there are checkpoints and none was asked for."""
-    asked = checkpoints is None or any(isinstance(hook, SaveCheckpoint) for hook in hooks)
-    return [*hooks] if asked else [*hooks, SaveCheckpoint(seconds=USUAL_SECONDS)]
+    if checkpoints is None or any(isinstance(hook, SaveCheckpoint) for hook in hooks):
+        return [*hooks]
+    return [*hooks, SaveCheckpoint(seconds=USUAL_SECONDS)]
 
 
 class Validate(Hook):
@@ -91,20 +92,20 @@ class Validate(Hook):
     def after_run(self, session: Session, step: Step) -> None:
         """Validate when a multiple of `every` has been reached."""
         if self._multiples.another(step.step):
-            self._look(session)
+            self._validate(session)
 
     def finished(self, session: Session) -> None:
         """Validate the last parameters."""
         if not self.results or self.results[-1][0] != session.snapshot().version:
-            self._look(session)
+            self._validate(session)
 
-    def _look(self, session):
-        now = session.snapshot()
-        values = {name: float(value) for name, value in session.problem.validate(now.parameters).items()}
-        self.results.append((now.version, values))
-        session.validated(now.version, values)
+    def _validate(self, session):
+        snapshot = session.snapshot()
+        values = {name: float(value) for name, value in session.problem.validate(snapshot.parameters).items()}
+        self.results.append((snapshot.version, values))
+        session.validated(snapshot.version, values)
         if self.show:
-            print(f"step {now.version}: " + ", ".join(f"{name} {value:.3g}" for name, value in values.items()))
+            print(f"step {snapshot.version}: " + ", ".join(f"{name} {value:.3g}" for name, value in values.items()))
 
 
 class _Multiples:

@@ -18,13 +18,13 @@ def fetched(fetches: Fetches, snapshot: Snapshot, asker: object) -> Any:
     Tensors are copies. `asker`: the hook, for the error: ValueError for what can't be fetched.
     """
     if isinstance(fetches, Mapping):
-        return {key: _one(fetch, snapshot, asker) for key, fetch in fetches.items()}
+        return {key: _fetched_value(fetch, snapshot, asker) for key, fetch in fetches.items()}
     if isinstance(fetches, (list, tuple)):
-        return [_one(fetch, snapshot, asker) for fetch in fetches]
-    return _one(fetches, snapshot, asker)
+        return [_fetched_value(fetch, snapshot, asker) for fetch in fetches]
+    return _fetched_value(fetches, snapshot, asker)
 
 
-def _one(fetch, snapshot, asker):
+def _fetched_value(fetch, snapshot, asker):
     if isinstance(fetch, str) and fetch in snapshot.parameters:
         return snapshot.parameters[fetch].clone()
     if fetch == "version":

@@ -61,19 +61,19 @@ class ShowProgress(Hook):
     shows_progress = True
 
     def __init__(self):
-        self._line, self._due, self._began, self._seen = None, 0.0, 0.0, []
+        self._line, self._due, self._began, self._looks = None, 0.0, 0.0, []
 
     def begin(self, session: Session) -> None:
         """Find out where the line can be shown."""
-        self._line, self._due, self._began, self._seen = self._shown_on(), 0.0, time.monotonic(), []
+        self._line, self._due, self._began, self._looks = self._shown_on(), 0.0, time.monotonic(), []
 
     def after_run(self, session: Session, step: Step) -> None:
         """Renew the line now and then."""
-        now = time.monotonic()
-        if self._line is None or now < self._due:
+        clock = time.monotonic()
+        if self._line is None or clock < self._due:
             return
-        self._due = now + self._line.pause(now - self._began)
-        self._line.show(_text(session, step, self._rate(step.step, now)))
+        self._due = clock + self._line.pause(clock - self._began)
+        self._line.show(_text(session, step, self._rate(step.step, clock)))
 
     def end(self, session: Session) -> None:
         """Leave a last line that is the same in every run."""
@@ -85,12 +85,12 @@ class ShowProgress(Hook):
     def _shown_on(self):
         return progress_line()
 
-    def _rate(self, step, now):
+    def _rate(self, step, clock):
         """Return updates a second over about the last four seconds, None before there are two looks."""
-        before = [(s, t) for s, t in self._seen if s <= step]
-        self._seen = ([(s, t) for s, t in before if now - t < _LATEST] or before[-1:]) + [(step, now)]
-        first, since = self._seen[0]
-        return (step - first) / (now - since) if now > since else None
+        before = [(s, t) for s, t in self._looks if s <= step]
+        self._looks = ([(s, t) for s, t in before if clock - t < _LATEST] or before[-1:]) + [(step, clock)]
+        first, since = self._looks[0]
+        return (step - first) / (clock - since) if clock > since else None
 
 
 class SayProgress(ShowProgress):
@@ -120,8 +120,8 @@ class SayProgress(ShowProgress):
 
     def event(self, session: Session, event: Event) -> None:
         """Say it."""
-        who = f"{event.task}: " if event.task else ""
-        self._say(f"step {event.step}: {who}{event.what}{f' ({event.reason})' if event.reason else ''}")
+        task = f"{event.task}: " if event.task else ""
+        self._say(f"step {event.step}: {task}{event.what}{f' ({event.reason})' if event.reason else ''}")
 
     def validated(self, session: Session, step: int, values: dict[str, float]) -> None:
         """Say it."""

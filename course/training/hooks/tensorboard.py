@@ -77,22 +77,22 @@ class WriteSummaries(Hook):
         self._collected, self._written = {}, step // self.every
         self._drawn = step // self.histograms if self.histograms else 0
 
-    def _write_scalars(self, step):
+    def _write_scalars(self, at_step):
         for worker, steps in sorted(self._collected.items()):
             for name in ("loss", "staleness"):
-                mean = sum(getattr(one, name) for one in steps) / len(steps)
-                self._file.add("scalar", f"{name}/worker_{worker}", mean, step)
+                mean = sum(getattr(step, name) for step in steps) / len(steps)
+                self._file.add("scalar", f"{name}/worker_{worker}", mean, at_step)
         if self._rate.rate is not None:
-            self._file.add("scalar", "steps_per_second", self._rate.rate, step)
+            self._file.add("scalar", "steps_per_second", self._rate.rate, at_step)
         self._collected.clear()
 
     def _write_parameters(self, session):
-        now = session.snapshot()
-        for name, value in now.parameters.items():
+        snapshot = session.snapshot()
+        for name, value in snapshot.parameters.items():
             if value.numel() == 1:
-                self._file.add("scalar", f"parameters/{name}", value.item(), now.version)
+                self._file.add("scalar", f"parameters/{name}", value.item(), snapshot.version)
             elif value.numel() and value.isfinite().all():  # no histogram has a place for NaN
-                self._file.add("histogram", f"parameters/{name}", value, now.version)
+                self._file.add("histogram", f"parameters/{name}", value, snapshot.version)
 
 
 class _EventFile:

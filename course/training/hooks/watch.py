@@ -9,7 +9,7 @@ import numpy
 from course.training.hooks.base import Hook, Session
 from course.training.records import RECORD, Event, Step
 
-_KEPT = 400  # steps: a picture has no room for more
+_MOST_STEPS = 400  # steps: a picture has no room for more
 _LATEST = 5.0  # seconds over which the present rate is measured
 _EVENTS = 50
 _PAUSE = 0.25  # seconds between two looks: an eye reads no faster
@@ -38,7 +38,7 @@ class Watch(Hook):
         self.stopped_by: str | None = None
         self.staleness: Counter[int] = Counter()
         self.events: deque[Event] = deque(maxlen=_EVENTS)
-        self._kept: list[Step] = []
+        self._steps: list[Step] = []
         self._every = 1
         self._looks: deque[tuple[float, int]] = deque()  # (second, step) of the last seconds
         self._due = 0.0
@@ -46,7 +46,7 @@ class Watch(Hook):
     @property
     def history(self) -> numpy.ndarray:
         """The steps that are kept: array of `RECORD`."""
-        return numpy.array([tuple(step) for step in self._kept], dtype=RECORD)
+        return numpy.array([tuple(step) for step in self._steps], dtype=RECORD)
 
     @property
     def rate(self) -> float | None:
@@ -82,19 +82,19 @@ class Watch(Hook):
     def after_run(self, session: Session, step: Step) -> None:
         """Keep the step, or not, and show now and then."""
         if step.step < self.step:  # a restart from a checkpoint
-            self._kept = [one for one in self._kept if one.step < step.step]
+            self._steps = [earlier for earlier in self._steps if earlier.step < step.step]
             self._looks.clear()
         self.step, self.limit, self.seconds = step.step, session.limit, step.applied
         self.staleness[step.staleness] += 1
         if step.step % self._every == 0:
-            self._kept.append(step)
-            if len(self._kept) > _KEPT:
+            self._steps.append(step)
+            if len(self._steps) > _MOST_STEPS:
                 self._every *= 2
-                self._kept = [one for one in self._kept if one.step % self._every == 0]
-        now = time.monotonic()
-        if now >= self._due:
+                self._steps = [step for step in self._steps if step.step % self._every == 0]
+        clock = time.monotonic()
+        if clock >= self._due:
             self._look(step)
-            self._due = now + _PAUSE
+            self._due = clock + _PAUSE
             self._shown(self)
 
     def event(self, session: Session, event: Event) -> None:

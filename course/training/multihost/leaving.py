@@ -14,13 +14,15 @@ from course.signals import end_process, taken
 #: A role that gets SIGTERM is gone after so long, whatever it was in the middle of: checkpoints are whole or not there.
 ROLE_LEAVES = 2.5
 
+_LOGS_OF_CONNECTIONS = ("distributed", "tornado", "asyncio")  # their loggers; the course's own are left alone
+
 
 @contextmanager
 def leaving_on_sigterm(say: Callable[..., None]) -> Iterator[Callable[..., None]]:
     """Within the `with`, SIGTERM raises SystemExit; at its end, or after `ROLE_LEAVES` s, the process is gone then.
 
-    Gives `say` back, silent once the signal has come, as are the logs: what a process that leaves no longer does, and
-    which connections break because others leave too, is not announced.
+    Gives `say` back, silent once the signal has come, as are the logs of Dask: what a process that leaves no longer
+    does, and which connections break because others leave too, is not announced.
     """
     leaving = threading.Event()
 
@@ -46,6 +48,8 @@ def leaving_on_sigterm(say: Callable[..., None]) -> Iterator[Callable[..., None]
 
 
 def _hush():
-    """Print no log line any more, nor an error that nobody can catch: SystemExit, where it is raised in a `__del__`."""
-    logging.disable(logging.CRITICAL)
+    """Silence the loggers of broken connections, and errors that nobody can catch: SystemExit raised in a `__del__`."""
+    for name in list(logging.root.manager.loggerDict):
+        if name.partition(".")[0] in _LOGS_OF_CONNECTIONS:
+            logging.getLogger(name).setLevel(logging.CRITICAL + 1)
     sys.unraisablehook = lambda unraisable: None

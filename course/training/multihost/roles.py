@@ -1,5 +1,6 @@
 """The classic form: each role of a training is a process that a person starts by hand, in any order, on any host."""
 
+import logging
 import time
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack, closing, suppress
@@ -7,8 +8,8 @@ from dataclasses import dataclass, field
 
 from course.cluster import ClusterSpec, connect
 from course.cluster.certificates import Certificate, security
-from course.cluster.multihost.member import Member
 from course.cluster.multihost.serve import joined
+from course.cluster.multihost.which_task import Member
 from course.cluster.routes import Routes
 from course.deadlines import REACH, TASK_WAITS
 from course.devices import DeviceList
@@ -17,11 +18,12 @@ from course.training.driver.train import train_with
 from course.training.driver.training_plan import TrainingPlan
 from course.training.hooks.base import Hook
 from course.training.hooks.progress import SayProgress
-from course.training.multihost.chief import CHIEF_SUCCESSOR, ChiefPool, LeaderLease
+from course.training.multihost.chief_election import ChiefLease
+from course.training.multihost.chief_pool import CHIEF_SUCCESSOR, ChiefPool
 from course.training.multihost.leaving import leaving_on_sigterm
 from course.training.multihost.status_board import SchedulerLost, StatusBoard
 from course.training.multihost.worker_thread import WorkerThread
-from course.training.records import Deposed, Route, TrainingError, TrainingResult
+from course.training.records import Deposed, Route, TrainingError, TrainingResult, in_words
 from course.training.worker.device import own_device
 
 #: Between two looks of a role at the status board.
@@ -30,6 +32,8 @@ ROLE_LOOKS_EVERY = 0.3
 ROLE_LISTS_TASKS_EVERY = 2.0
 #: The scheduler's process stays for so long at the end, for the others to read the last notice.
 LAST_NOTICE_READ = 5.0
+
+_LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -77,21 +81,26 @@ def run_role(role: Role, outcome: Callable[[TrainingResult], Iterable[str]] | No
     # a loop in mid-gradient is waited for where Python ends, so not on SIGTERM
     with ExitStack() as at_end, leaving_on_sigterm(say) as say, ExitStack() as held:
         part = at_end.enter_context(closing(_Worker(role, outcome, say))) if role.job == "worker" else _Ps(role)
-        who, how = (role.spec, role.job, role.index), (role.certificate, role.patience, role.simulated_gpus)
-        me = Member(*who, *how, routes=role.routes, ports=role.ports)
-        membership, known = held.enter_context(joined(me, say)), None
+        membership, last = held.enter_context(joined(_member(role), say)), None
         while True:
             with _connected(role, membership) as cluster:
-                board = StatusBoard(cluster, known)
+                board = StatusBoard(cluster, last)
                 try:
                     _gather(role, cluster, board, say)
                     notice = part.play(cluster, board, membership, say)
                     break
-                except SchedulerLost:  # the membership tells the reader, and tries to join again
-                    known = board.known
+                except SchedulerLost as error:  # the membership tells the reader, and tries to join again
+                    _LOG.info("%s: %s", role.name, error)
+                    last = board.last
+        _LOG.info("%s: training is over: %s", role.name, notice.phase)
         for line in notice.text.splitlines():
             say(line)
         return 0 if notice.phase == "done" else 1
+
+
+def _member(role):
+    place, means = (role.spec, role.job, role.index), (role.certificate, role.patience, role.simulated_gpus)
+    return Member(*place, *means, routes=role.routes, ports=role.ports)
 
 
 def _connected(role, membership):
@@ -105,13 +114,13 @@ def _connected(role, membership):
 
 
 def _gather(role, cluster, board, say):
-    """Wait for all roles of the spec, or for a training that runs already; TrainingError with who is missing."""
-    deadline, said, missing = time.monotonic() + role.patience, None, None
+    """Wait for all roles of the spec, or for a training that runs already; TrainingError names those missing."""
+    deadline, announced, missing = time.monotonic() + role.patience, None, None
     while board.read() is None and missing != []:
-        missing = _told(cluster.missing)
-        if missing and missing != said:
+        missing = _answer_of(cluster.missing)
+        if missing and missing != announced:
             say(f"{role.name} waits for {', '.join(missing)}")
-            said = missing
+            announced = missing
         if missing and time.monotonic() > deadline:
             raise TrainingError(
                 f"{', '.join(missing)} had not come after {role.patience:g} s. Start every role with the same hosts "
@@ -120,7 +129,7 @@ def _gather(role, cluster, board, say):
         time.sleep(ROLE_LOOKS_EVERY)
 
 
-def _told(ask):
+def _answer_of(ask):
     """Return what the scheduler answers, None where it is silent: the status board judges for how long it may be."""
     try:
         return ask()
@@ -136,21 +145,22 @@ class _Ps:
 
     def play(self, cluster, board, membership, say):
         """Return the last notice; TrainingError without any worker for long, SchedulerLost."""
-        role, seen = self._role, time.monotonic()
-        asked = seen
+        role, worker_listed = self._role, time.monotonic()
+        listed = worker_listed
         while (notice := board.read()) is None or notice.phase == "running":
             _check(membership)
             _tell_news(board, role, say)
-            if time.monotonic() - asked > ROLE_LISTS_TASKS_EVERY:
-                asked = time.monotonic()
-                tasks = _told(lambda: cluster.tasks)
-                seen = asked if tasks is None or any(task.startswith("/job:worker/") for task in tasks) else seen
-            if time.monotonic() - seen > role.patience + ROLE_LISTS_TASKS_EVERY:
+            if time.monotonic() - listed > ROLE_LISTS_TASKS_EVERY:
+                listed = time.monotonic()
+                tasks = _answer_of(lambda: cluster.tasks)
+                if tasks is None or any(task.startswith("/job:worker/") for task in tasks):
+                    worker_listed = listed
+            if time.monotonic() - worker_listed > role.patience + ROLE_LISTS_TASKS_EVERY:
                 raise TrainingError(f"no worker has been there for {role.patience:g} s. Start them again, then this.")
             time.sleep(ROLE_LOOKS_EVERY)
         if role.spec.scheduler_task == role.name:
             deadline = time.monotonic() + LAST_NOTICE_READ  # the others read the notice from this process
-            while time.monotonic() < deadline and set(_told(lambda: cluster.tasks) or ()) - {role.name}:
+            while time.monotonic() < deadline and set(_answer_of(lambda: cluster.tasks) or ()) - {role.name}:
                 time.sleep(ROLE_LOOKS_EVERY)
         return notice
 
@@ -165,8 +175,15 @@ class _Worker:
         self._role, self._outcome, plan = role, outcome, role.plan
         self._device = plan.device  # until it is told
         context = context_of(security(role.certificate), "worker")
-        how = {"route": role.route, "say": lambda line: say(f"{role.name} {line}")}
-        self._loop = WorkerThread(plan.problem, role.index, plan.settings.seed, context, plan.device, **how)
+        self._loop = WorkerThread(
+            plan.problem,
+            role.index,
+            plan.settings.seed,
+            context,
+            plan.device,
+            route=role.route,
+            say=lambda line: say(f"{role.name} {line}"),
+        )
 
     def close(self):
         self._loop.close()
@@ -176,26 +193,40 @@ class _Worker:
         role, device, self._device = self._role, self._device, None
         if device is not None:
             say(f"{role.name} computes on {str(DeviceList([own_device(device)])).splitlines()[-1]}")
-        with LeaderLease(cluster, role.name) as lease:
+        with ChiefLease(cluster, role.name) as lease:
             while (notice := board.read()) is None or notice.phase == "running":
                 _check(membership)
                 self._loop.follow(notice and notice.addresses)
                 _tell_news(board, role, say)
                 if lease.mine:
-                    before, grace = (notice, role.checkpoint_dir), max(CHIEF_SUCCESSOR, role.patience)
-                    found = {"route": role.route, "training": role.spec.scheduler}
-                    pool = ChiefPool(cluster, role.plan, board, lease, self._loop, *before, grace=grace, **found)
                     try:
-                        _lead(role, pool, board, self._outcome, say)
+                        _lead(role, self._pool(cluster, board, lease, notice), board, self._outcome, say)
                     except Deposed as error:
+                        _LOG.info("%s is deposed: %s", role.name, error)
                         say(f"{role.name}: {error} It goes on as a worker.")
                 time.sleep(ROLE_LOOKS_EVERY)
             return notice
+
+    def _pool(self, cluster, board, lease, notice):
+        role = self._role
+        return ChiefPool(
+            cluster,
+            role.plan,
+            board,
+            lease,
+            self._loop,
+            before=notice,
+            folder=role.checkpoint_dir,
+            grace=max(CHIEF_SUCCESSOR, role.patience),
+            route=role.route,
+            training=role.spec.scheduler,
+        )
 
 
 def _lead(role, pool, board, outcome, say):
     """Train as the chief, and put up how it ended. Raises Deposed when the lease is lost on the way."""
     say(f"{role.name} is the chief" + (" now, and goes on where the one before was" if pool.took_over else ""))
+    _LOG.info("%s is the chief of term %d", role.name, pool.term)
     try:
         try:
             folder = pool.folder()
@@ -211,8 +242,8 @@ def _lead(role, pool, board, outcome, say):
         pool.post("done", "\n".join(outcome(result)))
     except Deposed:
         raise
-    except Exception as error:  # a hook may raise anything; every role is to hear of it
-        pool.post("failed", f"{type(error).__name__}: {error}")
+    except Exception as error:  # the reader's hook or problem may raise anything; every role is to hear of it
+        pool.post("failed", in_words(error))
 
 
 def _tell_news(board, role, say):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from course.cluster.cluster import Cluster
 
 _KEY, _NEWS = "course-training", "course-training-news"
-_KEPT = 40  # lines of news: more than come between two questions
+_MOST_NEWS = 40  # lines: more than come between two questions
 
 
 @dataclass(frozen=True)
@@ -44,13 +44,13 @@ class SchedulerLost(TrainingError):
 class StatusBoard:
     """The notice of the training that runs on `cluster`, kept by its scheduler.
 
-    `known`: a notice that was read before; it counts until a scheduler, which may be a new one, has another.
+    `last`: a notice that was read before; it counts until a scheduler, which may be a new one, has another.
     """
 
-    def __init__(self, cluster: "Cluster", known: Notice | None = None):
+    def __init__(self, cluster: "Cluster", last: Notice | None = None):
         self._cluster, self._answered = cluster, time.monotonic()
-        self.known = known
-        self._heard, self._news_due = 0, 0.0
+        self.last = last
+        self._last_news, self._news_due = 0, 0.0
 
     def read(self) -> Notice | None:
         """Return the `Notice`, None before the first; SchedulerLost when there is no answer for long."""
@@ -63,8 +63,8 @@ class StatusBoard:
             self._answered = time.monotonic()
             if data:
                 addresses = data["addresses"] and ShardAddresses(**data["addresses"])
-                self.known = Notice(**{**data, "addresses": addresses})
-        return self.known
+                self.last = Notice(**{**data, "addresses": addresses})
+        return self.last
 
     def post(self, notice: Notice) -> bool:
         """Put the notice up, or return False when a chief of a later term has another up; raises as `read`."""
@@ -73,7 +73,7 @@ class StatusBoard:
                 client = self._client()
                 data = dataclasses.asdict(notice)
                 posted = client.sync(client._run_on_scheduler, _post, data, callback_timeout=BOARD_ANSWER)
-                self.known = notice if posted else self.known
+                self.last = notice if posted else self.last
                 return posted
             except OSError as error:
                 self._judge(error)  # posting twice does no harm
@@ -92,13 +92,12 @@ class StatusBoard:
         self._news_due = time.monotonic() + NEWS_ASKED_EVERY
         try:
             client = self._client()
-            asked = client.scheduler.get_metadata
-            told = client.sync(asked, keys=[_NEWS], default=[], callback_timeout=BOARD_ANSWER)
+            news = client.sync(client.scheduler.get_metadata, keys=[_NEWS], default=[], callback_timeout=BOARD_ANSWER)
         except OSError:
             return []  # whether the scheduler is lost, `read` judges
-        new = [(number, line) for number, by, line in told if number > self._heard and by != reader]
-        self._heard = max([self._heard, *(number for number, *_ in told)])
-        return [line for _, line in new]
+        unread = [line for number, by, line in news if number > self._last_news and by != reader]
+        self._last_news = max([self._last_news, *(number for number, *_ in news)])
+        return unread
 
     def _client(self):
         try:
@@ -123,14 +122,14 @@ async def _sent(client, line, by):
 
 
 def _post(notice, dask_scheduler):
-    known = dask_scheduler.task_metadata.get(_KEY)
-    if known is not None and known["term"] > notice["term"]:
+    posted = dask_scheduler.task_metadata.get(_KEY)
+    if posted is not None and posted["term"] > notice["term"]:
         return False
     dask_scheduler.task_metadata[_KEY] = notice
     return True
 
 
 def _add_news(line, by, dask_scheduler):
-    told = dask_scheduler.task_metadata.get(_NEWS, [])
-    number = told[-1][0] + 1 if told else 1
-    dask_scheduler.task_metadata[_NEWS] = [*told, (number, by, line)][-_KEPT:]
+    news = dask_scheduler.task_metadata.get(_NEWS, [])
+    number = news[-1][0] + 1 if news else 1
+    dask_scheduler.task_metadata[_NEWS] = [*news, (number, by, line)][-_MOST_NEWS:]

@@ -34,7 +34,7 @@ class WorkerThread:
     ):
         self._problem = _Parking(problem)
         self._seed, self._context, self._worker, self._device = seed, context, worker, device
-        self._route, self._say, self._said = route, say, None
+        self._route, self._say, self._announced = route, say, None
         self._addresses: ShardAddresses | None = None
         self._thread: threading.Thread | None = None
         self._over, self._started = False, 0.0
@@ -64,18 +64,18 @@ class WorkerThread:
                 return
 
     def _work(self, addresses):
-        found, sent = addresses.by(self._route), 0
+        reached, sent = addresses.by(self._route), 0
         try:
-            work = run_worker(self._problem, self._worker, found, self._seed, self._context, self._device)
-            ended, sent = work.ended, work.sent
+            report = run_worker(self._problem, self._worker, reached, self._seed, self._context, self._device)
+            ended, sent = report.ended, report.sent
         except Exception as error:  # the problem's code may raise anything; the loop has told it, the chief reports it
             ended = str(error)
         if addresses == self._addresses:
             # a loop that lost its shards begins again, for as long as the chief names no others
             self._over = not ended.startswith("lost")
-            if not self._over and (sent or self._said != addresses):
-                self._said = addresses
-                self._say("{} (at {}:{}); it tries again".format(ended, *found.endpoints[0]))
+            if not self._over and (sent or self._announced != addresses):
+                self._announced = addresses
+                self._say("{} (at {}:{}); it tries again".format(ended, *reached.endpoints[0]))
 
 
 class _Parking:

@@ -96,9 +96,9 @@ class Digits:
     def validate(self, parameters: dict[str, torch.Tensor]) -> dict[str, float]:
         """Return `{"accuracy": …, "loss": …}` on the held-out digits: a share from 0 to 1, and nats."""
         with torch.no_grad():
-            found = scores(parameters, _inputs(self.test_images))
-            right = (found.argmax(1) == self.test_labels).double().mean()
-            return {"accuracy": right.item(), "loss": functional.cross_entropy(found, self.test_labels).item()}
+            outputs = scores(parameters, _inputs(self.test_images))
+            right = (outputs.argmax(1) == self.test_labels).double().mean()
+            return {"accuracy": right.item(), "loss": functional.cross_entropy(outputs, self.test_labels).item()}
 
     def network(self, parameters: dict[str, torch.Tensor]) -> Callable[[numpy.ndarray], numpy.ndarray]:
         """Return the network as a function: from images, float32 `(n, 784)` from 0 to 1, to scores, float32 `(n, 10)`.

@@ -66,10 +66,10 @@ def _own(name):
     make = getattr(_readers(name, lambda: import_module(module)), function, None)
     if not callable(make):
         raise ValueError(f"--problem {name}: the module {module} has no function {function}.")
-    return NamedProblem(lambda: _made(name, make), "sgd", 0.05, 1000, _values)
+    return NamedProblem(lambda: _own_problem(name, make), "sgd", 0.05, 1000, _values)
 
 
-def _made(name, make):
+def _own_problem(name, make):
     problem = _readers(name, make)
     if missing := missing_methods(problem):
         has_no = f"--problem {name}: it returned {shown(problem)}, which has no {', '.join(missing)}"
@@ -81,18 +81,18 @@ def _readers(name, call):
     """Return what `call()` does; what the reader's code raises is told with its place, in one line."""
     try:
         return call()
-    except Exception as error:
+    except Exception as error:  # the reader's module or function may raise anything
         at = traceback.extract_tb(error.__traceback__)[-1]
         where = "" if at.filename in (__file__, import_module.__code__.co_filename) or "<frozen" in at.filename else at
-        told = f" ({where.filename}, line {where.lineno})" if where else ". It is looked for in this folder first"
-        raise RuntimeError(f"--problem {name}: {type(error).__name__}: {error}{told}.") from error
+        place = f" ({where.filename}, line {where.lineno})" if where else ". It is looked for in this folder first"
+        raise RuntimeError(f"--problem {name}: {type(error).__name__}: {error}{place}.") from error
 
 
 def _values(problem, parameters):
     """What can be said of any problem: its own `validate`, or the loss on one batch."""
     if callable(getattr(problem, "validate", None)):
-        found = problem.validate(parameters)
-        yield "validated: " + ", ".join(f"{key} {float(value):.4g}" for key, value in found.items())
+        values = problem.validate(parameters)
+        yield "validated: " + ", ".join(f"{key} {float(value):.4g}" for key, value in values.items())
         return
     batch = problem.batch(0, 0, batch_generator(0, 0, 0))
     yield f"loss on worker 0's first batch: {problem.loss(parameters, batch).item():.4g}"
@@ -107,8 +107,8 @@ def _line(problem, parameters):
 
 
 def _held_out(problem, parameters):
-    found = problem.validate(parameters)
-    yield f"held out: {found['accuracy']:.1%} right, loss {found['loss']:.3f}, on {len(problem.test_labels)} digits"
+    values = problem.validate(parameters)
+    yield f"held out: {values['accuracy']:.1%} right, loss {values['loss']:.3f}, on {len(problem.test_labels)} digits"
 
 
 def _digits(settings):

@@ -3,8 +3,8 @@
 All state stands behind one lock. A decision goes into the log of every other shard before any worker is answered.
 """
 
+import logging
 import time
-from collections import Counter
 from dataclasses import replace
 from typing import Any
 
@@ -12,21 +12,13 @@ import torch
 
 from course.training.checkpoint.snapshot import Applied, Snapshot
 from course.training.records import NonFiniteError, TrainingSettings, in_words
+from course.training.server.attendance import Attendance
 from course.training.server.reply_slots import ReplySlot, ReplySlots
 from course.training.server.rules import Push, make_rule
 from course.training.server.store import ParameterServer
 from course.training.server.update_log import Entry, PushId, PushTable
 
-#: For all workers to join at the start: their tasks import torch.
-ALL_WORKERS_JOIN = 30.0
-#: … and so much longer for each of them: a process imports for 0.3 s of a core, and cores may be few and busy.
-EACH_WORKER_JOINS = 1.0
-#: … after a shard was lost: the workers that are there by then go on.
-WORKERS_REJOIN = 2.0
-#: A training without any live worker ends after so long.
-NO_WORKER_LEFT = 10.0
-
-LOSSES = 5  # of one worker without an update in between, after which training is given up
+_LOG = logging.getLogger(__name__)
 
 
 class Coordinator:
@@ -45,15 +37,13 @@ class Coordinator:
         self.links: list = []
         self._table = PushTable(start.applied if start is not None else None)
         self._current: dict[int, str] = {}  # worker -> its present session; an older one is refused
-        self._live: set[int] = set()
-        self._lost: dict[int, str] = {}  # worker -> why
-        self._losses, self._losses_at = Counter[int](), store.version  # by worker, all of them at this version
+        self._attendance = Attendance(settings.workers, store.version)
         self._records: list[tuple] = []
         self._events: list[tuple] = []
         self._staged: dict[tuple[int, int], PushId] = {}  # by (link's number, worker)
         self._parts: dict[int, Push] = {}  # worker -> its push, until every follower has staged its part
         self._started: float | None = None
-        self._no_worker_since, self._cuts = time.perf_counter(), 0
+        self._cuts = 0
 
     # --- workers: admit, join, push, leave ---------------------------------------------------------------------------
 
@@ -64,24 +54,26 @@ class Coordinator:
             if session in self._table.applied and self._current.get(worker) not in (None, session):
                 raise ValueError(f"worker {worker} of this session was replaced by another process, which goes on.")
 
-    def join(self, worker: int, session: str, into: dict[str, torch.Tensor], attempt: int) -> ReplySlot:
-        """Return a new reply slot of `worker`, whose answers go `into` these tensors; answer it if training runs.
+    def join(self, slot: ReplySlot) -> ReplySlot:
+        """Give the worker this new reply slot, and return it; it is answered at once if training runs.
 
         What the worker had pushed and not seen applied is void: it computes it anew.
         """
+        worker, session = slot.worker, slot.session
         self.admit(worker, session)
         with self.slots.changed:
-            slot = self.slots.occupy(ReplySlot(worker, session, attempt, into))
+            self.slots.occupy(slot)
             self.rule.withdraw(worker)
             self._parts.pop(worker, None)
             self._current[worker] = session
             self._table.open(session, worker)
-            self._live.add(worker)
-            self._lost.pop(worker, None)
+            self._attendance.join(worker)
             if self._started is not None:
                 self._add_event("worker joined", worker)
                 self._order(joined=(slot.connection,))
             else:
+                live = len(self._attendance.live)
+                _LOG.info("worker %d has joined: %d of %d", worker, live, self.settings.workers)
                 self._start_if_complete()
             return slot
 
@@ -108,7 +100,7 @@ class Coordinator:
             elif sequence <= self._table.last(slot.session):
                 self._order(joined=(slot.connection,))
             else:
-                push = Push(slot.worker, slot.version, gradients, loss, self._now(), slot.session, sequence)
+                push = Push(slot.worker, slot.version, gradients, loss, self._seconds(), slot.session, sequence)
                 if self.links:
                     self._parts[slot.worker] = push
                     self._offer_if_complete(slot.worker)
@@ -132,12 +124,10 @@ class Coordinator:
         with self.slots.changed:
             if not self.slots.release(slot) or self.slots.ended:
                 return
-            self._live.discard(slot.worker)
-            self._no_worker_since = time.perf_counter()
-            self._lost[slot.worker] = f"{reason} (after step {self.store.version})"
+            self._attendance.leave(slot.worker, f"{reason} (after step {self.store.version})")
             self._add_event("worker counted out" if silent else "worker lost", slot.worker, reason)
-            self._settle(self._decided(self.rule.settle, self._live))
-            self._count_loss(slot)
+            self._settle(self._decided(self.rule.settle, self._attendance.live))
+            self._end_if(self._attendance.end_by_losses(slot.worker, self.store.version, slot.version >= 0))
 
     # --- the driver: poll, cut, end ----------------------------------------------------------------------------------
 
@@ -152,10 +142,10 @@ class Coordinator:
             status = {
                 "version": self.store.version,
                 "incarnation": self.incarnation,
-                "seconds": None if self._started is None else self._now(),
+                "seconds": None if self._started is None else self._seconds(),
                 "ended": self.slots.ended,
-                "live": sorted(self._live),
-                "lost": self._lost,
+                "live": sorted(self._attendance.live),
+                "lost": self._attendance.lost,
                 "degraded": self.rule.degraded,
                 "events": self._events[events:],
                 **self._table.counts(),
@@ -173,6 +163,7 @@ class Coordinator:
         """End the training; the first reason is kept."""
         with self.slots.changed:
             if self.slots.end(why, text, **more):
+                self._note_end()
                 self._order(ended=self.slots.ended)
 
     # --- with the lock held ------------------------------------------------------------------------------------------
@@ -186,7 +177,7 @@ class Coordinator:
             self._offer(self._parts.pop(worker))
 
     def _offer(self, push):
-        used = self._decided(self.rule.offer, push, self._live)
+        used = self._decided(self.rule.offer, push, self._attendance.live)
         waits = self.rule.is_waiting(push.worker) or self.slots.ended
         self._settle(used, [] if used or waits else [push])
 
@@ -200,14 +191,15 @@ class Coordinator:
 
     def _settle(self, used, dropped=()):
         """Write down what became of these pushes, and give it its place in the order."""
-        now = self._now()
+        seconds = self._seconds()
         for push in used:
-            self._records.append((self.store.version, push.worker, push.version, push.loss, push.arrived, now))
+            self._records.append((self.store.version, push.worker, push.version, push.loss, push.arrived, seconds))
             self._table.note(push, applied=1)
         for push in dropped:
             self._table.note(push, dropped=1)
         if used and self.store.version >= self.settings.limit:
             self.slots.end("steps")  # before the answers: nobody is to compute another gradient
+            self._note_end()
             self._order(used=_ids(used), dropped=_ids(dropped), ended=self.slots.ended)
         elif used or dropped:
             self._order(used=_ids(used), dropped=_ids(dropped))
@@ -220,46 +212,45 @@ class Coordinator:
         self.slots.answer(entry, self.store, self._table.last)
 
     def _start_if_complete(self):
-        complete = len(self._live) == self.settings.workers and len(self.links) == self._others
-        if complete and self._started is None:
+        if self._started is None and self._attendance.is_complete and self._all_follow:
             self._start()
 
     def _start(self):
         self._started = time.perf_counter()
+        _LOG.info("training begins at version %d with workers %s", self.store.version, sorted(self._attendance.live))
         if self.settings.limit <= self.store.version:
             self.end("steps")
         else:
             self._order(joined=tuple(slot.connection for slot in self.slots.all()))
 
-    def _count_loss(self, slot):
-        """End a training in which one worker is lost again and again, and no update is made in between."""
-        if self._losses_at != self.store.version:
-            self._losses_at, self._losses = self.store.version, Counter()
-        self._losses[slot.worker] += slot.version >= 0  # it had parameters to compute with
-        if self._losses[slot.worker] >= LOSSES:
-            text = f"lost {LOSSES} times without an update in between, the last time: {self._lost[slot.worker]}"
-            self.end("stuck", text, worker=slot.worker)
+    @property
+    def _all_follow(self):
+        return len(self.links) == self._others
 
     def _check_deadlines(self):
         """Do what is due by the clock; the driver polls often enough."""
-        without = time.perf_counter() - self._no_worker_since
         if self.slots.ended:
             return
-        if self._started is None:
-            if self._live and self.incarnation and without > WORKERS_REJOIN and len(self.links) == self._others:
-                self._start()
-            elif without > (limit := ALL_WORKERS_JOIN + EACH_WORKER_JOINS * self.settings.workers):
-                missing = sorted(set(range(self.settings.workers)) - self._live)
-                what_next = "see that their tasks run, then train again"
-                text = f"workers {missing} have not joined after {limit:.0f} s; {what_next}"
-                self.end("error", text, worker=missing[0])
-        elif not self._live and without > NO_WORKER_LEFT:
-            self.end("lost", f"no worker for {NO_WORKER_LEFT:.0f} s")
+        if self._started is not None:
+            self._end_if(self._attendance.end_without_workers())
+        elif self.incarnation and self._all_follow and self._attendance.may_begin_incomplete():
+            self._start()
+        else:
+            self._end_if(self._attendance.end_before_start())
 
-    def _add_event(self, what, worker, reason=""):
-        self._events.append((self._now(), what, worker, self.store.version, reason))
+    def _end_if(self, end):
+        if end is not None:
+            self.end(**end)
 
-    def _now(self):
+    def _add_event(self, kind, worker, reason=""):
+        self._events.append((self._seconds(), kind, worker, self.store.version, reason))
+        _LOG.info("worker %d: %s after step %d%s", worker, kind, self.store.version, reason and f": {reason}")
+
+    def _note_end(self):
+        why, text = self.slots.ended["why"], self.slots.ended["text"]
+        _LOG.info("training ends at version %d: %s%s", self.store.version, why, text and f", {text}")
+
+    def _seconds(self):
         return 0.0 if self._started is None else time.perf_counter() - self._started
 
 

@@ -39,11 +39,11 @@ class FlatSGD:
     def _gather(self):
         """Keep as one vector what the optimiser's own step, or a checkpoint, has left as its momentum."""
         state = self._optimizer.state
-        left = {name: state.get(value, {}).get("momentum_buffer") for name, value in self._parameters.items()}
-        if all(isinstance(one, torch.Tensor) for one in left.values()):
+        buffers = {name: state.get(value, {}).get("momentum_buffer") for name, value in self._parameters.items()}
+        if all(isinstance(buffer, torch.Tensor) for buffer in buffers.values()):
             self._keep(torch.zeros_like(self._flat))
             for name, value in self._parameters.layout.parts(self._momentum).items():
-                value.copy_(left[name])
+                value.copy_(buffers[name])
 
     def _keep(self, momentum):
         self._momentum = momentum

@@ -1,10 +1,5 @@
-"""Every shard but shard 0: it keeps its parts of pushes until shard 0's log says what becomes of them.
+"""Every shard but shard 0: it keeps its parts of pushes until shard 0's log says what becomes of them."""
 
-Both ends are here: what a follower does with the log (`Follower`), and shard 0's connections to one (`FollowerLink`).
-"""
-
-import ssl
-import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -17,7 +12,6 @@ from course.training.server.reply_slots import ReplySlot, ReplySlots
 from course.training.server.rules import mean_of
 from course.training.server.store import ParameterServer
 from course.training.server.update_log import Entry, PushId
-from course.training.transport.wire import connect
 
 
 class Follower:
@@ -38,10 +32,10 @@ class Follower:
         """Raise ValueError for an unknown worker; whether its process was replaced, shard 0 knows."""
         self.slots.check(worker)
 
-    def join(self, worker: int, session: str, into: dict[str, torch.Tensor], attempt: int) -> ReplySlot:
-        """Return a new reply slot of `worker`, whose answers go `into` these tensors; shard 0's log answers it."""
+    def join(self, slot: ReplySlot) -> ReplySlot:
+        """Give the worker this new reply slot, and return it; shard 0's log answers it."""
         with self.slots.changed:
-            return self.slots.occupy(ReplySlot(worker, session, attempt, into))
+            return self.slots.occupy(slot)
 
     def push(
         self, slot: ReplySlot, sequence: int, loss: float, gradients: dict[str, torch.Tensor], acknowledged: int
@@ -123,60 +117,3 @@ class Follower:
         if push not in self._staged:
             raise ValueError(f"shard 0's order names a push that never came here: {push}")
         return self._staged.pop(push)
-
-
-class FollowerLink:
-    """Shard 0's two connections to the follower at `address`: the log goes out on one, reports come in on the other.
-
-    `handshake` says which training. Sending never raises: `listen`, in its own thread, says when the follower is gone.
-    """
-
-    def __init__(self, address: tuple[str, int], handshake: dict[str, Any], context: ssl.SSLContext | None = None):
-        self._log = connect(address, {**handshake, "role": "log"}, context)
-        try:
-            self._reports = connect(address, {**handshake, "role": "reports"}, context)
-        except BaseException:
-            self._log.close()
-            raise
-        self._sending = threading.Lock()
-
-    def send_entry(self, entry: Entry) -> None:
-        """Send one `Entry` of the log."""
-        self._send("ENTR", entry.as_json())
-
-    def listen(
-        self, staged: Callable[[PushId], None], left: Callable[[PushId], None], ended: Callable[..., None]
-    ) -> None:
-        """Call `staged(PushId)` or `left(PushId)` for each report, `ended(why=…, text=…)` when training must end."""
-        try:
-            while True:
-                report = self._reports.receive().text()
-                if not isinstance(report, dict):
-                    staged(PushId(*report))
-                elif "left" in report:
-                    left(PushId(*report["left"]))
-                else:
-                    ended(**report)
-        except (OSError, ValueError, TypeError) as error:
-            ended(why="shard", text=f"shard 0 and it have lost each other: {error}")
-        finally:
-            self.hang_up()
-            with self._sending:
-                self._log.close()
-            self._reports.close()
-
-    def send_heartbeat(self) -> None:
-        """Say that shard 0 is there."""
-        self._send("BEAT", {})
-
-    def hang_up(self) -> None:
-        """End both connections, which wakes `listen`. Idempotent."""
-        self._log.hang_up()
-        self._reports.hang_up()
-
-    def _send(self, kind, payload):
-        with self._sending:
-            try:
-                self._log.send(kind, payload=payload)
-            except (OSError, ValueError):  # ValueError: the connection was closed here
-                self.hang_up()  # wakes `listen`, which ends the training; this thread holds the shard's lock

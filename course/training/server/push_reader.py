@@ -29,19 +29,14 @@ Push = Callable[[ReplySlot, Frame, Channel], None]
 
 
 class _Reading:
-    """A worker's connection while it is read here; `outcome`: what its own thread, which waits for `over`, is given."""
+    """A worker's connection while it is read here, heard `since` then.
+
+    `outcome`: what its own thread, which waits for `over`, gets back.
+    """
 
     def __init__(self, channel: Channel, slot: ReplySlot):
         self.channel, self.slot, self.since = channel, slot, time.monotonic()
         self.over, self.outcome = threading.Event(), None
-
-    def answer(self, version: int, taken: int) -> None:
-        """Send the answer that lies in the slot: a short frame, for which a worker that waits has room."""
-        self.since = self.channel.unread_since = time.monotonic()
-        try:
-            self.channel.send_tensors("PARM", version, sequence=taken)
-        except (OSError, ValueError):
-            self.channel.hang_up()  # which is read as the connection's end
 
 
 class PushReader:
@@ -104,22 +99,22 @@ class PushReader:
         if working == 1 < len(self._readings()):
             until = time.perf_counter() + _AWAKE
             while time.perf_counter() < until:
-                if found := self._selector.select(0):
-                    return found
+                if ready := self._selector.select(0):
+                    return ready
         return self._selector.select(_LOOK_EVERY)
 
     def _readings(self):
-        every = self._selector.get_map().values()
-        return [key.data for key in every if key.data and key.fileobj is key.data.channel.wire]
+        keys = self._selector.get_map().values()
+        return [key.data for key in keys if key.data and key.fileobj is key.data.channel.wire]
 
     def _take_news(self):
         with suppress(BlockingIOError):
             self._mine.recv(4096)
         while self._new:
             reading = self._new.popleft()
-            reading.slot.send = reading.answer
-            for one in reading.channel.watched:
-                self._selector.register(one, selectors.EVENT_READ, reading)
+            reading.slot.at_once = True
+            for file in reading.channel.watched:
+                self._selector.register(file, selectors.EVENT_READ, reading)
         for reading in self._readings():
             if reading.channel.unread_since is None and self._is_over(reading.slot):
                 self._give_back(reading, None)
@@ -145,19 +140,20 @@ class PushReader:
 
     def _look(self, before):
         """Give back whose turn it is and who says nothing; return the time."""
-        now = time.monotonic()
-        stood_still = now - before > _LOOK_EVERY + WIRE_STOOD_STILL
+        clock = time.monotonic()
+        stood_still = clock - before > _LOOK_EVERY + WIRE_STOOD_STILL
         for reading in self._readings():
-            if stood_still or reading.channel.unread_since is None:
-                reading.since = now  # what came meanwhile has not been read, or nothing was to come
-            elif now - reading.since > WIRE_SILENCE:
+            answered = reading.channel.unread_since
+            if stood_still or answered is None:
+                reading.since = clock  # what came meanwhile has not been read, or nothing was to come
+            elif clock - max(reading.since, answered) > WIRE_SILENCE:
                 self._give_back(reading, TimeoutError("nothing heard"))
-        return now
+        return clock
 
     def _give_back(self, reading, outcome):
-        for one in reading.channel.watched:
-            self._selector.unregister(one)
+        for file in reading.channel.watched:
+            self._selector.unregister(file)
         with self._slots.changed:  # another thread may be about to answer
-            reading.slot.send = None
+            reading.slot.at_once = False
         reading.outcome = outcome
         reading.over.set()

@@ -1,6 +1,7 @@
 """Where a shard puts its answers to workers: a reply slot for each worker, one lock, one way to wake threads."""
 
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -8,30 +9,48 @@ import torch
 
 from course.training.server.store import ParameterServer
 from course.training.server.update_log import Entry, PushId
-from course.training.transport.wire import WIRE_HEARTBEAT_EVERY
+from course.training.transport.wire import WIRE_HEARTBEAT_EVERY, Channel
 
 
 class ReplySlot:
     """One worker's place for answers on a shard, for as long as one connection of it lasts: its session's `attempt`-th.
 
-    `into`: name to tensor, where answers are put. `answered`: the version of the answer that lies there, None while
-    there is none; `version`: that of the answer which was sent last, −1 before the first. `taken`: the sequence number
-    of the worker's last push that was applied or dropped, as of the answer. `joined`: whether shard 0's order has named
-    this connection; `replaced`: whether another one has its place.
+    `into`: name to tensor, where answers are put; `channel`: the connection whose next frame they are. `answered`: the
+    version of the answer that lies there, None while there is none; `version`: that of the answer which was sent last,
+    −1 before the first. `taken`: the sequence number of the worker's last push that was applied or dropped, as of the
+    answer. `joined`: whether shard 0's order has named this connection; `replaced`: whether another one has its place.
+    `at_once`: an answer is sent in the thread that has decided it, as long as the push reader reads this connection;
+    otherwise the connection's own thread waits for it (`ReplySlots.wait`), and sends it.
     """
 
-    def __init__(self, worker: int, session: str, attempt: int, into: dict[str, torch.Tensor]):
+    def __init__(
+        self, worker: int, session: str, attempt: int, into: dict[str, torch.Tensor], channel: Channel | None = None
+    ):
         self.worker, self.session, self.attempt, self.into = worker, session, attempt, into
+        self.channel: Any = channel  # None only where nothing is sent: in tests of the decisions alone
         self.answered: int | None = None
         self.version = -1
-        self.taken, self.joined, self.replaced = 0, False, False
-        #: Sends an answer (its version, `taken`) at once, in the thread that has decided; None: its own thread does.
-        self.send: Callable[[int, int], None] | None = None
+        self.taken, self.joined, self.replaced, self.at_once = 0, False, False, False
 
     @property
     def connection(self) -> PushId:
         """Which connection has the slot."""
         return PushId(self.worker, self.session, self.attempt)
+
+    def put(self, version: int) -> None:
+        """Take the answer of this version, which lies in `into`: send it at once, or keep it for the own thread."""
+        if not self.at_once:
+            self.answered = version
+            return
+        self.version, self.channel.unread_since = version, time.monotonic()
+        try:
+            self.send_answer()  # a short frame, for which a worker that waits has room
+        except (OSError, ValueError):
+            self.channel.hang_up()  # which the push reader reads as the connection's end
+
+    def send_answer(self) -> None:
+        """Send the answer that lies in `into`, as that of `version`. Raises OSError."""
+        self.channel.send_tensors("PARM", self.version, sequence=self.taken)
 
 
 class ReplySlots:
@@ -96,15 +115,9 @@ class ReplySlots:
             slot = self._slots.get(push.worker)
             if slot is not None and slot.joined and slot.session == push.session:
                 slot.taken = taken(slot.session) if taken else 0
-                self._answer(slot, store)
-
-    def _answer(self, slot, store):
-        if slot.send is None:
-            slot.answered = store.pull(slot.into).version
-            self.changed.notify_all()  # costs nothing where no thread waits
-        elif not self.ended:
-            slot.version = store.pull(slot.into).version
-            slot.send(slot.version, slot.taken)
+                if not (slot.at_once and self.ended):
+                    slot.put(store.pull(slot.into).version)
+        self.changed.notify_all()  # costs nothing where no thread waits
 
     def wait(self, slot: ReplySlot, send_heartbeat: Callable[[], None]) -> int | None:
         """Return the version of the slot's next answer; None when training is over. Call without the lock.

@@ -121,11 +121,11 @@ def mean_of(gradients: list[dict[str, torch.Tensor]], into: Tensors | None = Non
     if not others:
         return first
     if into is not None and into.flat is not None:
-        vectors = [one.flat for one in gradients if isinstance(one, Tensors) and one.layout == into.layout]
+        vectors = [each.flat for each in gradients if isinstance(each, Tensors) and each.layout == into.layout]
         if len(vectors) == len(gradients):
             _mean(vectors, into.flat)
             return into
-    return {name: _mean([one[name] for one in gradients]) for name in first}
+    return {name: _mean([each[name] for each in gradients]) for name in first}
 
 
 def _mean(values, into=None):

@@ -41,7 +41,7 @@ class Entry:
     @classmethod
     def from_json(cls, fields: dict[str, Any]) -> "Entry":
         """Return the entry that `as_json` wrote; raises KeyError or TypeError for other data."""
-        ids = {key: tuple(PushId(*one) for one in fields[key]) for key in ("used", "dropped", "joined")}
+        ids = {key: tuple(PushId(*push) for push in fields[key]) for key in ("used", "dropped", "joined")}
         return cls(fields["version"], **ids, cut=fields["cut"], ended=fields["ended"])
 
     def as_json(self) -> dict[str, Any]:
@@ -76,8 +76,8 @@ class PushTable:
     def note_reported(self, session: str, sent: int, acknowledged: int) -> None:
         """Note a worker's own counts: pushes sent, and pushes that it knows were applied or dropped."""
         # the larger: what an older connection had on its way may come after what was said on the next
-        said = sent, acknowledged
-        self._reported[session] = max(self._reported.get(session, said), said)
+        counts = sent, acknowledged
+        self._reported[session] = max(self._reported.get(session, counts), counts)
 
     def counts(self) -> dict[str, Counter[int]]:
         """Return what became of the pushes in this history: "sent", "acknowledged", "applied", "dropped" by worker."""

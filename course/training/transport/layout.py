@@ -82,10 +82,10 @@ def new_tensors(like: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     layout = Layout.of(like)
     memory = numpy.zeros(layout.nbytes + _LINE, numpy.uint8)
     start = -memory.ctypes.data % _LINE
-    made = layout.over(memory.data, start)
+    copies = layout.over(memory.data, start)
     for name, value in like.items():
-        made[name].copy_(value.detach())
-    return made
+        copies[name].copy_(value.detach())
+    return copies
 
 
 def _padded(count, dtype):
@@ -93,7 +93,7 @@ def _padded(count, dtype):
 
 
 def _dtype(name):
-    found = getattr(torch, name.removeprefix("torch."), None)
-    if not isinstance(found, torch.dtype):
+    dtype = getattr(torch, name.removeprefix("torch."), None)
+    if not isinstance(dtype, torch.dtype):
         raise ValueError(f"a frame's layout names dtype {name!r}, which this PyTorch does not have.")
-    return found
+    return dtype

@@ -22,7 +22,7 @@ LISTENER_LOOKS_EVERY = 0.2
 
 _MOST_UNAUTHENTICATED = 32  # connections without a good handshake yet; more are closed at once
 _NO_MORE = "It tries again; connections that are open stay. `ulimit -n` and `ulimit -u` say how many there may be."
-_LOG = logging.getLogger("course.training")
+_LOG = logging.getLogger(__name__)
 _THREAD = "parameter-server"  # the name of every thread that `start_thread` starts
 
 
@@ -34,7 +34,8 @@ class Listener:
     `context`: an `ssl.SSLContext` that knows the cluster's certificates, or None for plain TCP. `token`: the secret
     that a handshake must name. `refusal`: from a handshake's fields (a dict) to a sentence, or None where it is
     accepted. `tick` is called a few times a second. Where the system has no file or thread for another connection, the
-    listener says so, pauses and tries again. Once `closed` is set no more are accepted; open ones stay.
+    listener says so, pauses and tries again. Once `closed` is set, which others may wait for too, no more are accepted;
+    open ones stay.
     """
 
     def __init__(
@@ -46,13 +47,14 @@ class Listener:
         context: ssl.SSLContext | None = None,
         host: str = "127.0.0.1",
         ports: Sequence[int] = (0,),
+        closed: threading.Event | None = None,
     ):
         self._serve, self._refusal, self._tick = serve, refusal, tick
         self._token, self._context = token, context
         self._socket = _first_free(host, ports)
         self._socket.settimeout(LISTENER_LOOKS_EVERY)  # closing a socket does not wake an accept on every system
         self.address = self._socket.getsockname()[:2]
-        self.closed = threading.Event()
+        self.closed = closed or threading.Event()
         self._unauthenticated: dict[socket.socket, float] = {}  # connection -> when it came
         self._lock = threading.Lock()
         start_thread(self._accept)

@@ -79,10 +79,10 @@ class Pipes:
 
     def _wait(self, waiting, end):
         """Wait until this end is ready; ConnectionError where the connection has ended and it is not."""
-        found = waiting.poll(None if self._timeout is None else 1000 * self._timeout)
-        if self._hung_up or (found and found[0][0] != end.fileno()):
+        ready = waiting.poll(None if self._timeout is None else 1000 * self._timeout)
+        if self._hung_up or (ready and ready[0][0] != end.fileno()):
             raise ConnectionError(CLOSED)
-        if not found:
+        if not ready:
             raise BlockingIOError if self._timeout == 0.0 else TimeoutError("timed out")
 
     def __del__(self):

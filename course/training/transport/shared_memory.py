@@ -69,9 +69,9 @@ def offer(size: int, connection: socket.socket) -> Offer | None:
         memory[: len(secret)] = secret
         fields = {"process": os.getpid(), "number": number, "secret": secret.hex(), "pipes": theirs}
         out, into = _halves(memory, size)
-        made = Offer(fields, Halves(out, into, Pipes(*ours)), number, theirs)
+        offered = Offer(fields, Halves(out, into, Pipes(*ours)), number, theirs)
         unless_offered.pop_all()
-        return made
+        return offered
     return None
 
 

@@ -120,8 +120,8 @@ class Channel:
 
     def beat(self) -> None:
         """Send a heartbeat, from any thread; nothing where the connection is in use, or was a moment ago."""
-        now, since = time.monotonic(), self.unread_since
-        if now - self._last_sent < WIRE_HEARTBEAT_EVERY / 2 or (since is not None and now - since > UNREAD):
+        clock, since = time.monotonic(), self.unread_since
+        if clock - self._last_sent < WIRE_HEARTBEAT_EVERY / 2 or (since is not None and clock - since > UNREAD):
             return
         if not self._in_use.acquire(blocking=False):
             return

@@ -32,12 +32,12 @@ def own_device(device: str) -> Device:
 
 def found_in(devices: list[Device], device: str, worker: str) -> Device:
     """Return the one of `worker`'s `devices` whose name ends in `device`; ValueError when there is none."""
-    for one in devices:
-        if one.name.endswith(device):
-            return one
-    there = ", ".join(f"{one.name}{' (simulated)' if one.simulated else ''}" for one in devices)
+    for own in devices:
+        if own.name.endswith(device):
+            return own
+    names = ", ".join(f"{own.name}{' (simulated)' if own.simulated else ''}" for own in devices)
     raise ValueError(
-        f"train(device={device!r}): {worker} has {there}. Use one that every worker has, or practise with simulated "
+        f"train(device={device!r}): {worker} has {names}. Use one that every worker has, or practise with simulated "
         "GPUs: local_cluster(ps=1, worker=2, simulated_gpus=1), or --simulated-gpus 1 on the command line."
     )
 
@@ -52,8 +52,9 @@ class DeviceLeaves:
         self._received, self._name = received, device
         self._device = DeviceName.parse(device or "/cpu:0").torch
         self._on_cpu = self._device.type == "cpu"
-        made = received if self._on_cpu else {n: torch.empty_like(v, device=self._device) for n, v in received.items()}
-        self.values = {name: value.requires_grad_() for name, value in made.items()}
+        if not self._on_cpu:
+            received = {name: torch.empty_like(value, device=self._device) for name, value in received.items()}
+        self.values = {name: leaf.requires_grad_() for name, leaf in received.items()}
 
     def gradient(self, problem: Problem, batch: Any) -> tuple[float, tuple[torch.Tensor, ...]]:
         """Return the loss on `batch` and its gradients, in the order of `values`, where they were computed."""

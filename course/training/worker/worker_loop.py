@@ -1,5 +1,6 @@
 """A worker's loop: receive parameters, compute one gradient, push it, receive again; over broken connections too."""
 
+import logging
 import secrets
 import ssl
 import time
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from course.training.problems.problem import Problem, batch_generator
-from course.training.records import ShardAddresses, exits_told, in_words
+from course.training.records import ShardAddresses, exits_as_errors, in_words
 from course.training.transport.layout import Layout
 from course.training.transport.wire import Refused
 from course.training.worker.device import DeviceLeaves
@@ -22,6 +23,8 @@ WORKER_RECONNECTS = 6.0
 WORKER_RECONNECTS_REFUSED = 1.0
 #: Between two such attempts.
 WORKER_RECONNECTS_EVERY = 0.1
+
+_LOG = logging.getLogger(__name__)
 
 if TYPE_CHECKING:
     from course.cluster.tape.on_worker import Notes
@@ -56,7 +59,7 @@ def run_worker(
     says. An exception in the problem's code is told to shard 0 and then raised; one that would end the process, such as
     SystemExit, as a TrainingError.
     """
-    with exits_told("the problem's code"):
+    with exits_as_errors("the problem's code"):
         return _WorkerLoop(problem, worker, addresses, seed, context, device, notes).run()
 
 
@@ -86,6 +89,8 @@ class _WorkerLoop:
             except OSError as error:
                 # a refused connection: no process listens there any more
                 limit = WORKER_RECONNECTS_REFUSED if isinstance(error, ConnectionRefusedError) else WORKER_RECONNECTS
+                if self._broken_since is None:
+                    _LOG.info("worker %d lost its shards (%s) and tries again for %.0f s", self.worker, error, limit)
                 # not since the last answer: a process that was frozen wakes up with that long ago
                 self._broken_since = self._broken_since or time.monotonic()
                 if time.monotonic() - self._broken_since > limit:
@@ -93,6 +98,7 @@ class _WorkerLoop:
                 time.sleep(WORKER_RECONNECTS_EVERY)
 
     def _report(self, ended):
+        _LOG.info("worker %d: %s, after %d pushes", self.worker, ended, self.sent)
         return WorkerReport(self.worker, self.session, self.sent, self.acknowledged, ended)
 
     def _connected(self):
@@ -100,6 +106,7 @@ class _WorkerLoop:
         fields = {"role": "worker", "worker": self.worker, "token": self.addresses.token}
         fields |= {"incarnation": self.addresses.incarnation, "session": self.session, "attempt": self.attempt}
         to = self.addresses
+        _LOG.debug("worker %d connects to %s, attempt %d", self.worker, to.endpoints, self.attempt)
         return ShardConnections(to.endpoints, self._layouts, fields, self.context, share=not to.routed)
 
     def _work(self, connections):

@@ -1,4 +1,4 @@
-"""`ClusterTimeline`: a run of a cluster that is played back, from the record of a tape; `tape.timeline()` makes one."""
+"""`ClusterTimeline`: a run of a cluster that is played back, from its tape."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -8,6 +8,7 @@ from course.widgets.exhibits.page import key_of, page, script
 
 if TYPE_CHECKING:
     from course.cluster.tape.record import Record
+    from course.cluster.tape.tape import Tape
 
 _TICK = 1e-5  # seconds
 _TOOLS = ("scales.js", "axes.js", "controls.js", "scrubber.js", "reflow.js", "task_graph.js", "timeline_scene.js")
@@ -17,19 +18,20 @@ _FILES = (*_TOOLS, "cluster_timeline.js")
 class ClusterTimeline:
     """Processes as lanes, what they did as bars, bytes on their way; play it, step, zoom, and drag a bar longer.
 
-    - `record`: of a tape, `tape.record`. `beside`: another one on the same axis, or None.
+    - `tape`: of `cluster.record()`, or its `Record`. `beside`: another one on the same axis, or the name of a tape that
+      comes with the course, or None.
 
-    The page draws from the records, and works out what if a bar had been longer; no kernel is needed.
+    The page draws from their records, and works out what if a bar had been longer; no kernel is needed.
     `tape.what_if(bar, seconds)` is the same in Python, `tape.table()` a text alternative. Raises ValueError for records
     in which nothing happened.
     """
 
-    def __init__(self, record: "Record", beside: "Record | None" = None):
-        self.records = [one for one in (record, beside) if one is not None]
+    def __init__(self, tape: "Tape | Record", beside: "Tape | Record | str | None" = None):
+        self.records = [_record(run) for run in (tape, beside) if run is not None]
         if not any(one.bars for one in self.records):
             raise ValueError(
-                f"ClusterTimeline(record): no task ran while it was recorded ({record.label}), so there is nothing to "
-                "play. Record a `with` in which the cluster works."
+                f"ClusterTimeline(tape): no task ran while it was recorded ({self.records[0].label}), so there is "
+                "nothing to play. Record a `with` in which the cluster works."
             )
 
     @property
@@ -115,6 +117,15 @@ class ClusterTimeline:
             kept = f" ({record.thinned})" if record.thinned else ""
             told.append(f"{_headed(record, record.machine)}; {how}{kept}.")
         return " ".join(told)
+
+
+def _record(run):
+    """Return the `Record` of a tape, of one by its name, or of what is one already."""
+    if isinstance(run, str):
+        from course.cluster.tape.tape import Tape  # loads Dask
+
+        run = Tape.stored(run)
+    return getattr(run, "record", run)
 
 
 def _plain(record):

@@ -21,10 +21,9 @@ from course.cluster.task.task import LOOP_KEEPS_UP_EVERY
 TASKS = ["/job:ps/task:0", "/job:worker/task:0", "/job:worker/task:1"]
 
 
-@pytest.fixture(scope="module")
-def cluster():
-    with local_cluster(ps=1, worker=2) as made:
-        yield made
+@pytest.fixture
+def cluster(shared_cluster):
+    return shared_cluster
 
 
 def where():
@@ -341,7 +340,7 @@ def test_a_port_in_use_is_an_error_with_the_reason(free_ports):
 def test_a_closed_cluster_says_so_at_once_and_closes_again_in_peace():
     made = local_cluster(worker=1)
     executor = made.executor
-    pending = executor.submit(time.sleep, 60)
+    pending, lease = executor.submit(time.sleep, 60), made.lease("a test's", "/job:worker/task:0")
     folder = made._runtime._folder
     assert folder.exists()
     made.close()
@@ -350,7 +349,7 @@ def test_a_closed_cluster_says_so_at_once_and_closes_again_in_peace():
     with pytest.raises(RuntimeError, match="this cluster is closed; start a new one"):
         pending.result(timeout=60)
     uses = [lambda: made.at("/job:worker/task:0"), lambda: made.executor, lambda: made.client, lambda: made.devices()]
-    uses += [lambda: made.kill("/job:worker/task:0"), made.restart, lambda: executor.submit(pow, 2, 2)]
+    uses += [lambda: made.kill("/job:worker/task:0"), made.restart, lambda: executor.submit(pow, 2, 2), lease.renew]
     for use in uses:
         with pytest.raises(RuntimeError, match="this cluster is closed; start a new one"):
             use()

@@ -10,7 +10,7 @@ from itertools import count
 
 import pytest
 from distributed import get_worker
-from hypothesis import example, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from course.cluster import local_cluster
@@ -18,10 +18,9 @@ from course.cluster import local_cluster
 TASKS = ["/job:ps/task:0", "/job:worker/task:0", "/job:worker/task:1"]
 
 
-@pytest.fixture(scope="module")
-def cluster():
-    with local_cluster(ps=1, worker=2) as made:
-        yield made
+@pytest.fixture
+def cluster(shared_cluster):
+    return shared_cluster
 
 
 def divided(number, divisor):
@@ -40,7 +39,7 @@ def outcome(values):
     return seen, None, ""
 
 
-@settings(max_examples=40)
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.integers(-3, 3), max_size=12), st.lists(st.integers(-1, 9), max_size=12), st.integers(1, 13))
 @example([1] * 9, [1, 1, 1, 1, 0, 1, 1, 1, 0], 3)  # an error in the middle of a chunk, and another one after it
 @example([1] * 4, [1, 1, 0, 1], 2)  # … and at the beginning of one

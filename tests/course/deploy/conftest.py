@@ -1,6 +1,7 @@
 """What the tests of deployed clusters share: a ledger of their own, and both systems where this machine has them."""
 
 import os
+from importlib.metadata import distributions
 
 import pytest
 
@@ -14,6 +15,15 @@ def ledger(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
         yield tmp_path_factory
+
+
+@pytest.fixture(scope="session")
+def clouds_libraries(pytestconfig):
+    """Skip the test aloud where a cloud's library is missing; fail in `make long`, which installs them."""
+    packages = {"azure-identity", "dask-cloudprovider", "dask-gateway-server", "dask-kubernetes", "moto"}
+    if missing := packages - {one.name.lower().replace("_", "-") for one in distributions()}:
+        refuse = pytest.fail if pytestconfig.option.markexpr == "long" else pytest.skip
+        refuse(f"NOT TESTED HERE, there is no {', '.join(sorted(missing))}: `make long` installs them")
 
 
 @pytest.fixture(scope="module")

@@ -84,6 +84,7 @@ def said_by(*words):
     return CliRunner().invoke(main, ["deploy", *words]).output
 
 
+@pytest.mark.long
 def test_a_plain_users_killed_client_leaves_no_job_running_or_pending_no_process_and_no_file():
     need_slurm()
     user = "nobody" if os.geteuid() == 0 else None  # this user is a plain one already
@@ -120,6 +121,7 @@ def test_a_killed_client_leaves_no_process_that_it_started_over_ssh_and_is_told_
     assert said_by("list") == "nothing of yours is deployed\n"
 
 
+@pytest.mark.long
 def test_a_forgotten_cluster_is_listed_and_stopped_from_another_shell(sshd, tmp_path, monkeypatch):
     wait = "while not cluster._work.closed: time.sleep(0.1)\nprint(cluster._work.closed, flush=True)\ncluster.close()"
 

@@ -16,9 +16,9 @@ from course.deploy.clouds.kinds import CLOUDS
 from course.deploy.launcher import DeployError
 from course.deploy.ledger import entries
 from course.deploy.options import SlurmOptions, order_for
-from course.deploy.order import order_of
 from course.deploy.slurm import SlurmLauncher, TaskJob
 from course.deploy.slurm_command import slurm
+from course.deploy.task_order import order_of
 
 pytest.importorskip("dask_jobqueue")
 
@@ -154,7 +154,7 @@ def test_a_machine_that_ends_no_process_is_not_spoken_of():
     ],
 )
 def test_a_job_that_slurm_ends_is_lost_only_if_it_may_not_come_back(requeue, told, stage, monkeypatch, tmp_path):
-    async def answers(command, *_, given=""):
+    async def answers(command, *_, stdin=""):
         return "site's own line\n41\n" if command == "sbatch" else f"41|{told}|None\n"
 
     monkeypatch.setattr("course.deploy.slurm.slurm", answers)

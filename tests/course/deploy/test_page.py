@@ -9,7 +9,7 @@ import pytest
 from course import estimate_pi
 from course.deadlines import NOTHING_LEFT
 from course.deploy.clouds.kinds import CLOUDS
-from course.deploy.clouds.machines.startup import MACHINE_LOST
+from course.deploy.clouds.machines.machine_ends_itself import MACHINE_LOST
 from course.deploy.ledger import entries
 from course.deploy.options import SlurmOptions, SshOptions
 
@@ -40,11 +40,13 @@ def run(cell):
     return found["found"]
 
 
+@pytest.mark.long
 def test_the_same_cell_gives_the_same_pi_on_slurm(slurm):
     assert run(CELLS["slurm"]) == estimate_pi(1_000_000)
     assert not entries()
 
 
+@pytest.mark.long
 def test_the_same_cell_gives_the_same_pi_over_ssh(sshd, tmp_path, monkeypatch):
     (tmp_path / ".ssh").mkdir(mode=0o700)  # of a home in which `ssh alpha` and `ssh beta` lead to a server of our own
     host = f"HostName 127.0.0.1\nPort {sshd.port}\nIdentityFile {sshd.key}\nUserKnownHostsFile {sshd.known_hosts}\n"
@@ -97,11 +99,13 @@ def test_the_page_says_after_how_many_minutes_without_work_a_cluster_ends(name):
         assert f"{NOTHING_LEFT:g} s" in killed
 
 
-def test_the_page_says_what_a_gateways_owner_has_to_set():
+@pytest.mark.long
+def test_the_page_says_what_a_gateways_owner_has_to_set(clouds_libraries):
+    from dask_gateway_server.backends import base
+
     screen = (ROOT / "docs" / "operators" / "gateway.md").read_text(encoding="utf-8")
     assert minutes(cells("What is forgotten", "Gateway")[0]) == [int(re.search(r"idle_timeout = (\d+)", screen)[1])]
-    server = pytest.importorskip("dask_gateway_server.backends.base")
-    assert server.ClusterConfig.idle_timeout.default_value == 0  # never
+    assert base.ClusterConfig.idle_timeout.default_value == 0  # never
 
 
 @pytest.mark.parametrize("name", ["AWS", "Google Cloud", "Azure"])

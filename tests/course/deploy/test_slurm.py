@@ -128,6 +128,7 @@ class Listens(Hook):
             self.ports[task] = {one.laddr.port for one in every if one.status == psutil.CONN_LISTEN}
 
 
+@pytest.mark.long
 def test_whatever_listens_does_so_in_the_range_of_ports_a_parameter_server_of_a_training_too(cluster, ports):
     looks = Listens(cluster)
     train(linear_regression(), cluster, optimizer=SGD, total_steps=20, hooks=[looks])
@@ -136,6 +137,7 @@ def test_whatever_listens_does_so_in_the_range_of_ports_a_parameter_server_of_a_
     assert int(cluster.session_target.rpartition(":")[2]) in ports
 
 
+@pytest.mark.long
 def test_a_training_loses_nothing_when_its_worker_is_cancelled_and_its_ps_told_to_end_as_before_a_walltimes_end(
     cluster, slurm, said
 ):
@@ -149,19 +151,22 @@ def test_a_training_loses_nothing_when_its_worker_is_cancelled_and_its_ps_told_t
     eventually(lambda: not cluster.missing())
 
 
+@pytest.mark.long
 def test_a_tuning_runs_its_trials_on_the_jobs(cluster):
     found = tune(linear_regression(), {"learning_rate": (0.01, 0.1)}, cluster, trials=3, steps=20, progress=False)
     assert len(found.trials) == 3
 
 
+@pytest.mark.long
 def test_a_frozen_task_is_replaced_and_its_pinned_work_moves_to_the_successor(cluster, slurm, monkeypatch):
-    monkeypatch.setattr("course.deploy.keeper.DEPLOYED_TASK_REJOINS", 0.5)  # seconds, to be through sooner
+    monkeypatch.setattr("course.deploy.lost_tasks.DEPLOYED_TASK_REJOINS", 0.5)  # seconds, to be through sooner
     before = job_of(slurm, SECOND)
     cluster.freeze(SECOND)
     with cluster.at(SECOND):  # until Slurm has delivered the signal, the job goes on working
         eventually(lambda: cluster.executor.submit(os.getenv, "SLURM_JOB_ID").result(60) not in (before, None))
 
 
+@pytest.mark.long
 def test_a_killed_job_waits_for_a_drained_node_which_is_told_and_comes_back(cluster, slurm, said):
     said.clear()
     slurm.node("drain")
@@ -196,6 +201,7 @@ def test_no_file_with_the_key_can_be_read_by_others(cluster, slurm, ledger):
     assert everywhere and not [path for path in everywhere if b"PRIVATE KEY" in path.read_bytes()]
 
 
+@pytest.mark.long
 def test_a_second_close_does_nothing_and_a_failed_start_leaves_nothing(cluster, slurm, monkeypatch):
     jobs = slurm.jobs()
     other = {**handshake.versions(), "torch": "0.1"}
@@ -277,6 +283,7 @@ def test_a_cluster_is_listed_and_ended_from_another_shell(cluster, slurm):
         eventually(lambda: slurm.jobs() == jobs)
 
 
+@pytest.mark.long
 def test_a_firewall_between_a_task_and_its_scheduler_is_told_with_the_next_step(slurm, monkeypatch):
     found, nowhere = Said(), "tls://192.0.2.1:4000"  # kept for documentation: nobody answers
 

@@ -80,5 +80,5 @@ def test_the_graph_shows_its_edges_as_lines():
     with log_placement() as log:
         ((torch.ones(3) + 1).sum() * 2).item()
     picture = log.graph("A sum")
-    assert picture.html.count('class="edge"') == len(log.edges()) == 3
+    assert picture.html.count('class="edge"') == len(log.edges()) == 4
     assert "A sum" in picture.html

@@ -2,8 +2,6 @@
 
 import gc
 import json
-import subprocess
-import sys
 import threading
 import weakref
 
@@ -184,16 +182,6 @@ def test_code_made_for_the_compiler_runs_under_a_log_op_by_op_and_is_right():
         assert total.item() == 6
         assert [r.op for r in log.forward if not r.view][:4] == ["mul", "cat", "relu", "sum"]
         assert "threshold_backward" in [r.op for r in log.backward]
-
-
-def test_a_log_does_not_load_torchs_compiler():
-    program = (
-        "import sys, torch; from course import log_placement\n"
-        "with log_placement() as log: torch.ones(2) + 1\n"
-        "print(len(log), 'torch._dynamo' in sys.modules)"
-    )
-    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
-    assert ran.stdout.split() == ["2", "False"]
 
 
 def test_lines_are_in_the_manner_of_tensorflow():

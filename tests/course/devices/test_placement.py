@@ -1,11 +1,7 @@
 """Placement: ops go where they are told, inputs follow differentiably, what must stay stays."""
 
-import json
-import subprocess
-import sys
 import threading
 import time
-from pathlib import Path
 
 import pytest
 import torch
@@ -15,88 +11,93 @@ from hypothesis import strategies as st
 
 from course.devices import list_devices, log_placement, place
 from course.devices.rules import Rule, plan_for
+from simgpu import simulated_gpus
 
 
-@pytest.fixture(scope="module")
-def pretend():
-    """What came out of each scenario of pretend_gpu.py, a process in which torch really has a second device."""
-    root = Path(__file__).parents[3]
-    ran = subprocess.run(
-        [sys.executable, "-m", "tests.course.devices.pretend_gpu"],
-        cwd=root,
-        capture_output=True,
-        text=True,
-        timeout=100,
-    )
-    assert ran.returncode == 0, ran.stderr
-    return json.loads(ran.stdout)
+@pytest.fixture
+def gpus():
+    with simulated_gpus(2) as gpus:
+        yield gpus
 
 
-# Two devices that compute: the second is torch's backend for new hardware, written in Python.
+# Two devices that compute.
 
 
-def test_a_cpu_leafs_gradient_is_on_the_cpu_whatever_ran_elsewhere(pretend):
-    assert pretend["loss device"] == "pretend:0"
-    assert pretend["gradient devices"] == ["cpu", "cpu"]
-    assert pretend["gradients agree"] and pretend["loss agrees"]
+def network(device):
+    """Return loss, gradients, log and placement of a network of CPU leaves whose ops run on `device`."""
+    torch.manual_seed(0)
+    x, w, v = torch.randn(5, 4), torch.randn(4, 3, requires_grad=True), torch.randn(3, 2, requires_grad=True)
+    with log_placement() as log, place(device) as placement:
+        loss = ((x @ w).relu() @ v).square().sum()
+        loss.backward()
+    return loss, (w.grad, v.grad), log, placement
 
 
-def test_the_log_shows_forward_moves_and_the_backward_moves_that_return_gradients(pretend):
-    moves = [(device, count, backward) for op, device, count, backward in pretend["log"] if op == "_to_copy"]
+def test_ops_run_where_they_are_told_and_the_gradient_of_a_cpu_leaf_comes_back(gpus):
+    here, expected, _, _ = network("/cpu:0")
+    there, gradients, log, placement = network("/gpu:0")
+    assert str(there.device) == "cuda:0" and torch.allclose(there.cpu(), here)
+    for gradient, wanted in zip(gradients, expected, strict=True):
+        assert gradient.device.type == "cpu" and torch.allclose(gradient, wanted)
+    moves = [(r.device, r.bytes_moved, r.backward) for r in log if r.op == "_to_copy"]
     forward = [("/gpu:0", 80, False), ("/gpu:0", 48, False), ("/gpu:0", 24, False)]
     assert moves == [*forward, ("/cpu:0", 24, True), ("/cpu:0", 48, True)]
-    assert pretend["moved"] == [3, 152]
-
-
-def test_backward_ops_run_where_their_forward_ops_did(pretend):
-    products = [(device, backward) for op, device, _, backward in pretend["log"] if op == "mm"]
+    assert (placement.moves, placement.bytes_moved) == (3, 152)
+    products = [(r.device, r.backward) for r in log if r.op == "mm"]
     assert products == [("/gpu:0", False)] * 2 + [("/gpu:0", True)] * 3
 
 
-def test_a_device_function_places_op_by_op(pretend):
-    device, ran = pretend["device function"]
-    assert device == "cpu"
-    assert ["mm", "/gpu:0"] in ran and ["relu", "/cpu:0"] in ran and ["mm", "/cpu:0"] not in ran
+def test_a_device_function_places_op_by_op(gpus):
+    loss, _, log, _ = network(lambda op: "/gpu:0" if op.name == "matmul" else "/cpu:0")
+    ran = {(r.op, r.device) for r in log.forward}
+    assert loss.device.type == "cpu" and ("mm", "/cpu:0") not in ran
+    assert {("mm", "/gpu:0"), ("relu", "/cpu:0")} <= ran
 
 
-def test_a_getter_tells_where_the_tensor_is_not_where_it_would_go(pretend):
-    assert pretend["a getter"] == "cpu"
+def test_new_tensors_are_made_on_the_device_and_an_explicit_device_wins(gpus):
+    cpu = torch.ones(3)
+    with place("/gpu:0"):
+        made = torch.zeros(2), torch.zeros_like(cpu), torch.tensor([1.0])
+        explicit = torch.zeros(2, device="cpu"), (cpu + 1).to("cpu")
+        assert cpu.device.type == "cpu", "a getter tells where the tensor is"
+    assert [str(t.device) for t in made] == ["cuda:0"] * 3
+    assert [str(t.device) for t in explicit] == ["cpu"] * 2
 
 
-def test_an_explicit_device_wins(pretend):
-    assert pretend["said so"] == ["cpu", "cpu"]
+def test_in_place_ops_views_and_out_follow_their_target(gpus):
+    cpu, gpu = torch.ones(3), torch.ones(3, device="cuda:0")
+    with place("/gpu:0"):
+        cpu.add_(gpu)
+        cpu[0] = gpu[1] + 6
+        cpu.view(-1).mul_(2)
+        torch.add(cpu, gpu, out=cpu)
+    assert (cpu.device.type, cpu.tolist()) == ("cpu", [15.0, 5.0, 5.0])
 
 
-def test_new_tensors_are_made_on_the_device(pretend):
-    assert pretend["made"] == ["pretend:0"] * 3
+def test_optimisers_and_running_statistics_write_to_the_tensors_they_own(gpus):
+    model = torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.BatchNorm1d(3))
+    optimiser = torch.optim.Adam(model.parameters())
+    before = [parameter.detach().clone() for parameter in model.parameters()]
+    with place("/gpu:0"):
+        model(torch.randn(8, 4)).square().sum().backward()
+        optimiser.step()
+    assert any(not torch.equal(p.detach(), q) for p, q in zip(model.parameters(), before, strict=True))
+    assert model[1].running_mean.abs().sum() > 0 and model[1].running_mean.device.type == "cpu"
 
 
-def test_in_place_ops_views_and_out_follow_their_target(pretend):
-    assert pretend["in place"] == ["cpu", [15.0, 5.0, 5.0]]
+def test_another_thread_is_not_placed_until_it_enters_the_placement_itself(gpus):
+    placement, x, devices = place("/gpu:0"), torch.ones(2), []
 
+    def work():
+        devices.append(str((x + 1).device))
+        with placement:
+            devices.append(str((x + 1).device))
 
-def test_optimisers_and_running_statistics_write_to_the_tensors_they_own(pretend):
-    optimiser_changed_them, statistics_moved, built_there = pretend["other layers"]
-    assert optimiser_changed_them and statistics_moved
-    assert built_there == "pretend:0"
-
-
-def test_an_op_that_the_device_lacks_is_named_with_both_ways_out(pretend):
-    assert pretend["no kernel"].splitlines() == [
-        "place(device='/gpu:0'): the op 'erfinv' has no kernel there.",
-        "Run it under place('/cpu:0'), or pass soft=True to run such ops on the CPU.",
-    ]
-
-
-def test_softly_an_op_that_the_device_lacks_runs_on_the_cpu_and_the_log_says_so(pretend):
-    device, ran = pretend["soft"]
-    assert device == "pretend:0"
-    assert ["erfinv", "/cpu:0", "asked for /gpu:0: no kernel"] in ran
-    assert ["add", "/gpu:0", ""] in ran
-
-
-def test_another_thread_is_not_placed_until_it_enters_the_placement_itself(pretend):
-    assert pretend["another thread"][0] == ["cpu", "pretend:0"]
+    with placement:
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join(60)
+    assert devices == ["cpu", "cuda:0"]
 
 
 # The same rules on any machine, with torch's meta device: shapes and no numbers.

@@ -1,4 +1,4 @@
-"""course::life_step on devices: a kernel for each, and what happens to an op that has one for the CPU only."""
+"""course::life_step on devices: it has a kernel for each, and runs where it is placed."""
 
 import pytest
 import torch
@@ -6,19 +6,6 @@ import torch
 from course import life, log_placement, place, simulated_gpus
 
 BOARD = life.put(life.empty(9, 8), life.pattern("glider"), row=6, column=6)  # across both edges
-
-
-@pytest.fixture(scope="module")
-def cpu_only():
-    """An op of the same sort as life_step, registered without a second kernel: how many neighbours each cell has."""
-
-    @torch.library.custom_op("life_tests::neighbours", mutates_args=(), device_types="cpu")
-    def neighbours(board: torch.Tensor) -> torch.Tensor:
-        rows = board + board.roll(1, 0) + board.roll(-1, 0)
-        return rows + rows.roll(1, 1) + rows.roll(-1, 1) - board
-
-    neighbours.register_fake(torch.empty_like)
-    return torch.ops.life_tests.neighbours
 
 
 @pytest.fixture
@@ -53,20 +40,3 @@ def test_life_placed_on_a_gpu_runs_there_without_soft(gpu):
         following = life.step(BOARD)
     assert str(following.device) == gpu and torch.equal(following.cpu(), life.step(BOARD))
     assert {r.device for r in log if "life_step" in r.op} == {"/gpu:0"}
-
-
-def test_an_op_with_a_kernel_for_the_cpu_alone_fails_on_a_gpu_and_says_both_ways_out(gpu, cpu_only):
-    with pytest.raises(NotImplementedError, match="life_tests::neighbours.*CUDA"):
-        cpu_only(BOARD.to(gpu))
-    with place("/gpu:0"), pytest.raises(NotImplementedError, match="soft=True"):
-        cpu_only(BOARD)
-
-
-def test_soft_placement_runs_it_on_the_cpu_brings_the_result_back_and_the_log_says_so(gpu, cpu_only):
-    with log_placement() as log, place("/gpu:0", soft=True):
-        counts = cpu_only(BOARD)
-        following = life.step(BOARD)
-    assert str(counts.device) == str(following.device) == gpu and torch.equal(counts.cpu(), cpu_only(BOARD))
-    (record,) = [r for r in log if "neighbours" in r.op]
-    assert record.device == "/cpu:0" and "no kernel" in record.note
-    assert {r.device for r in log if "life_step" in r.op} == {"/gpu:0"}  # it has a kernel there

@@ -13,7 +13,8 @@ from course import compiled, life
 from course.life import packed, packed_gpu
 from course.life.rule import Rule
 
-RULES = ["B3/S23", "B36/S23", "B0134/S28"]  # each is compiled once, for these files together
+# Each is compiled once, for these files together; between them they tell every count of neighbours from its fellows.
+RULES = ["B3/S23", "B36/S23", "B0347/S148"]
 HEIGHTS = [1, 2, 3, 50, 63, 64, 65, 127, 128, 129, 200]
 
 
@@ -21,7 +22,7 @@ def board_of(height, width, seed=0):
     return life.random_board(height, width, 0.4, torch.Generator().manual_seed(seed))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(
     st.sampled_from(HEIGHTS) | st.integers(1, 300), st.integers(1, 70), st.sampled_from(RULES), st.booleans(),
     st.integers(1, 40), st.integers(1, 3), st.data(),
@@ -93,8 +94,7 @@ def test_a_board_whose_halves_would_be_mostly_ghosts_is_advanced_by_one_thread(m
     assert [packed.workers(shape, 10_000) for shape in shapes] == [1, 1, 1, 2, 2, 2]
 
 
-@pytest.mark.parametrize("rule", RULES)
-@pytest.mark.parametrize("generations", [1, 77])
+@pytest.mark.parametrize(("rule", "generations"), [("B3/S23", 77), ("B0347/S148", 1), ("B36/S23", 77)])
 def test_a_board_worth_several_threads_equals_the_torch_form(rule, generations):
     board = board_of(768, 700)
     assert packed.workers((768, 700), 10_000) == compiled.threads()
@@ -109,7 +109,7 @@ def test_a_board_worth_several_threads_equals_the_torch_form(rule, generations):
         # M. Gardner, Scientific American 223 (4), 1970; conwaylife.com/wiki, under each name
         ("r_pentomino", 600, 1103, 116),
         ("r_pentomino", 601, 1104, 116),
-        ("acorn", 2800, 5206, 633),
+        pytest.param("acorn", 2800, 5206, 633, marks=pytest.mark.long),
         ("diehard", 120, 129, 2),
         ("diehard", 121, 130, 0),
         ("O.OO OOO. .O..", 200, 148, 28),  # B-heptomino
@@ -157,7 +157,7 @@ def test_highlifes_replicator_copies_itself_as_pascals_triangle_modulo_two(gener
 @pytest.mark.parametrize("wrap", [True, False])
 def test_rules_whose_dead_cells_are_born_of_nothing_or_die_at_once_equal_the_reference(size, wrap):
     board = board_of(*size)
-    for rule in ("B2/S", "B0134/S28", "B3678/S34678"):
+    for rule in ("B2/S", "B0347/S148", "B3678/S34678"):
         for generations in (1, 2, 6):
             wanted = life.run(board, generations, "roll", rule, wrap)
             assert torch.equal(life.run(board, generations, "packed", rule, wrap), wanted), (rule, generations)
@@ -238,11 +238,9 @@ def test_where_numba_or_its_compiler_fails_the_torch_form_is_taken_and_that_is_s
     with monkeypatch.context() as patch, pytest.warns(UserWarning, match="numba can't be used"):
         patch.setitem(sys.modules, "numba", None)
         assert not compiled.available.__wrapped__()
-    monkeypatch.setattr(compiled, "available", lambda: False)
-    packed.ready.cache_clear()
+    monkeypatch.setattr(packed, "ready", lambda *_: False)
     board = board_of(64, 70)
     assert torch.equal(life.run(board, 9, "packed"), life.run(board, 9, "roll"))
-    packed.ready.cache_clear()
 
 
 def test_a_board_for_which_there_is_no_memory_is_refused_before_anything_is_allocated(monkeypatch):

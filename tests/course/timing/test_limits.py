@@ -6,7 +6,7 @@ import pytest
 from course.timing import limit_kernels, peak_operations, peak_reading
 
 
-@pytest.mark.parametrize("bits", [8, 16, 32, 64])
+@pytest.mark.parametrize("bits", [8, 64])
 def test_the_loop_of_additions_does_what_it_says(bits):
     number, lanes, rounds = np.dtype(f"uint{bits}").type, 4, 3
     words = np.random.default_rng(0).integers(0, 2**bits, (8, lanes), dtype=number)

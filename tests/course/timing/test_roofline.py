@@ -125,6 +125,7 @@ def test_what_was_not_measured_here_is_dashed_hollow_and_named():
     assert "Below 5 operations a byte, memory is the limit (modelled)" in draw.roofline(roof).alt
 
 
+@pytest.mark.long
 @settings(max_examples=4)
 @given(st.lists(st.builds(Point, st.just("x"), above, above), max_size=3), above, above)
 def test_any_roof_and_points_can_be_drawn(points, peak, bandwidth):

@@ -134,6 +134,7 @@ def test_a_killed_workers_trial_is_tried_again_and_counts_once(cluster, tmp_path
     assert sorted(one.attempts for one in result.trials) == [1, 1, 1, 1, 1, 2]
 
 
+@pytest.mark.long
 def test_a_frozen_workers_trial_is_tried_again_on_its_successor(cluster, tmp_path, monkeypatch):
     def freeze():
         cluster.freeze(WORKER_0)
@@ -145,6 +146,7 @@ def test_a_frozen_workers_trial_is_tried_again_on_its_successor(cluster, tmp_pat
     assert sorted(one.attempts for one in result.trials) == [1, 1, 1, 2]
 
 
+@pytest.mark.long
 def test_a_trial_that_ends_its_process_each_time_is_given_up_and_tuning_goes_on(alone, tmp_path, monkeypatch):
     kept = Study.end
 
@@ -193,6 +195,7 @@ def test_an_interrupt_stops_what_runs_at_once_and_the_journal_goes_on_from_there
         search(steps=10)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(os.name == "nt", reason="SIGKILL")
 def test_a_search_goes_on_from_the_journal_of_a_driver_that_was_killed(cluster, tmp_path):
     program = f"""

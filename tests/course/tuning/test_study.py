@@ -126,7 +126,8 @@ def test_a_foreign_file_is_refused_and_stays_as_it_is(content, tmp_path, monkeyp
     "line",
     [
         b'{"op_code":5,"worker_id":"x"}',
-        b'{"op_code":4,"worker_id":"x","study_id":0,"datetime_start":"never"}',
+        b'{"op_code":4,"worker_id":"x","study_id":0,"datetime_start":"never"}\n'
+        + 2 * b'{"op_code":5,"worker_id":"x"}\n',
         b'{"op_code":1,"worker_id":"x","study_id":0}',
         b'{"op_code":8,"worker_id":"x"}',
         b"",

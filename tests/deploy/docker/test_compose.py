@@ -13,7 +13,6 @@ from tests.deploy.docker.compose_file import FOLDER, ROOT, compose, faults, plan
 from tests.deploy.docker.room import FOLDER as FOLDER_INSIDE
 from tests.deploy.docker.room import happened, need_rooms
 
-need_rooms()
 pytestmark = pytest.mark.timeout(700)
 
 STAGES, _ = dockerfile.read((FOLDER / "Dockerfile").read_text(encoding="utf-8"))
@@ -32,6 +31,7 @@ OPEN = f"""{CLASSIC.replace("8888", "9999")} --ServerApp.password= --no-browser 
 @pytest.fixture(scope="module")
 def seen(tmp_path_factory):
     """What happened when all services were started in a room, the page's cell was run, and all were told to end."""
+    need_rooms()
     folder = Path(tmp_path_factory.mktemp("room"))
     programs = [["python", "-c", CELL], ["sh", "-c", "stat -c '%a %n' /keys/* && id -u"]]
     programs += [["timeout", "200", "sh", "-c", OPEN], ["python", ATTACK, "http://lab:8888", "id -u"]]
@@ -79,6 +79,7 @@ def test_a_compose_file_with_a_fault_is_told(service, change, told):
     assert any(told in fault for fault in faults(file, STAGES))
 
 
+@pytest.mark.long
 def test_every_service_turns_healthy_in_the_order_of_the_file(seen):
     order = [one["name"] for one in plan(compose(), STAGES)]
     assert order[0] == "keys" and order.index("scheduler") < order.index("ps")
@@ -86,6 +87,7 @@ def test_every_service_turns_healthy_in_the_order_of_the_file(seen):
     assert all(healthy for name, healthy in seen["healthy"].items() if name != "worker-1")
 
 
+@pytest.mark.long
 def test_the_pages_cell_computes_pi_and_trains_on_them(seen):
     cell = seen["programs"][0]
     assert cell["code"] == 0, cell["erred"]
@@ -93,23 +95,28 @@ def test_the_pages_cell_computes_pi_and_trains_on_them(seen):
     assert abs(float(pi) - 3.1416) < 0.01 and int(steps) == 50
 
 
+@pytest.mark.long
 def test_the_keys_are_for_their_user_alone(seen):
     assert seen["programs"][1]["said"].split() == ["600", "/keys/cluster.pem", "600", "/keys/token", "1000"]
 
 
+@pytest.mark.long
 def test_without_a_token_anyone_who_reaches_the_port_runs_commands(seen):
     opened, ours = seen["programs"][2:]
     assert opened["said"].strip() == "1000", opened["erred"]
     assert ours["code"] == 1 and ours["erred"].strip() == "refused: 403"
 
 
+@pytest.mark.long
 def test_the_health_check_of_a_killed_task_turns_red(seen):
     assert seen["healthy"]["worker-1"] is False
 
 
+@pytest.mark.long
 def test_all_end_when_they_are_told_to(seen):
     assert seen["ended"] == dict.fromkeys([*TASKS[:3], "server", "lab"], 0), seen["logs"]
 
 
+@pytest.mark.long
 def test_the_health_checks_leave_no_line_in_the_logs(seen):
     assert not re.search("refused|handshake|Traceback", "".join(seen["logs"][name] for name in TASKS))

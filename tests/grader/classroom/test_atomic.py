@@ -65,13 +65,13 @@ def test_lines_are_added_after_whatever_is_there_and_a_torn_one_is_skipped(tmp_p
 
 
 def test_who_holds_the_class_is_told_and_a_holder_that_died_without_a_word_is_unknown(course):
-    with atomic.alone(course.kept):
-        assert course.kept.stat().st_mode & 0o777 == 0o700
-        assert (course.kept / "lock").read_text() == str(os.getpid())
-        (course.kept / "lock").write_text("")
+    with atomic.alone(course.records):
+        assert course.records.stat().st_mode & 0o777 == 0o700
+        assert (course.records / "lock").read_text() == str(os.getpid())
+        (course.records / "lock").write_text("")
         with pytest.raises(ClassError, match=rf"at work on {course.root} \(process unknown\)"):
-            with atomic.alone(course.kept):
+            with atomic.alone(course.records):
                 pass
-    (course.kept / "lock").write_text("123456789123456789")  # of one that ended
-    with atomic.alone(course.kept):
-        assert (course.kept / "lock").read_text() == str(os.getpid())
+    (course.records / "lock").write_text("123456789123456789")  # of one that ended
+    with atomic.alone(course.records):
+        assert (course.records / "lock").read_text() == str(os.getpid())

@@ -350,10 +350,10 @@ def test_who_has_handed_in_nothing_gets_a_zero_or_nothing_until_it_is_due(course
 
 
 def test_two_commands_at_a_time_on_one_class_are_told_apart(course):
-    with atomic.alone(course.kept), pytest.raises(ClassError, match=f"another command is at work.*{os.getpid()}"):
-        with atomic.alone(course.kept):
+    with atomic.alone(course.records), pytest.raises(ClassError, match=f"another command is at work.*{os.getpid()}"):
+        with atomic.alone(course.records):
             pass
-    with atomic.alone(course.kept):
+    with atomic.alone(course.records):
         pass
 
 

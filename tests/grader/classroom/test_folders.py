@@ -23,7 +23,7 @@ def test_each_thing_has_its_place_below_the_class(course):
     assert course.autograded("ada", "small") == root / "autograded" / "ada" / "small" / "small.ipynb"
     assert course.feedback("ada", "small") == root / "feedback" / "ada" / "small" / "small.html"
     assert (course.release("small"), course.source("small")) == (root / "release" / "small", root / "source" / "small")
-    assert (course.kept, course.gradebook, course.marks) == (
+    assert (course.records, course.gradebook, course.marks) == (
         root / "grading",
         root / "gradebook.db",
         root / "marks.csv",
@@ -119,9 +119,9 @@ def test_a_lab_in_the_class_s_own_folder_goes_first_and_those_there_are_named(co
 
 def test_the_secret_is_made_once_for_its_owner_alone_and_never_guessed(course):
     secret = class_secret(course)
-    path = course.kept / "secret"
+    path = course.records / "secret"
     assert len(secret) == 32 and class_secret(course) == secret
-    assert path.stat().st_mode & 0o777 == 0o600 and course.kept.stat().st_mode & 0o777 == 0o700
+    assert path.stat().st_mode & 0o777 == 0o600 and course.records.stat().st_mode & 0o777 == 0o700
     for mode in (0o640, 0o604, 0o610):
         path.chmod(mode)
         with pytest.raises(ClassError, match="can be read by others"):
@@ -131,8 +131,8 @@ def test_the_secret_is_made_once_for_its_owner_alone_and_never_guessed(course):
         path.write_bytes(wrong)
         with pytest.raises(ClassError, match=f"holds {len(wrong)} bytes where 32 are due"):
             class_secret(course)
-    os.rename(path, course.kept / "elsewhere")
-    (course.kept / "elsewhere").write_bytes(secret)
-    path.symlink_to(course.kept / "elsewhere")
+    os.rename(path, course.records / "elsewhere")
+    (course.records / "elsewhere").write_bytes(secret)
+    path.symlink_to(course.records / "elsewhere")
     with pytest.raises(ClassError, match="can be read by others"):
         class_secret(course)

@@ -8,7 +8,7 @@ from grader.classroom.class_file import LabRules
 from grader.classroom.folders import ClassError
 from grader.classroom.marks_csv import Row, rows_of, write_marks
 from grader.marking.mark import Marks
-from grader.marking.verdict import ExerciseMark
+from grader.marking.why_this_mark import ExerciseMark
 
 MARKS = Marks(
     "small",

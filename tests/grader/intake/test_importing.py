@@ -186,11 +186,11 @@ def test_paths_in_a_zip_lead_nowhere(course, tmp_path):
     import_download(course, "small", path, PEOPLE)
     assert there(course) == {"ada": b"A"}
     outside |= {path}
-    assert {p for p in tmp_path.rglob("*") if not p.is_relative_to(course.kept)} - outside <= {
+    assert {p for p in tmp_path.rglob("*") if not p.is_relative_to(course.records)} - outside <= {
         course.root / "submitted" / "ada",
         course.root / "submitted" / "ada" / "small",
         course.root / "submitted" / "ada" / "small" / "small.ipynb",
-        course.kept,
+        course.records,
     }
 
 
@@ -258,7 +258,7 @@ def test_a_second_download_replaces_the_first_and_both_are_kept(course, tmp_path
     assert actions(import_download(course, "small", path, PEOPLE)) == {"ada": "changed"}
     assert there(course) == {"ada": b"2"}
     assert len(attempts_of(course, "ada", "small")) == 2
-    assert len(list((course.kept / "attempts" / "small" / "ada").iterdir())) == 2
+    assert len(list((course.records / "attempts" / "small" / "ada").iterdir())) == 2
 
 
 def test_one_who_hands_in_no_notebook_is_refused_and_the_earlier_one_no_longer_counts(course, tmp_path):

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grader.marking.mark import STATES, Marks
-from grader.marking.verdict import ExerciseMark
+from grader.marking.why_this_mark import ExerciseMark
 from grader.reports.feedback import feedback_page
 from grader.reports.gradebook import Manual
 from grader.submission.rebuild import rebuild

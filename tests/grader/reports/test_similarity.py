@@ -46,7 +46,7 @@ def test_a_copy_with_other_names_and_layout_is_found():
 
 
 def test_what_the_release_gives_and_what_much_of_the_class_shares_counts_for_nothing():
-    assert similar({"ada": OWN, "bob": OWN}, given=OWN).pairs == ()
+    assert similar({"ada": OWN, "bob": OWN}, released=OWN).pairs == ()
     found = similar({f"student{number}": OWN for number in range(5)})
     assert found.pairs == found.together == ()
     assert found.dropped == len(fingerprints(OWN))

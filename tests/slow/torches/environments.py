@@ -78,8 +78,7 @@ def environment(torch: str, say: Callable[[str], None]) -> str:
     _pip(python, ["--no-compile", f"torch[pyyaml]=={torch}"], f"torch {torch} and all that it brings", say)
     _imported(python, torch)
     _pip(python, ["--no-compile", *packages()], "what simgpu's tests need", say, ours=True)
-    # simgpu is in the course's package; of the course's libraries none is brought
-    _pip(python, ["--no-deps", "--editable", str(ROOT)], "simgpu", say, ours=True)
+    _pip(python, ["--no-deps", "--editable", str(ROOT / "simgpu")], "simgpu", say, ours=True)
     note.write_text(json.dumps(facts), encoding="utf-8")
     return python
 
@@ -88,7 +87,8 @@ def packages() -> list[str]:
     """Return the requirements of what simgpu's tests need, in the ranges of pyproject.toml."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     asked = {re.split(r"[<>=~\[; ]", one)[0]: one for one in project["dependencies"]}
-    asked |= {re.split(r"[<>=~\[; ]", one)[0]: one for one in project["optional-dependencies"]["test"]}
+    extras = project["optional-dependencies"]
+    asked |= {re.split(r"[<>=~\[; ]", one)[0]: one for one in [*extras["test"], *extras["long"]]}
     return [asked[name] for name in NEEDED]
 
 
@@ -101,7 +101,9 @@ def _noted(note):
 
 
 def _fingerprint():
-    return hashlib.sha256((ROOT / "pyproject.toml").read_bytes()).hexdigest()
+    return hashlib.sha256(
+        b"".join((ROOT / part / "pyproject.toml").read_bytes() for part in (".", "simgpu"))
+    ).hexdigest()
 
 
 def _room():

@@ -42,8 +42,10 @@ def quick(monkeypatch, tmp_path):
     monkeypatch.setattr(install, "ask_python", ask_python)
     monkeypatch.setattr(install_pip, "run", run)
     monkeypatch.setattr(environments.shutil, "disk_usage", lambda folder: SimpleNamespace(free=10**11))
-    (tmp_path / "pyproject.toml").write_text("")
-    quick.whole = ["venv", TORCH, "import", PYTEST, str(tmp_path)]
+    for folder in (tmp_path, tmp_path / "simgpu"):
+        folder.mkdir(exist_ok=True)
+        (folder / "pyproject.toml").write_text("")
+    quick.whole = ["venv", TORCH, "import", PYTEST, str(tmp_path / "simgpu")]
     quick.folder = tmp_path / "build" / "torches" / "2.11"
     return quick
 

@@ -7,19 +7,17 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, ClassVar
 
-from distributed.utils import get_ip
-
 from course.deploy.clouds.cloud_options import CLOUD_ANSWERS
 from course.deploy.clouds.deployer import CloudOptions
 from course.deploy.clouds.machines.machine_deployer import MachineDeployer
-from course.deploy.clouds.machines.machine_options import MachineOptions, client_network
+from course.deploy.clouds.machines.machine_options import MachineOptions
 from course.deploy.clouds.machines.vm_cluster import MARK
 from course.deploy.launcher import DeployError
 
 _CANONICAL, _UBUNTU = "099720109477", "ubuntu/images/hvm-ssd-gp3/ubuntu-noble-24.04-amd64-server-*"
 _THERE = ["pending", "running", "stopping", "stopped"]
-#: What an error code of EC2's begins with -> the next step.
-_NEXT = {
+#: What is in an error code of EC2's -> the next step.
+_STEPS = {
     "VcpuLimitExceeded": "ask for more under Service Quotas, EC2, or start fewer workers or a smaller machine=",
     "InstanceLimitExceeded": "ask for more under Service Quotas, EC2, or start fewer workers",
     "MaxSpotInstanceCountExceeded": "start fewer workers",
@@ -65,25 +63,22 @@ class AwsOptions(MachineOptions):
 class AwsDeployer(MachineDeployer):
     """See `MachineDeployer`: machines end for good when they shut down, and take their disks with them."""
 
-    library = "dask_cloudprovider.aws"
+    library, steps = "dask_cloudprovider.aws", _STEPS
     options: ClassVar[type[CloudOptions]] = AwsOptions
 
     def __init__(self, name: str, workers: int, options: AwsOptions):
         super().__init__(name, workers, options)
         self.region = self.vpc = self.subnet = self.ami = self.group = ""
-        self.allowed = ""
 
-    async def prepare(self) -> None:
-        """Find the region, the network, the system's image and who we are; see `Deployer.prepare`."""
+    async def find(self) -> None:
+        """Find the region, the network, the system's image and the type of machine."""
         self.region = _region(self.wanted.region)
-        with self.explained():
-            async with asyncio.timeout(CLOUD_ANSWERS), ec2(self.region) as client:
-                self.vpc, self.subnet = await _network(client, self.wanted)
-                self.ami = self.wanted.ami or await _ubuntu(client)
-                types = await client.describe_instance_types(InstanceTypes=[self.wanted.machine])
+        async with asyncio.timeout(CLOUD_ANSWERS), ec2(self.region) as client:
+            self.vpc, self.subnet = await _network(client, self.wanted)
+            self.ami = self.wanted.ami or await _ubuntu(client)
+            types = await client.describe_instance_types(InstanceTypes=[self.wanted.machine])
         if types["InstanceTypes"][0].get("GpuInfo"):
             raise DeployError(f"machine={self.wanted.machine!r}: its GPU would be idle, for no driver is set up there")
-        self.allowed = await client_network(self.wanted, get_ip())
 
     def leftover(self) -> dict[str, Any]:
         """Return the region and the mark."""
@@ -94,10 +89,10 @@ class AwsDeployer(MachineDeployer):
         tags = [{"ResourceType": "security-group", "Tags": [{"Key": MARK, "Value": self.name}]}]
         about = f"The course's cluster {self.name}: one client, and its own machines"
         async with ec2(self.region) as client:
-            made = await client.create_security_group(
+            group = await client.create_security_group(
                 GroupName=self.name, Description=about, VpcId=self.vpc, TagSpecifications=tags
             )
-            self.group = made["GroupId"]
+            self.group = group["GroupId"]
             port = self.wanted.port
             only = {"IpProtocol": "tcp", "FromPort": port, "ToPort": port, "IpRanges": [{"CidrIp": self.allowed}]}
             each_other = {
@@ -112,30 +107,32 @@ class AwsDeployer(MachineDeployer):
         """Return the library's cluster of EC2 machines."""
         from course.deploy.clouds.machines.ec2 import Cluster
 
-        made = Cluster(self, self.look)
-        made.boto_session.register_component("data_loader", interface())
-        return made
+        cluster = Cluster(self, self.look)
+        cluster.boto_session.register_component("data_loader", interface())
+        return cluster
 
     @classmethod
     async def machines(cls, leftover: dict[str, Any]) -> list[str]:
         """Return the ids of the machines that are there."""
         async with ec2(leftover["region"]) as client:
-            return [one["InstanceId"] for one in await _marked(client, leftover["name"], _THERE)]
+            return [machine["InstanceId"] for machine in await _marked(client, leftover["name"], _THERE)]
 
     @classmethod
     async def sweep(cls, leftover: dict[str, Any]) -> list[str]:
         """Terminate the machines; once they are gone, delete the security group."""
         async with ec2(leftover["region"]) as client:
-            found = await _marked(client, leftover["name"], [*_THERE, "shutting-down"])
-            there = [one["InstanceId"] for one in found]
-            if living := [one["InstanceId"] for one in found if one["State"]["Name"] != "shutting-down"]:
+            states = {
+                machine["InstanceId"]: machine["State"]["Name"]
+                for machine in await _marked(client, leftover["name"], [*_THERE, "shutting-down"])
+            }
+            if living := [machine for machine, state in states.items() if state != "shutting-down"]:
                 await client.terminate_instances(InstanceIds=living)
             mark = [{"Name": f"tag:{MARK}", "Values": [leftover["name"]]}]
             groups = (await client.describe_security_groups(Filters=mark))["SecurityGroups"]
-            if not there:
+            if not states:
                 for group in groups:
                     await client.delete_security_group(GroupId=group["GroupId"])
-            return there + [group["GroupId"] for group in groups]
+            return [*states, *(group["GroupId"] for group in groups)]
 
     @classmethod
     def explain(cls, error: Exception) -> str:
@@ -145,9 +142,8 @@ class AwsDeployer(MachineDeployer):
             return f"AWS: {error}. Say `aws configure` once, or set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
         if code in ("EndpointConnectionError", "ConnectTimeoutError", "ReadTimeoutError", "TimeoutError"):
             return f"AWS does not answer ({error or code}): is this machine online, and does no firewall keep us in?"
-        step = next((step for start, step in _NEXT.items() if code.startswith(start)), "")
         words = getattr(error, "response", {}).get("Error", {}).get("Message") or str(error)
-        return f"AWS says {code}: {words}" + (f"; {step}" if step else "")
+        return cls.advised(f"AWS says {code}: {words}", code)
 
 
 @asynccontextmanager
@@ -171,20 +167,19 @@ def interface() -> Any:
     return create_loader()
 
 
-def _region(given):
-    """Return the region, given or configured; DeployError where there is none, or none of that name."""
+def _region(wanted):
+    """Return the region `wanted`, or the configured one; DeployError where there is none, or none of that name."""
     from botocore.session import Session
 
     session = Session()
     session.register_component("data_loader", interface())
-    region = given or session.get_config_variable("region")
+    region = wanted or session.get_config_variable("region")
     if not region:
         raise DeployError("AWS: there is no region. Say region='eu-central-1', or `aws configure` once")
-    partition = [
-        one for kind in session.get_available_partitions() for one in session.get_available_regions("ec2", kind)
-    ]
-    if region not in partition:
-        near = ", ".join(difflib.get_close_matches(region, partition, n=3, cutoff=0.3))
+    partitions = session.get_available_partitions()
+    regions = [name for partition in partitions for name in session.get_available_regions("ec2", partition)]
+    if region not in regions:
+        near = ", ".join(difflib.get_close_matches(region, regions, n=3, cutoff=0.3))
         raise DeployError(f"AWS: there is no region {region!r}; did you mean one of {near}?")
     return region
 
@@ -202,13 +197,13 @@ async def _network(client, wanted):
     subnets = (await client.describe_subnets(Filters=[{"Name": "vpc-id", "Values": [vpc]}]))["Subnets"]
     if not subnets:
         raise DeployError(f"AWS: {vpc} has no subnet: name another vpc=, or a subnet=")
-    return vpc, sorted(subnets, key=lambda one: one["AvailabilityZone"])[0]["SubnetId"]
+    return vpc, min(subnets, key=lambda subnet: subnet["AvailabilityZone"])["SubnetId"]
 
 
 async def _ubuntu(client):
     """Return the newest image of Ubuntu 24.04 that is Canonical's own."""
-    named = [{"Name": "name", "Values": [_UBUNTU]}, {"Name": "state", "Values": ["available"]}]
-    images = (await client.describe_images(Filters=named, Owners=[_CANONICAL]))["Images"]
+    filters = [{"Name": "name", "Values": [_UBUNTU]}, {"Name": "state", "Values": ["available"]}]
+    images = (await client.describe_images(Filters=filters, Owners=[_CANONICAL]))["Images"]
     if not images:
         raise DeployError("AWS: this region has no image of Ubuntu 24.04: name a Debian or Ubuntu by ami='ami-0123…'")
     return max(images, key=lambda image: image["CreationDate"])["ImageId"]
@@ -218,4 +213,4 @@ async def _marked(client, name, states):
     """Return the machines with the cluster's mark that are in one of these states."""
     marks = [{"Name": f"tag:{MARK}", "Values": [name]}, {"Name": "instance-state-name", "Values": states}]
     pages = client.get_paginator("describe_instances").paginate(Filters=marks)
-    return [one async for page in pages for held in page["Reservations"] for one in held["Instances"]]
+    return [machine async for page in pages for held in page["Reservations"] for machine in held["Instances"]]

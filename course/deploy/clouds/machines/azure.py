@@ -8,23 +8,21 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from distributed.utils import get_ip
-
 from course.deploy.clouds.cloud_options import CLOUD_ANSWERS, wrong
 from course.deploy.clouds.deployer import CloudOptions
 from course.deploy.clouds.machines.machine_deployer import MachineDeployer, in_thread
-from course.deploy.clouds.machines.machine_options import MachineOptions, client_network
+from course.deploy.clouds.machines.machine_options import MachineOptions
 from course.deploy.clouds.machines.vm_cluster import MARK
 from course.deploy.launcher import DeployError
 
-#: What Azure's library logs is told in our error; where the program logs nothing, Python would print it besides.
+#: Our errors have what Azure's library logs; where the program configures no log, Python would print it besides.
 logging.getLogger("azure").addHandler(logging.NullHandler())
 
 _UUID = r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
 _KIND = r"Microsoft\.ManagedIdentity/userAssignedIdentities"
 _IDENTITY = rf"/subscriptions/{_UUID}/resource[gG]roups/[\w.()-]+/providers/{_KIND}/[\w-]+"
-#: What an error's text has in it -> the next step.
-_NEXT = {
+#: What is in an error's text -> the next step.
+_STEPS = {
     r"Quota|OperationNotAllowed": "ask for more under Subscriptions, Usage + quotas, or start fewer workers",
     r"SkuNotAvailable|AllocationFailed": "this location has none left: name another machine= or location=",
     r"ResourceGroupNotFound": "`az group list` has the names; say group=",
@@ -36,7 +34,7 @@ _NEXT = {
     r"ExpiredAuthenticationToken|InvalidAuthenticationToken": "sign in again: `az login`",
 }
 _UNREACHED = re.compile(r"no route|timed out|Failed to resolve|Max retries|Connection (refused|aborted|reset)", re.I)
-#: By these a machine asks for its own deletion: Azure bills one that only shut itself down.
+#: With these lines a machine asks for its own deletion: Azure bills one that only shut itself down.
 _DELETE = """\
 metadata='http://169.254.169.254/metadata/identity/oauth2/token?api-version=2018-02-01'
 asked='&resource=https%3A%2F%2Fmanagement.azure.com%2F&msi_res_id='{identity}
@@ -78,18 +76,16 @@ class AzureOptions(MachineOptions):
 class AzureDeployer(MachineDeployer):
     """See `MachineDeployer`."""
 
-    library = "dask_cloudprovider.azure"
+    library, steps = "dask_cloudprovider.azure", _STEPS
     options: ClassVar[type[CloudOptions]] = AzureOptions
 
     def __init__(self, name: str, workers: int, options: AzureOptions):
         super().__init__(name, workers, options)
-        self.subnet, self.allowed = "", ""
+        self.subnet = ""
 
-    async def prepare(self) -> None:
-        """Find who we are, the network and the type of machine; see `Deployer.prepare`."""
-        with self.explained():
-            self.subnet = await in_thread(_look, self.wanted)
-        self.allowed = await client_network(self.wanted, get_ip())
+    async def find(self) -> None:
+        """Find the credentials, the network and the type of machine."""
+        self.subnet = await in_thread(_look, self.wanted)
 
     def leftover(self) -> dict[str, Any]:
         """Return the subscription, the group and the mark."""
@@ -103,9 +99,9 @@ class AzureDeployer(MachineDeployer):
         door = {"name": "client", "priority": 100, "direction": "Inbound", "access": "Allow", "protocol": "Tcp"}
         door |= {"source_address_prefix": self.allowed, "source_port_range": "*"}
         door |= {"destination_address_prefix": "*", "destination_port_range": str(self.wanted.port)}
-        asked = {"location": self.wanted.location, "tags": {MARK: self.name}, "security_rules": [door]}
+        rules = {"location": self.wanted.location, "tags": {MARK: self.name}, "security_rules": [door]}
         with _clients(self.wanted.subscription) as (_, network):
-            network.network_security_groups.begin_create_or_update(self.wanted.group, self.name, asked).result()
+            network.network_security_groups.begin_create_or_update(self.wanted.group, self.name, rules).result()
 
     def make(self) -> Any:
         """Return the library's cluster of virtual machines."""
@@ -146,8 +142,7 @@ class AzureDeployer(MachineDeployer):
                 "Azure: this machine has no valid credentials. Say `az login` once, or set AZURE_CLIENT_ID and its kin"
             )
         words = " ".join(str(getattr(error, "message", "") or error).split())
-        step = next((step for what, step in _NEXT.items() if re.search(what, str(error), re.S)), "")
-        return f"Azure says: {words}" + (f"; {step}" if step else "")
+        return cls.advised(f"Azure says: {words}", str(error))
 
 
 @contextmanager
@@ -169,8 +164,8 @@ def _clients(subscription):
 def _look(wanted):
     """Return the id of the network's first subnet; raise where it, or the type of machine, is not there."""
     with _clients(wanted.subscription) as (compute, network):
-        known = [size.name for size in compute.virtual_machine_sizes.list(wanted.location)]
-        if wanted.machine not in known:
+        sizes = [size.name for size in compute.virtual_machine_sizes.list(wanted.location)]
+        if wanted.machine not in sizes:
             where = wanted.location
             raise DeployError(
                 f"Azure: {where} has no machine={wanted.machine!r}; `az vm list-sizes -l {where}` has them"
@@ -181,13 +176,13 @@ def _look(wanted):
 
 
 def _marked(resources, name):
-    return [one for one in resources if (one.tags or {}).get(MARK) == name]
+    return [resource for resource in resources if (resource.tags or {}).get(MARK) == name]
 
 
 def _machines(leftover):
     with _clients(leftover["subscription"]) as (compute, _):
-        found = _marked(compute.virtual_machines.list(leftover["group"]), leftover["name"])
-        return [one.name for one in found if one.provisioning_state != "Deleting"]
+        machines = _marked(compute.virtual_machines.list(leftover["group"]), leftover["name"])
+        return [machine.name for machine in machines if machine.provisioning_state != "Deleting"]
 
 
 def _sweep(leftover):
@@ -196,27 +191,27 @@ def _sweep(leftover):
         machines = _marked(compute.virtual_machines.list(group), name)
         if machines:
             _delete(group, compute.virtual_machines, machines, force_deletion=True)
-            return [one.name for one in machines]
+            return [machine.name for machine in machines]
         cards = _marked(network.network_interfaces.list(group), name)
         _delete(group, network.network_interfaces, cards)
-        disks = [one for one in compute.disks.list_by_resource_group(group) if name in one.name]
+        disks = [disk for disk in compute.disks.list_by_resource_group(group) if name in disk.name]
         _delete(group, compute.disks, disks)
         addresses = _marked(network.public_ip_addresses.list(group), name)
         groups = _marked(network.network_security_groups.list(group), name)
         if not cards:  # they hold both
             _delete(group, network.public_ip_addresses, addresses)
             _delete(group, network.network_security_groups, groups)
-        return [one.name for one in (*cards, *disks, *addresses, *groups)]
+        return [resource.name for resource in (*cards, *disks, *addresses, *groups)]
 
 
 def _delete(group, kind, resources, **more):
     """Ask for the end of these; what is still in use is asked for again at the next look."""
     from azure.core.exceptions import HttpResponseError
 
-    for one in resources:
-        if getattr(one, "provisioning_state", "") != "Deleting":
+    for resource in resources:
+        if getattr(resource, "provisioning_state", "") != "Deleting":
             try:
-                kind.begin_delete(group, one.name, polling=False, **more)
+                kind.begin_delete(group, resource.name, polling=False, **more)
             except HttpResponseError as error:
                 if not re.search("InUse|NotFound|CannotBeDeleted|AnotherOperationInProgress", str(error)):
                     raise

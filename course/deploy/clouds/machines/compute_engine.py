@@ -21,24 +21,25 @@ class Virtual(Machine):
         outside = not self.cluster.deployer.wanted.private
         self.config = {**self.config, "public_ingress": outside}  # has no argument of its own in all versions
         self.public_ingress = outside
-        asked = super().create_gcp_config()  # type: ignore[misc]
-        asked["tags"] = {"items": [self.cluster.deployer.name]}
-        asked["serviceAccounts"] = []
+        request = super().create_gcp_config()  # type: ignore[misc]
+        request["tags"] = {"items": [self.cluster.deployer.name]}
+        request["serviceAccounts"] = []
         if not outside:
-            asked["networkInterfaces"][0].pop("accessConfigs", None)
-        return asked
+            request["networkInterfaces"][0].pop("accessConfigs", None)
+        return request
 
     async def created(self) -> tuple[str, str | None]:
         """Create the machine; where it vanished at once, say what its operation says."""
         try:
             return await super().created()
-        except Exception as error:
+        except Exception as error:  # dask-cloudprovider raises a bare Exception("Missing Instance …")
             if "Missing Instance" not in str(error):
                 raise
             where = {"project": self.projectid, "zone": self.zone}  # type: ignore[attr-defined]
-            asked = self.cluster.compute._compute.zoneOperations().list(**where, filter=f"targetLink:{self.name}")
-            found = (await self.cluster.call_async(asked.execute)).get("items", [])
-            words = [one["message"] for held in found for one in held.get("error", {}).get("errors", [])]
+            request = self.cluster.compute._compute.zoneOperations().list(**where, filter=f"targetLink:{self.name}")
+            operations = (await self.cluster.call_async(request.execute)).get("items", [])
+            errors = [error for operation in operations for error in operation.get("error", {}).get("errors", [])]
+            words = [error["message"] for error in errors]
             raise (RuntimeError("; ".join(words)) if words else error) from None
 
     async def update_status(self) -> str:

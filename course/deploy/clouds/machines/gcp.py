@@ -1,15 +1,12 @@
 """A cluster on Google Cloud: Compute Engine machines and firewall rules of its own, marked with its name."""
 
 import asyncio
-import re
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from distributed.utils import get_ip
-
 from course.deploy.clouds.deployer import CloudOptions
 from course.deploy.clouds.machines.machine_deployer import MachineDeployer, in_thread
-from course.deploy.clouds.machines.machine_options import MachineOptions, client_network
+from course.deploy.clouds.machines.machine_options import MachineOptions
 from course.deploy.clouds.machines.vm_cluster import MARK
 from course.deploy.launcher import DeployError
 
@@ -18,8 +15,8 @@ _NO_CREDENTIALS = (
     "GOOGLE_APPLICATION_CREDENTIALS"
 )
 _UBUNTU = "projects/ubuntu-os-cloud/global/images/family/ubuntu-minimal-2404-lts-amd64"
-#: What an error's text has in it -> the next step.
-_NEXT = {
+#: What is in an error's text -> the next step.
+_STEPS = {
     r"quota": "ask for more under IAM & Admin, Quotas, or start fewer workers or a smaller machine=",
     r"RESOURCE_POOL_EXHAUSTED|does not have enough resources": "this zone has none left: name another, as in zone=",
     r"zones/[^/]*' was not found": "`gcloud compute zones list` has the names: zone='us-central1-a'",
@@ -61,22 +58,20 @@ class GcpOptions(MachineOptions):
 class GcpDeployer(MachineDeployer):
     """See `MachineDeployer`: a machine that shuts itself down stops; its disk stays until `deploy stop` ends it."""
 
-    library = "dask_cloudprovider.gcp"
+    library, steps = "dask_cloudprovider.gcp", _STEPS
     options: ClassVar[type[CloudOptions]] = GcpOptions
 
     def __init__(self, name: str, workers: int, options: GcpOptions):
         super().__init__(name, workers, options)
-        self.project, self.allowed = "", ""
+        self.project = ""
 
-    async def prepare(self) -> None:
-        """Find who we are, the project, the zone and the machine's type; see `Deployer.prepare`."""
-        with self.explained():
-            try:
-                cloud, self.project = await in_thread(_connected, self.wanted.project)
-            except TimeoutError:  # without credentials Google's library asks for a machine's own, for longer than that
-                raise DeployError(_NO_CREDENTIALS) from None
-            await in_thread(_look, cloud, self.project, self.wanted)
-        self.allowed = await client_network(self.wanted, get_ip())
+    async def find(self) -> None:
+        """Find the credentials, the project, the zone and the type of machine."""
+        try:
+            cloud, self.project = await in_thread(_connected, self.wanted.project)
+        except TimeoutError:  # without credentials Google's library asks for a machine's own, for longer than that
+            raise DeployError(_NO_CREDENTIALS) from None
+        await in_thread(_look, cloud, self.project, self.wanted)
 
     def leftover(self) -> dict[str, Any]:
         """Return the project, the zone and the mark."""
@@ -110,8 +105,8 @@ class GcpDeployer(MachineDeployer):
     async def machines(cls, leftover: dict[str, Any]) -> list[str]:
         """Return the names of the machines that are there."""
         cloud, _ = await in_thread(_connected, leftover["project"])
-        found = await in_thread(_marked, cloud, leftover)
-        return [one["name"] for one in found if one["status"] in ("PROVISIONING", "STAGING", "RUNNING")]
+        machines = await in_thread(_marked, cloud, leftover)
+        return [each["name"] for each in machines if each["status"] in ("PROVISIONING", "STAGING", "RUNNING")]
 
     @classmethod
     async def sweep(cls, leftover: dict[str, Any]) -> list[str]:
@@ -130,8 +125,7 @@ class GcpDeployer(MachineDeployer):
                 f"Google Cloud does not answer ({error or kind}): is this machine online, does no firewall keep us in?"
             )
         words = str(getattr(error, "reason", "") or error)
-        step = next((step for what, step in _NEXT.items() if re.search(what, words, re.I)), "")
-        return f"Google Cloud says: {words}" + (f"; {step}" if step else "")
+        return cls.advised(f"Google Cloud says: {words}", words)
 
 
 def _connected(project):
@@ -155,18 +149,18 @@ def _look(cloud, project, wanted):
 def _marked(cloud, leftover):
     """Return the machines with the cluster's mark, in any state."""
     mark = f"labels.{MARK}={leftover['name']}"
-    asked = cloud.instances().list(project=leftover["project"], zone=leftover["zone"], filter=mark)
-    return asked.execute().get("items", [])
+    request = cloud.instances().list(project=leftover["project"], zone=leftover["zone"], filter=mark)
+    return request.execute().get("items", [])
 
 
 def _sweep(cloud, leftover):
-    project, left = leftover["project"], []
-    for one in _marked(cloud, leftover):
-        left.append(one["name"])
-        if one["status"] != "STOPPING":
-            cloud.instances().delete(project=project, zone=leftover["zone"], instance=one["name"]).execute()
-    rules = cloud.firewalls().list(project=project, filter=f'name eq "{leftover["name"]}-.*"').execute()
-    for rule in rules.get("items", []):
-        left.append(rule["name"])
+    project = leftover["project"]
+    machines = _marked(cloud, leftover)
+    for machine in machines:
+        if machine["status"] != "STOPPING":
+            cloud.instances().delete(project=project, zone=leftover["zone"], instance=machine["name"]).execute()
+    listed = cloud.firewalls().list(project=project, filter=f'name eq "{leftover["name"]}-.*"').execute()
+    rules = listed.get("items", [])
+    for rule in rules:
         cloud.firewalls().delete(project=project, firewall=rule["name"]).execute()
-    return left
+    return [resource["name"] for resource in (*machines, *rules)]

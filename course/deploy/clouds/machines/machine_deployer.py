@@ -1,16 +1,21 @@
 """The deployer of a cloud's machines: what AWS, Google Cloud and Azure have in common."""
 
 import asyncio
+import logging
+import re
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, ClassVar
+
+from distributed.utils import get_ip
 
 from course.cluster.certificates import new_certificate, security
 from course.deploy.clouds.cloud_options import CLOUD_ANSWERS
 from course.deploy.clouds.deployer import CloudOptions
-from course.deploy.clouds.machines.startup import MACHINE_LOOKS_EVERY
+from course.deploy.clouds.machines.machine_ends_itself import MACHINE_LOOKS_EVERY
+from course.deploy.clouds.machines.machine_options import client_network
 from course.deploy.launcher import DeployError
 
 #: For a cloud to end a cluster's machines, disks and networks: a minute, and two where machines shut down slowly.
@@ -18,6 +23,7 @@ MACHINES_END = 180.0
 #: Between two looks at what is left of them; what has just been asked for may be missing in the first.
 MACHINES_END_EVERY = 2.0
 
+_LOG = logging.getLogger(__name__)
 _TRIES = 3  # of a look that fails, before it counts: a network is away for a moment
 
 
@@ -30,20 +36,29 @@ class MachineDeployer(ABC):
 
     library: ClassVar[str]
     options: ClassVar[type[CloudOptions]]
+    #: A pattern in an error of the cloud's -> the next step.
+    steps: ClassVar[Mapping[str, str]]
     dashboard_link: str | None = None  # its port is open to nobody
     address = ""
 
     def __init__(self, name: str, workers: int, options: Any):
         self.name, self.workers, self.wanted = name, workers, options
         self.security: Any = security(new_certificate(days=30))
+        self.allowed = ""  # the network that may reach the scheduler; after `prepare`
         self._cluster: Any = None
         self._networking: Any = None
         self._opened = False
         self._looked = time.monotonic()
 
-    @abstractmethod
     async def prepare(self) -> None:
         """See `Deployer.prepare`."""
+        with self.explained():
+            await self.find()
+        self.allowed = await client_network(self.wanted, get_ip())
+
+    @abstractmethod
+    async def find(self) -> None:
+        """Find credentials, the network and the type of machine; raise where one is not there."""
 
     @abstractmethod
     def leftover(self) -> dict[str, Any]:
@@ -65,12 +80,18 @@ class MachineDeployer(ABC):
     @classmethod
     @abstractmethod
     async def sweep(cls, leftover: dict[str, Any]) -> list[str]:
-        """Tell the cloud to end whatever has the mark and can be ended now; return what there still is."""
+        """Have the cloud end whatever has the mark and can be ended now; return what is still there."""
 
     @classmethod
     @abstractmethod
     def explain(cls, error: Exception) -> str:
         """Return what this error of the cloud's means, and the next step."""
+
+    @classmethod
+    def advised(cls, words: str, symptom: str) -> str:
+        """Return `words` with the next step of the first of `steps` whose pattern is in `symptom`."""
+        step = next((step for pattern, step in cls.steps.items() if re.search(pattern, symptom, re.S | re.I)), "")
+        return words + (f"; {step}" if step else "")
 
     def last_lines(self, machine: str) -> str:
         """Return the shell lines with which a machine ends itself before it shuts down."""
@@ -84,7 +105,7 @@ class MachineDeployer(ABC):
             yield
         except (DeployError, TypeError, AttributeError, NameError, AssertionError):
             raise  # a fault of the code is none of the cloud's
-        except Exception as error:
+        except Exception as error:  # each of botocore's, googleapiclient's and azure.core's errors has another base
             raise DeployError(cls.explain(error)) from error
 
     async def open(self) -> None:
@@ -96,8 +117,9 @@ class MachineDeployer(ABC):
             self._cluster = self.make()
             try:
                 await self._cluster
-            except Exception as error:
+            except Exception as error:  # dask-cloudprovider passes on any error of the three libraries
                 raise (self._cluster.problem or error) from None
+            _LOG.info("the %d machines of %s are started", 1 + self.workers, self.name)
         scheduler = self._cluster.scheduler
         self.address = getattr(scheduler, "external_address", None) or scheduler.address
 
@@ -111,9 +133,9 @@ class MachineDeployer(ABC):
     async def look(self, least: int = 1) -> None:
         """Raise DeployError where fewer machines than `least` are there: the others have ended themselves."""
         with self.explained():
-            there = len(await self.machines(self.leftover()))
-        if there < least:
-            raise self.ended(least - there)
+            count = len(await self.machines(self.leftover()))
+        if count < least:
+            raise self.ended(least - count)
 
     def ended(self, count: int) -> DeployError:
         """Return the error of so many machines that have ended themselves."""
@@ -143,20 +165,21 @@ class MachineDeployer(ABC):
     @classmethod
     async def end(cls, leftover: dict[str, Any]) -> None:
         """End what has the mark of `leftover`, until two looks in a row find nothing; DeployError where it stays."""
-        deadline, clear, failures, left = time.monotonic() + MACHINES_END, 0, 0, ["?"]
+        deadline, clear, failures, remaining = time.monotonic() + MACHINES_END, 0, 0, ["?"]
         while clear < 2:
             if time.monotonic() > deadline:
-                raise DeployError(f"after {MACHINES_END:.0f} s there still are {', '.join(left)}")
+                raise DeployError(f"after {MACHINES_END:.0f} s there still are {', '.join(remaining)}")
             try:
                 with cls.explained():
-                    left = await asyncio.wait_for(cls.sweep(leftover), 2 * CLOUD_ANSWERS)
-                clear, failures = 0 if left else clear + 1, 0
+                    remaining = await asyncio.wait_for(cls.sweep(leftover), 2 * CLOUD_ANSWERS)
+                clear, failures = 0 if remaining else clear + 1, 0
             except DeployError:
                 clear, failures = 0, failures + 1
                 if failures == _TRIES:
                     raise
             if clear < 2:
                 await asyncio.sleep(MACHINES_END_EVERY)
+        _LOG.info("all machines of %s are ended", leftover["name"])
 
 
 async def in_thread(function: Callable[..., Any], *arguments: Any) -> Any:

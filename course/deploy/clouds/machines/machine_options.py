@@ -66,15 +66,15 @@ class MachineOptions(CloudOptions):
             raise ValueError(wrong(name, value, advice))
 
 
-def _network(given):
+def _network(text):
     advice = "say a network, as in client='203.0.113.7/32'"
     try:
-        found = ipaddress.IPv4Network(given)
+        network = ipaddress.IPv4Network(text)
     except ValueError:
-        raise ValueError(wrong("client", given, advice)) from None
-    if found.prefixlen < 8:
-        raise ValueError(wrong("client", given, f"that is much of the internet; {advice}"))
-    return found
+        raise ValueError(wrong("client", text, advice)) from None
+    if network.prefixlen < 8:
+        raise ValueError(wrong("client", text, f"that is much of the internet; {advice}"))
+    return network
 
 
 async def client_network(options: MachineOptions, own: str) -> str:
@@ -85,13 +85,13 @@ async def client_network(options: MachineOptions, own: str) -> str:
     if options.client or options.private:
         return str(ipaddress.IPv4Network(options.client or own))
     try:
-        seen = await asyncio.wait_for(asyncio.to_thread(_seen), CLOUD_ANSWERS)
-        return str(ipaddress.IPv4Network(seen))
+        address = await asyncio.wait_for(asyncio.to_thread(_own_address), CLOUD_ANSWERS)
+        return str(ipaddress.IPv4Network(address))
     except (OSError, ValueError, TimeoutError) as error:
         why = f"{_SEES_US} did not tell this machine's address ({error or 'no answer'})"
         raise DeployError(f"{why}. Say who may reach the scheduler, as in client='203.0.113.7/32'") from None
 
 
-def _seen():
+def _own_address():
     with urllib.request.urlopen(_SEES_US, timeout=CLOUD_ANSWERS) as answer:
         return answer.read(64).decode("ascii").strip()

@@ -6,6 +6,7 @@ loop meanwhile, and writes this process's whole Dask configuration into what a m
 """
 
 import asyncio
+import logging
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime
@@ -16,7 +17,7 @@ import dask
 from distributed.core import Status
 
 from course.deploy.clouds.cloud_options import CLOUD_ANSWERS
-from course.deploy.clouds.machines.startup import (
+from course.deploy.clouds.machines.machine_ends_itself import (
     MACHINE_LOOKS_EVERY,
     MACHINE_LOST,
     MACHINE_STARTS,
@@ -28,12 +29,13 @@ from course.deploy.launcher import DeployError
 #: For a cloud to make a machine: some seconds, where it has one.
 MACHINE_CREATED = 300.0
 
+_LOG = logging.getLogger(__name__)
 #: The tag, or label, by which whatever belongs to a cluster is found; its value is the cluster's name.
 MARK = "course-cluster"
 #: What the library sets for the whole process, and never back.
 _SET = [
     *(f"distributed.comm.{name}" for name in ("default-scheme", "require-encryption", "tls.ca-file")),
-    *(f"distributed.comm.tls.{role}.{what}" for role in ("scheduler", "worker", "client") for what in ("key", "cert")),
+    *(f"distributed.comm.tls.{role}.{file}" for role in ("scheduler", "worker", "client") for file in ("key", "cert")),
 ]
 
 
@@ -50,10 +52,12 @@ class Machine:
         creation = asyncio.ensure_future(asyncio.wait_for(self.created(), MACHINE_CREATED))
         self.cluster.creations.add(creation)
         try:
-            return await asyncio.shield(creation)
-        except Exception as error:
+            addresses = await asyncio.shield(creation)
+        except Exception as error:  # of the cloud's library: botocore's, googleapiclient's, azure.core's
             self.cluster.problem = self.cluster.problem or error
             raise
+        _LOG.info("the machine %s is created", self.name)  # type: ignore[attr-defined]
+        return addresses
 
     async def created(self) -> tuple[str, str | None]:
         """Create the machine as the library does; return its inner and outer address."""
@@ -116,8 +120,8 @@ class MachineCluster:
     async def look(self) -> None:
         """Wait a moment; now and then, ask the cloud whether the machines are there still."""
         await asyncio.sleep(0.2)
-        if (now := asyncio.get_running_loop().time()) - self._looked > MACHINE_LOOKS_EVERY:
-            self._looked = now
+        if (moment := asyncio.get_running_loop().time()) - self._looked > MACHINE_LOOKS_EVERY:
+            self._looked = moment
             await self._look_now()
 
     async def call_async(self, function: Callable[..., Any], *arguments: Any, **more: Any) -> Any:
@@ -133,20 +137,20 @@ class MachineCluster:
         for going in (self.creations, set(self._calls)):
             if going:
                 await asyncio.wait(going, timeout=CLOUD_ANSWERS)
-        for one in self.creations:
-            one.cancel()
+        for creation in self.creations:
+            creation.cancel()
         await asyncio.gather(*self.creations, return_exceptions=True)
 
     async def dismiss(self) -> None:
         """Say goodbye to the scheduler and the workers, in so far as they are there."""
-        with suppress(Exception):
+        with suppress(Exception):  # dask-cloudprovider raises whatever its machine's library does
             async with asyncio.timeout(CLOUD_ANSWERS):
                 if self.status != Status.running:
                     self.status = Status.created  # there is no scheduler to say goodbye to
                     if self.scheduler_comm:
                         await self.scheduler_comm.close_rpc()
-                for one in list(self._created):  # type: ignore[attr-defined]
-                    await one.close()  # Dask insists on it, for those that never started, too
+                for machine in list(self._created):  # type: ignore[attr-defined]
+                    await machine.close()  # Dask insists on it, for those that never started, too
                 await self.close()  # type: ignore[attr-defined]
 
     def render_process_cloud_init(self, process: Any) -> str:

@@ -12,10 +12,9 @@ pytestmark = pytest.mark.faults
 DARTS = 30_000_000
 
 
-@pytest.fixture(scope="module")
-def cluster():
-    with local_cluster(worker=2) as opened:
-        yield opened
+@pytest.fixture
+def cluster(shared_cluster):
+    return shared_cluster
 
 
 @pytest.fixture

@@ -17,10 +17,9 @@ pytestmark = pytest.mark.faults
 VICTIM = "/job:worker/task:1"
 
 
-@pytest.fixture(scope="module")
-def cluster():
-    with local_cluster(ps=1, worker=2) as made:
-        yield made
+@pytest.fixture
+def cluster(shared_cluster):
+    return shared_cluster
 
 
 def pid_of(cluster, task):

@@ -13,11 +13,11 @@ import pytest
 from course.cluster import ClusterSpec, connect
 from course.cluster.certificates import Certificate, new_certificate, read_certificate, security, write_certificate
 from course.cluster.multihost import handshake, task_scheduler
-from course.cluster.multihost.member import Member
 from course.cluster.multihost.ports import check_free
 from course.cluster.multihost.reachability import Refused, reach, reach_within
 from course.cluster.multihost.refused_connections import refusals_told
 from course.cluster.multihost.serve import joined
+from course.cluster.multihost.which_task import Member
 from tests.helpers.shells import Members, eventually
 
 

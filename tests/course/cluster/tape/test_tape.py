@@ -14,14 +14,14 @@ from course import map_reduce, replicas, training
 from course.cluster import connect, local_cluster
 from course.cluster.tape.columns import TICK
 from course.cluster.tape.tape import Tape
+from course.widgets import ClusterTimeline
 
 ONE, TWO = "/job:worker/task:0", "/job:worker/task:1"
 
 
-@pytest.fixture(scope="module")
-def cluster():
-    with local_cluster(ps=1, worker=2) as made:
-        yield made
+@pytest.fixture
+def cluster(shared_cluster):
+    return shared_cluster
 
 
 def at_work(*inputs):
@@ -56,7 +56,8 @@ def test_every_task_is_on_the_tape_once_in_order_where_it_ran_with_what_it_waite
     assert all(bar.stop <= end.start and bar.asked <= bar.start for bar in earlier)
     between = [move for move in record.moves if record.lanes[move.source] == ONE and record.lanes[move.target] == TWO]
     assert sum(move.nbytes for move in between) == pytest.approx(300_000, rel=0.01)
-    assert all(earlier[0].start <= move.start and move.start + move.length <= end.start + 1 for move in between)
+    second = round(1 / TICK)  # of slack: processes' clocks are joined by Dask's estimate, which a busy machine blurs
+    assert all(earlier[0].start - second <= move.start <= end.start + second for move in between)
     home = [move for move in record.moves if record.lanes[move.target] == "this process"]
     assert sum(move.nbytes for move in home) == pytest.approx(100_000, rel=0.01)
 
@@ -113,13 +114,13 @@ def test_one_tape_at_a_time_and_a_tape_that_records_has_nothing_yet(cluster):
         with pytest.raises(RuntimeError, match="being recorded already"):
             cluster.record()
         with pytest.raises(RuntimeError, match="still records"):
-            tape.timeline()
+            ClusterTimeline(tape)
     assert cluster.recorder is None
     with cluster.record() as other:
         pass
     assert other.record.bars == []
     with pytest.raises(ValueError, match="no task ran"):
-        other.timeline()
+        ClusterTimeline(other)
 
 
 def test_beyond_a_limit_a_tape_is_thinned_and_says_so_in_thirty_bytes_a_task(cluster, monkeypatch):
@@ -235,7 +236,7 @@ def test_a_stored_tape_comes_back_as_it_was_and_says_that_it_is_recorded(cluster
     kept = {**vars(tape.record), "label": "recorded"}
     assert vars(again.record) == kept
     assert again.record.machine and again.record.date
-    assert "recorded" in repr(again.timeline())
+    assert "recorded" in repr(ClusterTimeline(again))
     for broken in ("", "{}", json.dumps({"format": "course-tape 1"}), '{"format": "course-tape 2"}', "[1]"):
         (tmp_path / "no.json").write_text(broken)
         with pytest.raises(ValueError, match="this is no tape"):
@@ -244,11 +245,13 @@ def test_a_stored_tape_comes_back_as_it_was_and_says_that_it_is_recorded(cluster
 
 def test_the_tapes_that_come_with_the_course_can_be_shown_beside_another_one():
     assert [event.what for event in Tape.stored("darts").record.events] == ["killed", "gone", "joined"]
-    shown = Tape.stored("mean").timeline(beside="darts")
+    shown = ClusterTimeline(Tape.stored("mean"), beside="darts")
     assert [record.label for record in shown.records] == ["recorded", "recorded"]
     assert "64 MB move" in shown.static().alt
     with pytest.raises(ValueError, match="darts, mean"):
         Tape.stored("median")
+    with pytest.warns(DeprecationWarning, match="ClusterTimeline"):
+        assert Tape.stored("mean").timeline("darts").records == shown.records
 
 
 #: Source: Google's "Trace Event Format": what each kind of event must have.

@@ -1,7 +1,5 @@
 """A real Dask Gateway of our own: its server and proxy on free ports of loopback, its clusters in a private folder."""
 
-import importlib.util
-import os
 import shutil
 import signal
 import socket
@@ -15,7 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
-import pytest
 
 PASSWORD = "a password of the test's"
 _CONFIGURATION = """
@@ -35,15 +32,6 @@ c.LocalClusterConfig.cluster_max_workers = 3
 from dask_gateway_server.options import Integer, Options
 c.Backend.cluster_options = Options(Integer("worker_cores", 1, min=1, max=2))
 """
-
-
-def need_gateway():
-    """Skip the file aloud where there is no Dask Gateway; CI installs it."""
-    for name in ("dask_gateway", "dask_gateway_server", "sqlalchemy"):
-        if importlib.util.find_spec(name) is None:
-            assert "COURSE_MUST_HAVE_GATEWAY" not in os.environ, f"there is no {name}"
-            said = f"NOT TESTED HERE, there is no {name}: `pip install 'course[test]'` on Linux"
-            pytest.skip(said, allow_module_level=True)
 
 
 @dataclass(frozen=True)

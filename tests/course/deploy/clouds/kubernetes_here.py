@@ -5,7 +5,6 @@ and the commands, variables and ports of the pods are those of real processes.
 """
 
 import asyncio
-import base64
 import socket
 import threading
 import uuid
@@ -15,6 +14,7 @@ from pathlib import Path
 import yaml
 from aiohttp import WSMsgType, web
 
+from tests.course.deploy.clouds.operators_schema import wrong_secret
 from tests.course.deploy.clouds.pods_here import Pods
 
 TOKEN = "a token of the test's"
@@ -186,24 +186,6 @@ async def _back(reader, answer):
         while data := await reader.read(1 << 16):
             await answer.send_bytes(b"\x00" + data)
     await answer.close()
-
-
-def wrong_secret(made):
-    """Return what the API would mind about a Secret of the type kubernetes.io/tls, or ""."""
-    known = {"apiVersion", "kind", "metadata", "type", "data", "immutable"}
-    if strange := set(made) - known:
-        return f"strict decoding error: unknown field {min(strange)!r}"
-    if (made["apiVersion"], made["kind"], made["type"]) != ("v1", "Secret", "kubernetes.io/tls"):
-        return "it is none of that type"
-    if lacking := {"tls.crt", "tls.key"} - set(made["data"]):
-        return f"data[{min(lacking)}]: Required value"
-    try:
-        for value in made["data"].values():
-            base64.b64decode(value, validate=True)
-    except ValueError as error:
-        return f"illegal base64 data: {error}"
-    owners = made["metadata"].get("ownerReferences", ())
-    return "" if all(set(one) == {"apiVersion", "kind", "name", "uid"} for one in owners) else "an owner lacks a part"
 
 
 def _status(code, message):

@@ -1,5 +1,6 @@
-"""The schema of a DaskCluster that Dask's operator installs; it comes with dask-kubernetes (BSD 3-Clause)."""
+"""The schema of a DaskCluster that Dask's operator installs, from dask-kubernetes (BSD 3-Clause); and a Secret's."""
 
+import base64
 import functools
 import importlib.metadata
 
@@ -31,3 +32,21 @@ def _closed(schema):
     if isinstance(schema.get("properties"), dict) and schema.get("type") == "object":
         made.setdefault("additionalProperties", False)
     return made
+
+
+def wrong_secret(made):
+    """Return what the API would mind about a Secret of the type kubernetes.io/tls, or ""."""
+    known = {"apiVersion", "kind", "metadata", "type", "data", "immutable"}
+    if strange := set(made) - known:
+        return f"strict decoding error: unknown field {min(strange)!r}"
+    if (made["apiVersion"], made["kind"], made["type"]) != ("v1", "Secret", "kubernetes.io/tls"):
+        return "it is none of that type"
+    if lacking := {"tls.crt", "tls.key"} - set(made["data"]):
+        return f"data[{min(lacking)}]: Required value"
+    try:
+        for value in made["data"].values():
+            base64.b64decode(value, validate=True)
+    except ValueError as error:
+        return f"illegal base64 data: {error}"
+    owners = made["metadata"].get("ownerReferences", ())
+    return "" if all(set(one) == {"apiVersion", "kind", "name", "uid"} for one in owners) else "an owner lacks a part"

@@ -20,14 +20,14 @@ from course.deploy import deploy
 from course.deploy.clouds import gateway as deployer
 from course.deploy.launcher import DeployError
 from course.deploy.ledger import entries
-from tests.course.deploy.clouds.gateway_here import PASSWORD, gateway_here, need_gateway
+from tests.course.deploy.clouds.gateway_here import PASSWORD, gateway_here
 from tests.helpers.shells import eventually
 
-need_gateway()
+pytestmark = [pytest.mark.long, pytest.mark.usefixtures("clouds_libraries")]
 
 
 @pytest.fixture(scope="module")
-def gateway():
+def gateway(clouds_libraries):
     with gateway_here() as here, dask.config.set({"gateway.auth.kwargs.password": PASSWORD}):
         yield here
         assert here.clusters == [] and here.processes() == []

@@ -23,18 +23,18 @@ from course.deploy.clouds import kubernetes as deployer
 from course.deploy.clouds.kubernetes_resource import KubernetesOptions, secret
 from course.deploy.launcher import DeployError
 from course.deploy.ledger import entries
-
-pytest.importorskip("dask_kubernetes")
-
-from tests.course.deploy.clouds.kubernetes_here import kubernetes_here
-from tests.course.deploy.clouds.operators_schema import operators_schema
 from tests.helpers.shells import eventually
+
+pytestmark = [pytest.mark.long, pytest.mark.usefixtures("clouds_libraries")]
 
 IMAGE = "registry.example.org/physics/course:1.0"
 
 
 @pytest.fixture
-def kubernetes(tmp_path):
+def kubernetes(clouds_libraries, tmp_path):
+    from tests.course.deploy.clouds.kubernetes_here import kubernetes_here
+    from tests.course.deploy.clouds.operators_schema import operators_schema
+
     with kubernetes_here(tmp_path, operators_schema()) as here:
         yield here
         assert here.resources == {} and here.secrets == {} and entries() == []
@@ -92,7 +92,8 @@ def the_operator_is_told_how_long_it_is_idle(kubernetes, monkeypatch):
         except TypeError:  # the operator takes None, which means "there is work", for a number
             return None
 
-    controller = pytest.importorskip("dask_kubernetes.operator.controller.controller")
+    from dask_kubernetes.operator.controller import controller
+
     monkeypatch.setattr(controller, "get_scheduler_address", where)
     assert 0 <= time.time() - eventually(told) < 600
     with pytest.raises(urllib.error.HTTPError, match="404") as refusal:  # nor does it let anyone retire workers

@@ -15,6 +15,8 @@ from course import estimate_pi
 from tests.course.deploy.machines.computers_here import need_bubblewrap
 from tests.course.deploy.machines.scripts_here import config_of, holds_no_other_secret, same_as_stored
 
+pytestmark = [pytest.mark.long, pytest.mark.usefixtures("clouds_libraries")]
+
 ROOT = Path(__file__).resolve().parents[4]
 
 
@@ -63,7 +65,7 @@ def _missing():
 
 
 @pytest.fixture(scope="module")
-def aws():
+def aws(clouds_libraries):
     """A function that runs a case in the namespace."""
     if missing := _missing():
         assert not os.environ.get("COURSE_MUST_HAVE_SANDBOX"), missing

@@ -23,7 +23,11 @@ from tests.course.deploy.machines.scheduler_here import scheduler_here
 from tests.course.deploy.machines.scripts_here import config_of, holds_no_other_secret, same_as_stored
 
 # of dask-cloudprovider's, where a busy machine takes ten seconds
-pytestmark = pytest.mark.filterwarnings("ignore:Creating your cluster is taking")
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.usefixtures("clouds_libraries"),
+    pytest.mark.filterwarnings("ignore:Creating your cluster is taking"),
+]
 
 SUBSCRIPTION = "00000000-1111-2222-3333-444444444444"
 IDENTITY = (

@@ -13,7 +13,7 @@ import torch
 from course import local_cluster
 from course.training import TrainingError, linear_regression, train
 from course.training.records import ShardLost
-from course.training.server.coordinator import LOSSES
+from course.training.server.attendance import LOSSES
 from course.training.transport.layout import Layout
 from course.training.transport.wire import connect
 from tests.helpers.shards_here import connected, ended, shards, until, working

@@ -13,7 +13,8 @@ from course.training.checkpoint.checkpoints import Checkpoints
 from course.training.driver.shard_client import context_of
 from course.training.driver.train import train_with
 from course.training.driver.training_plan import TrainingPlan, participants
-from course.training.multihost.chief import ChiefPool, LeaderLease
+from course.training.multihost.chief_election import ChiefLease
+from course.training.multihost.chief_pool import ChiefPool
 from course.training.multihost.status_board import Notice, StatusBoard
 from course.training.multihost.worker_thread import WorkerThread
 from course.training.records import Deposed, ShardAddresses, TrainingSettings
@@ -65,8 +66,8 @@ def _told(cluster):
 
 
 def test_the_lowest_candidate_is_chief_and_the_next_one_when_it_leaves(cluster):
-    with LeaderLease(cluster, "/job:worker/task:1") as second:
-        with LeaderLease(cluster, "/job:worker/task:0") as first:
+    with ChiefLease(cluster, "/job:worker/task:1") as second:
+        with ChiefLease(cluster, "/job:worker/task:0") as first:
             until(lambda: first.mine or second.mine)
             assert first.mine and not second.mine
             term = first.term
@@ -117,12 +118,12 @@ class Candidate:
 
 
 def test_the_next_chief_takes_the_running_shards_over_and_nothing_is_rolled_back(cluster, tmp_path):
-    with LeaderLease(cluster, "/job:worker/task:0") as lease:
+    with ChiefLease(cluster, "/job:worker/task:0") as lease:
         first, told = Candidate(cluster, 0, lease), Until()
         until(lambda: lease.mine)
         leading = first.lead(told, tmp_path)
         until(lambda: first.board.read() is not None)
-        with LeaderLease(cluster, "/job:worker/task:1") as next_lease:
+        with ChiefLease(cluster, "/job:worker/task:1") as next_lease:
             second = Candidate(cluster, 1, next_lease)
             second.worker_thread.follow(second.board.read().addresses)
             until(lambda: told.step > 100)
@@ -141,7 +142,7 @@ def test_the_next_chief_takes_the_running_shards_over_and_nothing_is_rolled_back
 
 @pytest.mark.parametrize("folder", ["same", "another"])
 def test_a_chief_that_finds_no_shards_goes_on_from_a_checkpoint_or_not_at_all(cluster, tmp_path, folder):
-    with LeaderLease(cluster, "/job:worker/task:0") as lease:
+    with ChiefLease(cluster, "/job:worker/task:0") as lease:
         until(lambda: lease.mine)
         first, second = Candidate(cluster, 0, lease), Candidate(cluster, 1, lease)
         leading = first.lead(Until(stop=30), tmp_path / "same")

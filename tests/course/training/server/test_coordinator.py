@@ -9,15 +9,10 @@ import torch
 from course.training import ParameterServer
 from course.training.records import TrainingSettings
 from course.training.server import coordinator as rooms
-from course.training.server.coordinator import (
-    ALL_WORKERS_JOIN,
-    EACH_WORKER_JOINS,
-    NO_WORKER_LEFT,
-    WORKERS_REJOIN,
-    Coordinator,
-    state_of,
-)
+from course.training.server.attendance import ALL_WORKERS_JOIN, EACH_WORKER_JOINS, NO_WORKER_LEFT, WORKERS_REJOIN
+from course.training.server.coordinator import Coordinator, state_of
 from course.training.server.follower import Follower
+from course.training.server.reply_slots import ReplySlot
 from course.training.server.update_log import Entry, PushId
 
 ONE = partial(torch.optim.SGD, lr=1.0)
@@ -41,7 +36,7 @@ def shard(workers=1, limit=10, mode="async", incarnation=0, others=0, optimizer=
 
 
 def join(shard, worker, session=None, attempt=1):
-    return shard.join(worker, session or f"s{worker}", {"w": torch.zeros(1)}, attempt)
+    return shard.join(ReplySlot(worker, session or f"s{worker}", attempt, {"w": torch.zeros(1)}))
 
 
 def push(shard, slot, sequence=1, loss=0.5, value=-1.0, acknowledged=0):
@@ -113,7 +108,7 @@ def test_a_push_that_cannot_be_applied_ends_the_training_on_either_sort_of_shard
     one.push(slot, 1, 0.0, {"w": value}, 0)
     follower, reports = Follower(store(), TrainingSettings("async", 1, 10), 0), []
     follower.report = reports.append
-    own = follower.join(0, "s0", {"w": torch.zeros(1)}, 1)
+    own = join(follower, 0)
     own.version = 0
     follower.push(own, 1, 0.0, {"w": value}, 0)
     for found in (one.slots.ended, *reports):
@@ -230,7 +225,7 @@ def test_an_optimiser_that_raises_ends_the_training_with_its_words_on_either_sor
         one.store.pull()
     follower, reports = Follower(store(partial(Broken, lr=1.0)), TrainingSettings("async", 1, 10), 0), []
     follower.report = reports.append
-    follower.push(follower.join(0, "s0", {"w": torch.zeros(1)}, 1), 1, 0.0, {"w": torch.ones(1)}, 0)
+    follower.push(join(follower, 0), 1, 0.0, {"w": torch.ones(1)}, 0)
     follower.follow(Entry(1, used=(PushId(0, "s0", 1),)))
     assert reports[1]["why"] == "error" and reports[1] == follower.slots.ended
 
@@ -285,19 +280,19 @@ def test_a_follower_that_is_at_another_version_or_lacks_a_part_says_so():
 
 def test_a_follower_tells_of_parts_and_of_lost_connections_once_shard_0_has_come():
     follower, reports = Follower(store(), TrainingSettings("async", 2, 10), 0), []
-    slot = follower.join(0, "s", {"w": torch.zeros(1)}, 1)
+    slot = join(follower, 0, "s")
     with pytest.raises(ConnectionError, match="shard 0 has not come yet"):
         follower.push(slot, 1, 0.0, {"w": torch.ones(1)}, 0)
-    follower.leave(follower.join(1, "t", {"w": torch.zeros(1)}, 1), "left", False)  # to nobody yet
+    follower.leave(join(follower, 1, "t"), "left", False)  # to nobody yet
     follower.report = reports.append
-    newer = follower.join(0, "s", {"w": torch.zeros(1)}, 2)
+    newer = join(follower, 0, "s", 2)
     follower.push(slot, 2, 0.0, {"w": torch.ones(1)}, 0)
     follower.leave(slot, "late", False)
     assert reports == [], "a newer connection has its place"
     follower.push(newer, 2, 0.0, {"w": torch.ones(1)}, 0)
     follower.leave(newer, "killed", False)
     assert reports == [PushId(0, "s", 2), {"left": newer.connection}]
-    last = follower.join(0, "s", {"w": torch.zeros(1)}, 3)
+    last = join(follower, 0, "s", 3)
     follower.end("closed")
     follower.leave(last, "stopped", False)
     assert len(reports) == 2, "after the end nobody is lost"
@@ -321,7 +316,7 @@ def test_a_part_that_was_dropped_or_is_void_is_not_kept(entry):
     follower.report = lambda report: None
     gradient = torch.ones(1)
     kept = weakref.ref(gradient)
-    follower.push(follower.join(0, "s", {"w": torch.zeros(1)}, 1), 1, 0.0, {"w": gradient}, 0)
+    follower.push(join(follower, 0, "s"), 1, 0.0, {"w": gradient}, 0)
     del gradient
     assert kept() is not None
     follower.follow(Entry(0, **entry))

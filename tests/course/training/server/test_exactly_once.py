@@ -164,7 +164,7 @@ def test_a_worker_that_dies_is_not_waited_for_and_one_that_comes_back_counts_aga
 
 
 def test_without_any_worker_training_ends_and_says_so(monkeypatch):
-    monkeypatch.setattr("course.training.server.coordinator.NO_WORKER_LEFT", 0.5)
+    monkeypatch.setattr("course.training.server.attendance.NO_WORKER_LEFT", 0.5)
     with shards(limit=FOREVER) as (addresses, _), connected(addresses) as client:
         joined(addresses, 0).close()
         told = ended(client)
@@ -172,8 +172,8 @@ def test_without_any_worker_training_ends_and_says_so(monkeypatch):
 
 
 def test_a_worker_that_never_comes_is_named(monkeypatch):
-    monkeypatch.setattr("course.training.server.coordinator.ALL_WORKERS_JOIN", 0.5)
-    monkeypatch.setattr("course.training.server.coordinator.EACH_WORKER_JOINS", 0.0)
+    monkeypatch.setattr("course.training.server.attendance.ALL_WORKERS_JOIN", 0.5)
+    monkeypatch.setattr("course.training.server.attendance.EACH_WORKER_JOINS", 0.0)
     with shards(workers=2, limit=FOREVER) as (addresses, _), connected(addresses) as client, working(addresses):
         assert "workers [1] have not joined" in ended(client)["ended"]["text"]
 

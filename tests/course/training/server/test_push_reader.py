@@ -37,7 +37,7 @@ class Shard:
                 channel.agree(LAYOUT)
                 if pipes:
                     channel.go_over_to(pipes)
-            slot = ReplySlot(worker, "s", 1, channels[0].sending)
+            slot = ReplySlot(worker, "s", 1, channels[0].sending, channels[0])
             with self.slots.changed:
                 self.slots.occupy(slot)
             self.ends.append(channels[1])
@@ -52,10 +52,10 @@ class Shard:
         with self.slots.changed:
             if len(self.pushed) == len(self.ends):
                 self.version += 1
-                for _, one in self.reading:
-                    if one.send:
-                        one.version = self.version
-                        one.send(self.version, self.pushed[one.worker])
+                for _, waiting in self.reading:
+                    if waiting.at_once:
+                        waiting.taken = self.pushed[waiting.worker]
+                        waiting.put(self.version)
                 self.pushed.clear()
 
     def wait(self, worker, channel, slot):

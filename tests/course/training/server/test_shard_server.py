@@ -6,9 +6,8 @@ import pytest
 import torch
 
 from course.training.driver.shard_client import ShardClient
-from course.training.server import follower as module
-from course.training.server import shard_server
-from course.training.server.follower import FollowerLink
+from course.training.server import driver_service, shard_links
+from course.training.server.shard_links import FollowerLink
 from course.training.server.update_log import Entry, PushId
 from course.training.transport.layout import Layout
 from course.training.transport.wire import connect
@@ -73,7 +72,7 @@ def test_a_worker_that_says_what_failed_ends_the_training_with_it():
 
 
 def test_a_shard_to_which_no_driver_comes_closes(monkeypatch):
-    monkeypatch.setattr(shard_server, "DRIVER_COMES", 0.3)
+    monkeypatch.setattr(driver_service, "DRIVER_COMES", 0.3)
     with shards(2) as (_, servers):
         eventually(lambda: all(server.shard.slots.ended for server in servers))
         assert [server.shard.slots.ended["why"] for server in servers] == ["closed", "closed"]
@@ -83,7 +82,7 @@ def test_a_driver_that_says_goodbye_ends_the_shards_at_once_and_one_that_is_gone
     with shards(2, limit=FOREVER, grace=3600) as (addresses, servers):
         with connected(addresses) as gone:
             gone.leave()
-            eventually(lambda: all(server._driver is None for server in servers))
+            eventually(lambda: not any(server.driver.has_driver for server in servers))
         with closing(ShardClient(addresses, term=1)) as back:
             assert back.poll(0)[0]["ended"] is None
         eventually(lambda: all(server.shard.slots.ended for server in servers))
@@ -148,7 +147,7 @@ def linked(monkeypatch, log, reports):
             raise made[0]
         return made.pop(0)
 
-    monkeypatch.setattr(module, "connect", connect)
+    monkeypatch.setattr(shard_links, "connect", connect)
     return lambda: FollowerLink(("host", 1), {"token": "t"}, None), asked
 
 

@@ -14,6 +14,7 @@ from course.training.driver.training_plan import spread
 from course.training.records import TrainingSettings
 from course.training.server.coordinator import Coordinator
 from course.training.server.follower import Follower
+from course.training.server.reply_slots import ReplySlot
 from course.training.server.rules import mean_of
 from course.training.server.update_log import Entry, PushId
 from tests.helpers.shards_here import PROBLEM, SGD, connected, ended, shards, working
@@ -65,7 +66,8 @@ def coordinator(workers, mode="async"):
     """Shard 0 without others, whose parameter counts pushes by worker; and the slots of its joined workers."""
     store = ParameterServer({"count": torch.zeros(workers)}, partial(torch.optim.SGD, lr=1.0))
     shard = Coordinator(store, TrainingSettings(mode, workers, 10**6), 0, None, others=0)
-    return shard, [shard.join(worker, f"s{worker}", {"count": torch.zeros(workers)}, 1) for worker in range(workers)]
+    counts = [torch.zeros(workers) for _ in range(workers)]
+    return shard, [shard.join(ReplySlot(w, f"s{w}", 1, {"count": counts[w]})) for w in range(workers)]
 
 
 def pushed(shard, slot, sequence):
@@ -90,7 +92,7 @@ def test_a_number_that_was_pushed_before_is_answered_and_not_applied_again():
 def test_a_number_that_a_broken_connection_left_open_counts_once_on_the_next():
     shard, (slot,) = coordinator(1)
     pushed(shard, slot, 1)
-    again = shard.join(0, "s0", {"count": torch.zeros(1)}, attempt=2)
+    again = shard.join(ReplySlot(0, "s0", 2, {"count": torch.zeros(1)}))
     shard.push(slot, 1, 0.0, {"count": -torch.ones(1)}, 0)  # what was on its way comes after all
     assert pushed(shard, again, 1) == 1 and pushed(shard, again, 2) == 2
     assert shard.poll(0)[0]["applied"] == {0: 2}
@@ -106,7 +108,7 @@ def test_in_a_synchronous_step_a_dead_workers_push_counts_and_is_asked_of_nobody
     status, _ = shard.poll(0)
     assert status["applied"] == {0: 1, 1: 1, 2: 1} and status["degraded"] == 0
     assert shard.store.pull().parameters["count"].tolist() == pytest.approx([1 / 3] * 3)
-    again = shard.join(2, "next life", {"count": torch.zeros(3)}, 1)
+    again = shard.join(ReplySlot(2, "next life", 1, {"count": torch.zeros(3)}))
     assert again.answered == 1 and again.taken == 0
     for slot, sequence in ((again, 1), (slots[0], 2), (slots[1], 2)):
         pushed(shard, slot, sequence)
@@ -116,7 +118,7 @@ def test_in_a_synchronous_step_a_dead_workers_push_counts_and_is_asked_of_nobody
 def test_a_worker_that_comes_again_before_the_step_pushes_anew_and_counts_once():
     shard, slots = coordinator(2, "sync")
     pushed(shard, slots[1], 1)
-    again = shard.join(1, "s1", {"count": torch.zeros(2)}, attempt=2)
+    again = shard.join(ReplySlot(1, "s1", 2, {"count": torch.zeros(2)}))
     assert pushed(shard, slots[0], 1) is None, "the first push of worker 1 is void"
     assert pushed(shard, again, 2) == 1
     assert shard.poll(0)[0]["applied"] == {0: 1, 1: 1}
@@ -171,7 +173,8 @@ class Play:
         slots = []
         for number in reversed(range(len(self.shards))):
             into = {name: torch.empty_like(self.initial[name]) for name in self.names[number]}
-            slots.insert(0, self.shards[number].join(worker, f"s{worker}", into, self.attempts[worker]))
+            slot = ReplySlot(worker, f"s{worker}", self.attempts[worker], into)
+            slots.insert(0, self.shards[number].join(slot))
         self.slots[worker] = slots
 
     def leave(self, worker):

@@ -24,7 +24,7 @@ def take(seconds):
 
 @pytest.mark.parametrize("count", [1, 2])
 def test_a_driver_that_asks_nothing_for_long_is_not_lost(count, monkeypatch):
-    monkeypatch.setattr("course.training.server.shard_server.DRIVER_SILENCE", 1.5)
+    monkeypatch.setattr("course.training.server.driver_service.DRIVER_SILENCE", 1.5)
     with shards(count, limit=FOREVER) as (addresses, _), connected(addresses) as client, working(addresses):
         before = until(client, lambda status: status["version"] > 5)["version"]
         take(3.0)  # a hook

@@ -50,7 +50,7 @@ def everything(monkeypatch):
         return answers[-1]
 
     monkeypatch.setattr(shared_memory, "LEAST", 0)
-    monkeypatch.setattr("course.training.server.shard_server.open_offer", watched)
+    monkeypatch.setattr("course.training.server.worker_service.open_offer", watched)
     yield answers
     answers.clear()
     assert mappings() == []
@@ -98,7 +98,8 @@ def test_a_training_in_shared_memory_is_the_plain_loop_bit_for_bit(count, mode, 
 def test_the_digits_share_by_themselves_and_the_line_does_not(monkeypatch):
     answers = []
     monkeypatch.setattr(
-        "course.training.server.shard_server.open_offer", lambda *told: answers.append(open_offer(*told)) or answers[-1]
+        "course.training.server.worker_service.open_offer",
+        lambda *told: answers.append(open_offer(*told)) or answers[-1],
     )
     for problem, shared in ((mnist(), 1), (PROBLEM, 0)):
         with (

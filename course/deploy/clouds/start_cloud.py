@@ -1,4 +1,4 @@
-"""Start a cluster by one of Dask's deployers, from what `deploy` was given."""
+"""Start a cluster by one of Dask's deployers, from the arguments of `deploy`."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -12,11 +12,11 @@ from course.deploy.ledger import new_entry
 
 
 def start_cloud(
-    kind: str, given: Mapping[str, Any], timeout: float | None, wait: bool, say: Callable[..., None]
+    kind: str, jobs_and_options: Mapping[str, Any], timeout: float | None, wait: bool, say: Callable[..., None]
 ) -> CloudCluster:
-    """Return the cluster of `deploy(kind, **given)`; `kind`, one of `CLOUDS`. Raises as `deploy` does."""
+    """Return the cluster of `deploy(kind, **jobs_and_options)`; `kind`, one of `CLOUDS`. Raises as `deploy` does."""
     deployer = CLOUDS[kind]
-    workers, options = cloud_options(kind, deployer.options, given)
+    workers, options = cloud_options(kind, deployer.options, jobs_and_options)
     load(kind, deployer.library)
     entry = new_entry(kind, tuple(f"/job:worker/task:{index}" for index in range(workers)))
     runtime = CloudRuntime(entry, deployer(entry.name, workers, options), say)

@@ -1,4 +1,4 @@
-"""Which part of a cluster that is started by hand a process is: a task, the scheduler, or a task with it beside it."""
+"""Which task of a cluster started by hand this process is: one, the scheduler, or one with the scheduler beside it."""
 
 from dataclasses import dataclass, field
 from typing import Protocol

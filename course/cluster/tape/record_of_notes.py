@@ -10,7 +10,7 @@ from course.cluster.tape.columns import is_kept
 from course.cluster.tape.record import GRADIENT, HERE, RANK_STEP, Bar, Event, Mark, Move, Record
 
 
-def joined(
+def record_of_notes(
     told: dict[str, Any],
     sent: Sequence[tuple[int | None, int, int]],
     events: Sequence[tuple[int, str, str]],

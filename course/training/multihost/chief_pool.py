@@ -1,13 +1,13 @@
-"""The chief in the classic form: which of the processes started by hand it is, and how it sees the tasks."""
+"""The chief at work, where roles are started by hand: it opens the shards, or takes over those of the chief before."""
 
 import dataclasses
+import logging
 import os
 import socket
-import threading
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import CancelledError
-from contextlib import AbstractContextManager, closing, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from course.training.checkpoint.checkpoints import Checkpoints
@@ -15,12 +15,11 @@ from course.training.checkpoint.snapshot import Snapshot
 from course.training.driver.shard_client import ShardClient, context_of
 from course.training.driver.training_plan import TrainingPlan
 from course.training.driver.worker_pool import WorkerPool
+from course.training.multihost.chief_election import ChiefLease
 from course.training.multihost.status_board import Notice, SchedulerLost, StatusBoard
 from course.training.multihost.worker_thread import WorkerThread
 from course.training.records import Deposed, Route, TrainingSettings
 
-#: Between two questions of a candidate for the chief's lease, or of the chief.
-CHIEF_ASKS_EVERY = 0.3
 #: Shards whose chief is lost wait so long for the next one.
 CHIEF_SUCCESSOR = 10.0
 #: For the workers' loops to hear from their shards that training has ended, before the chief closes these.
@@ -29,55 +28,7 @@ END_HEARD = 1.0
 if TYPE_CHECKING:
     from course.cluster.cluster import Cluster
 
-
-class LeaderLease:
-    """Within a `with`, `task` is a candidate for chief of the training on `cluster`.
-
-    The thread is frozen with its process, so a frozen chief loses the lease; a chief whose disk is slow keeps it.
-    """
-
-    def __init__(self, cluster: "Cluster", task: str):
-        self._task, self._lease = task, cluster.lease("chief", task)
-        self._ended, self._heard = threading.Event(), time.monotonic()
-        self._thread = threading.Thread(target=self._renew, name="chief's lease", daemon=True)
-
-    @property
-    def mine(self) -> bool:
-        """Whether this process is the chief now, by its own clock."""
-        return self._lease.mine
-
-    @property
-    def term(self) -> int:
-        """The lease's generation: higher with every new chief."""
-        return self._lease.term
-
-    def check(self) -> None:
-        """Raise Deposed unless this process is the chief."""
-        if not self.mine:
-            if self._lease.holder not in (self._task, None):
-                raise Deposed(
-                    f"this process is not the chief any more; {self._lease.holder} goes on with the training."
-                )
-            silence = time.monotonic() - self._heard
-            raise Deposed(f"nothing heard from the scheduler for {silence:.0f} s, and nobody may be chief without it.")
-
-    def __enter__(self):
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_):
-        """Be a candidate no more; the next one has the lease in a moment."""
-        self._ended.set()
-        self._thread.join()
-        with suppress(OSError, RuntimeError):  # the scheduler is gone: there is no lease either
-            self._lease.release()
-
-    def _renew(self):
-        while not self._ended.wait(CHIEF_ASKS_EVERY):
-            # silent or gone: the lease runs out by this process's clock, and the role notices for itself
-            with suppress(OSError, RuntimeError):
-                self._lease.renew()
-                self._heard = time.monotonic()
+_LOG = logging.getLogger(__name__)
 
 
 class ChiefPool(WorkerPool):
@@ -94,7 +45,7 @@ class ChiefPool(WorkerPool):
         cluster: "Cluster",
         plan: TrainingPlan,
         board: StatusBoard,
-        lease: LeaderLease,
+        lease: ChiefLease,
         worker_thread: WorkerThread,
         before: Notice | None = None,
         folder: str | None = None,
@@ -127,6 +78,7 @@ class ChiefPool(WorkerPool):
         before = self._before.addresses if self._before is not None else None
         self.attached, self._before = before is not None, None  # once: when those shards are lost, new ones are opened
         if before is not None:
+            _LOG.info("the chief of term %d takes over incarnation %d's shards", self.term, before.incarnation)
             context = context_of(self.cluster.client.security, "client")
             opened: AbstractContextManager[ShardClient] = closing(ShardClient(before, context, self.term, self.route))
         else:

@@ -1,4 +1,4 @@
-"""What a deployed task is told where it starts, by its standard input: one line of JSON, the cluster's key in it."""
+"""The order that a deployed task reads from its standard input: one line of JSON, with the cluster's key in it."""
 
 import json
 from dataclasses import asdict, dataclass
@@ -59,7 +59,7 @@ class Order:
 def order_of(line: str) -> Order:
     """Return the `Order` in a line that `Order.line` made; ValueError for any other."""
     try:
-        told: dict[str, Any] = json.loads(line)
-        return Order(**{**told, "certificate": Certificate(**told["certificate"]), "among": tuple(told["among"])})
+        fields: dict[str, Any] = json.loads(line)
+        return Order(**{**fields, "certificate": Certificate(**fields["certificate"]), "among": tuple(fields["among"])})
     except (ValueError, TypeError, KeyError) as error:
         raise ValueError("task --deployed: this is for `deploy`, which sends a task its order") from error

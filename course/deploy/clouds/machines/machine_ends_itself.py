@@ -1,4 +1,4 @@
-"""What a cloud's machine does from its first second on: the script startup.sh, filled in."""
+"""What ends a cloud's machine that everyone has forgotten: its start-up script, machine_ends_itself.sh, filled in."""
 
 import re
 import shlex
@@ -16,7 +16,7 @@ MACHINE_LOOKS_EVERY = 20.0
 MACHINE_LOST = 300.0
 
 
-_TEMPLATE = (Path(__file__).parent / "startup.sh").read_text(encoding="utf-8")
+_TEMPLATE = (Path(__file__).parent / "machine_ends_itself.sh").read_text(encoding="utf-8")
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Startup:
             "LOST": f"{self.lost:.0f}",
             "EVERY": f"{self.every:g}",
         }
-        filled = re.sub(r"@([A-Z]+)@", lambda found: str(values[found[1]]), _TEMPLATE)
+        filled = re.sub(r"@([A-Z]+)@", lambda match: str(values[match[1]]), _TEMPLATE)
         return filled.replace("    trap - EXIT\n\n", "    trap - EXIT\n")
 
 

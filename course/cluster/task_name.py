@@ -1,4 +1,4 @@
-"""Where work goes: `/job:worker/task:1` names a task, `/job:worker/task:1/cpu:0` a device of it."""
+"""Names of tasks: `/job:worker/task:1` is one, `/job:worker/task:1/cpu:0` a device of it; work is pinned to either."""
 
 import difflib
 import re

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from grader.inside.values import pack
 from grader.lab.spec import Marking
-from grader.marking.rounds import Asked
+from grader.marking.rounds import Outcomes
 from grader.submission.rebuild import Rebuilt
 
 REASON = 2000  # characters
@@ -28,23 +28,23 @@ class ExerciseMark:
     manual: bool = False
 
 
-def verdict(exercise: Marking, asked: Asked, rebuilt: Rebuilt) -> ExerciseMark:
-    """Return the mark of `exercise`, from what the `rebuilt` submission was `asked`."""
+def verdict(exercise: Marking, outcomes: Outcomes, rebuilt: Rebuilt) -> ExerciseMark:
+    """Return the mark of `exercise`, from what the `rebuilt` submission was `outcomes`."""
     name = exercise.name
-    beside = "".join(f" Note: {one}." for one in asked.left_out)
+    beside = "".join(f" Note: {cell}." for cell in outcomes.left_out)
     if exercise.manual:
         state = "graded" if rebuilt.answered[name] == "changed" else "missing"
         return _mark(exercise, state, "A person marks this one.")
-    if name in asked.failed:
-        return _mark(exercise, "grader_failed", f"Our side failed, mark it again: {asked.failed[name]}.")
-    if name in asked.hung:
-        state, why = asked.hung[name]
+    if name in outcomes.failed:
+        return _mark(exercise, "grader_failed", f"Our side failed, mark it again: {outcomes.failed[name]}.")
+    if name in outcomes.hung:
+        state, why = outcomes.hung[name]
         return _mark(exercise, state, f"{name}: {why}.{beside}")
-    if error := asked.absent.get(name):
+    if error := outcomes.absent.get(name):
         return _mark(exercise, "crashed", f"Its cell failed: {error}.{beside}")
-    if name in asked.absent:
+    if name in outcomes.absent:
         return _mark(exercise, "missing", f"The notebook defines no {exercise.entry}.{beside}")
-    return _answered(exercise, asked, rebuilt)
+    return _answered(exercise, outcomes, rebuilt)
 
 
 def _mark(exercise, state, reason, share=0.0, cases=()):
@@ -52,23 +52,23 @@ def _mark(exercise, state, reason, share=0.0, cases=()):
     return ExerciseMark(exercise.name, state, round(points * share, 4), points, _cut(reason), cases, exercise.manual)
 
 
-def _answered(exercise, asked, rebuilt):
-    cases, results = asked.cases[exercise.name], asked.results[exercise.name]
+def _answered(exercise, outcomes, rebuilt):
+    cases, results = outcomes.cases[exercise.name], outcomes.results[exercise.name]
     right = [result.problem is None for result in results]
-    raced = asked.races.get(exercise.name)
+    raced = outcomes.races.get(exercise.name)
     # a wrong answer runs no race, which loses it
     lost = exercise.race is not None and (raced is None or bool(raced.problem))
     share = 0.0 if _is_wrong_where_timed(exercise, cases, results) else exercise.share(cases, right, lost)
-    told = tuple({"group": c.group, "edge": c.edge, "right": r} for c, r in zip(cases, right, strict=True))
+    case_results = tuple({"group": c.group, "edge": c.edge, "right": r} for c, r in zip(cases, right, strict=True))
     if all(right) and not (raced and raced.problem):
-        return _mark(exercise, "graded", f"{len(cases)} questions, all right.", share, told)
+        return _mark(exercise, "graded", f"{len(cases)} questions, all right.", share, case_results)
     if share == 0 and rebuilt.answered[exercise.name] == "as released":
-        return _mark(exercise, "missing", "The cell is as released: not answered.", 0.0, told)
+        return _mark(exercise, "missing", "The cell is as released: not answered.", 0.0, case_results)
     stopped = [result.stopped for result in [*results, *([raced] if raced else [])] if result.stopped]
     state = stopped[0] if stopped and share == 0 else "graded"
-    broken = [name for name in exercise.needs if _is_broken(name, asked)]
+    broken = [name for name in exercise.needs if _is_broken(name, outcomes)]
     needs = f" It builds on {' and '.join(broken)}, not right yet." if broken else ""
-    return _mark(exercise, state, f"{_smallest(cases, results) or raced.problem}.{needs}", share, told)
+    return _mark(exercise, state, f"{_smallest(cases, results) or raced.problem}.{needs}", share, case_results)
 
 
 def _is_wrong_where_timed(exercise, cases, results):
@@ -89,12 +89,14 @@ def _smallest(cases, results):
     return min(wrong)[-1] if wrong else None
 
 
-def _is_broken(name, asked):
-    return name in asked.hung or name in asked.absent or any(r and r.problem for r in asked.results.get(name, []))
+def _is_broken(name, outcomes):
+    return (
+        name in outcomes.hung or name in outcomes.absent or any(r and r.problem for r in outcomes.results.get(name, []))
+    )
 
 
 def _cut(text):
     # what a student's code said may hold anything: no colours for a terminal, nothing that turns text around
     text = ADDRESS.sub("", text)  # marked again, it is told the same
-    plain = "".join(one if one.isprintable() or one == "\n" else "?" for one in text)
+    plain = "".join(character if character.isprintable() or character == "\n" else "?" for character in text)
     return plain if len(plain) <= REASON else plain[: REASON - 2] + " …"

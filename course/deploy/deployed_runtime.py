@@ -1,9 +1,9 @@
-"""What `deploy` opens and must close: an event loop, the scheduler, the keeper of its tasks, an entry in the ledger."""
+"""A cluster on Slurm or over SSH as `Cluster` sees it: its scheduler, here, and the keeper of its tasks."""
 
 import asyncio
-import dataclasses
+import logging
 from collections.abc import Callable
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -12,12 +12,11 @@ from distributed.utils import get_ip, get_ip_interface, parse_ports
 
 from course.cluster.certificates import new_certificate, security
 from course.cluster.executor import OpenWork
-from course.cluster.local_runtime.loop import LoopThread
 from course.cluster.multihost.ports import check_free
-from course.deploy.caretaker import Caretaker
-from course.deploy.keeper import Keeper
+from course.deploy.deployment import Deployment
 from course.deploy.launcher import DeployError, Launcher
 from course.deploy.ledger import Entry
+from course.deploy.lost_tasks import Keeper
 from course.deploy.options import CommonOptions
 from course.deploy.scheduler import DeployScheduler
 from course.deploy.slurm_command import SLURM_ANSWERS
@@ -29,6 +28,7 @@ CARETAKER_ENDS_EVERY = 2.0
 #: It does so for so long.
 CARETAKER_ENDS = 8.0
 
+_LOG = logging.getLogger(__name__)
 _SIGNALS = {"kill": "KILL", "freeze": "STOP", "thaw": "CONT"}
 _SECONDS = {
     "looks_every": CARETAKER_LOOKS_EVERY,
@@ -38,35 +38,27 @@ _SECONDS = {
 }
 
 
-class DeployedRuntime:
+class DeployedRuntime(Deployment):
     """The tasks of `entry`, which `make()` makes a `Launcher` for; see `course.cluster.runtime.Runtime`."""
 
     dashboard_link = None
+    _still_there = "its jobs may not be: {error}. They are ended when it answers"
 
     def __init__(self, entry: Entry, make: Callable[[], Launcher], options: CommonOptions, say: Callable[..., None]):
-        self._entry, self._make, self._options, self._say = entry, make, options, say
-        self.tasks = list(entry.tasks)
+        super().__init__(entry, say)
+        self._make, self._options = make, options
         self._certificate = new_certificate(days=30)
         self.security = security(self._certificate)
         # made by `start`, one after the other
-        self.thread: Any = None
         self._launcher: Any = None
         self._scheduler: Any = None
         self._keeper: Any = None
-        self._starting: Any = None
-        self._undone = False  # whether jobs could not be ended
-        self._opened = ExitStack()
 
     def start(self, timeout: float | None, wait: bool) -> None:
         """Start everything; with `wait`, return when every task has joined. Raises as `Keeper.start` does."""
         self._launcher = self._make()
-        self._entry = dataclasses.replace(self._entry, leftovers=tuple(map(tuple, self._launcher.leftovers())))
-        self._opened.callback(self._entry.remove)
-        self._entry.write()
-        caretaker = Caretaker(str(self._entry.folder), self._launcher.leftovers(), _SECONDS)
-        self._opened.callback(lambda: caretaker.dismiss(done=not self._undone))
-        self.thread = LoopThread()
-        self._opened.callback(self.thread.stop)
+        self._write_down(self._launcher.leftovers(), _SECONDS)
+        self._open_loop()
         self.thread.run(self._start, timeout, wait)
 
     async def _start(self, timeout, wait):
@@ -75,10 +67,10 @@ class DeployedRuntime:
         host = self._options.host or (get_ip_interface(interface) if interface else get_ip())
         listening = {"host": host, "port": _free_port(host, self._options.ports), "protocol": "tls"}
         self._scheduler = await DeployScheduler(self.tasks, self._say, security=self.security, **listening)
+        _LOG.info("the scheduler of %s on %s listens at %s", self._entry.name, self.kind, self.session_target)
         orders = [self._launcher.order(task, self.session_target, self._certificate) for task in self.tasks]
-        self._keeper = Keeper(
-            self._scheduler, self._launcher, orders, self._say, self._options.idle, self._entry.folder.exists
-        )
+        idle, wanted = self._options.idle, self._entry.folder.exists
+        self._keeper = Keeper(self._scheduler, self._launcher, orders, self._say, idle, wanted)
         await self._keeper.start(timeout, wait)
 
     @property
@@ -113,23 +105,12 @@ class DeployedRuntime:
         self._keeper.on_end = work.close
         return partial(setattr, self._keeper, "on_end", None)
 
-    def close(self) -> None:
-        """End the tasks, the scheduler and the loop; take the entry from the ledger. May be called again."""
-        with self._opened:
-            if self.thread and self.thread.is_alive():
-                self.thread.run(self._stop)
-
-    async def _stop(self):
-        if self._starting and not self._starting.done():  # an interrupt got deploy() while it waited
-            self._starting.cancel()
-            await asyncio.wait([self._starting])
+    async def _end(self):
         try:
             await (self._keeper.stop() if self._keeper else self._launcher.close())
-        except DeployError as error:
-            self._undone = True
-            self._say(f"{self._entry.name} is closed, and its jobs may not be: {error}. They are ended when it answers")
-        if self._scheduler:
-            await self._scheduler.close()
+        finally:
+            if self._scheduler:
+                await self._scheduler.close()
 
 
 def _free_port(host, ports):

@@ -5,7 +5,7 @@ import socket
 
 import pytest
 
-from course.deploy.clouds.machines.startup import Startup
+from course.deploy.clouds.machines.machine_ends_itself import Startup
 from tests.course.deploy.machines.computers_here import Computer, need_bubblewrap
 
 

@@ -6,8 +6,8 @@ import pytest
 
 from grader.lab.spec import Case, Exercise, Marking, Race
 from grader.marking.result_types import Integer
-from grader.marking.rounds import Asked, Result
-from grader.marking.verdict import ExerciseMark, verdict
+from grader.marking.rounds import Outcomes, Result
+from grader.marking.why_this_mark import ExerciseMark, verdict
 from grader.submission.rebuild import Rebuilt
 
 SMALL, LARGE = Case((1,), group="small", edge=True), Case((22,), group="large")
@@ -22,7 +22,7 @@ def exercise(race=None, points=4, **more):
 
 def mark(results, marking=None, answered="changed", **asked):
     marking, cases = marking or exercise(), [SMALL, LARGE][: len(results)]
-    told = Asked(cases={"fast": cases}, results={"fast": list(results)}, **asked)
+    told = Outcomes(cases={"fast": cases}, results={"fast": list(results)}, **asked)
     return verdict(marking, told, Rebuilt((), (), {"fast": answered}))
 
 
@@ -66,7 +66,7 @@ def test_a_wrong_answer_loses_its_group_and_the_shortest_counterexample_is_told(
 
 
 def test_of_two_reasons_of_one_length_that_of_the_smaller_question_is_told():
-    told = Asked(cases={"fast": [LARGE, SMALL]}, results={"fast": [Result("aaaa"), Result("bbbb")]})
+    told = Outcomes(cases={"fast": [LARGE, SMALL]}, results={"fast": [Result("aaaa"), Result("bbbb")]})
     assert verdict(exercise(), told, Rebuilt((), (), {"fast": "changed"})).reason == "bbbb."
 
 
@@ -89,7 +89,7 @@ def test_a_race_that_is_lost_or_not_run_loses_its_group_and_a_wrong_answer_there
 
 def test_a_race_that_hangs_is_the_state_where_nothing_is_left():
     alone = Marking(Exercise("fast", list), Integer(), groups={"large": 1.0}, race=RACE, points=2)
-    told = Asked(
+    told = Outcomes(
         cases={"fast": [LARGE]}, results={"fast": [RIGHT]}, races={"fast": Result("in the race: slow", "timed_out")}
     )
     found = verdict(alone, told, Rebuilt((), (), {"fast": "changed"}))
@@ -115,7 +115,7 @@ def test_an_exercise_that_was_not_answered_has_no_points_and_says_why(asked, sta
 )
 def test_a_person_marks_what_is_theirs_to_mark(answered, state):
     manual = Marking(Exercise("fast"), manual=True, points=3)
-    found = verdict(manual, Asked(), Rebuilt((), (), {"fast": answered}))
+    found = verdict(manual, Outcomes(), Rebuilt((), (), {"fast": answered}))
     assert (found.state, found.score, found.max_score, found.manual) == (state, 0, 3, True)
 
 
@@ -141,7 +141,7 @@ def test_what_it_builds_on_is_named_where_that_is_not_right(asked, named):
 
 @pytest.mark.parametrize(("others", "named"), [([RIGHT, Result("no")], True), ([RIGHT, RIGHT], False), ([None], False)])
 def test_what_it_builds_on_is_not_right_when_one_of_its_questions_is_not(others, named):
-    asked = Asked(cases={"fast": [SMALL]}, results={"fast": [Result("wrong")], "one": others})
+    asked = Outcomes(cases={"fast": [SMALL]}, results={"fast": [Result("wrong")], "one": others})
     found = verdict(exercise(needs=("one", "none such")), asked, Rebuilt((), (), {"fast": "changed"}))
     assert ("builds on one," in found.reason) is named
 

@@ -1,4 +1,4 @@
-"""The caretaker: a small process that ends what a killed client leaves elsewhere, jobs that still wait among it.
+"""What ends the jobs of a client that was killed: the caretaker, a small process of its own.
 
 It is started beside every deployed cluster, reads what to do from its standard input, and waits there. A line "done"
 says that the cluster was closed; the end of the input without it, or another parent, that its client was killed. It
@@ -44,19 +44,19 @@ class Caretaker:
 
 def main() -> None:
     """Wait for the client's end; then do what it would have done."""
-    said = b""
-    while b"\n" not in said:
+    heard = b""
+    while b"\n" not in heard:
         read = os.read(0, 1 << 16)
         if not read:
             return  # killed as it started this: nothing was launched yet
-        said += read
-    line, _, said = said.partition(b"\n")
+        heard += read
+    line, _, heard = heard.partition(b"\n")
     order = json.loads(line)
     while os.getppid() == order["owner"]:
         if select.select([0], [], [], order["looks_every"])[0]:
             read = os.read(0, 1 << 10)
-            said += read
-            if b"done" in said:
+            heard += read
+            if b"done" in heard:
                 return
             if not read:
                 break

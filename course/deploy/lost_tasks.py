@@ -1,6 +1,7 @@
-"""Keeps one job or process alive for each deployed task: a lost one is replaced under its name, wherever that runs."""
+"""What happens when a deployed task is lost: another job or process is started under its name, wherever that runs."""
 
 import asyncio
+import logging
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -14,8 +15,8 @@ from distributed.metrics import time as dask_time
 
 from course.deadlines import SOON_EVERY, TASK_JOINS
 from course.deploy.launcher import DeployError, Launcher, State
-from course.deploy.order import Order
 from course.deploy.scheduler import DeployScheduler
+from course.deploy.task_order import Order
 
 #: Between two looks at the jobs or processes of tasks that are not there; where all are there, nothing is asked.
 DEPLOYED_LOOKS_EVERY = 1.0
@@ -23,6 +24,8 @@ DEPLOYED_LOOKS_EVERY = 1.0
 DEPLOYED_TASK_REJOINS = 5.0
 #: A task that runs and has not joined for so long is told to the reader: a disk is slow, or a firewall in between.
 SLOW_JOIN_IS_TOLD = 8.0
+
+_LOG = logging.getLogger(__name__)
 
 #: Whether a task ended by itself -> how often, in a row and before joining, until it is given up.
 _DEATHS = {True: 3, False: 10}
@@ -33,7 +36,7 @@ class Keeper:
     """Starts the tasks of `orders` by `launcher`, watches them and replaces those that are lost; ends them by `stop`.
 
     Lives in the event loop of `scheduler`. `say` gets lines for the reader; `idle`: see `CommonOptions`; `wanted()`
-    says whether the cluster is still to be there. `on_end(reason)` is called when it can't, or shall not, go on.
+    says whether the cluster is still to be there. `on_end(reason)` is called when it can't, or is not to, go on.
     """
 
     def __init__(
@@ -51,13 +54,13 @@ class Keeper:
         self._handles: dict[str, Any] = {}
         self._since: dict[str, float] = {}  # task -> when it was launched, or left
         self._deaths: Counter[tuple[str, bool]] = Counter()  # of a task, by itself or not; since it was there last
-        self._said: dict[str, str] = {}  # task -> the last line about it
+        self._last_line: dict[str, str] = {}  # task -> what the reader was told of it
         self._all_here = time.monotonic()
         self.ended: str | None = None
         self.on_end: Callable[[str], None] | None = None
         self._changed = asyncio.Event()
         self._watching: asyncio.Task | None = None
-        scheduler.add_plugin(_Comings(self))
+        scheduler.add_plugin(_JoinsAndLosses(self))
 
     async def start(self, timeout: float | None, wait: bool) -> None:
         """Launch every task; with `wait`, return when all have joined. Raises DeployError, and TimeoutError."""
@@ -73,7 +76,7 @@ class Keeper:
             if self.ended:
                 raise DeployError(self.ended)
             if time.monotonic() > deadline:
-                last = self._said.get(away[0], f"{away[0]} has not joined")
+                last = self._last_line.get(away[0], f"{away[0]} has not joined")
                 raise TimeoutError(f"deploy(timeout={timeout:g}): {len(away)} tasks are not there yet; {last}")
             await asyncio.sleep(10 * SOON_EVERY)
 
@@ -83,8 +86,8 @@ class Keeper:
 
     async def signal(self, name: str, number: str) -> None:
         """Send a signal, such as "KILL", to the process of the task `name`."""
-        there = self._scheduler.workers.get(self._scheduler.aliases.get(name, ""))
-        await self._launcher.signal(self._handles[name], number, there.pid if there else None)
+        worker = self._scheduler.workers.get(self._scheduler.aliases.get(name, ""))
+        await self._launcher.signal(self._handles[name], number, worker.pid if worker else None)
 
     async def restart(self, names: list[str], timeout: float | None = TASK_JOINS) -> None:
         """End the tasks `names` and wait until their successors have joined."""
@@ -103,8 +106,9 @@ class Keeper:
             self._watching.cancel()
         await self._launcher.close()
 
-    def came(self, name: str, address: str) -> None:
+    def has_joined(self, name: str, address: str) -> None:
         """Note where a task listens, and forgive its early deaths."""
+        _LOG.info("%s has joined from %s", name, address)
         self._forgive(name)
         self._scheduler.addresses[name] = address
 
@@ -112,10 +116,11 @@ class Keeper:
         for by_itself in _DEATHS:
             self._deaths[name, by_itself] = 0
 
-    def left(self, address: str) -> None:
+    def has_left(self, address: str) -> None:
         """Look at once when the task at this address has left."""
         for name in self.orders:
             if name not in self._scheduler.aliases and self._scheduler.addresses.get(name) == address:
+                _LOG.info("%s at %s has left", name, address)
                 self._since[name] = time.monotonic()
         self._changed.set()
 
@@ -152,6 +157,7 @@ class Keeper:
 
     def _end(self, reason):
         self.ended = reason
+        _LOG.info("the cluster ends: %s", reason)
         if self.on_end:
             self.on_end(f"this cluster is closed: {reason}")
 
@@ -189,8 +195,9 @@ class Keeper:
                 f"is, the task must reach {self._scheduler.address}: see interface=, host=, ports="
             )
             times = 1 + sum(self._deaths[name, each] for each in _DEATHS)
-            what = f"{name} ended {times} times before it joined: {reason}; {self._last_words(name)}"
-            return self._end(f"{what}\n{advice}")
+            deaths = f"{name} ended {times} times before it joined: {reason}; {self._last_words(name)}"
+            return self._end(f"{deaths}\n{advice}")
+        _LOG.info("%s is lost (%s) and started again", name, reason)
         self._tell(name, f"{name} is lost ({reason}) and started again{more}")
         await self._launch(name)
         self._deaths[name, by_itself] += 1  # only now: where Slurm takes no job, this one has not died again
@@ -199,24 +206,25 @@ class Keeper:
         self._since[name] = time.monotonic()
         self._scheduler.addresses.pop(name, None)
         self._handles[name] = await self._launcher.launch(self.orders[name])
+        _LOG.info("%s is started as %s", name, self._handles[name])
 
     async def _take_off(self, name):
         if address := self._scheduler.aliases.get(name):
             await self._scheduler.remove_worker(address, stimulus_id=f"replaced-{time.time()}")
 
     def _tell(self, name, line):
-        if self._said.get(name) != line:
-            self._said[name] = line
+        if self._last_line.get(name) != line:
+            self._last_line[name] = line
             self._say(line, flush=True)
 
     def _why(self, name):
         """Return what its log ends with, and what to do where that shows, or may mean, that no way leads here."""
         last = "".join(self.log(name).splitlines()[-1:])
-        said = f"; its log ends: {last}" if last else "; its log is empty"
+        ending = f"; its log ends: {last}" if last else "; its log is empty"
         if last and "did not join" not in last and "waits for" not in last:
-            return said
+            return ending
         return (
-            f"{said}. Its modules may come from a slow disk. Otherwise, does no firewall keep it from "
+            f"{ending}. Its modules may come from a slow disk. Otherwise, does no firewall keep it from "
             f"{self._scheduler.address}? Name a network that it can reach by interface= or host=, open ports by ports="
         )
 
@@ -226,21 +234,21 @@ class Keeper:
 
     def log(self, name: str) -> str:
         """Return what the task `name` and its predecessors printed, as far as this machine can read it."""
-        found = []
+        texts = []
         for file in self._launcher.logs(self.orders[name]):
             with suppress(OSError):
-                found.append(file.read_text(encoding="utf-8", errors="replace"))
-        return "".join(found)
+                texts.append(file.read_text(encoding="utf-8", errors="replace"))
+        return "".join(texts)
 
 
-class _Comings(SchedulerPlugin):
+class _JoinsAndLosses(SchedulerPlugin):
     """Tells the keeper which tasks come and leave."""
 
     def __init__(self, keeper):
         self._keeper = keeper
 
     def add_worker(self, scheduler: Scheduler, worker: str) -> None:
-        self._keeper.came(scheduler.workers[worker].name, worker.partition("://")[2])
+        self._keeper.has_joined(scheduler.workers[worker].name, worker.partition("://")[2])
 
     def remove_worker(self, scheduler: Scheduler, worker: str, **_: Any) -> None:
-        self._keeper.left(worker.partition("://")[2])
+        self._keeper.has_left(worker.partition("://")[2])

@@ -1,4 +1,8 @@
-"""What Optuna does apart from any journal: a new study, the sampler of one trial, which hyperparameters matter."""
+"""Which values a trial gets, by Optuna: a new study, the sampler of each trial; and which hyperparameters matter.
+
+What is drawn for trial n is fixed by the seed, by n, and by the trials that have ended: each trial has a sampler of its
+own. So a study that goes on from its journal draws as if nothing had happened, and no generator has to be kept.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -26,31 +30,10 @@ def new_study(direction: str, **settings: Any) -> optuna.Study:
         optuna.logging.set_verbosity(verbosity)
 
 
-def sampler_of(search: str, seed: int, number: int, point: dict[str, Any]) -> BaseSampler:
-    """Return the sampler that draws trial `number`, and no other; of a grid it gives the values of `point`."""
-    if search == "grid":
-        return PointSampler(point)
+def sampler_of(search: str, seed: int, number: int) -> BaseSampler:
+    """Return the sampler that draws trial `number`, and no other."""
     drawn = int(np.random.SeedSequence([seed, number]).generate_state(1)[0])
     return TPESampler(seed=drawn) if search == "tpe" else RandomSampler(seed=drawn)
-
-
-class PointSampler(BaseSampler):
-    """Gives the values of one point, by their names."""
-
-    def __init__(self, point: dict[str, Any]):
-        self._point = point
-
-    def infer_relative_search_space(self, study: Any, trial: Any) -> dict[str, BaseDistribution]:
-        """Return nothing: no value depends on another one."""
-        return {}
-
-    def sample_relative(self, study: Any, trial: Any, search_space: Any) -> dict[str, Any]:
-        """Return nothing."""
-        return {}
-
-    def sample_independent(self, study: Any, trial: Any, param_name: str, param_distribution: Any) -> Any:
-        """Return the point's value."""
-        return self._point[param_name]
 
 
 def importances(
@@ -70,4 +53,4 @@ def importances(
         study.add_trial(optuna.create_trial(params=values, distributions=dict(searched), value=value))
     evaluator = PedAnovaImportanceEvaluator(target_quantile=max(_BEST, _FEWEST_BEST / len(done)))
     shares = get_param_importances(study, evaluator=evaluator)
-    return dict(sorted(shares.items(), key=lambda one: -one[1]))
+    return dict(sorted(shares.items(), key=lambda share: -share[1]))
